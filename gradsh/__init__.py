@@ -1,0 +1,1 @@
+"""gradsh: a shell for autograd that shows what a backward pass saved, freed and kept."""

@@ -1,0 +1,1 @@
+"""PyTorch's names over the engine."""

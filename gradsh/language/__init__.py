@@ -1,0 +1,1 @@
+"""Tokens, lexer, tree and parser; knows no engine."""

@@ -1,0 +1,1 @@
+"""One file a family of operations, each a record."""

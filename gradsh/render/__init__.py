@@ -1,0 +1,1 @@
+"""Events and views drawn as text, JSON and pictures."""

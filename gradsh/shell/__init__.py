@@ -1,0 +1,1 @@
+"""The interactive session, all of prompt_toolkit and pygments."""

@@ -1,0 +1,1 @@
+"""Source text, spans, problems and the kinds of errors; imports nothing of gradsh."""

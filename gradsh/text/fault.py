@@ -1,0 +1,29 @@
+"""How the engine reports a failure: Python's own exception, carrying a `Fault` with the kind and its fields.
+
+A script that writes `except RuntimeError as e: print(e)` must see PyTorch's class and PyTorch's text, so the
+exception is exactly the built-in one. What gradsh knows beyond the text travels in the attribute `fault`.
+"""
+
+from typing import Any
+
+
+class Fault:
+    """What went wrong, for the diagnostics: a stable kind and named fields (engine objects, shapes, names)."""
+
+    __slots__ = ("fields", "kind")
+
+    def __init__(self, kind: str, fields: dict[str, Any]) -> None:
+        self.kind = kind
+        self.fields = fields
+
+
+def fail(kind: str, message: str, error: type[Exception] = RuntimeError, **fields: Any) -> Exception:
+    """Return an `error(message)` whose attribute `fault` holds `kind` and `fields`; the caller raises it."""
+    exception = error(message)
+    exception.fault = Fault(kind, fields)  # type: ignore[attr-defined]
+    return exception
+
+
+def fault_of(exception: BaseException) -> Fault | None:
+    """Return the fault an exception carries, or None for one that Python itself raised."""
+    return getattr(exception, "fault", None)

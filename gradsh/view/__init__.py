@@ -1,0 +1,1 @@
+"""The few shapes that output has."""
