@@ -1,0 +1,111 @@
+"""Draws a graph as a tree for the terminal: a node is drawn once; where it is reached again, it is referred to."""
+
+from gradsh.render.style import Style, pad, printable, width_of
+from gradsh.render.table import shape_text
+from gradsh.view.shapes import Dag, DagNode, Mark
+
+STRAIGHT = 12  # a chain deeper than this runs straight down, so that it does not leave the screen
+BULLETS = {"live": ("●", "*"), "freed": ("○", "o"), "pinned": ("◆", "#"), "modified": ("✗", "!")}
+
+
+def draw(dag: Dag, style: Style) -> list[str]:
+    """Return the lines of a drawing: tree, marks of saved tensors, source lines; the totals below."""
+    rows = _Walk(dag, style).rows()
+    left = max((width_of(row[0]) for row in rows), default=0)
+    middle = max((width_of(row[1]) for row in rows), default=0)
+    out = []
+    for tree, mark, state, line in rows:
+        marked = style.paint(state, mark) + " " * (middle - width_of(mark))
+        text = pad(tree, left) + ("  " + marked if middle else "") + (f"  {line}" if line else "")
+        out.append(text.rstrip())
+    if dag.more:
+        out.append(style.paint("dim", dag.more))
+    return out + list(dag.totals)
+
+
+def node_text(node: DagNode) -> str:
+    """Return what a drawing says of a node itself: names, operation, shape."""
+    names = ", ".join(node.names) + "  " if node.names else ""
+    shape = f" {shape_text(node.shape)}" if node.shape is not None else ""
+    note = f"  {node.note}" if node.note else ""
+    return printable(f"{names}{node.title}{shape}{note}")
+
+
+def mark_text(mark: Mark, style: Style) -> str:
+    """Return a saved tensor's sign and words."""
+    drawn, plain = BULLETS.get(mark.state, ("●", "*"))
+    return f"{style.pick(drawn, plain)} {printable(mark.text)}"
+
+
+class _Walk:
+    """Depth first over the drawing, without recursion."""
+
+    def __init__(self, dag: Dag, style: Style) -> None:
+        self.dag = dag
+        self.style = style
+        self.hidden = dict(dag.hidden)
+        self.drawn: dict[int, int] = {}
+        self.children: list[list[tuple[int, str]]] = [[] for _ in dag.nodes]
+        reached = [0] * len(dag.nodes)
+        for source, target, label in dag.edges:
+            self.children[source].append((target, label))
+            reached[target] += 1
+        for root in dag.roots:
+            reached[root] += 1
+        self.shared = {i for i, count in enumerate(reached) if count > 1}
+        self.numbers: dict[int, int] = {}
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """(tree text, mark, its state, line text) for each line."""
+        out: list[tuple[str, str, str, str]] = []
+        stack = [(root, "", "", "", 0) for root in reversed(self.dag.roots)]
+        while stack:
+            index, lead, below, label, depth = stack.pop()
+            node = self.dag.nodes[index]
+            head = lead + (f"{label} " if label else "")
+            if index in self.drawn:
+                out.append((head + self._reference(index), "", "", ""))
+                continue
+            self.drawn[index] = len(out)
+            children = [] if index in self.hidden else self.children[index]
+            out += self._node_rows(index, node, head, below, bool(children))
+            stack += reversed(self._below(children, below, depth))
+        return out
+
+    def _node_rows(self, index: int, node: DagNode, head: str, below: str, goes_on: bool) -> list[
+            tuple[str, str, str, str]]:
+        tag = f"  [{self._number(index)}]" if index in self.shared and not node.names and self.children[index] else ""
+        line = f"line {node.line}" if node.line is not None else ""
+        first, *others = node.marks or (Mark("", ""),)
+        text = mark_text(first, self.style) if first.text else ""
+        rows = [(head + node_text(node) + tag, text, first.state, line)]
+        tree = below + (self.style.pick("│", "|") if goes_on else "")
+        rows += [(tree, mark_text(mark, self.style), mark.state, "") for mark in others]
+        if index in self.hidden:
+            more = f"{self.hidden[index]:,} more nodes below"
+            rows.append((below + self.style.pick("└─ … ", "`- ... ") + more, "", "", ""))
+        return rows
+
+    def _below(self, children: list[tuple[int, str]], below: str, depth: int) -> list[tuple[int, str, str, str, int]]:
+        out = []
+        straight = len(children) == 1 and depth >= STRAIGHT
+        for i, (target, label) in enumerate(children):
+            last = i == len(children) - 1
+            corner = self.style.pick("└─ ", "`- ") if last else self.style.pick("├─ ", "|- ")
+            bar = "" if straight else "   " if last else self.style.pick("│  ", "|  ")
+            out.append((target, below + corner, below + bar, label, depth + 1))
+        return out
+
+    def _number(self, index: int) -> int:
+        return self.numbers.setdefault(index, len(self.numbers) + 1)
+
+    def _reference(self, index: int) -> str:
+        node = self.dag.nodes[index]
+        if node.names:
+            words = f"{node.names[0]}  {node.title}"
+        elif self.children[index]:
+            words = f"{node.title} [{self._number(index)}]"
+        else:
+            words = node.title
+        arrow = self.style.pick("↑", "^")
+        return printable(f"{words} {arrow} drawn above")

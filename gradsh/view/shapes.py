@@ -1,0 +1,110 @@
+"""The shapes that a command's output can have. A command chooses one and fills it in; only renderers draw it.
+
+Cells and labels are values, not formatted text: a count of bytes stays a number, so that every renderer can write
+it in its own way.
+"""
+
+from typing import Literal, NamedTuple
+
+from gradsh.text.problem import Problem
+from gradsh.text.span import Source
+
+CellKind = Literal["text", "bytes", "count", "line", "shape", "names"]
+Cell = str | int | float | bool | tuple[object, ...] | None
+
+
+class Lines(NamedTuple):
+    """Plain lines of text, without line ends."""
+
+    lines: tuple[str, ...]
+
+
+class Column(NamedTuple):
+    """A column: its heading and what its cells are.
+
+    `kind` decides how a cell is written: `text` as it is; `bytes` as `1,024 B`; `count` as a whole number; `line` as
+    `line 3`; `shape` as `(2, 3)`; `names` as a list of names.
+    """
+
+    title: str
+    kind: CellKind = "text"
+
+
+class Row(NamedTuple):
+    """A row of a table: cells, one a column, and the state that colours it (live, freed, pinned or none)."""
+
+    cells: tuple[Cell, ...]
+    state: str = ""
+
+
+class Table(NamedTuple):
+    """Columns and rows; `totals` are sentences below, `omitted` counts rows left out, `more` says how to see them."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    totals: tuple[str, ...] = ()
+    omitted: int = 0
+    more: str = ""
+    empty: str = ""
+
+
+class Mark(NamedTuple):
+    """A saved tensor at a node of a drawing: its state (live, freed, pinned, modified) and what is said of it."""
+
+    state: str
+    text: str
+
+
+class DagNode(NamedTuple):
+    """A node of a drawing: variable names bound to its result, title (its operation), shape, marks and source line."""
+
+    title: str
+    names: tuple[str, ...] = ()
+    shape: tuple[int, ...] | None = None
+    marks: tuple[Mark, ...] = ()
+    line: int | None = None
+    note: str = ""
+
+
+class Edge(NamedTuple):
+    """An edge from a node to one that it needs, by their positions in `Dag.nodes`; `label` is empty where plain."""
+
+    source: int
+    target: int
+    label: str = ""
+
+
+class Dag(NamedTuple):
+    """A directed graph: nodes, edges in the order of each node's children, and the nodes where a drawing starts.
+
+    `hidden` counts nodes below a node that were left out (keyed by the node's position), `more` says how to see them.
+    """
+
+    nodes: tuple[DagNode, ...]
+    edges: tuple[Edge, ...]
+    roots: tuple[int, ...]
+    hidden: tuple[tuple[int, int], ...] = ()
+    totals: tuple[str, ...] = ()
+    more: str = ""
+
+
+class TensorView(NamedTuple):
+    """A tensor's repr, PyTorch's to the character."""
+
+    text: str
+
+
+class Diagnostic(NamedTuple):
+    """A problem and the source whose lines it marks."""
+
+    problem: Problem
+    source: Source
+
+
+class Group(NamedTuple):
+    """Several shapes, one below the other."""
+
+    parts: tuple["View", ...]
+
+
+View = Lines | Table | Dag | TensorView | Diagnostic | Group
