@@ -1,9 +1,9 @@
 """The tree of a program: every node's class, under the names of Python's `ast`.
 
 It mirrors Python 3.11's `ast` (same classes, same fields, same spans), so that lowering is nearly mechanical. What
-differs: every node has `span` (lines and columns from 1, in characters); operators are strings; there is no `ctx`, no `kind`, no
-`type_comment`, no `is_async`; a `Command` is a statement of gradsh's own, and `Program` stands for `Module`. What the
-language refuses (async, match, except*) has no node.
+differs: every node has `span` (lines and columns from 1, in characters); operators are strings; there is no `ctx`, no
+`kind`, no `type_comment`, no `is_async`; a `Command` is a statement of gradsh's own, and `Program` stands for `Module`.
+What the language refuses (async, match, except*) has no node.
 """
 
 from gradsh.language.expressions import (
