@@ -1,47 +1,49 @@
-"""What a session tells the outside: the events that every renderer draws and the JSON stream serialises."""
+"""What a session tells the outside: the events that every renderer draws and the JSON stream serialises.
 
-from dataclasses import dataclass, field
-from typing import Any
+Named tuples, since a generated dataclass costs six times as much at start-up.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
+from gradsh.view.shapes import View
 
 
-@dataclass(frozen=True, slots=True)
-class Print:
-    """Text written by `print`, without the final line end."""
+class Print(NamedTuple):
+    """Text written by `print`, with its line end only where `end` was given another one than a line end."""
 
     text: str
+    newline: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """The echo of an expression statement at the top level."""
 
     line: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What a command returned: its report (data) and, made on demand by the renderer, its view."""
+class Result(NamedTuple):
+    """What a command returned: its report (data), how to see it, and the options `format` and `output`."""
 
     line: int
     command: str
     report: Any
-    options: dict[str, Any] = field(default_factory=dict)
+    view: Callable[[], View]
+    format: str = ""
+    output: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Warn:
+class Warn(NamedTuple):
     """A warning of PyTorch's or a hint of gradsh's; it goes to standard error."""
 
     line: int
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """A statement failed. `line`: first line of the innermost statement running; `top`: of the top-level statement."""
 
     line: int
@@ -51,12 +53,20 @@ class Failure:
     expected: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Done(NamedTuple):
+    """A top-level statement is over; what came since the last such event is its output."""
+
+    line: int
+    end_line: int
+    ok: bool
+
+
+class Snapshot(NamedTuple):
     """The state at the end of a run, as product.md's JSON `state` has it."""
 
     tensors: dict[str, Any]
     buffers: dict[str, Any]
 
 
-Event = Print | Value | Result | Warn | Failure | Snapshot
+Event = Print | Value | Result | Warn | Failure | Done | Snapshot
+Emit = Callable[[Event], None]

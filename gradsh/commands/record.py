@@ -1,0 +1,178 @@
+"""What a command is: a `run` function whose signature is its grammar, and a `view` that says what its report looks like.
+
+    @command("buffers", "List the tensors saved for backward.", examples=["buffers --live"])
+    def run(state: State, *targets: Tensor, live: bool = False, sort: Literal["line", "bytes"] = "line") -> Report: ...
+
+    def view(report: Report) -> View: ...
+
+Positional parameters are arguments, keyword-only ones are options. Annotations decide what the parser reads:
+
+    Tensor                 T          an expression that must give a tensor
+    object, int, float     E, N       an expression
+    Name, Word, File, Text NAME …     a variable's name, a bare word, a file name, the rest of the line
+    Lazy                   EXPR       an expression handed over unevaluated, as a function without parameters
+    Tail                   STATEMENT  the rest of the line as a statement, as a function that runs it
+    Literal["a", "b"]      a|b        one of these words
+    bool                   --flag
+    list[X]                --grad E --grad E    one value each time the option is given
+    tuple[X, ...]          --inputs A B         several values after one option
+
+`usage_of` writes this as one line, which is also what stands in the list of commands (`commands/__init__.py`), so
+that the parser knows every grammar without importing a single command.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, NewType, get_args, get_origin, get_type_hints
+
+from gradsh.text.fault import fail
+
+Name = NewType("Name", str)
+Word = NewType("Word", str)
+File = NewType("File", str)
+Text = NewType("Text", str)
+Lazy = NewType("Lazy", object)
+"""A function without parameters that evaluates the expression where the command stands."""
+Tail = NewType("Tail", object)
+"""A function without parameters that runs the statement where the command stands."""
+
+METAVARS: dict[Any, str] = {
+    Name: "NAME", Word: "WORD", File: "FILE", Text: "TEXT", Lazy: "EXPR", Tail: "STATEMENT", int: "N", float: "X",
+    str: "STR",
+}
+
+
+class Parameter(NamedTuple):
+    """An argument or option of a command.
+
+    `many`: "" for one value, "repeated" for one each time the option is given, "several" for several at once;
+    `metavar`: what a value is, empty for a flag; `choices`: the words allowed, if these are all.
+    """
+
+    name: str
+    option: bool
+    metavar: str
+    many: str = ""
+    optional: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def usage(self) -> str:
+        """The parameter as a usage line has it."""
+        value = "|".join(self.choices) or self.metavar
+        if not self.option:
+            text = value + ("..." if self.many else "")
+            return f"[{text}]" if self.optional else text
+        text = f"--{self.name.replace('_', '-')}"
+        if value:
+            text += f" {value}" + ("..." if self.many == "several" else "")
+        return f"[{text}]" + ("..." if self.many == "repeated" else "")
+
+
+class Command:
+    """A command's record: name, one-line description, examples (each runs as it stands), `run` and `view`."""
+
+    __slots__ = ("doc", "examples", "name", "run")
+
+    def __init__(self, name: str, doc: str, run: Callable[..., Any], examples: Sequence[str]) -> None:
+        self.name = name
+        self.doc = doc
+        self.run = run
+        self.examples = tuple(examples)
+
+    @property
+    def view(self) -> Callable[[Any], Any]:
+        """The function `view` that stands beside `run` in the command's file."""
+        view: Callable[[Any], Any] = vars(sys.modules[self.run.__module__])["view"]
+        return view
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Return the arguments and options, as the signature of `run` has them."""
+        hints = get_type_hints(self.run)
+        found = list(inspect.signature(self.run).parameters.values())[1:]
+        return tuple(_parameter(parameter, hints[parameter.name]) for parameter in found)
+
+    def usage(self) -> str:
+        """Return the arguments and options as one line: the command's grammar."""
+        return " ".join(parameter.usage for parameter in self.parameters())
+
+    def bind(self, arguments: Sequence[Any], options: dict[str, Any]) -> Callable[[Any], Any]:
+        """Check the values against the signature; return a function that runs the command on a state.
+
+        Raises TypeError (kind `type`) for a value that is not what the parameter asks for.
+        """
+        parameters = self.parameters()
+        places = [parameter for parameter in parameters if not parameter.option]
+        for i, value in enumerate(arguments):
+            _check(self.name, places[min(i, len(places) - 1)], value)
+        given = {}
+        for parameter in parameters:
+            key = parameter.name.replace("_", "-")
+            if parameter.option and key in options:
+                given[parameter.name] = _option_value(self.name, parameter, options[key])
+        return lambda state: self.run(state, *arguments, **given)
+
+
+def command(name: str, doc: str, *, examples: Sequence[str] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make the record of a command of the function below; it stands in the function's attribute `__command__`."""
+
+    def attach(run: Callable[..., Any]) -> Callable[..., Any]:
+        run.__command__ = Command(name, doc, run, examples)  # type: ignore[attr-defined]
+        return run
+
+    return attach
+
+
+def _parameter(parameter: inspect.Parameter, hint: Any) -> Parameter:
+    option = parameter.kind is parameter.KEYWORD_ONLY
+    many = "several" if parameter.kind is parameter.VAR_POSITIONAL else ""
+    optional = option or bool(many) or parameter.default is not parameter.empty
+    hint = _without_none(hint)
+    if get_origin(hint) in {list, tuple}:
+        many = "repeated" if get_origin(hint) is list else "several"
+        hint = get_args(hint)[0]
+    if option and hint is bool:
+        return Parameter(parameter.name, True, "", many, True)
+    choices = get_args(hint) if get_origin(hint) is Literal else ()
+    metavar = "" if choices else METAVARS.get(hint) or ("T" if _is_tensor(hint) else "E")
+    return Parameter(parameter.name, option, metavar or "WORD", many, optional, choices)
+
+
+def _without_none(hint: Any) -> Any:
+    rest = [part for part in get_args(hint) if part is not type(None)]
+    return rest[0] if type(None) in get_args(hint) and len(rest) == 1 else hint
+
+
+def _is_tensor(hint: Any) -> bool:
+    return getattr(hint, "__name__", "") == "Tensor"
+
+
+def _option_value(name: str, parameter: Parameter, value: Any) -> Any:
+    if not parameter.metavar:
+        return True
+    values = list(value) if isinstance(value, list | tuple) and parameter.many else [value]
+    for one in values:
+        _check(name, parameter, one)
+    if parameter.many:
+        return tuple(values) if parameter.many == "several" else values
+    return values[0]
+
+
+def _check(name: str, parameter: Parameter, value: Any) -> None:
+    """Raise unless `value` is what the parameter asks for; expressions of any type pass where any is asked for."""
+    where = f"option --{parameter.name}" if parameter.option else "argument"
+    if parameter.metavar == "T" and not _is_tensor_value(value):
+        raise fail("type", f"{name}: {where} must be Tensor, not {type(value).__name__}", TypeError, value=value)
+    wanted = {"N": int, "X": (int, float), "STR": str}.get(parameter.metavar)
+    if wanted is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
+        kind = {"N": "an integer", "X": "a number", "STR": "a string"}[parameter.metavar]
+        raise fail("type", f"{name}: {where} must be {kind}, not {type(value).__name__}", TypeError, value=value)
+
+
+def _is_tensor_value(value: Any) -> bool:
+    from gradsh.engine.tensor import Tensor
+
+    return isinstance(value, Tensor)

@@ -1,0 +1,95 @@
+"""The state at the end of a run, as the JSON stream tells it: every tensor that a variable holds, and what is saved.
+
+Plain data only (dicts, lists, numbers); the renderer writes nan and the infinities as strings.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from gradsh.engine.node import Node
+from gradsh.engine.tensor import Tensor
+
+LineOf = Callable[[Any], int | None]
+
+
+def tensors_of(variables: Mapping[str, object]) -> Iterator[tuple[str, Tensor]]:
+    """Yield (name, tensor) for each variable bound to a tensor, and for each parameter of a bound module."""
+    for name, value in variables.items():
+        if name.startswith("__"):
+            continue
+        if isinstance(value, Tensor):
+            yield name, value
+        elif hasattr(type(value), "named_parameters"):
+            for parameter, tensor in value.named_parameters():  # type: ignore[attr-defined]
+                yield f"{name}.{parameter}", tensor
+
+
+def snapshot(variables: Mapping[str, object], line_of: LineOf) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return (`tensors`, `buffers`) of product.md's `state`; `line_of` turns an engine's place into a line."""
+    tensors: dict[str, Any] = {}
+    buffers: dict[str, Any] = {}
+    for name, tensor in tensors_of(variables):
+        tensors[name] = record = describe(tensor)
+        if record["grad_fn"] is not None and "." not in name:
+            buffers[name] = saved_below(tensor.grad_fn, line_of)
+    return tensors, buffers
+
+
+def describe(tensor: Tensor) -> dict[str, Any]:
+    """Return what can be asked of a tensor; null where the question fails, as for a view that became invalid."""
+
+    def ask(question: Callable[[], Any]) -> Any:
+        try:
+            return question()
+        except RuntimeError:
+            return None
+
+    grad = ask(lambda: tensor.grad)
+    return {
+        "shape": list(tensor.array.shape),
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "requires_grad": ask(lambda: bool(tensor.requires_grad)),
+        "is_leaf": ask(lambda: bool(tensor.is_leaf)),
+        "grad_fn": ask(lambda: node_name(tensor.grad_fn)),
+        "version": ask(lambda: tensor._version),
+        "data": tensor.array.tolist(),
+        "grad": None if grad is None else grad.array.tolist(),
+    }
+
+
+def node_name(node: Node | None) -> str | None:
+    """Return the name that people know a node by: PyTorch's, without its C++ namespace."""
+    return None if node is None else node.name().rsplit("::", 1)[-1]
+
+
+def nodes_below(root: Node | None) -> Iterator[Node]:
+    """Yield each node reachable from `root` once, depth first along `next_functions`, without recursion."""
+    seen: set[Node] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        yield node
+        stack.extend(below for below, _ in reversed(node.next_functions))
+
+
+def saved_below(root: Node | None, line_of: LineOf) -> list[dict[str, Any]]:
+    """Return the saved tensors of every node below `root`; what a CopySlices node holds inside stays hidden."""
+    found = []
+    for node in nodes_below(root):
+        name = node_name(node)
+        if name == "CopySlices":
+            continue
+        for saved in node.saved:
+            found.append({
+                "node": name,
+                "name": saved.name,
+                "shape": None if saved.freed else list(saved.shape),
+                "freed": saved.freed,
+                "nbytes": saved.nbytes,
+                "saved_line": line_of(node.where),
+                "freed_line": line_of(saved.freed_where) if saved.freed else None,
+            })
+    return found

@@ -1,0 +1,76 @@
+"""The JSON stream: one object a line for each event. Numbers that JSON lacks are the strings nan, inf, -inf."""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from gradsh.events import Event, Failure, Print, Result, Snapshot, Value, Warn
+from gradsh.text.problem import Problem
+from gradsh.text.span import Source
+
+
+def line_of(event: Event, file: str | None = None) -> str | None:
+    """Return the event as one line of JSON without its line end, or None for an event that is not told."""
+    data = to_dict(event)
+    if data is None:
+        return None
+    if file is not None:
+        data["file"] = file
+    return json.dumps(plain(data))
+
+
+def to_dict(event: Event) -> dict[str, Any] | None:
+    """Return the event as product.md has it, or None."""
+    match event:
+        case Print(text=text):
+            return {"event": "print", "text": text}
+        case Value(line=line, text=text):
+            return {"event": "value", "line": line, "text": text}
+        case Result(line=line, command=command, report=report):
+            return {"event": "result", "line": line, "command": command, "data": report}
+        case Warn(line=line, message=message):
+            return {"event": "warning", "line": line, "message": message}
+        case Failure(line=line, top=top, problem=problem, source=source, expected=expected):
+            data = {"event": "error", "line": line, "top": top, **_problem(problem, source)}
+            return {**data, "expected": True} if expected else data
+        case Snapshot(tensors=tensors, buffers=buffers):
+            return {"event": "state", "tensors": tensors, "buffers": buffers}
+        case _:
+            return None
+
+
+def _problem(problem: Problem, source: Source) -> dict[str, Any]:
+    spans = []
+    for label in problem.labels:
+        span = {"role": label.role, **label.span._asdict(), "text": label.text}
+        if label.source is not None and label.source is not source and label.source.name != source.name:
+            span["source"] = label.source.name
+        spans.append(span)
+    data: dict[str, Any] = {"kind": problem.kind, "message": problem.message, "spans": spans,
+                            "help": list(problem.help)}
+    if problem.title:
+        data["title"] = problem.title
+    if problem.notes:
+        data["notes"] = list(problem.notes)
+    return data
+
+
+def plain(value: Any) -> Any:
+    """Return a report's value as JSON has it: records become objects, arrays lists, what is left its text."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else repr(float(value))
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    names = getattr(type(value), "_fields", None) or getattr(type(value), "__dataclass_fields__", None)
+    if names is not None:
+        return {name: plain(getattr(value, name)) for name in names}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    return str(value)

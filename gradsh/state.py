@@ -1,0 +1,131 @@
+"""What a session remembers between statements, for commands to read and change: variables, pins, settings, history.
+
+It stands above `commands/`: a command is given the state and returns a report. What a command needs the session to do
+(run a statement, replay, quit) it asks of `Control`, which the session implements.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from gradsh.text.problem import Problem
+from gradsh.text.span import Source
+
+if TYPE_CHECKING:
+    from gradsh.engine.node import Node
+
+
+class Entry(NamedTuple):
+    """A top-level statement that was run: its text, the line it began on, the name of its source, whether it passed."""
+
+    text: str
+    line: int
+    source: str
+    ok: bool
+
+
+class Pin(NamedTuple):
+    """A promise that no backward frees what `nodes` saved. It keeps no graph alive: all references are weak.
+
+    `name` is how the root was written, `line` where, `root` its node. One pin counts 1 on each of its nodes.
+    """
+
+    name: str
+    line: int
+    root: weakref.ref[Node]
+    nodes: tuple[weakref.ref[Node], ...]
+
+
+class Failed(NamedTuple):
+    """The latest failure, with the source whose lines it marks."""
+
+    problem: Problem
+    source: Source
+    line: int
+
+
+class Call(NamedTuple):
+    """The command that is running: where it stands, how its arguments were written, and the names in reach there."""
+
+    line: int
+    texts: tuple[str, ...]
+    scope: Mapping[str, object]
+    source: Source
+
+
+class Settings:
+    """What `set` shows and changes. Each has a default that suits a script."""
+
+    __slots__ = ("account", "atomic", "cuda", "plain", "timing", "values")
+    NAMES = ("account", "atomic", "cuda", "plain", "timing")
+
+    def __init__(self) -> None:
+        self.account = False
+        self.atomic = False
+        self.cuda = "explain"
+        self.plain = False
+        self.timing = False
+        self.values: dict[str, object] = {}
+        """Further settings, of the shell's (theme, keys, prompt)."""
+
+
+class Control(Protocol):
+    """What a command may ask of the session."""
+
+    def run_text(self, text: str, name: str, *, muted: bool = False) -> bool:
+        """Run a text in this session; return whether every statement passed."""
+
+    def replay(self, entries: list[Entry]) -> None:
+        """Start anew from the recorded seed and run the entries, muted."""
+
+    def reset(self) -> None:
+        """Forget every variable, pin and setting, and start from the seed again."""
+
+    def leave(self, status: int = 0) -> None:
+        """End the run after this statement."""
+
+    def warn(self, message: str) -> None:
+        """Show a warning or hint that belongs to the running statement."""
+
+
+class State:
+    """The session's memory. `variables` is the program's own namespace: what a command binds there, the program sees."""
+
+    __slots__ = (
+        "call", "control", "extras", "failed", "history", "line_of", "pins", "place_of", "settings", "statement_line",
+        "variables", "watches",
+    )
+
+    def __init__(
+        self, variables: MutableMapping[str, object], control: Control, line_of: Callable[[Any], int | None],
+        place_of: Callable[[Any], Any],
+    ) -> None:
+        self.variables = variables
+        self.control = control
+        self.line_of = line_of
+        """Turns the opaque `where` of a node, write or free into the line of its innermost statement, or None."""
+        self.place_of = place_of
+        """Turns it into the interpreter's `Place` (span, source, calls, iteration), or None."""
+        self.settings = Settings()
+        self.pins: list[Pin] = []
+        self.watches: list[Any] = []
+        self.history: list[Entry] = []
+        self.failed: Failed | None = None
+        self.statement_line = 0
+        self.call = Call(0, (), {}, Source("", ""))
+        self.extras: dict[str, Any] = {}
+        """What single commands keep between runs, by the command's name."""
+
+    def names_in_reach(self) -> dict[str, object]:
+        """Return the program's variables and, over them, the local ones where the running command stands."""
+        return {name: value for name, value in {**self.variables, **self.call.scope}.items() if _is_plain(name)}
+
+    def hint(self, message: str) -> None:
+        """Tell the person something beside the output."""
+        self.control.warn(message)
+
+
+def _is_plain(name: str) -> bool:
+    return name.isidentifier() and not name.startswith("__")
