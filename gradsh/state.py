@@ -91,7 +91,7 @@ class Control(Protocol):
 
 
 class State:
-    """The session's memory. `variables` is the program's own namespace: what a command binds there, the program sees."""
+    """The session's memory. `variables` is the program's own namespace: what a command binds there, it sees."""
 
     __slots__ = (
         "call", "control", "extras", "failed", "history", "line_of", "pins", "place_of", "settings", "statement_line",

@@ -1,7 +1,8 @@
 """The commands: one file each, one line each in this list.
 
 The list is the reader's table of contents and all that the parser needs: a command's line is its grammar (the tests
-check it against the signature of `run` in the file of that name), its file is imported on first use.
+check it against the signature of `run` in the file of that name), its file is imported on first use. Every command
+also takes `--format` and `--output`, which the session handles.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,3 +14,39 @@ if TYPE_CHECKING:
 
 USAGE: dict[str, str] = {
 }
+
+
+class Grammars(Mapping[str, "CommandGrammar"]):
+    """The grammars of the commands by name, each read from its usage line when first asked for."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, CommandGrammar] = {}
+
+    def __getitem__(self, name: str) -> "CommandGrammar":
+        if name not in self._read:
+            from gradsh.commands.usage import grammar_of
+
+            self._read[name] = grammar_of(name, USAGE[name])
+        return self._read[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in USAGE
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(USAGE)
+
+    def __len__(self) -> int:
+        return len(USAGE)
+
+
+GRAMMARS = Grammars()
+
+
+def find(name: str) -> "Command":
+    """Return the record of a command, importing its file if need be; KeyError for a name that is none."""
+    from importlib import import_module
+
+    if name not in USAGE:
+        raise KeyError(name)
+    record: Command = import_module(f"gradsh.commands.{name}").run.__command__
+    return record

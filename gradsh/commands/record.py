@@ -1,4 +1,4 @@
-"""What a command is: a `run` function whose signature is its grammar, and a `view` that says what its report looks like.
+"""What a command is: a `run` function whose signature is its grammar, and a `view` that shapes its report.
 
     @command("buffers", "List the tensors saved for backward.", examples=["buffers --live"])
     def run(state: State, *targets: Tensor, live: bool = False, sort: Literal["line", "bytes"] = "line") -> Report: ...
@@ -12,10 +12,13 @@ Positional parameters are arguments, keyword-only ones are options. Annotations 
     Name, Word, File, Text NAME …     a variable's name, a bare word, a file name, the rest of the line
     Lazy                   EXPR       an expression handed over unevaluated, as a function without parameters
     Tail                   STATEMENT  the rest of the line as a statement, as a function that runs it
+    AfterColon             : STATEMENT   the same, after a colon
     Literal["a", "b"]      a|b        one of these words
     bool                   --flag
-    list[X]                --grad E --grad E    one value each time the option is given
-    tuple[X, ...]          --inputs A B         several values after one option
+    list[X]                [--grad E]…      one value each time the option is given
+    tuple[X, ...]          [--inputs T…]    several values after one option
+
+`first: Tensor, *more: Tensor` reads at least one, `*targets: Tensor` any number.
 
 `usage_of` writes this as one line, which is also what stands in the list of commands (`commands/__init__.py`), so
 that the parser knows every grammar without importing a single command.
@@ -39,23 +42,29 @@ Lazy = NewType("Lazy", object)
 Tail = NewType("Tail", object)
 """A function without parameters that runs the statement where the command stands."""
 
+AfterColon = NewType("AfterColon", object)
+"""The same for `expect error KIND: STATEMENT`."""
+
 METAVARS: dict[Any, str] = {
-    Name: "NAME", Word: "WORD", File: "FILE", Text: "TEXT", Lazy: "EXPR", Tail: "STATEMENT", int: "N", float: "X",
-    str: "STR",
+    Name: "NAME", Word: "WORD", File: "FILE", Text: "TEXT", Lazy: "EXPR", Tail: "STATEMENT",
+    AfterColon: ": STATEMENT", int: "N", float: "X", str: "STR",
 }
+
+
+WANTED: dict[str, tuple[type, ...]] = {"N": (int,), "X": (int, float), "STR": (str,)}
 
 
 class Parameter(NamedTuple):
     """An argument or option of a command.
 
-    `many`: "" for one value, "repeated" for one each time the option is given, "several" for several at once;
+    `many`: "" for one value, "each" for one every time the option is given, "many" for several at once;
     `metavar`: what a value is, empty for a flag; `choices`: the words allowed, if these are all.
     """
 
     name: str
     option: bool
     metavar: str
-    many: str = ""
+    many: Literal["", "each", "many"] = ""
     optional: bool = False
     choices: tuple[str, ...] = ()
 
@@ -64,12 +73,12 @@ class Parameter(NamedTuple):
         """The parameter as a usage line has it."""
         value = "|".join(self.choices) or self.metavar
         if not self.option:
-            text = value + ("..." if self.many else "")
+            text = value + ("…" if self.many else "")
             return f"[{text}]" if self.optional else text
         text = f"--{self.name.replace('_', '-')}"
         if value:
-            text += f" {value}" + ("..." if self.many == "several" else "")
-        return f"[{text}]" + ("..." if self.many == "repeated" else "")
+            text += f" {value}" + ("…" if self.many == "many" else "")
+        return f"[{text}]" + ("…" if self.many == "each" else "")
 
 
 class Command:
@@ -97,7 +106,11 @@ class Command:
 
     def usage(self) -> str:
         """Return the arguments and options as one line: the command's grammar."""
-        return " ".join(parameter.usage for parameter in self.parameters())
+        parameters = _joined(self.parameters())
+        options = [parameter.usage for parameter in parameters if parameter.option]
+        places = [parameter.usage for parameter in parameters if not parameter.option]
+        tail = bool(places) and places[-1].endswith("STATEMENT")
+        return " ".join([*options, *places] if tail else [*places, *options]).replace(" : ", ": ")
 
     def bind(self, arguments: Sequence[Any], options: dict[str, Any]) -> Callable[[Any], Any]:
         """Check the values against the signature; return a function that runs the command on a state.
@@ -128,17 +141,29 @@ def command(name: str, doc: str, *, examples: Sequence[str] = ()) -> Callable[[C
 
 def _parameter(parameter: inspect.Parameter, hint: Any) -> Parameter:
     option = parameter.kind is parameter.KEYWORD_ONLY
-    many = "several" if parameter.kind is parameter.VAR_POSITIONAL else ""
+    many: Literal["", "each", "many"] = "many" if parameter.kind is parameter.VAR_POSITIONAL else ""
     optional = option or bool(many) or parameter.default is not parameter.empty
     hint = _without_none(hint)
     if get_origin(hint) in {list, tuple}:
-        many = "repeated" if get_origin(hint) is list else "several"
+        many = "each" if get_origin(hint) is list else "many"
         hint = get_args(hint)[0]
     if option and hint is bool:
         return Parameter(parameter.name, True, "", many, True)
     choices = get_args(hint) if get_origin(hint) is Literal else ()
     metavar = "" if choices else METAVARS.get(hint) or ("T" if _is_tensor(hint) else "E")
     return Parameter(parameter.name, option, metavar or "WORD", many, optional, choices)
+
+
+def _joined(parameters: Sequence[Parameter]) -> list[Parameter]:
+    """The parameters with `first: T, *more: T` made one: at least one T."""
+    out: list[Parameter] = []
+    for parameter in parameters:
+        before = out[-1] if out else None
+        if parameter.many and not parameter.option and before is not None and before.metavar == parameter.metavar:
+            out[-1] = before._replace(many="many")
+        else:
+            out.append(parameter)
+    return out
 
 
 def _without_none(hint: Any) -> Any:
@@ -157,7 +182,7 @@ def _option_value(name: str, parameter: Parameter, value: Any) -> Any:
     for one in values:
         _check(name, parameter, one)
     if parameter.many:
-        return tuple(values) if parameter.many == "several" else values
+        return tuple(values) if parameter.many == "many" else values
     return values[0]
 
 
@@ -166,7 +191,7 @@ def _check(name: str, parameter: Parameter, value: Any) -> None:
     where = f"option --{parameter.name}" if parameter.option else "argument"
     if parameter.metavar == "T" and not _is_tensor_value(value):
         raise fail("type", f"{name}: {where} must be Tensor, not {type(value).__name__}", TypeError, value=value)
-    wanted = {"N": int, "X": (int, float), "STR": str}.get(parameter.metavar)
+    wanted = WANTED.get(parameter.metavar)
     if wanted is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
         kind = {"N": "an integer", "X": "a number", "STR": "a string"}[parameter.metavar]
         raise fail("type", f"{name}: {where} must be {kind}, not {type(value).__name__}", TypeError, value=value)
