@@ -1,6 +1,7 @@
 """What the language knows of a command: `CommandGrammar`, its positionals and options. `commands/` fills them in.
 
-A command line is `name argument… --option value…`; the parser reads it by the grammar that the session hands to `parse`.
+A command line is `name argument… --option value…`; the parser reads it by the grammar that the session hands to
+`parse`.
 """
 
 from collections.abc import Mapping, Sequence
