@@ -13,6 +13,16 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine import normals
+from gradsh.engine.random_checks import (
+    check_continuous,
+    check_floating,
+    check_multinomial,
+    check_row,
+    check_uniform,
+    element_count,
+    integer_range,
+    largest,
+)
 from gradsh.engine.twister import BLOCK, Twister, Words
 from gradsh.text.fault import fail
 
@@ -26,31 +36,16 @@ STATE_BYTES = 5056
 """The size of a state as bytes."""
 
 _STATE = struct.Struct(f"<QiiQ{BLOCK}Qdddi4xfB3x")
-_FLOAT32, _FLOAT64, _INT64, _BOOL = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
-_SCALAR_NAMES = {"float32": "Float", "float64": "Double", "int64": "Long", "int32": "Int", "uint8": "Byte", "bool": "Bool"}
-_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "uint8": "unsigned char"}
-_DIGITS = {"float32": 24, "float64": 53}
+_FLOAT32, _FLOAT64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 _LONG = 16  # from this size on, contiguous normals are made in blocks
 _WIDE = 1 << 28  # ranges of integers from here on take 64-bit draws
 _MASK64 = (1 << 64) - 1
 
 
-def _size(shape: Shape) -> int:
-    for length in shape:
-        if length < 0:
-            text = ", ".join(map(str, shape))
-            raise fail("shape", f"Trying to create tensor with negative dimension {length}: [{text}]")
-    return math.prod(shape)
-
-
-def _c_name(dtype: np.dtype[Any]) -> str:
-    return _C_NAMES.get(dtype.name, dtype.name)
-
-
-def _check_floating(dtype: np.dtype[Any], kernel: str) -> None:
-    if dtype.kind != "f":
-        name = _SCALAR_NAMES.get(dtype.name, dtype.name)
-        raise fail("dtype", f"\"{kernel}\" not implemented for '{name}'", NotImplementedError)
+def _cast(values: Array, dtype: np.dtype[Any], shape: Shape) -> Array:
+    """Return float64 values as another dtype and shape; what does not fit becomes what the processor makes of it."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return values.astype(dtype).reshape(shape)
 
 
 class Generator:
@@ -142,14 +137,15 @@ class Generator:
 
     # Continuous distributions
 
-    def uniform(
-        self, shape: Shape, low: float = 0.0, high: float = 1.0, dtype: np.dtype[Any] = _FLOAT32
-    ) -> Array:
-        """Return numbers uniform in [low, high): u·(high−low) + low, rounded once. Raises RuntimeError for bad bounds."""
-        size = _size(shape)
+    def uniform(self, shape: Shape, low: float = 0.0, high: float = 1.0, dtype: np.dtype[Any] = _FLOAT32) -> Array:
+        """Return numbers uniform in [low, high): u·(high−low) + low, rounded once.
+
+        Raises RuntimeError for bad bounds.
+        """
+        size = element_count(shape)
         dtype = np.dtype(dtype)
-        _check_floating(dtype, "check_uniform_bounds")
-        _check_uniform(low, high, dtype)
+        check_floating(dtype, "check_uniform_bounds")
+        check_uniform(low, high, dtype)
         values = self._uniforms(size, dtype)
         if low != 0.0 or high != 1.0:
             width = float(dtype.type(high) - dtype.type(low))
@@ -171,11 +167,11 @@ class Generator:
         """
         if not std >= 0.0:
             raise fail("value", f"normal expects std >= 0.0, but found std {std:g}")
-        size = _size(shape)
+        size = element_count(shape)
         dtype = np.dtype(dtype)
-        _check_floating(dtype, "normal_kernel_cpu")
+        check_floating(dtype, "normal_kernel_cpu")
         if size < _LONG or not contiguous:
-            return normals.scale(self._serial(size), std, mean).astype(dtype).reshape(shape)
+            return _cast(normals.scale(self._serial(size), std, mean), dtype, shape)
         values = self._uniforms(size, dtype)
         whole = size - size % _LONG
         normals.transform(values[:whole], mean, std)
@@ -205,33 +201,29 @@ class Generator:
     def exponential(self, shape: Shape, lambd: float = 1.0, dtype: np.dtype[Any] = _FLOAT32) -> Array:
         """Return exponential numbers −log(1−u)/λ. Raises RuntimeError unless λ > 0."""
         dtype = np.dtype(dtype)
-        _check_continuous("Exponential", dtype, _SCALAR_NAMES)
+        check_continuous("Exponential", dtype)
         if not lambd > 0.0:
             raise fail("value", f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-        u = self._doubles(_size(shape))
-        return (-1.0 / lambd * normals.log1p(-u)).astype(dtype).reshape(shape)
+        u = self._doubles(element_count(shape))
+        return _cast(-1.0 / lambd * normals.log1p(-u), dtype, shape)
 
     def log_normal(self, shape: Shape, mean: float = 1.0, std: float = 2.0, dtype: np.dtype[Any] = _FLOAT32) -> Array:
         """Return exponentials of normal numbers of the short rule. Raises RuntimeError unless std > 0."""
         dtype = np.dtype(dtype)
         if not std > 0.0:
             raise fail("value", f"log_normal_ expects std > 0.0, but found std={std:g}")
-        _check_floating(dtype, "log_normal_cpu")
-        values = normals.exp(normals.scale(self._serial(_size(shape)), std, mean))
-        with np.errstate(over="ignore"):
-            return values.astype(dtype).reshape(shape)
+        check_floating(dtype, "log_normal_cpu")
+        values = normals.exp(normals.scale(self._serial(element_count(shape)), std, mean))
+        return _cast(values, dtype, shape)
 
-    def cauchy(
-        self, shape: Shape, median: float = 0.0, sigma: float = 1.0, dtype: np.dtype[Any] = _FLOAT32
-    ) -> Array:
+    def cauchy(self, shape: Shape, median: float = 0.0, sigma: float = 1.0, dtype: np.dtype[Any] = _FLOAT32) -> Array:
         """Return Cauchy numbers median + σ·tan(π(u−½)). Raises RuntimeError unless σ > 0."""
         dtype = np.dtype(dtype)
-        _check_continuous("Cauchy", dtype, _C_NAMES)
+        check_continuous("Cauchy", dtype, in_c=True)
         if not sigma > 0.0:
             raise fail("value", f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
-        values = normals.tan(math.pi * (self._doubles(_size(shape)) - 0.5))
-        with np.errstate(over="ignore"):
-            return normals.scale(values, sigma, median).astype(dtype).reshape(shape)
+        values = normals.tan(math.pi * (self._doubles(element_count(shape)) - 0.5))
+        return _cast(normals.scale(values, sigma, median), dtype, shape)
 
     # Discrete distributions
 
@@ -239,25 +231,22 @@ class Generator:
         """Return the numbers of trials up to the first success, as `dtype`. Raises RuntimeError unless 0 < p < 1."""
         if not 0.0 < p < 1.0:
             raise fail("value", f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-        values = np.ceil(normals.log(self._doubles(_size(shape))) / math.log1p(-p))
-        return values.astype(np.dtype(dtype)).reshape(shape)
+        values = np.ceil(normals.log(self._doubles(element_count(shape))) / math.log1p(-p))
+        return _cast(values, np.dtype(dtype), shape)
 
-    def randint(
-        self, low: int, high: int | None, shape: Shape, dtype: np.dtype[Any] = _INT64
-    ) -> Array:
+    def randint(self, low: int, high: int | None, shape: Shape, dtype: np.dtype[Any] = _INT64) -> Array:
         """Return whole numbers uniform in low … high−1, as `dtype`; without `high`, up to the largest of the dtype.
 
         "The largest" of a float dtype is the end of its unbroken whole numbers. Raises RuntimeError for an empty
         range and for one that an integer dtype does not hold.
         """
         dtype = np.dtype(dtype)
-        low, stop = _integer_range(low, high, dtype)
-        size = _size(shape)
+        low, stop = integer_range(low, high, dtype)
+        size = element_count(shape)
         if stop - low >= _WIDE:
             values = self._wide(size)
-            if stop - low <= _MASK64:
-                values %= np.uint64(stop - low)
-            values += np.uint64(low & _MASK64)
+            if stop - low <= _MASK64:  # else the draw itself, whatever `low`
+                values = values % np.uint64(stop - low) + np.uint64(low & _MASK64)
             return values.view(np.int64).astype(dtype).reshape(shape)
         small = (self._words(size) % np.uint32(stop - low)).astype(np.int64)
         return (small + low).astype(dtype).reshape(shape)
@@ -265,15 +254,15 @@ class Generator:
     def random_full(self, shape: Shape, dtype: np.dtype[Any] = _INT64) -> Array:
         """Return whole numbers from 0 to the largest that the dtype holds (2^24 for float32, 2^53 for float64)."""
         dtype = np.dtype(dtype)
-        size = _size(shape)
-        limit = _largest(dtype) + 1
+        size = element_count(shape)
+        limit = largest(dtype) + 1
         if dtype in (_INT64, _FLOAT64):
             return (self._wide(size) % np.uint64(limit)).astype(dtype).reshape(shape)
         return (self._words(size) % np.uint32(limit)).astype(dtype).reshape(shape)
 
     def randperm(self, n: int) -> Array:
         """Return a random order of 0 … n−1, as int64."""
-        _size((n,))
+        element_count((n,))
         order = list(range(n))
         if n > 1:
             steps = self._words(n - 1) % np.arange(n, 1, -1, dtype=np.uint32)
@@ -285,14 +274,14 @@ class Generator:
         """Return ones with probability p, else zeros, as `dtype`. Raises RuntimeError unless 0 <= p <= 1."""
         if not 0.0 <= p <= 1.0:
             raise fail("value", f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-        return (self._doubles(_size(shape)) < p).astype(np.dtype(dtype)).reshape(shape)
+        return (self._doubles(element_count(shape)) < p).astype(np.dtype(dtype)).reshape(shape)
 
     def bernoulli_of(self, p: Array, dtype: np.dtype[Any] | None = None) -> Array:
         """Return ones with the probabilities of a float array, as its dtype or `dtype`; p is read in memory order.
 
         Raises RuntimeError for a probability outside 0 … 1.
         """
-        _check_floating(p.dtype, "bernoulli_tensor_cpu_p_")
+        check_floating(p.dtype, "bernoulli_tensor_cpu_p_")
         if not ((p >= 0) & (p <= 1)).all():
             raise fail(
                 "value",
@@ -321,7 +310,7 @@ class Generator:
 
         Raises RuntimeError for weights that are no distribution and for more samples than there are.
         """
-        _check_multinomial(weights, n, replacement)
+        check_multinomial(weights, n, replacement)
         if replacement and n > 1:
             return self._with_replacement(weights, n)
         return self._without_replacement(weights, n)
@@ -339,7 +328,7 @@ class Generator:
         rows = np.atleast_2d(weights)
         out = np.empty((len(rows), n), np.int64)
         for row, indices in zip(rows, out, strict=True):
-            _check_row(row)
+            check_row(row)
             cumulated = np.add.accumulate(row)
             if not cumulated[-1] > 0:
                 raise fail("value", "invalid multinomial distribution (sum of probabilities <= 0)")
@@ -347,88 +336,3 @@ class Generator:
             cumulated[-1] = 1
             indices[:] = np.searchsorted(cumulated.astype(np.float64), self._doubles(n))
         return out.reshape((*weights.shape[:-1], n))
-
-
-def _largest(dtype: np.dtype[Any]) -> int:
-    """Return the largest whole number of a dtype up to which it has all of them."""
-    if dtype == _BOOL:
-        return 1
-    if dtype.kind == "f":
-        return 1 << _DIGITS[dtype.name]
-    return int(np.iinfo(dtype).max)
-
-
-def _integer_range(low: int, high: int | None, dtype: np.dtype[Any]) -> tuple[int, int]:
-    """Return the range that is drawn from: its bounds checked, and in float dtypes moved inwards where not exact."""
-    for bound in (low, high):
-        if bound is not None and not -(1 << 63) <= bound < 1 << 63:
-            raise fail("value", "Overflow when unpacking long long", ValueError)
-    stop = _largest(dtype) + 1 if high is None else high
-    if low >= stop:
-        raise fail("value", f"random_ expects 'from' to be less than 'to', but got from={low} >= to={stop}")
-    if high is not None and dtype.kind == "f":
-        low, stop = _representable(low, stop, dtype)
-    if dtype.kind != "f":
-        smallest = 0 if dtype == _BOOL else int(np.iinfo(dtype).min)
-        for name, bound in (("from", low), ("to - 1", stop - 1)):
-            if not smallest <= bound <= _largest(dtype):
-                raise fail("value", f"{name} is out of bounds for {_c_name(dtype)}")
-    return low, stop
-
-
-def _representable(low: int, stop: int, dtype: np.dtype[Any]) -> tuple[int, int]:
-    """Return bounds that do not round outwards in a float dtype."""
-    digits = _DIGITS[dtype.name]
-    above, below = int(dtype.type(low + 1)), int(dtype.type(stop - 1))
-    if above < low:
-        low = above + (1 << (abs(low + 1).bit_length() - digits))
-    if below >= stop:
-        stop = below - (1 << (abs(stop - 1).bit_length() - digits))
-    if low >= stop:
-        expected = "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype"
-        raise fail("value", f"{expected}, but got from={low} >= to={stop}")
-    return low, stop
-
-
-def _check_uniform(low: float, high: float, dtype: np.dtype[Any]) -> None:
-    largest = float(np.finfo(dtype).max)
-    for name, bound in (("from", low), ("to", high)):
-        if not -largest <= bound <= largest:
-            raise fail("value", f"{name} is out of bounds for {_c_name(dtype)}")
-    if low > high:
-        raise fail("value", f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
-    if high - low > largest:
-        raise fail(
-            "value",
-            "uniform_ expects to-from <= std::numeric_limits<"
-            f"{_SCALAR_NAMES[dtype.name]}>::max(), but found to={high:g} and from={low:g} "
-            "which result in to-from to exceed the limit",
-        )
-
-
-def _check_continuous(name: str, dtype: np.dtype[Any], names: dict[str, str]) -> None:
-    if dtype.kind != "f":
-        raise fail(
-            "dtype",
-            f"{name} distribution is a continuous probability distribution. "
-            f"dtype must be a floating point but you specified {names.get(dtype.name, dtype.name)}",
-        )
-
-
-def _check_multinomial(weights: Array, n: int, replacement: bool) -> None:
-    if weights.dtype.kind != "f":
-        name = _SCALAR_NAMES.get(weights.dtype.name, weights.dtype.name)
-        raise fail("dtype", f"multinomial only supports floating-point dtypes for input, got: {name}")
-    if weights.ndim not in (1, 2):
-        raise fail("shape", "prob_dist must be 1 or 2 dim")
-    if n <= 0:
-        raise fail("value", "cannot sample n_sample <= 0 samples")
-    if not replacement and n > weights.shape[-1]:
-        raise fail("value", "cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-
-
-def _check_row(row: Array) -> None:
-    if (row < 0).any():
-        raise fail("value", "invalid multinomial distribution (encountering probability entry < 0)")
-    if not np.isfinite(row).all():
-        raise fail("value", "invalid multinomial distribution (encountering probability entry = infinity or NaN)")
