@@ -1,0 +1,102 @@
+"""The one ambient value: grad mode, default dtype, generator, where births and writes are noted, print options.
+
+It is held in a single ContextVar. A session enters its own, so that nothing leaks from one to the next; a program
+that uses gradsh as a library lives in the default one.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from gradsh.engine.random import Generator
+
+_FLOAT32 = np.dtype(np.float32)
+
+
+class Ambient:
+    """Everything that an operation reads besides its arguments."""
+
+    __slots__ = (
+        "_generator", "_print_options", "anomaly", "atomic", "check", "default_dtype", "flags", "grad_enabled",
+        "saved_hooks", "warn", "where",
+    )
+
+    def __init__(self) -> None:
+        self.grad_enabled = True
+        self.default_dtype: Any = _FLOAT32
+        self._generator: Generator | None = None
+        self._print_options: Any = None
+        self.where: Callable[[], Any] | None = None
+        """Called when a node is born, a tensor written or a graph freed; its answer is kept, never looked into."""
+        self.warn: Callable[[str], None] | None = None
+        """Takes a warning's text; None: Python's own `warnings`."""
+        self.check: Callable[[int], None] | None = None
+        """Asked with a number of bytes before a large allocation and with 0 between two nodes; may raise."""
+        self.saved_hooks: tuple[tuple[Callable[..., Any], Callable[..., Any]], ...] = ()
+        self.anomaly: tuple[bool, bool] | None = None
+        """(check_nan,) of detect_anomaly, None while it is off."""
+        self.atomic = False
+        self.flags: dict[str, Any] = {}
+
+    @property
+    def generator(self) -> "Generator":
+        """The default generator of random numbers, made on first use (seed 0 until seeded)."""
+        if self._generator is None:
+            from gradsh.engine.random import Generator
+
+            self._generator = Generator().manual_seed(0)
+        return self._generator
+
+    @property
+    def print_options(self) -> Any:
+        """The options of `set_printoptions`."""
+        if self._print_options is None:
+            from gradsh.engine.printing import Options
+
+            self._print_options = Options()
+        return self._print_options
+
+    def place(self) -> Any:
+        """Return the opaque place where the program stands now, or None."""
+        return None if self.where is None else self.where()
+
+    def warning(self, message: str) -> None:
+        """Report a warning of PyTorch's."""
+        if self.warn is not None:
+            self.warn(message)
+            return
+        import warnings
+
+        warnings.warn(message, stacklevel=3)
+
+
+_DEFAULT = Ambient()
+_CURRENT: ContextVar[Ambient] = ContextVar("gradsh", default=_DEFAULT)
+
+current = _CURRENT.get
+
+
+@contextmanager
+def enter(ambient: Ambient) -> Iterator[Ambient]:
+    """Make `ambient` the current one within the block."""
+    token = _CURRENT.set(ambient)
+    try:
+        yield ambient
+    finally:
+        _CURRENT.reset(token)
+
+
+@contextmanager
+def grad_mode(enabled: bool) -> Iterator[None]:
+    """Set grad mode within the block (the engine's own use; scripts have no_grad and enable_grad)."""
+    ambient = current()
+    before = ambient.grad_enabled
+    ambient.grad_enabled = enabled
+    try:
+        yield
+    finally:
+        ambient.grad_enabled = before

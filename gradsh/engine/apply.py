@@ -1,0 +1,496 @@
+"""Running an operation: dtypes, kernel, and the only place where an operation's node is born."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import Ambient, current
+from gradsh.engine.dtype import Array, number_dtype, of_numpy, result_type
+from gradsh.engine.node import Edge, Kept, Node
+from gradsh.engine.op import Record
+from gradsh.engine.shape import expandable, sum_to
+from gradsh.engine.storage import VersionCounter
+from gradsh.engine.tensor import Tensor, gradient_edge, make, make_result
+from gradsh.engine.view import check_inplace, is_tracked, rebase, view_of
+from gradsh.text.fault import fail
+
+np.seterr(all="ignore")  # infinities and nans are results here, as in PyTorch, and errstate per operation costs 0.6 us
+
+NUMBER = False
+"""The `edge` of a kept Python number: restored as the number itself, so that it stays a weak scalar."""
+
+
+def run_record(record: Record, values: list[Any]) -> Any:
+    """Run one overload on bound values. Plain arrays (within a derivative) give plain arrays, Tensors give Tensors."""
+    record.signature  # noqa: B018  (parsed on first use)
+    tensors = record.tensors or ()
+    found = False
+    for place in tensors:
+        value = values[place]
+        if isinstance(value, Tensor) or (type(value) is list and any(isinstance(one, Tensor) for one in value)):
+            found = True
+            break
+    kind = record.kind
+    if kind == "composite":
+        return record.forward(*values)
+    if not found:
+        return _run_plain(record, values)
+    for place in tensors:
+        _lift(values, place)
+    if kind == "inplace":
+        return _run_inplace(record, values)
+    arrays = _arrays(record, values)
+    if kind == "view":
+        return _wrap_views(record, values, record.forward(*arrays))
+    ambient = current()
+    if ambient.check is not None:
+        ambient.check(0)
+    outputs = record.forward(*arrays)
+    return _wrap(record, values, outputs, ambient)
+
+
+def _lift(values: list[Any], place: int) -> None:
+    """Make Tensors of plain arrays that stand among Tensors (constants within a recorded derivative)."""
+    value = values[place]
+    if isinstance(value, (np.ndarray, np.generic)):
+        values[place] = make(np.asarray(value))
+    elif type(value) is list:
+        values[place] = [make(np.asarray(one)) if isinstance(one, (np.ndarray, np.generic)) else one for one in value]
+
+
+def _run_plain(record: Record, values: list[Any]) -> Any:
+    given = [values[place] for place in record.tensors or ()]
+    if not any(isinstance(value, (np.ndarray, np.generic, list)) for value in given):  # numbers alone: torch.add(1, 2)
+        default = current().default_dtype
+        lifted = list(values)
+        done = False
+        for place in record.tensors or ():
+            if isinstance(lifted[place], (int, float)):
+                lifted[place] = make(np.asarray(lifted[place], number_dtype(lifted[place], default)))
+                done = True
+        if done:
+            return run_record(record, lifted)
+        arrays = _arrays(record, values)
+        outputs = record.forward(*arrays)
+        return _wrap(record, values, outputs, current())
+    outputs = record.forward(*_arrays(record, values))
+    if type(outputs) is tuple and record.returns is not None:
+        return outputs[0] if record.returns == 1 else outputs[: record.returns]
+    return outputs
+
+
+def _arrays(record: Record, values: list[Any]) -> list[Any]:
+    """Return the kernel's arguments: arrays for tensors, at the dtype that the record's policy asks for."""
+    arrays = list(values)
+    for place in record.tensors or ():
+        value = values[place]
+        if isinstance(value, Tensor):
+            arrays[place] = value.array
+        elif type(value) is list:
+            arrays[place] = [one.array if isinstance(one, Tensor) else one for one in value]
+        elif isinstance(value, np.generic):
+            arrays[place] = np.asarray(value)
+    policy = record.dtypes
+    if policy != "keep":
+        _unify(record, values, arrays, policy)
+    return arrays
+
+
+def _unify(record: Record, values: list[Any], arrays: list[Any], policy: str) -> None:
+    places = record.tensors or ()
+    operands: list[Array] = []
+    numbers: list[Any] = []
+    for place in places:
+        each = arrays[place]
+        for one in each if type(each) is list else (each,):
+            if isinstance(one, np.ndarray):
+                operands.append(one)
+            elif one is not None:
+                numbers.append(one)
+    first: Any = operands[0].dtype if operands else None
+    if policy == "same":
+        _check_same(record, operands)
+        return
+    default = current().default_dtype
+    common = result_type(operands, numbers, default) if numbers or any(one.dtype != first for one in operands) else first
+    if policy == "float" and common.kind != "f":
+        common = default
+    for place in places:
+        each = arrays[place]
+        if type(each) is list:
+            arrays[place] = [_cast(one, common) for one in each]
+        elif each is not None:
+            arrays[place] = _cast(each, common)
+
+
+def _cast(value: Any, dtype: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value if value.dtype == dtype else value.astype(dtype)
+    return np.asarray(value).astype(dtype)
+
+
+def _check_same(record: Record, operands: Sequence[Array]) -> None:
+    for one in operands[1:]:
+        if one.dtype != operands[0].dtype:
+            a, b = (of_numpy(each.dtype).title.lower() for each in (operands[0], one))
+            message = f"expected m1 and m2 to have the same dtype, but got: {a} != {b}"
+            if record.name not in {"mm", "addmm", "matmul", "linear"}:
+                message = f"expected scalar type {a.title()} but found {b.title()}"
+            raise fail("dtype", message, RuntimeError, operation=record.name)
+
+
+# --- building nodes ---------------------------------------------------------------------------------------------
+
+
+class OpNode(Node):
+    """The node of a recorded operation: runs the derivatives of its record."""
+
+    __slots__ = ("inputs", "record", "spans", "values")
+
+    record: Record
+    inputs: tuple[tuple[tuple[int, ...], Any] | None, ...]
+    """(shape, numpy dtype) of the input behind each edge."""
+    values: dict[str, Any]
+    """Arguments that are no tensors, and the sizes that derivatives ask for."""
+    spans: tuple[tuple[int, int], ...] | None
+    """Where inputs are lists: for each differentiable parameter, its stretch of the edges."""
+
+    def name(self) -> str:
+        """Return PyTorch's name of the node."""
+        return self.record.node or "NotImplemented"
+
+    def saved_names(self) -> Sequence[str]:
+        """Return the names of what the node may save."""
+        return self.record.plan.names
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the saved values that are no tensors."""
+        chosen = self.record.attributes
+        return {
+            name: value for name, value in self.values.items()
+            if (chosen is None or name in chosen) and not name.endswith("_dtype")
+        }
+
+    def restore(self, kept: Kept, index: int, as_tensor: bool) -> Any:
+        """Return one kept tensor; a kept Python number comes back as the number."""
+        if kept.edge is NUMBER and kept.array is not None and not (as_tensor and self._asked(kept)):
+            return kept.array.item()
+        return super().restore(kept, index, as_tensor)
+
+    def _asked(self, kept: Kept) -> bool:
+        return False
+
+    def _saved_attribute(self, name: str) -> Any:
+        names = self.record.plan.names
+        if name in names and type(self.entries) is tuple:
+            entry = self.entries[names.index(name)]
+            if entry is not None and type(entry) is not list and entry.edge is NUMBER:
+                return make(entry.array)
+        return super()._saved_attribute(name)
+
+    def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
+        """Return the gradients of the inputs by the record's formulas."""
+        results: list[Any] = [None] * len(self.edges)
+        as_tensor = any(isinstance(grad, Tensor) for grad in grads)
+        spans = self.spans
+        for targets, formula, calls, many in self.record.plan.formulas:
+            if spans is None:
+                wanted = tuple(needs[target] for target in targets)
+            else:
+                wanted = tuple(any(needs[slice(*spans[target])]) for target in targets)
+            if not any(wanted):
+                continue
+            if formula is None:
+                message = f"derivative for aten::{self.record.name} is not implemented"
+                raise fail("other", message, RuntimeError, node=self)
+            arguments = [self._argument(call, grads, wanted, as_tensor) for call in calls]
+            found = formula(*arguments)
+            for target, grad in zip(targets, found if many else (found,), strict=True):
+                if spans is None:
+                    if needs[target] and grad is not None:
+                        results[target] = self._fit(grad, target, as_tensor)
+                    continue
+                start, end = spans[target]
+                for place, one in enumerate(grad, start):
+                    if place < end and needs[place] and one is not None:
+                        results[place] = self._fit(one, place, as_tensor)
+        return results
+
+    def _argument(self, call: tuple[str, Any], grads: list[Any], wanted: tuple[bool, ...], as_tensor: bool) -> Any:
+        what, detail = call
+        if what == "grad":
+            return grads[0]
+        if what == "saved":
+            return self.unpack(detail, as_tensor)
+        if what == "value":
+            return self.values[detail]
+        if what == "output":
+            return grads[detail]
+        return grads if what == "grads" else wanted
+
+    def _fit(self, grad: Any, target: int, as_tensor: bool) -> Any:
+        """Bring a gradient to the shape and dtype of its input, undoing broadcasting and promotion."""
+        meta = self.inputs[target]
+        assert meta is not None
+        shape, dtype = meta
+        if as_tensor:
+            if not isinstance(grad, Tensor):
+                grad = make(np.asarray(grad))
+            if grad.array.shape != shape:
+                grad = sum_tensor_to(grad, shape)
+            if grad.array.dtype != dtype:
+                from gradsh.engine.op import find
+
+                grad = find("to")(grad, of_numpy(dtype))
+            return grad
+        if type(grad) is not np.ndarray:
+            grad = np.asarray(grad)
+        if grad.shape != shape:
+            if not expandable(shape, grad.shape):
+                raise invalid_gradient(self, target, grad.shape, shape)
+            grad = sum_to(grad, shape)
+        return grad if grad.dtype == dtype else grad.astype(dtype)
+
+
+def invalid_gradient(node: Node, target: int, got: tuple[int, ...], shape: tuple[int, ...]) -> Exception:
+    """Return the error for a gradient that does not fit its input."""
+    message = (
+        f"Function {node.name()} returned an invalid gradient at index {target} - got {list(got)} but expected shape "
+        f"compatible with {list(shape)}"
+    )
+    return fail("grad_shape", message, RuntimeError, node=node)
+
+
+def sum_tensor_to(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Sum a Tensor down to a shape, as recorded operations."""
+    from gradsh.engine.op import find
+    from gradsh.engine.shape import sum_axes
+
+    axes = sum_axes(grad.array.shape, shape)
+    if axes:
+        grad = find("sum")(grad, axes, True)
+    return grad if grad.array.shape == shape else find("view")(grad, shape)
+
+
+def _needs_graph(record: Record, values: list[Any], ambient: Ambient) -> bool:
+    if not ambient.grad_enabled or not record.grads:
+        return False
+    for place in record.plan.edges:
+        value = values[place]
+        if type(value) is list:
+            if any(is_tracked(one) for one in value):
+                return True
+        elif isinstance(value, Tensor) and is_tracked(value):
+            return True
+    return False
+
+
+def _edges(record: Record, values: list[Any]) -> tuple[tuple[Edge | None, ...], Any, Any]:
+    """Return the edges, the (shape, dtype) behind each, and the stretches of list inputs (None without lists)."""
+    edges: list[Edge | None] = []
+    metas: list[Any] = []
+    spans: list[tuple[int, int]] = []
+    lists = False
+    for place in record.plan.edges:
+        value = values[place]
+        start = len(edges)
+        many = type(value) is list
+        lists = lists or many
+        for one in value if many else (value,):
+            if isinstance(one, Tensor):
+                edges.append(gradient_edge(one) if one.array.dtype.kind == "f" else None)
+                metas.append((one.array.shape, one.array.dtype))
+            else:
+                edges.append(None)
+                metas.append(None)
+        spans.append((start, len(edges)))
+    return tuple(edges), tuple(metas), tuple(spans) if lists else None
+
+
+def build_node(record: Record, values: list[Any], outputs: Sequence[Array]) -> OpNode:
+    """Give birth to the node of an operation whose kernel has run; entries of results are added by the caller."""
+    edges, metas, spans = _edges(record, values)
+    node = OpNode.__new__(OpNode)
+    Node.__init__(node, edges, tuple((one.shape, one.dtype) for one in outputs))
+    node.record = record
+    node.inputs = metas
+    node.spans = spans
+    plan = record.plan
+    params = record.signature.params
+    context: dict[str, Any] = {params[place].name: values[place] for place in plan.values}
+    for name in plan.sizes:
+        value = values[record.signature.index[name.removesuffix("_sizes").removesuffix("_dtype")]]
+        context[name] = _size_of(value, name.endswith("_sizes"))
+    node.values = context
+    return node
+
+
+def _size_of(value: Any, sizes: bool) -> Any:
+    if type(value) is list:
+        return [_size_of(one, sizes) for one in value]
+    if isinstance(value, Tensor):
+        return value.array.shape if sizes else value.array.dtype
+    return () if sizes else None
+
+
+def save_inputs(node: OpNode, values: list[Any], clones: dict[int, Array] | None = None) -> None:
+    """Keep the inputs that the derivatives read; `clones` holds old contents for in-place forms."""
+    saves = node.record.plan.saves
+    if not saves:
+        return
+    entries: list[Any] = []
+    for save in saves:
+        if save.output >= 0 or (save.guard >= 0 and not _guarded(node, save.guard)):
+            entries.append(None)
+            continue
+        value = values[save.param]
+        if clones and save.param in clones:
+            entries.append(keep_array(clones[save.param], gradient_edge(value)))
+        elif type(value) is list:
+            entries.append([None if one is None else keep(one) for one in value])
+        else:
+            entries.append(keep(value))
+    node.entries = tuple(entries)
+    if current().saved_hooks:
+        from gradsh.engine.saved_hooks import pack_entries
+
+        pack_entries(node)
+
+
+def _guarded(node: OpNode, guard: int) -> bool:
+    if node.spans is not None:
+        return any(edge is not None for edge in node.edges[slice(*node.spans[guard])])
+    return node.edges[guard] is not None
+
+
+def save_results(node: OpNode, kept: Callable[[int], Any]) -> None:
+    """Keep the outputs that the derivatives read; `kept(n)` gives the entry of output n."""
+    saves = node.record.plan.saves
+    if not any(save.output >= 0 for save in saves):
+        return
+    entries = list(node.entries)
+    if not entries:
+        entries = [None] * len(saves)
+    for slot, save in enumerate(saves):
+        if save.output >= 0:
+            entries[slot] = kept(save.output)
+    node.entries = tuple(entries)
+    if current().saved_hooks:
+        from gradsh.engine.saved_hooks import pack_entries
+
+        pack_entries(node)
+
+
+def keep(value: Any) -> Kept | None:
+    """Keep a tensor, or a Python number as a 0-d entry of its own (float64 or int64)."""
+    if isinstance(value, Tensor):
+        return Kept(value.array, value.counter, value.counter.version, gradient_edge(value))
+    if value is None:
+        return None
+    wide = np.bool_ if isinstance(value, bool) else np.int64 if isinstance(value, int) else np.float64
+    return Kept(np.asarray(value, wide), VersionCounter(), 0, NUMBER)
+
+
+def keep_array(array: Array, edge: Edge | None = None) -> Kept:
+    """Keep an array that only the graph holds."""
+    return Kept(array, VersionCounter(), 0, edge)
+
+
+def _wrap(record: Record, values: list[Any], outputs: Any, ambient: Ambient) -> Any:
+    """Make tensors of the kernel's outputs and, where a gradient is wanted, the node behind them."""
+    many = type(outputs) is tuple or type(outputs) is list
+    arrays = [one if type(one) is np.ndarray else np.asarray(one) for one in (outputs if many else (outputs,))]
+    visible = len(arrays) if record.returns is None else record.returns
+    if not _needs_graph(record, values, ambient) or not any(one.dtype.kind == "f" for one in arrays):
+        results = [make(one) for one in arrays[:visible]]
+        return _deliver(record, results, many)
+    node = build_node(record, values, arrays)
+    save_inputs(node, values)
+    results = []
+    for place, one in enumerate(arrays):
+        differentiable = one.dtype.kind == "f" and (place == 0 or place < visible)
+        results.append(make_result(one, node, place) if differentiable else make(one))
+    save_results(node, lambda n: _keep_result(results[n], n, visible))
+    return _deliver(record, results[:visible], many)
+
+
+def _keep_result(result: Tensor, number: int, visible: int) -> Kept:
+    edge: Any = number if result.tracked and number < visible else None
+    return Kept(result.array, result.counter, result.counter.version, edge)
+
+
+def _deliver(record: Record, results: list[Tensor], many: bool) -> Any:
+    if not many or (record.returns == 1 and len(results) == 1):
+        return results[0]
+    if record.fields:
+        from gradsh.engine.named import named_result
+
+        return named_result(record.name, record.fields, results)
+    return tuple(results)
+
+
+def _wrap_views(record: Record, values: list[Any], outputs: Any) -> Any:
+    """Make views of the first tensor input, sharing its memory and version counter."""
+    base = values[0]
+    many = type(outputs) is tuple or type(outputs) is list
+    arrays = list(outputs) if many else [outputs]
+    ambient = current()
+    node = None
+    if _needs_graph(record, values, ambient) and base.array.dtype.kind == "f":
+        node = build_node(record, values, arrays)
+        save_inputs(node, values)
+    creation = "default" if ambient.grad_enabled else "no_grad"
+    if record.multi_view and creation == "default":
+        creation = "multi"
+    views = [view_of(base, one, node, place, creation) for place, one in enumerate(arrays)]
+    return tuple(views) if many else views[0]
+
+
+def _run_inplace(record: Record, values: list[Any]) -> Tensor:
+    """Write the kernel's result into the first argument, bump its version and put the node into its history."""
+    target: Tensor = values[0]
+    ambient = current()
+    tracked = _needs_graph(record, values, ambient)
+    if ambient.grad_enabled and (tracked or is_tracked(target)):
+        check_inplace(target)
+    arrays = _arrays(record, values)
+    outputs = record.forward(*arrays)
+    first = outputs[0] if type(outputs) is tuple else outputs
+    first = np.asarray(first)
+    _check_writable(target, first)
+    node = None
+    if tracked:
+        node = build_node(record, values, [target.array])
+        clones = {}
+        saves = record.plan.saves
+        if any(save.param == 0 and (save.guard < 0 or node.edges[save.guard] is not None) for save in saves):
+            clones[0] = target.array.copy()
+        save_inputs(node, values, clones)
+    target.array[...] = first
+    target.counter.bump(ambient.place())
+    if node is not None:
+        rebase(target, node)
+        save_results(node, lambda n: Kept(target.array, target.counter, target.counter.version, 0) if n == 0
+                     else keep_array(np.asarray(outputs[n])))
+    return target
+
+
+def _check_writable(target: Tensor, result: Array) -> None:
+    array = target.array
+    if result.dtype != array.dtype and of_numpy(result.dtype).category > of_numpy(array.dtype).category:
+        a, b = of_numpy(result.dtype).title, of_numpy(array.dtype).title
+        message = f"result type {a} can't be cast to the desired output type {b}"
+        raise fail("dtype", message, RuntimeError, tensor=target)
+    if result.shape != array.shape and not expandable(result.shape, array.shape):
+        message = (
+            f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(result.shape)}"
+        )
+        raise fail("shape", message, RuntimeError, tensor=target, shapes=(array.shape, result.shape))
+    steps = zip(array.shape, array.strides, strict=True)
+    if array.size and 0 in array.strides and any(n > 1 and step == 0 for n, step in steps):
+        message = (
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            "location. Please clone() the tensor before performing the operation."
+        )
+        raise fail("other", message, RuntimeError, tensor=target)

@@ -1,0 +1,431 @@
+"""The backward pass: which nodes run, in what order, what each frees, and what a failed pass had already done.
+
+Nodes run from the latest to the earliest sequence number, so a node runs when nothing more can arrive; leaves
+accumulate as soon as their last contribution is there. A node's saved tensors are freed right after it has run.
+Nothing recurses over the graph.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import Ambient, current, grad_mode
+from gradsh.engine.hooks import accumulate, run_node_hooks, run_post_hooks
+from gradsh.engine.node import AccumulateGrad, Edge, Freed, Node
+from gradsh.engine.tensor import Size, Tensor, gradient_edge, make
+from gradsh.text.fault import fail, fault_of
+
+_ALL = tuple((True,) * n for n in range(16))
+
+
+class Observer:
+    """What may be told about a pass while it runs. The default does nothing; `backward --step` and plans look in."""
+
+    __slots__ = ()
+
+    def before(self, node: Node, grads: Sequence[Any]) -> None:
+        """A node is about to run on these gradients of its outputs."""
+
+    def after(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
+        """A node has run; its saved tensors are still there."""
+
+    def frees(self, node: Node) -> None:
+        """A node's saved tensors are about to be freed."""
+
+    def keeps(self, node: Node) -> None:
+        """A node's saved tensors are kept: the pass retains, or a pin holds them."""
+
+    def wrote(self, leaf: Tensor, first: bool) -> None:
+        """A leaf's `.grad` was set (`first`) or added to."""
+
+
+class Done:
+    """What a pass had done when it ended or failed: nodes run, nodes freed, leaves written. Holds no graph."""
+
+    __slots__ = ("freed", "ran", "wrote")
+
+    def __init__(self, ran: int, freed: tuple[tuple[str, str, int], ...], wrote: tuple[Tensor, ...]) -> None:
+        self.ran = ran
+        self.freed = freed
+        """(node name, saved name, bytes) of each saved tensor that was freed"""
+        self.wrote = wrote
+
+
+def backward(
+    tensors: Sequence[Tensor],
+    gradients: Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+    observer: Observer | None = None,
+) -> None:
+    """Run one pass from all `tensors`, adding to the `.grad` of the leaves (or of `inputs` only).
+
+    `gradients` gives one cotangent for each tensor, of its shape; None stands for one of ones, for tensors of one
+    element. Saved tensors are freed unless `retain_graph` (default: as `create_graph`).
+    Raises RuntimeError of kind no_grad, scalar, grad_shape, freed or version.
+    """
+    retain = create_graph if retain_graph is None else bool(retain_graph)
+    roots = make_roots(tensors, gradients, create_graph)
+    targets = None
+    if inputs is not None:
+        targets = _input_targets(inputs)
+    if create_graph:
+        current().warning(_CREATE_GRAPH_WARNING)
+    Pass(roots, retain, create_graph, observer, targets).run()
+
+
+_CREATE_GRAPH_WARNING = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
+    "cycle and avoid the leak."
+)
+
+
+def _input_targets(inputs: Any) -> dict[Node, set[int] | None]:
+    chosen = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    if not chosen:
+        raise fail("value", "`inputs` argument to `backward` cannot be empty.", RuntimeError)
+    targets: dict[Node, set[int] | None] = {}
+    for place, tensor in enumerate(chosen):
+        edge = gradient_edge(tensor)
+        if edge is None:
+            message = "One of the differentiated Tensors does not require grad"
+            raise fail("no_grad", message, RuntimeError, tensor=tensor, index=place)
+        if not isinstance(edge[0], AccumulateGrad):
+            tensor.retain_grad()
+        targets[edge[0]] = None
+    return targets
+
+
+def grad(
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    grad_outputs: Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """Return the gradients of `outputs` with respect to `inputs`, touching no `.grad`.
+
+    Raises RuntimeError of kind unused where an input is not in the graph, unless `allow_unused`.
+    """
+    retain = create_graph if retain_graph is None else bool(retain_graph)
+    roots = make_roots(outputs, grad_outputs, create_graph)
+    edges: list[Edge] = []
+    for place, tensor in enumerate(inputs):
+        edge = gradient_edge(tensor)
+        if edge is None:
+            message = "One of the differentiated Tensors does not require grad"
+            raise fail("no_grad", message, RuntimeError, tensor=tensor, index=place)
+        edges.append(edge)
+    targets: dict[Node, set[int] | None] = {}
+    for node, output in edges:
+        wanted = targets.setdefault(node, set())
+        assert wanted is not None
+        wanted.add(output)
+    task = Pass(roots, retain, create_graph, None, targets)
+    task.run()
+    found: list[Tensor | None] = []
+    for place, (node, output) in enumerate(edges):
+        value = task.captured.get((node, output))
+        if value is None and materialize_grads:
+            value = np.zeros_like(inputs[place].array)
+        if value is None and not allow_unused:
+            message = (
+                "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True "
+                "if this is the desired behavior."
+            )
+            raise fail("unused", message, RuntimeError, tensor=inputs[place], index=place)
+        if value is not None and not isinstance(value, Tensor):
+            value = make(value if value.flags.writeable and value.base is None else np.array(value))
+        found.append(value)
+    return tuple(found)
+
+
+def make_roots(
+    tensors: Sequence[Tensor], gradients: Sequence[Tensor | None] | None, create_graph: bool
+) -> list[tuple[Edge, Any]]:
+    """Return the edges where a pass starts and the gradient each starts with, after PyTorch's checks."""
+    given: Sequence[Tensor | None] = gradients if gradients is not None else (None,) * len(tensors)
+    if len(given) != len(tensors):
+        message = f"got {len(tensors)} tensors and {len(given)} gradients"
+        raise fail("value", message, RuntimeError)
+    pairs = zip(tensors, given, strict=True)
+    cotangents = [_cotangent(place, tensor, one) for place, (tensor, one) in enumerate(pairs)]
+    roots: list[tuple[Edge, Any]] = []
+    for place, (tensor, cotangent) in enumerate(zip(tensors, cotangents, strict=True)):
+        edge = gradient_edge(tensor)
+        if edge is None:
+            message = f"element {place} of tensors does not require grad and does not have a grad_fn"
+            raise fail("no_grad", message, RuntimeError, tensor=tensor, index=place)
+        if cotangent is None:
+            cotangent = make(np.ones(tensor.array.shape, tensor.array.dtype))
+        roots.append((edge, cotangent if create_graph else cotangent.array))
+    return roots
+
+
+def _cotangent(place: int, tensor: Tensor, gradient: Tensor | None) -> Tensor | None:
+    if gradient is None:
+        if tensor.requires_grad and tensor.array.size != 1:
+            message = "grad can be implicitly created only for scalar outputs"
+            raise fail("scalar", message, RuntimeError, tensor=tensor, index=place)
+        return None
+    if not isinstance(gradient, Tensor):
+        message = f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
+        raise fail("type", message, TypeError)
+    if gradient.array.shape != tensor.array.shape:
+        message = (
+            f"Mismatch in shape: grad_output[{place}] has a shape of {Size(gradient.array.shape)} and "
+            f"output[{place}] has a shape of {Size(tensor.array.shape)}."
+        )
+        raise fail("grad_shape", message, RuntimeError, tensor=tensor, index=place)
+    if gradient.array.dtype != tensor.array.dtype:
+        return make(gradient.array.astype(tensor.array.dtype))
+    return gradient
+
+
+def collect(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, int]]:
+    """Return the nodes reachable from `roots`, latest first, and how many edges reach each leaf's AccumulateGrad."""
+    seen: set[Node] = set()
+    arriving: dict[Node, int] = {}
+    stack: list[Node] = []
+    for root in roots:
+        if isinstance(root, AccumulateGrad):
+            arriving[root] = arriving.get(root, 0) + 1
+        elif root not in seen:
+            seen.add(root)
+            stack.append(root)
+    while stack:
+        for edge in stack.pop().edges:
+            if edge is None:
+                continue
+            node = edge[0]
+            if type(node) is AccumulateGrad:
+                arriving[node] = arriving.get(node, 0) + 1
+            elif node not in seen:
+                seen.add(node)
+                stack.append(node)
+    return sorted(seen, key=_sequence, reverse=True), arriving
+
+
+def _sequence(node: Node) -> int:
+    return node.seq
+
+
+def needed_nodes(order: list[Node], targets: Iterable[Node]) -> set[Node]:
+    """Return the nodes on a way to a target, from nodes sorted latest first (targets themselves included)."""
+    needed = set(targets)
+    for node in reversed(order):
+        if node not in needed and any(edge is not None and edge[0] in needed for edge in node.edges):
+            needed.add(node)
+    return needed
+
+
+class Pass:
+    """One backward pass: its buffers of gradients on the way, and what it has done so far."""
+
+    __slots__ = (
+        "ambient", "arriving", "buffers", "captured", "create", "deferred", "needed", "observer", "order", "owned", "position",
+        "retain", "roots", "targets", "where", "wrote",
+    )
+
+    def __init__(
+        self, roots: list[tuple[Edge, Any]], retain: bool, create: bool, observer: Observer | None,
+        targets: dict[Node, set[int] | None] | None,
+    ) -> None:
+        self.roots = roots
+        self.retain = retain
+        self.create = create
+        self.observer = observer
+        self.targets = targets
+        """Nodes the pass must reach. None: accumulate there (a leaf), else the outputs whose gradient is captured."""
+        self.ambient: Ambient = current()
+        self.where = self.ambient.place()
+        self.buffers: dict[Node, list[Any]] = {}
+        self.owned: set[tuple[Node, int]] = set()
+        self.captured: dict[tuple[Node, int], Any] = {}
+        self.wrote: list[Tensor] = []
+        self.position = 0
+        self.deferred: list[Callable[[], None]] | None = [] if self.ambient.atomic else None
+        self.order, self.arriving = collect(edge[0] for edge, _ in roots)
+        self.needed = None if targets is None else needed_nodes(self.order, targets)
+
+    def run(self) -> None:
+        """Run the pass. An exception carries, in its fault's field `done`, what had been done before it."""
+        with grad_mode(self.create):
+            try:
+                self._start()
+                self._loop()
+                if self.deferred is not None:
+                    for action in self.deferred:
+                        action()
+            except BaseException as error:
+                self._tell(error)
+                raise
+            finally:
+                self.buffers.clear()
+                self.order = []
+
+    def _start(self) -> None:
+        for edge, gradient in self.roots:
+            if self.needed is None or edge[0] in self.needed:
+                self._deliver(edge, gradient)
+        self.roots = []
+
+    def _loop(self) -> None:
+        check = self.ambient.check
+        order = self.order
+        needed = self.needed
+        for place, node in enumerate(order):
+            self.position = place
+            if needed is not None and node not in needed:
+                continue
+            if check is not None:
+                check(0)
+            self._step(node)
+        self.position = len(order)
+
+    def _step(self, node: Node) -> None:
+        grads = self.buffers.pop(node, None)
+        if grads is None:
+            grads = [None] * len(node.outputs)
+        if node.extra is not None:
+            grads = run_node_hooks(node, grads)
+        edges = node.edges
+        if self.targets is not None:
+            wanted = self.targets.get(node)
+            if wanted is not None:
+                for output in wanted:
+                    self.captured[(node, output)] = grads[output]
+                if not any(edge is not None and edge[0] in self.needed for edge in edges):  # type: ignore[operator]
+                    return
+            needs = tuple(edge is not None and edge[0] in self.needed for edge in edges)  # type: ignore[operator]
+        elif None in edges:
+            needs = tuple(edge is not None for edge in edges)
+        else:
+            needs = _ALL[len(edges)] if len(edges) < len(_ALL) else (True,) * len(edges)
+        observer = self.observer
+        if observer is not None:
+            observer.before(node, grads)
+        results = self._results(node, grads, needs)
+        if observer is not None:
+            observer.after(node, grads, results)
+        self._release(node)
+        del grads
+        for place, edge in enumerate(edges):
+            if edge is not None and needs[place]:
+                result = results[place]
+                results[place] = None
+                self._deliver(edge, result)
+
+    def _results(self, node: Node, grads: list[Any], needs: tuple[bool, ...]) -> list[Any]:
+        if all(grad is None for grad in grads):
+            results: list[Any] = [None] * len(node.edges)
+        else:
+            results = list(node.run(grads, needs))
+        if node.extra is not None and node.extra.posthooks:
+            results = run_post_hooks(node, results, grads)
+        if self.ambient.anomaly is not None and self.ambient.anomaly[0]:
+            _check_nan(node, results)
+        return results
+
+    def _release(self, node: Node) -> None:
+        if self.retain or node.pins:
+            if self.observer is not None and node.has_saved():
+                self.observer.keeps(node)
+            return
+        if node.entries or node.has_saved():
+            if self.observer is not None and node.has_saved():
+                self.observer.frees(node)
+            if self.deferred is not None:
+                self.deferred.append(lambda: node.free(self.where))
+            else:
+                node.free(self.where)
+
+    def _deliver(self, edge: Edge, gradient: Any) -> None:
+        """Add a gradient to the buffer of its receiver; a leaf receives at once when nothing more can arrive."""
+        node, output = edge
+        leaf = type(node) is AccumulateGrad
+        if gradient is not None:
+            held = self.buffers.get(node)
+            if held is None:
+                held = self.buffers[node] = [None] * (1 if leaf else len(node.outputs))
+            before = held[output]
+            if before is None:
+                held[output] = gradient
+            elif self.create:
+                held[output] = before + gradient
+            elif (node, output) in self.owned:
+                np.add(before, gradient, out=before)
+            else:
+                held[output] = np.asarray(before + gradient)
+                self.owned.add((node, output))
+        if leaf:
+            left = self.arriving[node] = self.arriving[node] - 1
+            if left == 0 or (self.needed is not None and self._last(node)):
+                del gradient
+                self._finish_leaf(node)  # type: ignore[arg-type]
+
+    def _last(self, leaf: Node) -> bool:
+        """Whether no needed node that has yet to run leads to this leaf."""
+        needed = self.needed
+        assert needed is not None
+        return not any(
+            node in needed and any(edge is not None and edge[0] is leaf for edge in node.edges)
+            for node in self.order[self.position + 1 :]
+        )
+
+    def _finish_leaf(self, node: AccumulateGrad) -> None:
+        held = self.buffers.pop(node, None)
+        if self.targets is not None and node not in self.targets:
+            return
+        if held is None or held[0] is None:
+            return
+        gradient = held[0]
+        del held
+        if self.targets is not None and self.targets.get(node) is not None:
+            hooks = node.variable.meta.hooks if node.variable.meta is not None else None
+            if hooks:
+                from gradsh.engine.hooks import run_tensor_hooks
+
+                gradient = run_tensor_hooks(hooks, gradient)
+            self.captured[(node, 0)] = gradient
+            return
+        if self.deferred is not None:
+            self.deferred.append(lambda: self._write(node, gradient, False))
+            return
+        owned = not self.create and sys.getrefcount(gradient) <= 2 and gradient.base is None
+        self._write(node, gradient, owned)
+
+    def _write(self, node: AccumulateGrad, gradient: Any, owned: bool) -> None:
+        first = accumulate(node, gradient, self.create, owned, self.where)
+        self.wrote.append(node.variable)
+        if self.observer is not None:
+            self.observer.wrote(node.variable, first)
+
+    def _tell(self, error: BaseException) -> None:
+        """Note on the error what the pass had done: that hides the cause from the next try."""
+        fault = fault_of(error)
+        if fault is None or "done" in fault.fields:
+            return
+        freed = [
+            (node.name(), saved.name, saved.nbytes)
+            for node in self.order[: self.position]
+            if type(node.entries) is Freed and node.entries.where is self.where
+            for saved in node.saved
+        ]
+        fault.fields["done"] = Done(self.position, tuple(freed), tuple(self.wrote))
+
+
+def _check_nan(node: Node, results: Sequence[Any]) -> None:
+    for place, result in enumerate(results):
+        array = result.array if isinstance(result, Tensor) else result
+        if array is not None and np.isnan(array).any():
+            message = f"Function '{node.name()}' returned nan values in its {place}th output."
+            first = tuple(int(n) for n in np.argwhere(np.isnan(array))[0]) if np.ndim(array) else ()
+            raise fail("value", message, RuntimeError, node=node, element=first, anomaly=True)

@@ -1,0 +1,127 @@
+"""Data types, and how those of several operands become one (PyTorch's promotion rules)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gradsh.text.fault import fail
+
+Array = NDArray[Any]
+
+
+class DType:
+    """A data type with PyTorch's name. `category` orders bool < integer < floating point for promotion."""
+
+    __slots__ = ("category", "is_floating_point", "name", "numpy", "title")
+    __script_attributes__ = frozenset({"is_floating_point", "is_complex", "is_signed", "itemsize"})
+
+    def __init__(self, name: str, numpy: Any, category: int, title: str) -> None:
+        self.name = name
+        self.numpy = np.dtype(numpy)
+        self.category = category
+        self.is_floating_point = category == 2
+        self.title = title  # PyTorch's name in error messages: Float, Long, …
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return "bool_" if self.name == "bool" else self.name
+
+    @property
+    def is_complex(self) -> bool:
+        """False: complex numbers are not offered."""
+        return False
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether negative values exist."""
+        return self.name not in {"uint8", "bool"}
+
+    @property
+    def itemsize(self) -> int:
+        """Size of one element in bytes."""
+        return int(self.numpy.itemsize)
+
+
+float32 = DType("float32", np.float32, 2, "Float")
+float64 = DType("float64", np.float64, 2, "Double")
+int64 = DType("int64", np.int64, 1, "Long")
+int32 = DType("int32", np.int32, 1, "Int")
+int16 = DType("int16", np.int16, 1, "Short")
+int8 = DType("int8", np.int8, 1, "Char")
+uint8 = DType("uint8", np.uint8, 1, "Byte")
+bool_ = DType("bool", np.bool_, 0, "Bool")
+
+DTYPES: tuple[DType, ...] = (float32, float64, int64, int32, int16, int8, uint8, bool_)
+ALIASES = {"float": float32, "double": float64, "long": int64, "int": int32, "short": int16}
+_BY_NUMPY: dict[Any, DType] = {each.numpy: each for each in DTYPES}
+
+
+def of_numpy(dtype: Any) -> DType:
+    """Return the DType of a numpy dtype; refuses the ones that gradsh does not offer (float16, complex, …)."""
+    try:
+        return _BY_NUMPY[dtype]
+    except KeyError:
+        message = f"gradsh computes in float32, float64, int64, int32, int16, int8, uint8 and bool, not in {dtype}"
+        raise fail("dtype", message, TypeError) from None
+
+
+_PROMOTED: dict[tuple[Any, Any], Any] = {}
+
+
+def promote_pair(a: Any, b: Any) -> Any:
+    """Promote two numpy dtypes of the same standing, as torch.promote_types does."""
+    if a == b:
+        return a
+    key = (a, b)
+    found = _PROMOTED.get(key)
+    if found is None:
+        x, y = of_numpy(a), of_numpy(b)
+        if x.category != y.category:
+            found = (x if x.category > y.category else y).numpy
+        elif x.category == 2:
+            found = np.dtype(np.float64)
+        else:
+            found = np.promote_types(a, b)
+        _PROMOTED[key] = found
+    return found
+
+
+def _combine(higher: Any, lower: Any) -> Any:
+    """Let a dtype of lower standing (0-d tensors, then numbers) count only by its category."""
+    if higher is None or lower is None:
+        return lower if higher is None else higher
+    kind = of_numpy(higher).category
+    if kind == 2:
+        return higher
+    if kind == 0 or of_numpy(lower).category == 2:
+        return promote_pair(higher, lower)
+    return higher
+
+
+def number_dtype(number: Any, default: Any) -> Any:
+    """Return the numpy dtype at which a Python number takes part in promotion."""
+    if isinstance(number, bool):
+        return np.dtype(np.bool_)
+    return np.dtype(np.int64) if isinstance(number, int) else default
+
+
+def result_type(arrays: Iterable[Array], numbers: Iterable[Any], default: Any) -> Any:
+    """Return the numpy dtype of an operation on these arrays and Python numbers (torch.result_type).
+
+    Tensors with dimensions come before 0-d tensors, and those before numbers: one of lower standing changes
+    the result only if its category (bool, integer, floating point) is higher.
+    """
+    dimensioned = zero_dim = wrapped = None
+    for array in arrays:
+        if array.ndim:
+            dimensioned = array.dtype if dimensioned is None else promote_pair(dimensioned, array.dtype)
+        else:
+            zero_dim = array.dtype if zero_dim is None else promote_pair(zero_dim, array.dtype)
+    for number in numbers:
+        one = number_dtype(number, default)
+        wrapped = one if wrapped is None else promote_pair(wrapped, one)
+    return _combine(dimensioned, _combine(zero_dim, wrapped))

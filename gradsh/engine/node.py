@@ -1,0 +1,363 @@
+"""Nodes of the graph, the tensors they saved for backward, and what is left of these when a pass has freed them.
+
+Law: a node never holds a Tensor that holds the node. What is saved is the array (storage and geometry), its version
+counter and the version at that time; the Tensor is rebuilt on demand, with the gradient edge the node itself knows.
+A graph therefore dies with its last reference, at once, without the garbage collector.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradsh.engine.ambient import current
+from gradsh.engine.dtype import Array, DType, of_numpy
+from gradsh.engine.storage import VersionCounter
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.engine.tensor import Tensor
+
+Edge = tuple["Node", int]
+Entry = Any
+"""What is kept of a saved tensor: None (not saved for this pattern of needs), a `Kept`, or a list of these."""
+
+next_sequence_number = count(1).__next__
+LAST = 1 << 62
+"""Sequence number of AccumulateGrad nodes: they run as soon as nothing more can arrive."""
+
+FREED_SENTENCE = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+    "saved tensors after calling backward."
+)
+
+
+class Kept(NamedTuple):
+    """A saved tensor: its array, its version counter, the version then, and the edge its gradient would take.
+
+    `edge` is None for a tensor that needs no gradient and the int `nr` for output `nr` of the node itself.
+    `packed` holds (unpack hook, packed value) where saved-tensor hooks took the array's place.
+    """
+
+    array: Array | None
+    counter: VersionCounter
+    version: int
+    edge: Any
+    packed: Any = None
+
+
+class Freed:
+    """What stays of a node's saved tensors: by which pass they were freed (`where`), and their shapes and dtypes."""
+
+    __slots__ = ("shapes", "where")
+
+    def __init__(self, where: Any, shapes: tuple[Any, ...]) -> None:
+        self.where = where
+        self.shapes = shapes
+
+
+class SavedTensor:
+    """A saved tensor as people ask for it: name, shape, dtype, bytes, state. Made on demand, never stored."""
+
+    __slots__ = ("array", "counter", "dtype", "freed_where", "index", "kept", "name", "node", "shape", "version")
+    __script_attributes__ = frozenset({"name", "shape", "dtype", "nbytes", "freed", "version", "current_version"})
+
+    def __init__(
+        self, node: "Node", name: str, index: int | None, kept: Kept | None, shape: Any, dtype: Any, where: Any = None
+    ) -> None:
+        self.node = node
+        self.name = name
+        self.index = index
+        self.kept = kept
+        self.shape: tuple[int, ...] = shape
+        self.dtype: DType = of_numpy(dtype)
+        self.freed_where = where
+        self.array = None if kept is None else kept.array
+        self.counter = None if kept is None else kept.counter
+        self.version = None if kept is None else kept.version
+
+    @property
+    def freed(self) -> bool:
+        """Whether a backward pass (or `release --free`) has dropped it."""
+        return self.kept is None
+
+    @property
+    def nbytes(self) -> int:
+        """Number of elements times the size of one, in bytes."""
+        size = self.dtype.itemsize
+        for extent in self.shape:
+            size *= extent
+        return size
+
+    @property
+    def current_version(self) -> int | None:
+        """The version of its memory now; another one than `version` makes backward fail. None once freed."""
+        return None if self.counter is None else self.counter.version
+
+    def __repr__(self) -> str:
+        state = "freed" if self.freed else f"{self.nbytes} B"
+        return f"<SavedTensor {self.node.name()}.{self.name} {tuple(self.shape)} {self.dtype.name}, {state}>"
+
+
+class NodeExtra:
+    """What few nodes have: pins, hooks and the metadata dictionary."""
+
+    __slots__ = ("keep_grads", "metadata", "pins", "posthooks", "prehooks", "tensor_hooks")
+
+    def __init__(self) -> None:
+        self.pins = 0
+        self.prehooks: dict[int, Callable[..., Any]] = {}
+        self.posthooks: dict[int, Callable[..., Any]] = {}
+        self.tensor_hooks: dict[int, dict[int, Callable[..., Any]]] = {}
+        """output number -> hooks of the tensor that was that output when they were registered"""
+        self.keep_grads: dict[int, Any] = {}
+        """output number -> weak reference to the tensor whose `.grad` retain_grad fills"""
+        self.metadata: dict[Any, Any] = {}
+
+
+class Node:
+    """A step of the backward pass. `edges` has one entry for each differentiable input: (node, output number) or None.
+
+    Subclasses say how gradients flow (`run`) and what they save (`saved_names`).
+    """
+
+    __slots__ = ("__weakref__", "edges", "entries", "extra", "outputs", "seq", "where")
+    __script_attributes__ = frozenset({
+        "name", "next_functions", "saved", "metadata", "register_hook", "register_prehook", "register_post_hook",
+        "variable", "_sequence_nr", "_input_metadata", "__class__",
+    })
+
+    edges: tuple[Edge | None, ...]
+    entries: Any
+    """Tuple of entries in the order of `saved_names`, or a `Freed`."""
+    outputs: Any
+    """(shape, numpy dtype) of each output, in order."""
+    extra: NodeExtra | None
+    where: Any
+    seq: int
+
+    def __init__(self, edges: tuple[Edge | None, ...], outputs: Any) -> None:
+        self.edges = edges
+        self.outputs = outputs
+        self.entries = ()
+        self.extra = None
+        self.seq = next_sequence_number()
+        self.where = current().place()
+
+    def name(self) -> str:
+        """Return PyTorch's name of the node, such as MulBackward0."""
+        return type(self).__name__
+
+    def saved_names(self) -> Sequence[str]:
+        """Return the names of what this node may save, as PyTorch's `_saved_` attributes have them."""
+        return ()
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the saved values that are no tensors (dims, sizes, numbers), by name."""
+        return {}
+
+    def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
+        """Return the gradient for each edge (None: no gradient), from those of the outputs (None: none arrived).
+
+        `needs[i]` tells whether edge i leads anywhere the pass must go. Gradients are arrays on a plain pass and
+        Tensors when the pass itself is recorded (`create_graph`).
+        """
+        raise AssertionError("a node says how gradients flow")
+
+    @property
+    def pins(self) -> int:
+        """How many pins hold this node's saved tensors; a pass frees them only at 0."""
+        return 0 if self.extra is None else self.extra.pins
+
+    def more(self) -> NodeExtra:
+        """Return the extra part (hooks, pins), made when first needed."""
+        if self.extra is None:
+            self.extra = NodeExtra()
+        return self.extra
+
+    @property
+    def next_functions(self) -> tuple[tuple["Node | None", int], ...]:
+        """The nodes that receive this one's gradients: (node or None, its output number), input by input."""
+        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for the user's own notes."""
+        return self.more().metadata
+
+    @property
+    def freed(self) -> bool:
+        """Whether its saved tensors were freed."""
+        return type(self.entries) is Freed
+
+    def has_saved(self) -> bool:
+        """Whether there is any saved tensor that a pass would free."""
+        entries = self.entries
+        return type(entries) is not Freed and any(entry is not None for entry in entries)
+
+    @property
+    def saved(self) -> tuple[SavedTensor, ...]:
+        """The tensors saved for backward, freed ones included; bytes are those of the tensor, not of its memory."""
+        found: list[SavedTensor] = []
+        entries = self.entries
+        freed = type(entries) is Freed
+        slots = entries.shapes if freed else entries
+        for name, entry in zip(self.saved_names(), slots, strict=True):
+            if entry is None:
+                continue
+            many = type(entry) is list
+            for index, one in enumerate(entry if many else (entry,)):
+                if one is None:
+                    continue
+                where = index if many else None
+                if freed:
+                    found.append(SavedTensor(self, name, where, None, one[0], one[1], entries.where))
+                elif one.array is None:
+                    found.append(SavedTensor(self, name, where, one, one.packed[2], one.packed[3]))
+                else:
+                    found.append(SavedTensor(self, name, where, one, one.array.shape, one.array.dtype))
+        return tuple(found)
+
+    def free(self, where: Any) -> None:
+        """Drop the saved tensors, keeping their names, shapes and the place that freed them."""
+        entries = self.entries
+        if entries and type(entries) is not Freed:
+            self.entries = Freed(where, tuple(_outline(entry) for entry in entries))
+
+    def unpack(self, index: int, as_tensor: bool) -> Any:
+        """Return saved entry `index` as an array or, with `as_tensor`, as a Tensor; None where nothing was kept.
+
+        Raises RuntimeError of kind `freed` or `version`, with PyTorch's sentences.
+        """
+        entries = self.entries
+        if type(entries) is Freed:
+            raise fail("freed", FREED_SENTENCE, node=self, index=index, freed_where=entries.where)
+        entry = entries[index]
+        if entry is None:
+            return None
+        if type(entry) is list:
+            return [None if one is None else self.restore(one, index, as_tensor) for one in entry]
+        return self.restore(entry, index, as_tensor)
+
+    def restore(self, kept: Kept, index: int, as_tensor: bool) -> Any:
+        """Return one kept tensor after checking that it was not modified since."""
+        if kept.counter.version != kept.version:
+            raise self.modified(kept, index)
+        if kept.packed is not None:
+            from gradsh.engine.saved_hooks import unpack
+
+            return unpack(self, kept, as_tensor)
+        if not as_tensor:
+            return kept.array
+        from gradsh.engine.tensor import restored
+
+        edge = (self, kept.edge) if type(kept.edge) is int else kept.edge
+        return restored(kept, edge)
+
+    def modified(self, kept: Kept, index: int) -> Exception:
+        """Return the error for a saved tensor that was modified in place, naming every write since."""
+        array = kept.array
+        kind = f"torch.{of_numpy(array.dtype).title}Tensor" if array is not None else "torch.Tensor"
+        shape = list(array.shape) if array is not None else []
+        output = ""
+        if type(kept.edge) is int:
+            output = f", which is output {kept.edge} of {self.name()},"
+        elif kept.edge is not None and not isinstance(kept.edge[0], AccumulateGrad):
+            output = f", which is output {kept.edge[1]} of {kept.edge[0].name()},"
+        message = (
+            "one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"[{kind} {shape}]{output} is at version {kept.counter.version}; expected version {kept.version} instead. "
+            "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+            "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+        )
+        return fail(
+            "version", message, node=self, index=index, name=self.saved_names()[index], expected=kept.version,
+            actual=kept.counter.version, writes=kept.counter.writes_since(kept.version),
+        )
+
+    def register_hook(self, hook: Callable[..., Any]) -> "Handle":
+        """Call `hook(grad_inputs, grad_outputs)` after the node has run; a returned tuple replaces grad_inputs."""
+        return Handle(self.more().posthooks, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> "Handle":
+        """Call `hook(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
+        return Handle(self.more().prehooks, hook)
+
+    @property
+    def _sequence_nr(self) -> int:
+        return self.seq
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_"):
+            return self._saved_attribute(name.removeprefix("_saved_"))
+        raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
+
+    def _saved_attribute(self, name: str) -> Any:
+        names = list(self.saved_names())
+        if name in names:
+            return self.unpack(names.index(name), as_tensor=True)
+        attributes = self.attributes()
+        if name in attributes:
+            return attributes[name]
+        raise AttributeError(f"'{self.name()}' object has no attribute '_saved_{name}'")
+
+
+def _outline(entry: Entry) -> Any:
+    if entry is None:
+        return None
+    if type(entry) is list:
+        return [_outline(one) for one in entry]
+    if entry.array is None:
+        return entry.packed[2], entry.packed[3]
+    return entry.array.shape, entry.array.dtype
+
+
+class AccumulateGrad(Node):
+    """The end of an edge at a leaf: adds what arrives to the leaf's `.grad`."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: "Tensor") -> None:
+        self.variable = variable
+        self.edges = ()
+        self.entries = ()
+        self.outputs = ((variable.array.shape, variable.array.dtype),)
+        self.extra = None
+        self.seq = LAST
+        self.where = None
+
+    def name(self) -> str:
+        """Return the name that PyTorch's `name()` gives (its class is shown as AccumulateGrad)."""
+        return "torch::autograd::AccumulateGrad"
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {id(self):#x}>"
+
+
+_handle_ids = count().__next__
+
+
+class Handle:
+    """What registering a hook returns; `remove()` takes the hook away. Also a context manager."""
+
+    __slots__ = ("hooks", "id")
+    __script_attributes__ = frozenset({"remove", "id"})
+
+    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
+        self.hooks = hooks
+        self.id = _handle_ids()
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
+        self.hooks.pop(self.id, None)
+
+    def __enter__(self) -> "Handle":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()

@@ -1,0 +1,402 @@
+"""What an operation is: the record that `ops/` writes, and the callable that users get.
+
+One record says everything about one overload: signature, node name, one sentence, forward kernel, derivatives. The
+parameter names of a derivative declare what is saved:
+
+    mul = op("mul(self, other: Operand)", "MulBackward0", "Product, element by element.",
+             forward=np.multiply, dtypes="promote",
+             grads={"self": lambda grad, other: grad * other, "other": lambda grad, self: grad * self})
+
+A key of `grads` is an input or a tuple of inputs (one formula for several gradients). A formula's parameters are `grad`
+(gradient of the first output), `grads` (of all outputs, None where none arrived), `grad0`, `grad1`, …; inputs by name
+(saved); `result`, `result1`, … (saved outputs); `NAME_sizes`, `NAME_dtype` of a tensor input (not saved); other arguments by name;
+`needs` (which of a tuple's inputs want a gradient). On a plain pass they get arrays, under `create_graph` Tensors, so formulas
+use operators and operations, never methods of arrays.
+
+An input that one formula alone reads, for the gradient of one input, is saved only if that input needs a gradient; others
+and results are saved whenever the node is built. `saves=` names exceptions.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from gradsh.engine.signature import Signature
+from gradsh.engine.tensor import Tensor
+from gradsh.text.fault import fail
+
+Formula = Callable[..., Any]
+REGISTRY: dict[str, "Operation"] = {}
+_OPERATORS: dict[tuple[str, bool], Any] = {}
+SPACES = ("torch", "Tensor")
+
+
+class SavePlan:
+    """One saved name: where it comes from, and which edge's need it depends on (-1: none)."""
+
+    __slots__ = ("guard", "name", "output", "param")
+
+    def __init__(self, name: str, param: int, output: int, guard: int) -> None:
+        self.name = name
+        self.param = param
+        self.output = output
+        self.guard = guard
+
+
+class Plan:
+    """A record's derivatives, compiled on first use: edges, what is saved, how each formula is called."""
+
+    __slots__ = ("edges", "formulas", "names", "saves", "sizes", "values")
+
+    def __init__(self, record: "Record") -> None:
+        params = record.signature.params
+        index = record.signature.index
+        keys = [key if isinstance(key, tuple) else (key,) for key in record.grads]
+        wanted = {name for key in keys for name in key}
+        self.edges = tuple(place for place, param in enumerate(params) if param.name in wanted)
+        self.names: list[str] = []
+        self.sizes: set[str] = set()
+        self.values = tuple(place for place, param in enumerate(params) if param.type not in _TENSOR_TYPES)
+        readers: dict[str, list[tuple[str, ...]]] = {}
+        self.formulas: list[tuple[tuple[int, ...], Formula, tuple[tuple[str, Any], ...], bool]] = []
+        slots = {params[place].name: slot for slot, place in enumerate(self.edges)}
+        for key, formula in zip(keys, record.grads.values(), strict=True):
+            names = tuple(inspect.signature(formula).parameters)
+            for name in names:
+                if record.is_saved_name(name):
+                    readers.setdefault(name, []).append(key)
+        order = [param.name for param in params if param.name in readers]
+        order += sorted(name for name in readers if name.startswith("result") and name not in index)
+        order += [name for name in record.saves if name not in order]
+        self.names = order
+        self.saves = tuple(self._save(record, name, readers.get(name, []), slots) for name in order)
+        for key, formula in zip(keys, record.grads.values(), strict=True):
+            calls = tuple(self._argument(record, name) for name in inspect.signature(formula).parameters)
+            targets = tuple(slots[name] for name in key)
+            self.formulas.append((targets, formula, calls, len(key) > 1))
+
+    def _save(self, record: "Record", name: str, readers: list[tuple[str, ...]], slots: dict[str, int]) -> SavePlan:
+        index = record.signature.index
+        if name not in index:
+            return SavePlan(name, -1, int(name.removeprefix("result") or 0), -1)
+        alone = len(readers) == 1 and len(readers[0]) == 1 and not record.unguarded
+        guard = slots[readers[0][0]] if alone and name not in record.saves else -1
+        return SavePlan(name, index[name], -1, guard)
+
+    def _argument(self, record: "Record", name: str) -> tuple[str, Any]:
+        if name in {"grad", "grads", "needs"}:
+            return name, 0
+        if name.startswith("grad") and name[4:].isdigit():
+            return "output", int(name[4:])
+        if name in self.names:
+            return "saved", self.names.index(name)
+        if name in record.signature.index:
+            return "value", name
+        for ending in ("_sizes", "_dtype"):
+            if name.endswith(ending) and name.removesuffix(ending) in record.signature.index:
+                self.sizes.add(name)
+                return "value", name
+        raise AssertionError(f"{record.signature.name}: what is {name!r} in a derivative?")
+
+
+_TENSOR_TYPES = frozenset({"Tensor", "Operand", "Tensors"})
+
+
+class Record:
+    """One overload of an operation. Attributes are the arguments of `op`, documented there."""
+
+    __slots__ = (
+        "_plan", "_signature", "attributes", "doc", "dtypes", "example", "fields", "forward", "grads", "inplace", "kind",
+        "multi_view", "name", "node", "note", "returns", "samples", "saves", "tensors", "text", "unguarded",
+    )
+
+    forward: Callable[..., Any]
+    grads: dict[Any, Any]
+    dtypes: str
+    kind: str
+    inplace: Any
+    returns: int | None
+    fields: tuple[str, ...]
+    saves: tuple[str, ...]
+    unguarded: bool
+    multi_view: bool
+    attributes: tuple[str, ...] | None
+    samples: tuple[Any, ...]
+    note: str
+    example: str
+
+    def __init__(self, text: str, node: str, doc: str, **parts: Any) -> None:
+        self.text = text
+        self.name = text.partition("(")[0]
+        self.node = node
+        self.doc = doc
+        self._signature: Signature | None = None
+        self._plan: Plan | None = None
+        self.tensors: tuple[int, ...] | None = None
+        for part, value in parts.items():
+            setattr(self, part, value)
+
+    @property
+    def signature(self) -> Signature:
+        """The parsed signature."""
+        if self._signature is None:
+            self._signature = Signature(self.text)
+            self.tensors = tuple(
+                place for place, param in enumerate(self._signature.params) if param.type in _TENSOR_TYPES
+            )
+        return self._signature
+
+    @property
+    def plan(self) -> Plan:
+        """The compiled derivatives."""
+        if self._plan is None:
+            self._plan = Plan(self)
+        return self._plan
+
+    def is_saved_name(self, name: str) -> bool:
+        """Whether a derivative's parameter stands for a saved tensor."""
+        place = self.signature.index.get(name)
+        if place is not None:
+            return self.signature.params[place].type in _TENSOR_TYPES
+        return name.startswith("result") and (name == "result" or name[6:].isdigit())
+
+
+class Operation:
+    """An operation as users call it: the overloads of one name. Also works on plain arrays, within derivatives."""
+
+    __slots__ = ("__dict__", "inplace_name", "name", "records", "run", "spaces")
+    __script_attributes__ = frozenset({"__name__", "__doc__"})
+
+    def __init__(self, name: str, spaces: tuple[str, ...], run: Callable[..., Any]) -> None:
+        self.name = name
+        self.records: list[Record] = []
+        self.spaces = spaces
+        self.run = run
+        self.__name__ = name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the first overload that fits; raises TypeError with the candidates where none does."""
+        for record in self.records:
+            values = record.signature.bind(args, kwargs)
+            if values is not None:
+                return self.run(record, values)
+        raise self.mismatch(args, kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        return BoundOperation(self, instance)
+
+    def mismatch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
+        """Return the TypeError for a call that fits no overload, in PyTorch's words."""
+        shown = [_type_name(value) for value in args] + [f"{name}={_type_name(v)}" for name, v in kwargs.items()]
+        if len(self.records) == 1:
+            message = self._single(args, kwargs)
+            if message is not None:
+                return fail("type", message, TypeError, operation=self)
+        message = f"{self.name}() received an invalid combination of arguments - got ({', '.join(shown)}), but expected"
+        if len(self.records) == 1:
+            message += f" {self.records[0].signature}"
+        else:
+            message += " one of:\n" + "\n".join(f" * {record.signature}" for record in self.records)
+        return fail("type", message, TypeError, operation=self)
+
+    def _single(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+        from gradsh.engine.signature import ALIASES, MISMATCH, REQUIRED
+
+        signature = self.records[0].signature
+        if len(args) > signature.positional:
+            takes = signature.positional
+            return f"{self.name}() takes {takes} positional argument{'s' * (takes != 1)} but {len(args)} were given"
+        for place, value in enumerate(args):
+            param = signature.params[place]
+            if param.convert(value) is MISMATCH:
+                wanted = str(param).partition(" ")[0] if param.type != "ints" else "tuple of ints"
+                return (
+                    f"{self.name}(): argument '{param.name}' (position {place + 1}) must be {wanted}, "
+                    f"not {_type_name(value)}"
+                )
+        for name in kwargs:
+            if name not in signature.index and ALIASES.get(name, "") not in signature.index:
+                return f"{self.name}() got an unexpected keyword argument '{name}'"
+        missing = [
+            param.name for param in signature.params[len(args) :]
+            if param.default is REQUIRED and not param.variadic and param.name not in kwargs
+        ]
+        if missing:
+            quoted = ", ".join(f'"{name}"' for name in missing)
+            return f"{self.name}() missing {len(missing)} required positional arguments: {quoted}"
+        return None
+
+    def __repr__(self) -> str:
+        return f"<built-in method {self.name}>"
+
+
+class BoundOperation:
+    """A tensor's method, waiting for its call."""
+
+    __slots__ = ("instance", "operation")
+    __script_attributes__ = frozenset({"__name__", "__doc__"})
+
+    def __init__(self, operation: Operation, instance: Any) -> None:
+        self.operation = operation
+        self.instance = instance
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the operation with the tensor first."""
+        return self.operation(self.instance, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<built-in method {self.operation.name} of Tensor object>"
+
+
+def _type_name(value: Any) -> str:
+    if isinstance(value, (list, tuple)) and value:
+        inner = ", ".join(_type_name(one) for one in value)
+        return f"{type(value).__name__} of ({inner}{',' * (len(value) == 1)})" if len(value) < 4 else type(value).__name__
+    return type(value).__name__
+
+
+def op(
+    text: str,
+    node: str = "",
+    doc: str = "",
+    *,
+    forward: Callable[..., Any],
+    grads: dict[Any, Formula] | None = None,
+    dtypes: str = "keep",
+    kind: str = "primitive",
+    inplace: Any = None,
+    returns: int | None = None,
+    fields: tuple[str, ...] = (),
+    saves: tuple[str, ...] = (),
+    unguarded: bool = False,
+    multi_view: bool = False,
+    spaces: tuple[str, ...] = SPACES,
+    attributes: tuple[str, ...] | None = None,
+    samples: tuple[Any, ...] = (),
+    note: str = "",
+    example: str = "",
+) -> Operation:
+    """Declare one overload and return the operation of that name (overloads are tried in the order of declaration).
+
+    text        the signature (see `signature.py`)
+    node        PyTorch's node name; "" for an operation without derivative
+    forward     the kernel: values in the order of the parameters, tensors as arrays; returns an array or a tuple of them.
+                For kind "composite" it gets Tensors and calls operations; for "inplace" it returns the new content of `self`
+    grads       derivatives by input name (see the module). A key with a formula `None` marks an input whose derivative
+                PyTorch does not have: backward raises "derivative for aten::NAME is not implemented"
+    dtypes      "keep" as they come; "promote" operands to their common dtype; "float": the same and integers become the
+                default dtype; "same": operands of different dtypes are refused
+    kind        "primitive", "view" (result shares memory and version), "composite" (no node of its own), "inplace" (writes self)
+    inplace     True: the form NAME_ exists, with the same derivative; or the Record parts that differ, as a dict (node, grads, …)
+    returns     how many of the kernel's outputs the caller sees (all); the rest exist to be saved as `result1`, …
+    fields      names of the outputs of a named tuple (`max` with dim: values, indices)
+    saves       names saved although no formula reads them, or saved whoever needs a gradient
+    unguarded   all reads are saved whoever needs a gradient
+    multi_view  a view operation that returns several views (split, unbind), which may not be written in place
+    spaces      where the name exists: torch, Tensor, F (torch.nn.functional), special, linalg, …
+    attributes  names of the non-tensor arguments shown as `_saved_NAME` (all)
+    samples     `sample(...)` calls for the tests
+    note        a surprise worth a sentence in `help`
+    """
+    record = Record(
+        text, node, doc, forward=forward, grads=grads or {}, dtypes=dtypes, kind=kind, inplace=inplace, returns=returns,
+        fields=fields, saves=saves, unguarded=unguarded, multi_view=multi_view, attributes=attributes, samples=samples,
+        note=note, example=example,
+    )
+    return register(record, spaces)
+
+
+def register(record: Record, spaces: tuple[str, ...]) -> Operation:
+    """Add a record to the operation of its name, and its in-place form under the name with an underscore."""
+    from gradsh.engine.apply import run_record
+
+    operation = REGISTRY.get(record.name)
+    if operation is None:
+        operation = REGISTRY[record.name] = Operation(record.name, spaces, run_record)
+    elif any(space not in operation.spaces for space in spaces):
+        operation.spaces = (*operation.spaces, *(space for space in spaces if space not in operation.spaces))
+    operation.records.append(record)
+    if record.inplace:
+        register_inplace(record, spaces)
+    return operation
+
+
+def register_inplace(record: Record, spaces: tuple[str, ...]) -> None:
+    """Register NAME_ from the record of NAME."""
+    parts = {part: getattr(record, part) for part in _INHERITED}
+    node = record.node
+    if isinstance(record.inplace, dict):
+        changed = dict(record.inplace)
+        node = changed.pop("node", node)
+        parts.update(changed)
+    name, _, rest = record.text.partition("(")
+    form = Record(f"{name}_({rest}", node, record.doc + " In place.", **parts)
+    form.kind = "inplace"
+    form.inplace = None
+    register(form, tuple(space for space in spaces if space in {"torch", "Tensor"}))
+
+
+_INHERITED = (
+    "attributes", "dtypes", "example", "fields", "forward", "grads", "kind", "multi_view", "note", "returns", "samples", "saves",
+    "unguarded", "inplace",
+)
+
+
+def composite(text: str, doc: str, body: Callable[..., Any], spaces: tuple[str, ...] = SPACES, **parts: Any) -> Operation:
+    """Declare an operation made of operations: `body` gets Tensors and no node is born for it."""
+    return op(text, "", doc, forward=body, kind="composite", spaces=spaces, **parts)
+
+
+def alias(name: str, target: Operation, spaces: tuple[str, ...] = SPACES) -> Operation:
+    """Give an operation a second name (`multiply` for `mul`)."""
+    other = Operation(name, spaces, target.run)
+    other.records = target.records
+    REGISTRY[name] = other
+    inplace = REGISTRY.get(target.name + "_")
+    if inplace is not None and name + "_" not in REGISTRY:
+        alias(name + "_", inplace, spaces)
+    return other
+
+
+def sample(*inputs: Any, rejects: str = "", **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any], str]:
+    """Describe a call for the tests: a tuple is a random tensor of that shape, anything else is passed as it is.
+
+    `rejects` names the error kind with which the call must fail.
+    """
+    return inputs, kwargs, rejects
+
+
+def find(name: str) -> Operation:
+    """Return the operation called `name`, loading the operations on first use."""
+    if name not in REGISTRY:
+        import gradsh.ops  # noqa: F401  (registers every operation)
+    return REGISTRY[name]
+
+
+def method(name: str) -> Operation | None:
+    """Return the operation that is the Tensor method `name`, or None."""
+    if "mul" not in REGISTRY:
+        import gradsh.ops  # noqa: F401
+    found = REGISTRY.get(name)
+    return found if found is not None and "Tensor" in found.spaces else None
+
+
+def operator(symbol: str, reflected: bool) -> Callable[..., Any]:
+    """Return the function behind an operator of Tensor and install it on the class."""
+    import gradsh.ops  # noqa: F401
+
+    function = _OPERATORS[(symbol, reflected)]
+    setattr(Tensor, f"__{'r' if reflected else ''}{symbol}__", function)
+    return function  # type: ignore[no-any-return]
+
+
+def implements(symbol: str, reflected: bool = False) -> Callable[[Formula], Formula]:
+    """Register the function behind an operator (`ops/` does): implements("add") is `__add__`."""
+
+    def register_operator(function: Formula) -> Formula:
+        _OPERATORS[(symbol, reflected)] = function
+        return function
+
+    return register_operator

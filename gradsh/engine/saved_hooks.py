@@ -1,0 +1,59 @@
+"""Hooks that take a saved tensor's place between forward and backward (`saved_tensors_hooks`)."""
+
+from typing import TYPE_CHECKING, Any
+
+from gradsh.engine.ambient import current, grad_mode
+from gradsh.engine.node import Kept
+from gradsh.engine.tensor import Tensor, make
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.engine.node import Node
+
+
+def pack_entries(node: "Node") -> None:
+    """Hand each freshly saved tensor of a node to the innermost pack hook and keep what it returns instead."""
+    pack, unpacker = current().saved_hooks[-1]
+    entries = list(node.entries)
+    names = node.saved_names()
+    for slot, entry in enumerate(entries):
+        if entry is None:
+            continue
+        if type(entry) is list:
+            entries[slot] = [None if one is None else _packed(node, names[slot], one, pack, unpacker) for one in entry]
+        else:
+            entries[slot] = _packed(node, names[slot], entry, pack, unpacker)
+    node.entries = tuple(entries)
+
+
+def _packed(node: "Node", name: str, kept: Kept, pack: Any, unpacker: Any) -> Kept:
+    if kept.array is None:
+        return kept
+    shown = make(kept.array)
+    shown.counter = kept.counter
+    before = kept.counter.version
+    with grad_mode(False):
+        value = pack(shown, node, name) if getattr(pack, "wants_node", False) else pack(shown)
+    if kept.counter.version != before:
+        message = (
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not "
+            "be modified by in-place operations as this can lead to unexpected side-effects."
+        )
+        raise fail("other", message, RuntimeError)
+    return Kept(None, kept.counter, before, kept.edge, (unpacker, value, kept.array.shape, kept.array.dtype))
+
+
+def unpack(node: "Node", kept: Kept, as_tensor: bool) -> Any:
+    """Ask the unpack hook for the tensor it stands for."""
+    unpacker, value, _shape, _dtype = kept.packed
+    found = unpacker(value)
+    if not isinstance(found, Tensor):
+        got = type(found).__name__
+        message = f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {got}"
+        raise fail("type", message, TypeError, node=node)
+    if not as_tensor:
+        return found.array
+    from gradsh.engine.tensor import restored
+
+    edge = (node, kept.edge) if type(kept.edge) is int else kept.edge
+    return restored(Kept(found.array, found.counter, found.counter.version, kept.edge), edge or None)

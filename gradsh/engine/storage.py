@@ -1,0 +1,54 @@
+"""Memory and its version: the counter that in-place writes bump, and which memory an array stands in.
+
+A base, its views and its detached twins share one `VersionCounter`; `.data` shares the memory with a counter of
+its own. Memory is identified by the array that owns it, so bytes can be counted once however many views exist.
+"""
+
+from typing import Any
+
+from gradsh.engine.dtype import Array
+
+_KEPT_WRITES = 256
+
+
+class VersionCounter:
+    """How often a memory was written in place, and where each of the latest writes stood in the program."""
+
+    __slots__ = ("version", "writes")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.writes: list[tuple[int, Any]] | None = None
+
+    def bump(self, where: Any) -> None:
+        """Count one in-place write; `where` is the opaque place that wrote."""
+        self.version += 1
+        if self.writes is None:
+            self.writes = [(self.version, where)]
+            return
+        self.writes.append((self.version, where))
+        if len(self.writes) > 2 * _KEPT_WRITES:
+            del self.writes[:_KEPT_WRITES]
+
+    def writes_since(self, version: int) -> list[tuple[int, Any]]:
+        """Return the (version, where) of each write after `version`, oldest first (at most the last 256)."""
+        return [write for write in self.writes or () if write[0] > version]
+
+
+def owner_of(array: Array) -> Array:
+    """Return the array that owns the memory of `array` (itself, if it is no view)."""
+    base = array.base
+    while base is not None and hasattr(base, "strides"):
+        array = base
+        base = array.base
+    return array
+
+
+def memory_key(array: Array) -> int:
+    """Return a number that two arrays share exactly when they stand in one memory (valid while it is alive)."""
+    return id(owner_of(array))
+
+
+def memory_bytes(array: Array) -> int:
+    """Return the size in bytes of the whole memory that keeps `array` alive."""
+    return int(owner_of(array).nbytes)

@@ -1,0 +1,648 @@
+"""The tensor: an array, its version counter, and its place in the graph; with what asks no operation.
+
+Operations become functions and methods through the records in `ops/`; the class finds them on first use. Here stand
+the slots, the autograd attributes (`grad`, `grad_fn`, `is_leaf`, `requires_grad`, `data`, `_version`), conversion to
+Python values, and printing.
+"""
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradsh.engine.ambient import current
+from gradsh.engine.dtype import DTYPES, Array, DType, of_numpy
+from gradsh.engine.node import AccumulateGrad, Edge, Handle, Kept, Node
+from gradsh.engine.storage import VersionCounter
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.engine.view import View
+
+
+class Size(tuple[int, ...]):
+    """The extents of a tensor, PyTorch's torch.Size."""
+
+    __slots__ = ()
+    __script_attributes__ = frozenset({"numel", "count", "index"})
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    __str__ = __repr__
+
+    def numel(self) -> int:
+        """Return the product of the extents."""
+        product = 1
+        for extent in self:
+            product *= extent
+        return product
+
+    def __getitem__(self, key: Any) -> Any:
+        found = tuple.__getitem__(self, key)
+        return Size(found) if isinstance(key, slice) else found
+
+    def __add__(self, other: Any) -> Any:
+        return Size(tuple.__add__(self, other))
+
+
+class Device:
+    """The one device there is, `cpu`."""
+
+    __slots__ = ("index", "type")
+    __script_attributes__ = frozenset({"type", "index"})
+
+    def __init__(self) -> None:
+        self.type = "cpu"
+        self.index = None
+
+    def __repr__(self) -> str:
+        return "device(type='cpu')"
+
+    def __str__(self) -> str:
+        return "cpu"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device)
+
+    def __hash__(self) -> int:
+        return hash("cpu")
+
+
+CPU = Device()
+
+
+class Meta:
+    """What few tensors have: a gradient, a view's base, hooks, the weak reference to a leaf's AccumulateGrad."""
+
+    __slots__ = ("accumulator", "grad", "hooks", "post_hooks", "retains", "view")
+
+    def __init__(self) -> None:
+        self.grad: Tensor | None = None
+        self.accumulator: Any = None
+        self.view: View | None = None
+        self.hooks: dict[int, Callable[..., Any]] = {}
+        self.post_hooks: dict[int, Callable[..., Any]] = {}
+        self.retains = False
+
+
+class Tensor:
+    """An n-dimensional array that autograd follows.
+
+    Slots: `array` (numpy: memory and geometry), `counter` (version counter, shared with views and detached twins),
+    `tracked` (whether it needs a gradient), `edge` ((grad_fn, output number); None for a leaf), `meta` (rare parts).
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "array", "counter", "edge", "meta", "tracked")
+    __array_priority__ = 1000
+    __array_ufunc__ = None  # numpy's operators leave the work to ours
+
+    array: Array
+    counter: VersionCounter
+    tracked: bool
+    edge: Edge | None
+    meta: Meta | None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
+        """Make an uninitialised tensor of the given extents, or one from data, as `torch.Tensor(...)` does."""
+        from gradsh.engine.op import find
+
+        return find("_legacy_tensor")(*args, **kwargs)  # type: ignore[no-any-return]
+
+    # --- autograd attributes ------------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient is wanted with respect to this tensor, or flows through it."""
+        if not self.tracked and self.meta is not None and self.meta.view is not None:
+            current_edge(self)
+            return self.meta.view.base.tracked
+        return self.tracked
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        set_requires_grad(self, value)
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that made the tensor; None for a leaf."""
+        edge = current_edge(self) if self.meta is not None and self.meta.view is not None else self.edge
+        return None if edge is None else edge[0]
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of its grad_fn the tensor is."""
+        return 0 if self.edge is None else self.edge[1]
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made the tensor."""
+        return self.grad_fn is None
+
+    @property
+    def grad(self) -> "Tensor | None":
+        """The gradient accumulated so far; None before the first backward. Of a non-leaf: only after retain_grad."""
+        meta = self.meta
+        if meta is None:
+            if self.edge is not None:
+                _warn_non_leaf_grad()
+            return None
+        if meta.grad is None and self.tracked and not meta.retains and self.grad_fn is not None:
+            _warn_non_leaf_grad()
+        return meta.grad
+
+    @grad.setter
+    def grad(self, value: "Tensor | None") -> None:
+        if value is not None:
+            check_assigned_grad(self, value)
+        more(self).grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        more(self).grad = None
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether retain_grad() was asked of this non-leaf."""
+        return self.meta is not None and self.meta.retains and self.edge is not None
+
+    @property
+    def _version(self) -> int:
+        return self.counter.version
+
+    @property
+    def _base(self) -> "Tensor | None":
+        return None if self.meta is None or self.meta.view is None else self.meta.view.base
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    @property
+    def data(self) -> "Tensor":
+        """The same memory with no history and a version counter of its own: writes to it are not noticed."""
+        return make(self.array)
+
+    @data.setter
+    def data(self, value: "Tensor") -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        self.array = value.array
+
+    def backward(
+        self, gradient: "Tensor | None" = None, retain_graph: bool | None = None, create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Compute the gradients of this tensor with respect to the graph's leaves and add them to their `.grad`.
+
+        `gradient` has this tensor's shape (may be left out for one element). Saved tensors are freed unless
+        `retain_graph` (default: `create_graph`). `inputs`: accumulate into these tensors only.
+        Raises RuntimeError of the kinds freed, version, no_grad, scalar, grad_shape.
+        """
+        from gradsh.engine.backward import backward
+
+        backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs)
+
+    def detach(self) -> "Tensor":
+        """Return a leaf that shares memory and version counter but has no history."""
+        from gradsh.engine.view import detached
+
+        return detached(self)
+
+    def detach_(self) -> "Tensor":
+        """Cut this tensor off its history, in place."""
+        if self.meta is not None and self.meta.view is not None:
+            message = "Can't detach views in-place. Use detach() instead."
+            raise fail("view_inplace", message, tensor=self)
+        self.edge = None
+        self.tracked = False
+        return self
+
+    def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
+        """Ask for a gradient with respect to this leaf (or no longer), and return it."""
+        set_requires_grad(self, requires_grad)
+        return self
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf in its `.grad` at each backward. No effect on leaves."""
+        from gradsh.engine.hooks import retain_grad
+
+        retain_grad(self)
+
+    def register_hook(self, hook: Callable[["Tensor"], Any]) -> Handle:
+        """Call `hook(grad)` whenever this tensor's gradient is computed; a returned tensor replaces it."""
+        from gradsh.engine.hooks import register_hook
+
+        return register_hook(self, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[["Tensor"], Any]) -> Handle:
+        """Call `hook(leaf)` after its `.grad` has been added to. Leaves only."""
+        from gradsh.engine.hooks import register_post_accumulate_grad_hook
+
+        return register_post_accumulate_grad_hook(self, hook)
+
+    # --- shape and type -----------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The extents."""
+        return Size(self.array.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """Return the extents, or that of one dimension."""
+        if dim is None:
+            return Size(self.array.shape)
+        from gradsh.engine.shape import wrap_dim
+
+        return self.array.shape[wrap_dim(dim, self.array.ndim)]
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return self.array.ndim
+
+    def dim(self) -> int:
+        """Return the number of dimensions."""
+        return self.array.ndim
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        """Return the number of elements."""
+        return int(self.array.size)
+
+    nelement = numel
+
+    @property
+    def dtype(self) -> DType:
+        """The data type."""
+        return of_numpy(self.array.dtype)
+
+    @property
+    def device(self) -> Device:
+        """The CPU."""
+        return CPU
+
+    @property
+    def layout(self) -> str:
+        """The memory layout, always strided."""
+        return "torch.strided"
+
+    @property
+    def is_cuda(self) -> bool:
+        """False: gradsh computes on the CPU."""
+        return False
+
+    @property
+    def is_sparse(self) -> bool:
+        """False: all tensors are strided."""
+        return False
+
+    @property
+    def itemsize(self) -> int:
+        """Size of one element in bytes."""
+        return int(self.array.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Number of elements times the size of one, in bytes."""
+        return int(self.array.nbytes)
+
+    def element_size(self) -> int:
+        """Return the size of one element in bytes."""
+        return int(self.array.itemsize)
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Return the steps between elements, counted in elements, of all dimensions or of one."""
+        strides = tuple(step // self.array.itemsize for step in self.array.strides)
+        return strides if dim is None else strides[dim]
+
+    def storage_offset(self) -> int:
+        """Return how many elements after the start of its memory the tensor begins."""
+        from gradsh.engine.storage import owner_of
+
+        start = owner_of(self.array).__array_interface__["data"][0]
+        return int((self.array.__array_interface__["data"][0] - start) // self.array.itemsize)
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements stand in memory in row-major order without gaps."""
+        return bool(self.array.flags.c_contiguous)
+
+    def data_ptr(self) -> int:
+        """Return the address of the first element; equal for two tensors at the same place of one memory."""
+        return int(self.array.__array_interface__["data"][0])
+
+    def is_floating_point(self) -> bool:
+        """Whether the data type is a floating point type."""
+        return self.array.dtype.kind == "f"
+
+    def is_complex(self) -> bool:
+        """Return False."""
+        return False
+
+    def get_device(self) -> int:
+        """Return -1, the CPU's number."""
+        return -1
+
+    # --- to Python ----------------------------------------------------------------------------------------------
+
+    def item(self) -> Any:
+        """Return the one element as a Python number."""
+        if self.array.size != 1:
+            message = f"a Tensor with {self.array.size} elements cannot be converted to Scalar"
+            raise fail("value", message, RuntimeError, tensor=self)
+        return self.array.item()
+
+    def tolist(self) -> Any:
+        """Return the elements as nested lists of Python numbers (a number for a 0-d tensor)."""
+        return self.array.tolist()
+
+    def __bool__(self) -> bool:
+        if self.array.size != 1:
+            if self.array.size == 0:
+                message = "Boolean value of Tensor with no values is ambiguous"
+            else:
+                message = "Boolean value of Tensor with more than one value is ambiguous"
+            raise fail("value", message, RuntimeError, tensor=self)
+        return bool(self.array.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self.array.size != 1 or self.array.dtype.kind not in "iub":
+            message = "only integer tensors of a single element can be converted to an index"
+            raise fail("value", message, TypeError, tensor=self)
+        return int(self.array.item())
+
+    def __len__(self) -> int:
+        if self.array.ndim == 0:
+            raise fail("type", "len() of a 0-d tensor", TypeError, tensor=self)
+        return int(self.array.shape[0])
+
+    def __iter__(self) -> Iterator["Tensor"]:
+        if self.array.ndim == 0:
+            raise fail("type", "iteration over a 0-d tensor", TypeError, tensor=self)
+        from gradsh.engine.op import find
+
+        return iter(find("unbind")(self, 0))
+
+    def __contains__(self, element: Any) -> bool:
+        value = element.array if isinstance(element, Tensor) else element
+        return bool((self.array == value).any())
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        from gradsh.engine.show import show
+
+        return show(self)
+
+    def __format__(self, spec: str) -> str:
+        if self.array.ndim == 0 and not self.tracked_view():
+            return format(self.array.item(), spec)
+        if self.array.ndim == 0:
+            return format(self.array.item(), spec)
+        if spec:
+            raise TypeError("unsupported format string passed to Tensor.__format__")
+        return str(self)
+
+    def tracked_view(self) -> bool:
+        """Whether the tensor is a view whose base needs a gradient."""
+        return self.tracked and self._base is not None
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        return np.asarray(self.array, dtype)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
+        return deep_copy(self, memo)
+
+    def __getattr__(self, name: str) -> Any:
+        """Find an operation's method on first use and leave it on the class."""
+        from gradsh.engine.op import method
+
+        found = method(name)
+        if found is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        setattr(Tensor, name, found)
+        return getattr(self, name)
+
+
+class Parameter(Tensor):
+    """A leaf that modules list as theirs. `Parameter(data=None, requires_grad=True)` shares the memory of `data`."""
+
+    __slots__ = ()
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> "Parameter":
+        """Make a leaf over the memory of `data` (an empty tensor if None)."""
+        fresh = object.__new__(cls)
+        fresh.array = np.empty(0, current().default_dtype) if data is None else data.array
+        fresh.counter = VersionCounter() if data is None else data.counter
+        fresh.edge = None
+        fresh.meta = None
+        fresh.tracked = False
+        if requires_grad:
+            set_requires_grad(fresh, True)
+        return fresh
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+
+_new = object.__new__
+
+
+def make(array: Array, tracked: bool = False) -> Tensor:
+    """Return a fresh leaf over `array`, with a version counter of its own."""
+    fresh = _new(Tensor)
+    fresh.array = array
+    fresh.counter = VersionCounter()
+    fresh.edge = None
+    fresh.meta = None
+    fresh.tracked = tracked
+    return fresh
+
+
+def make_result(array: Array, node: Node, output: int) -> Tensor:
+    """Return output `output` of `node` as a tensor."""
+    fresh = _new(Tensor)
+    fresh.array = array
+    fresh.counter = VersionCounter()
+    fresh.edge = (node, output)
+    fresh.meta = None
+    fresh.tracked = True
+    return fresh
+
+
+def restored(kept: Kept, edge: Edge | None) -> Tensor:
+    """Rebuild the tensor that a node kept: same memory, same version counter, same place in the graph."""
+    assert kept.array is not None
+    if edge is not None and isinstance(edge[0], AccumulateGrad):
+        variable = edge[0].variable
+        if variable.array is kept.array:
+            return variable
+    fresh = _new(Tensor)
+    fresh.array = kept.array
+    fresh.counter = kept.counter
+    fresh.meta = None
+    if edge is not None and isinstance(edge[0], AccumulateGrad):
+        fresh.edge = None
+        fresh.tracked = True
+        more(fresh).accumulator = weakref.ref(edge[0])
+        return fresh
+    fresh.edge = edge
+    fresh.tracked = edge is not None
+    return fresh
+
+
+def more(tensor: Tensor) -> Meta:
+    """Return the tensor's rare parts, made when first needed."""
+    meta = tensor.meta
+    if meta is None:
+        meta = tensor.meta = Meta()
+    return meta
+
+
+def gradient_edge(tensor: Tensor) -> Edge | None:
+    """Return where a gradient of `tensor` goes: (grad_fn, output), a leaf's AccumulateGrad, or None."""
+    meta = tensor.meta
+    if not tensor.tracked:
+        if meta is None or meta.view is None or not meta.view.base.tracked:
+            return None
+        tensor.tracked = True
+    edge = current_edge(tensor) if meta is not None and meta.view is not None else tensor.edge
+    if edge is not None:
+        return edge
+    return accumulator(tensor), 0
+
+
+def accumulator(leaf: Tensor) -> AccumulateGrad:
+    """Return the leaf's AccumulateGrad node: one as long as any graph refers to it."""
+    meta = more(leaf)
+    node: AccumulateGrad | None = None if meta.accumulator is None else meta.accumulator()
+    if node is None:
+        node = AccumulateGrad(leaf)
+        meta.accumulator = weakref.ref(node)
+    return node
+
+
+def current_edge(tensor: Tensor) -> Edge | None:
+    """Return the edge of a view, made anew if its base was written in place since."""
+    from gradsh.engine.view import refreshed_edge
+
+    return refreshed_edge(tensor)
+
+
+def set_requires_grad(tensor: Tensor, value: bool) -> None:
+    """Set the flag of a leaf, with PyTorch's refusals for integer tensors and non-leaves."""
+    if not isinstance(value, (bool, int)):
+        raise TypeError("requires_grad must be a bool")
+    if value and tensor.array.dtype.kind != "f":
+        message = "only Tensors of floating point and complex dtype can require gradients"
+        raise fail("dtype", message, RuntimeError, tensor=tensor)
+    if not value and tensor.grad_fn is not None:
+        message = (
+            "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+            "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+        )
+        raise fail("not_leaf", message, RuntimeError, tensor=tensor)
+    tensor.tracked = bool(value) or tensor.edge is not None
+
+
+def check_assigned_grad(tensor: Tensor, value: Any) -> None:
+    """Refuse a `.grad` of another type, dtype or shape than the tensor's."""
+    if not isinstance(value, Tensor):
+        message = f"assigned grad expected to be a Tensor or None but got grad of type '{type(value).__name__}'"
+        raise TypeError(message)
+    if value is tensor:
+        raise fail("other", "can't assign Variable as its own grad", RuntimeError, tensor=tensor)
+    if value.array.dtype != tensor.array.dtype:
+        message = (
+            f"attempting to assign a gradient with dtype '{_type_word(value)}' to a tensor with dtype "
+            f"'{_type_word(tensor)}'. The gradient must match the tensor's dtype (or the tensor's grad_dtype if set)."
+        )
+        raise fail("dtype", message, RuntimeError, tensor=tensor)
+    if value.array.shape != tensor.array.shape:
+        message = (
+            f"attempting to assign a gradient of size '{_sizes(value)}' to a tensor of size '{_sizes(tensor)}'. "
+            "Please ensure that the gradient and the tensor are the same size"
+        )
+        raise fail("grad_shape", message, RuntimeError, tensor=tensor)
+
+
+def _type_word(tensor: Tensor) -> str:
+    return tensor.dtype.title.lower()
+
+
+def _sizes(tensor: Tensor) -> str:
+    return str(list(tensor.array.shape))
+
+
+def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
+    """Copy a leaf with its data and its grad; a non-leaf is refused, as in PyTorch."""
+    if id(tensor) in memo:
+        return memo[id(tensor)]  # type: ignore[no-any-return]
+    if tensor.edge is not None:
+        message = (
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+            "see https://github.com/pytorch/pytorch/pull/103001"
+        )
+        raise fail("not_leaf", message, RuntimeError, tensor=tensor)
+    fresh = _new(type(tensor))
+    fresh.array = tensor.array.copy()
+    fresh.counter = VersionCounter()
+    fresh.edge = None
+    fresh.meta = None
+    fresh.tracked = tensor.tracked
+    if tensor.meta is not None and tensor.meta.grad is not None:
+        more(fresh).grad = deep_copy(tensor.meta.grad, memo)
+    memo[id(tensor)] = fresh
+    return fresh
+
+
+def _warn_non_leaf_grad() -> None:
+    current().warning(
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+        "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+        "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
+        "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
+    )
+
+
+def dtype_named(name: str) -> DType | None:
+    """Return the dtype called `name` (float32, …), or None."""
+    return next((each for each in DTYPES if each.name == name), None)
+
+
+def _operator(symbol: str, reflected: bool = False) -> Callable[..., Any]:
+    """Make a special method that finds its operation on first use."""
+
+    def special(self: Tensor, other: Any = None) -> Any:
+        from gradsh.engine.op import operator
+
+        return operator(symbol, reflected)(self, other)
+
+    return special
+
+
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+for _name in _BINARY:
+    setattr(Tensor, f"__{_name}__", _operator(_name))
+    setattr(Tensor, f"__r{_name}__", _operator(_name, reflected=True))
+    setattr(Tensor, f"__i{_name}__", _operator("i" + _name))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert", "getitem", "round"):
+    setattr(Tensor, f"__{_name}__", _operator(_name))
+
+
+def _setitem(self: Tensor, key: Any, value: Any) -> None:
+    from gradsh.engine.op import operator
+
+    operator("setitem", False)(self, key, value)
+
+
+setattr(Tensor, "__setitem__", _setitem)  # noqa: B010  (the class has no such name for a type checker)

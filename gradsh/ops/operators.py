@@ -1,0 +1,35 @@
+"""How operators reach operations: `a + b` refuses what is neither tensor nor number, as PyTorch's does."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.op import Operation, find, implements
+from gradsh.engine.tensor import Tensor
+
+_FIT = (Tensor, int, float, np.ndarray, np.generic)
+
+
+def binary(symbol: str, operation: Operation) -> None:
+    """Make `operation` the operator `symbol` between a tensor and a tensor or number."""
+
+    @implements(symbol)
+    def operator(self: Tensor, other: Any) -> Any:
+        return operation(self, other) if isinstance(other, _FIT) else NotImplemented
+
+
+def reflected(symbol: str, operation: Operation) -> None:
+    """Make a commutative `operation` also the operator of a number on the left."""
+
+    @implements(symbol, reflected=True)
+    def operator(self: Tensor, other: Any) -> Any:
+        return operation(self, other) if isinstance(other, _FIT) else NotImplemented
+
+
+def inplace(symbol: str, method: str = "") -> None:
+    """Make the in-place form the augmented assignment (`x += y` writes into x)."""
+    name = method or symbol + "_"
+
+    @implements("i" + symbol)
+    def operator(self: Tensor, other: Any) -> Any:
+        return find(name)(self, other) if isinstance(other, _FIT) else NotImplemented
