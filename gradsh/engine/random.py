@@ -308,6 +308,8 @@ class Generator:
     def multinomial(self, weights: Array, n: int, replacement: bool = False) -> Array:
         """Return indices drawn by weight, as int64 of shape (n,) or (rows, n) for weights of shape (k,) or (rows, k).
 
+        Samples whose drawn ranks tie (a few in a million, and all of weight 0) come in the order of their index; in
+        PyTorch their order is that of its sorting.
         Raises RuntimeError for weights that are no distribution and for more samples than there are.
         """
         check_multinomial(weights, n, replacement)
