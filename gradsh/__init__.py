@@ -1,1 +1,26 @@
-"""gradsh: a shell for autograd that shows what a backward pass saved, freed and kept."""
+"""gradsh: a shell for autograd that shows what a backward pass saved, freed and kept.
+
+As a library it offers the engine with PyTorch's names: `gradsh.tensor`, `gradsh.nn`, `gradsh.optim`, … Nothing is
+imported before it is asked for.
+"""
+
+from typing import Any
+
+from gradsh.version import __version__ as __version__
+
+
+def __getattr__(name: str) -> Any:
+    """Find PyTorch's name on first use."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    from gradsh.api.torch import NAMESPACES
+
+    found = NAMESPACES["torch"].get(name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    from gradsh.api.torch import NAMESPACES
+
+    return NAMESPACES["torch"].names()

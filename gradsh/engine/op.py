@@ -400,3 +400,17 @@ def implements(symbol: str, reflected: bool = False) -> Callable[[Formula], Form
         return function
 
     return register_operator
+
+
+def lookup(name: str) -> Operation | None:
+    """Return the operation called `name`, or None."""
+    if "mul" not in REGISTRY:
+        import gradsh.ops  # noqa: F401
+    return REGISTRY.get(name)
+
+
+def operations() -> list[str]:
+    """Return the names of all operations."""
+    import gradsh.ops  # noqa: F401
+
+    return sorted(REGISTRY)

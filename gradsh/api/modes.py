@@ -1,0 +1,125 @@
+"""Grad mode as scripts switch it: no_grad, enable_grad, set_grad_enabled, inference_mode; as contexts and decorators."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from gradsh.engine.ambient import current
+
+
+class _Mode:
+    """A context that sets grad mode and puts it back; also decorates functions and generators."""
+
+    __slots__ = ("_before", "_enabled")
+    __script_attributes__ = frozenset({"__enter__", "__exit__"})
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Decorate at once when used without parentheses, as in `@torch.no_grad`."""
+        made = object.__new__(cls)
+        if cls is not set_grad_enabled and len(args) == 1 and callable(args[0]) and not kwargs:
+            made.__init__()  # type: ignore[misc]
+            return made(args[0])
+        return made
+
+    def __init__(self) -> None:
+        self._enabled = False
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        ambient = current()
+        self._before.append(ambient.grad_enabled)
+        ambient.grad_enabled = self._enabled
+
+    def __exit__(self, *_: object) -> None:
+        current().grad_enabled = self._before.pop()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return `function` running in this mode."""
+        if inspect.isgeneratorfunction(function):
+            return self._generator(function)
+
+        @functools.wraps(function)
+        def decorated(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return decorated
+
+    def _generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def decorated(*args: Any, **kwargs: Any) -> Any:
+            running = function(*args, **kwargs)
+            sent = None
+            while True:
+                try:
+                    with self:
+                        value = running.send(sent)
+                except StopIteration as stop:
+                    return stop.value
+                sent = yield value
+
+        return decorated
+
+
+class no_grad(_Mode):
+    """Record nothing within: results need no gradient and save nothing."""
+
+    __slots__ = ()
+
+
+class enable_grad(_Mode):
+    """Record within, inside a no_grad block too."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._enabled = True
+
+
+class inference_mode(_Mode):
+    """Record nothing within (here the same as no_grad)."""
+
+    __slots__ = ()
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self._enabled = not mode and current().grad_enabled
+
+
+class set_grad_enabled(_Mode):
+    """Set grad mode at once; as a context, put it back at the end."""
+
+    __slots__ = ()
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self._enabled = bool(mode)
+        ambient = current()
+        self._before.append(ambient.grad_enabled)
+        ambient.grad_enabled = self._enabled
+
+    def __enter__(self) -> None:
+        current().grad_enabled = self._enabled
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return `function` running in this mode; grad mode here stays as it was."""
+        current().grad_enabled = self._before.pop()
+
+        @functools.wraps(function)
+        def decorated(*args: Any, **kwargs: Any) -> Any:
+            with set_grad_enabled(self._enabled):
+                return function(*args, **kwargs)
+
+        return decorated
+
+
+def is_grad_enabled() -> bool:
+    """Return whether operations are being recorded."""
+    return current().grad_enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """Return False outside inference_mode (which here only switches recording off)."""
+    return False

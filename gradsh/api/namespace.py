@@ -1,0 +1,104 @@
+"""A namespace as scripts see it (`torch`, `torch.nn`, …): an explicit table of names, each found on first use.
+
+An entry is a value, or a `Lazy` that imports it when it is first asked for: nothing is built at import.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from gradsh.text.fault import fail
+
+
+class Lazy:
+    """An entry that is made when it is first asked for."""
+
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+
+
+def lazy(module: str, name: str) -> Lazy:
+    """Return an entry that imports `name` from `module` on first use."""
+
+    def make() -> Any:
+        import importlib
+
+        return getattr(importlib.import_module(module), name)
+
+    return Lazy(make)
+
+
+def lazily(module: str, names: str) -> dict[str, Any]:
+    """Return entries for several names (separated by blanks) of one module; `public=private` renames."""
+    table: dict[str, Any] = {}
+    for word in names.split():
+        public, _, private = word.partition("=")
+        table[public] = lazy(module, private or public)
+    return table
+
+
+class Namespace:
+    """A table of names. `space` adds the operations that declare that space."""
+
+    __slots__ = ("_space", "_table", "name")
+
+    def __init__(self, name: str, table: dict[str, Any], space: str = "") -> None:
+        self.name = name
+        self._table = table
+        self._space = space
+
+    def get(self, name: str) -> Any:
+        """Return what `name` stands for; raises AttributeError with PyTorch's sentence."""
+        try:
+            found = self._table[name]
+        except KeyError:
+            found = self._operation(name)
+        if type(found) is Lazy:
+            found = self._table[name] = found.make()
+        return found
+
+    def _operation(self, name: str) -> Any:
+        if self._space:
+            from gradsh.engine.op import lookup
+
+            found = lookup(name)
+            if found is not None and self._space in found.spaces:
+                self._table[name] = found
+                return found
+        message = f"module '{self.name}' has no attribute '{name}'"
+        raise fail("attribute", message, AttributeError, namespace=self, name=name)
+
+    def names(self) -> list[str]:
+        """Return all names offered, sorted."""
+        return sorted({*self._table, *self._operations()})
+
+    def _operations(self) -> Iterator[str]:
+        if self._space:
+            from gradsh.engine.op import lookup, operations
+
+            for name in operations():
+                found = lookup(name)
+                if found is not None and self._space in found.spaces and not name.startswith("_"):
+                    yield name
+
+    def __contains__(self, name: object) -> bool:
+        if name in self._table:
+            return True
+        if not self._space or not isinstance(name, str):
+            return False
+        from gradsh.engine.op import lookup
+
+        found = lookup(name)
+        return found is not None and self._space in found.spaces
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__") and name not in self._table:
+            raise AttributeError(name)
+        return self.get(name)
+
+    def __dir__(self) -> Iterable[str]:
+        return self.names()
+
+    def __repr__(self) -> str:
+        return f"<module '{self.name}'>"

@@ -1,0 +1,153 @@
+"""torch's small functions that are no operations: default dtype, print options, seeds, questions about values."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import current
+from gradsh.engine.dtype import DType, of_numpy, promote_pair, result_type
+from gradsh.engine.tensor import CPU, Device, Tensor
+from gradsh.text.fault import fail
+
+
+def set_default_dtype(d: DType) -> None:
+    """Make `d` (float32 or float64) the dtype of floats without one."""
+    if not isinstance(d, DType):
+        raise fail("type", "invalid dtype object: only floating-point types are supported as the default type", TypeError)
+    if not d.is_floating_point:
+        message = "only floating-point types are supported as the default type"
+        raise fail("type", message, TypeError)
+    current().default_dtype = d.numpy
+
+
+def get_default_dtype() -> DType:
+    """Return the dtype of floats without one."""
+    return of_numpy(current().default_dtype)
+
+
+def set_printoptions(**options: Any) -> None:
+    """Change how tensors print: precision, threshold, edgeitems, linewidth, profile, sci_mode."""
+    current().print_options.set_printoptions(**options)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Return whether `obj` is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Return whether the tensor's dtype is a floating point type."""
+    return input.is_floating_point()
+
+
+def is_complex(input: Tensor) -> bool:
+    """Return False: complex numbers are not offered."""
+    return input.is_complex()
+
+
+def numel(input: Tensor) -> int:
+    """Return the number of elements."""
+    return input.numel()
+
+
+def promote_types(type1: DType, type2: DType) -> DType:
+    """Return the smallest dtype that holds both."""
+    return of_numpy(promote_pair(type1.numpy, type2.numpy))
+
+
+def result_type_of(tensor1: Any, tensor2: Any) -> DType:
+    """Return the dtype of an operation on the two (tensors or numbers)."""
+    both = (tensor1, tensor2)
+    arrays = [one.array for one in both if isinstance(one, Tensor)]
+    numbers = [one for one in both if not isinstance(one, Tensor)]
+    return of_numpy(result_type(arrays, numbers, current().default_dtype))
+
+
+def can_cast(from_: DType, to: DType) -> bool:
+    """Return whether an in-place operation may write a result of dtype `from_` into `to`."""
+    return from_.category <= to.category
+
+
+class _Limits:
+    """Numerical limits of a dtype."""
+
+    __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
+    __script_attributes__ = frozenset(__slots__)
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        return f"{name}(" + ", ".join(f"{key}={getattr(self, key)}" for key in ("min", "max", "dtype")) + ")"
+
+
+class finfo(_Limits):
+    """Limits of a floating point dtype: eps, max, min, tiny, resolution, bits."""
+
+    __slots__ = ()
+
+    def __init__(self, type: DType | None = None) -> None:
+        chosen = get_default_dtype() if type is None else type
+        if not chosen.is_floating_point:
+            raise fail("type", "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'", TypeError)
+        info = np.finfo(chosen.numpy)
+        self.bits = int(info.bits)
+        self.eps = float(info.eps)
+        self.max = float(info.max)
+        self.min = float(info.min)
+        self.tiny = self.smallest_normal = float(info.tiny)
+        self.resolution = float(info.resolution)
+        self.dtype = chosen.name
+
+
+class iinfo(_Limits):
+    """Limits of an integer dtype: max, min, bits."""
+
+    __slots__ = ()
+
+    def __init__(self, type: DType) -> None:
+        if type.category != 1:
+            raise fail("type", "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'", TypeError)
+        info = np.iinfo(type.numpy)
+        self.bits = int(info.bits)
+        self.max = int(info.max)
+        self.min = int(info.min)
+        self.dtype = type.name
+
+
+CUDA_MESSAGE = "gradsh computes on the CPU: leave the device out, or `set cuda ignore` to go on as if it were there"
+
+
+def device(type: Any = "cpu", index: int | None = None) -> Device:
+    """Return the device of that name. Only the CPU exists; `set cuda ignore` takes it for every other one too."""
+    del index
+    return check_device(type)
+
+
+def check_device(value: Any) -> Device:
+    """Return the CPU for any name of it; others are refused unless the session ignores them."""
+    if isinstance(value, Device) or value is None:
+        return CPU
+    name = str(value).partition(":")[0]
+    if name in {"cpu", "meta"} or current().flags.get("cuda") == "ignore":
+        return CPU
+    if name in {"cuda", "mps", "xpu"}:
+        raise fail("value", CUDA_MESSAGE, RuntimeError, device=name)
+    raise fail("value", f"Expected one of cpu, cuda, … device type at start of device string: {name}", RuntimeError)
+
+
+def cuda_is_available() -> bool:
+    """Return False: gradsh computes on the CPU."""
+    return False
+
+
+def device_count() -> int:
+    """Return 0."""
+    return 0
+
+
+def ignore(*_args: Any, **_kwargs: Any) -> None:
+    """Take any arguments and do nothing (settings that have no meaning here: thread counts, cuDNN switches)."""
+
+
+def get_num_threads() -> int:
+    """Return 1: results do not depend on a number of threads."""
+    return 1

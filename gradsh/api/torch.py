@@ -1,0 +1,133 @@
+"""The namespaces that scripts import: torch and what is under it. Each is an explicit table."""
+
+import math
+from typing import Any
+
+from gradsh.api.namespace import Lazy, Namespace, lazily, lazy
+from gradsh.engine import dtype as dtypes
+from gradsh.engine.tensor import CPU, Device, Parameter, Size, Tensor
+from gradsh.version import PYTORCH_VERSION
+
+_SETTINGS = "gradsh.api.settings"
+
+
+def _spaces(name: str) -> Lazy:
+    return Lazy(lambda: NAMESPACES[name])
+
+
+_TORCH: dict[str, Any] = {
+    **{each.name: each for each in dtypes.DTYPES},
+    **dtypes.ALIASES,
+    **lazily("gradsh.api.modes", "no_grad enable_grad set_grad_enabled inference_mode is_grad_enabled is_inference_mode_enabled"),
+    **lazily(
+        _SETTINGS,
+        "set_default_dtype get_default_dtype set_printoptions is_tensor is_floating_point is_complex numel promote_types "
+        "result_type=result_type_of can_cast finfo iinfo device set_num_threads=ignore get_num_threads "
+        "use_deterministic_algorithms=ignore set_float32_matmul_precision=ignore",
+    ),
+    "Tensor": Tensor,
+    "Size": Size,
+    "dtype": dtypes.DType,
+    "pi": math.pi,
+    "e": math.e,
+    "inf": math.inf,
+    "nan": math.nan,
+    "newaxis": None,
+    "strided": "torch.strided",
+    "__version__": PYTORCH_VERSION,
+    "nn": _spaces("torch.nn"),
+    "optim": _spaces("torch.optim"),
+    "autograd": _spaces("torch.autograd"),
+    "utils": _spaces("torch.utils"),
+    "cuda": _spaces("torch.cuda"),
+    "backends": _spaces("torch.backends"),
+    "random": _spaces("torch.random"),
+    "special": _spaces("torch.special"),
+    "linalg": _spaces("torch.linalg"),
+    "func": _spaces("torch.func"),
+    "Generator": lazy("gradsh.engine.random", "Generator"),
+}
+
+_AUTOGRAD: dict[str, Any] = {
+    **lazily("gradsh.api.autograd", "backward grad Variable"),
+    **lazily("gradsh.api.modes", "no_grad enable_grad set_grad_enabled inference_mode"),
+    **lazily("gradsh.api.function", "Function"),
+    **lazily("gradsh.api.gradcheck", "gradcheck gradgradcheck"),
+    **lazily("gradsh.api.anomaly", "set_detect_anomaly detect_anomaly"),
+    "functional": _spaces("torch.autograd.functional"),
+    "graph": _spaces("torch.autograd.graph"),
+    "function": _spaces("torch.autograd.function"),
+    "variable": _spaces("torch.autograd.variable"),
+}
+
+
+
+def _shared(name: str) -> Lazy:
+    return Lazy(lambda: NAMESPACES["torch"].get(name))
+
+
+_RANDOM = {name: _shared(name) for name in ("manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state")}
+
+NAMESPACES: dict[str, Namespace] = {
+    "torch": Namespace("torch", _TORCH, "torch"),
+    "torch.autograd": Namespace("torch.autograd", _AUTOGRAD),
+    "torch.autograd.functional": Namespace(
+        "torch.autograd.functional", lazily("gradsh.api.derivatives", "jacobian hessian vjp jvp vhp hvp")
+    ),
+    "torch.autograd.graph": Namespace(
+        "torch.autograd.graph",
+        lazily(
+            "gradsh.api.saved",
+            "saved_tensors_hooks save_on_cpu disable_saved_tensors_hooks allow_mutation_on_saved_tensors "
+            "register_multi_grad_hook Node get_gradient_edge",
+        ),
+    ),
+    "torch.autograd.function": Namespace(
+        "torch.autograd.function", lazily("gradsh.api.function", "Function once_differentiable")
+    ),
+    "torch.autograd.variable": Namespace("torch.autograd.variable", lazily("gradsh.api.autograd", "Variable")),
+    "torch.func": Namespace("torch.func", lazily("gradsh.api.derivatives", "grad=func_grad vmap functional_call")),
+    "torch.nn": Namespace("torch.nn", {}),
+    "torch.nn.functional": Namespace("torch.nn.functional", {}, "F"),
+    "torch.nn.init": Namespace("torch.nn.init", {}),
+    "torch.nn.utils": Namespace("torch.nn.utils", {}),
+    "torch.nn.parameter": Namespace("torch.nn.parameter", {"Parameter": Parameter}),
+    "torch.optim": Namespace("torch.optim", {}),
+    "torch.optim.lr_scheduler": Namespace("torch.optim.lr_scheduler", {}),
+    "torch.utils": Namespace("torch.utils", {"checkpoint": _spaces("torch.utils.checkpoint"), "data": _spaces("torch.utils.data")}),
+    "torch.utils.checkpoint": Namespace(
+        "torch.utils.checkpoint", lazily("gradsh.api.checkpoint", "checkpoint checkpoint_sequential")
+    ),
+    "torch.utils.data": Namespace("torch.utils.data", lazily("gradsh.api.data", "TensorDataset DataLoader Dataset")),
+    "torch.random": Namespace("torch.random", dict(_RANDOM)),
+    "torch.special": Namespace("torch.special", {}, "special"),
+    "torch.linalg": Namespace("torch.linalg", {}, "linalg"),
+    "torch.cuda": Namespace(
+        "torch.cuda",
+        lazily(_SETTINGS, "is_available=cuda_is_available device_count synchronize=ignore empty_cache=ignore manual_seed=ignore "
+               "manual_seed_all=ignore"),
+    ),
+    "torch.backends": Namespace("torch.backends", {"cudnn": _spaces("torch.backends.cudnn"), "mps": _spaces("torch.backends.mps")}),
+    "torch.backends.cudnn": Namespace("torch.backends.cudnn", {"deterministic": False, "benchmark": False, "enabled": False}),
+    "torch.backends.mps": Namespace("torch.backends.mps", lazily(_SETTINGS, "is_available=cuda_is_available")),
+}
+
+BARE = ("torch.nn.functional", "torch", "torch.nn", "torch.optim")
+"""Where a bare name is looked up, after the program's names and Python's builtins."""
+
+
+def namespace(name: str) -> Namespace | None:
+    """Return the namespace called `name` (torch.nn.functional, …), or None."""
+    return NAMESPACES.get(name)
+
+
+def bare(name: str) -> Any:
+    """Return what a name without a prefix stands for; raises KeyError."""
+    for space in BARE:
+        table = NAMESPACES[space]
+        if name in table:
+            return table.get(name)
+    raise KeyError(name)
+
+
+__all__ = ["BARE", "CPU", "NAMESPACES", "Device", "bare", "namespace"]
