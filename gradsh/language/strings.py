@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Trouble(NamedTuple):
-    """What is wrong with a literal: a sentence, a way out, where in it (offset and length; 0, 0: all of it), the kind."""
+    """What is wrong with a literal: a sentence, a way out, where in it (offset, length; 0, 0: all of it), the kind."""
 
     message: str
     help: str
@@ -48,9 +48,10 @@ def _bad_number(text: str, reason: str) -> Trouble:
     if "Exceeds" in reason:
         return Trouble("the number has more digits than an int literal may have (4300)", "compute it, as in 10**5000",
                        kind="limit")
-    if text.isdigit() or text.replace("_", "").isdigit() and text[0] == "0" and "__" not in text and text[-1] != "_":
-        return Trouble("leading zeros in decimal integer literals are not permitted; use an 0o prefix for octal integers",
-                       f"write {text.lstrip('0_') or '0'}, or 0o{text.lstrip('0_')} for an octal number")
+    if text.isdigit():
+        digits = text.lstrip("0")
+        message = "leading zeros in decimal integer literals are not permitted; use an 0o prefix for octal integers"
+        return Trouble(message, f"write {digits}, or 0o{digits} for an octal number")
     base = {"0x": "hexadecimal", "0o": "octal", "0b": "binary"}.get(text[:2].lower(), "decimal")
     return Trouble(f"invalid {base} literal", "write digits, with single underscores only between them")
 
@@ -84,8 +85,8 @@ def unescape(body: str, offset: int = 0) -> str | Trouble:
             return _code_value(code)
         except (ValueError, KeyError):
             shown = f"truncated {_SHORT[code]} escape" if code in _SHORT else f"\\{code} names no character"
-            trouble.append(Trouble(f"(unicode error) {shown}", "write \\\\ for a backslash that is text, or r before the string",
-                                   offset + match.start(), len(match[0])))
+            advice = "write \\\\ for a backslash that is text, or r before the string"
+            trouble.append(Trouble(f"(unicode error) {shown}", advice, offset + match.start(), len(match[0])))
             return ""
 
     text = _ESCAPE.sub(value, body.replace("\r\n", "\n"))
