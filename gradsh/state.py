@@ -74,6 +74,15 @@ class Settings:
 class Control(Protocol):
     """What a command may ask of the session."""
 
+    def attempt(self, action: Callable[[], object]) -> Any:
+        """Run `action` (a command's tail); return how it failed (problem, line, top, source), untold, or None."""
+
+    def show_failure(self, failed: Any) -> None:
+        """Tell a failure that was asked for, as an expected one."""
+
+    def allowed_file(self, name: str) -> str:
+        """Return the path that a command may use for a file name; raises an error of kind `io` where none."""
+
     def run_text(self, text: str, name: str, *, muted: bool = False) -> bool:
         """Run a text in this session; return whether every statement passed."""
 
@@ -117,6 +126,15 @@ class State:
         self.call = Call(0, (), {}, Source("", ""))
         self.extras: dict[str, Any] = {}
         """What single commands keep between runs, by the command's name."""
+
+    def forget(self) -> None:
+        """Go back to how a session begins; the variables are the machine's to forget."""
+        self.settings = Settings()
+        self.pins.clear()
+        self.watches.clear()
+        self.history.clear()
+        self.extras.clear()
+        self.failed = None
 
     def names_in_reach(self) -> dict[str, object]:
         """Return the program's variables and, over them, the local ones where the running command stands."""

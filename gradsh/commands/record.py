@@ -31,6 +31,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, NewType, get_args, get_origin, get_type_hints
 
+from gradsh.interpreter.machine import Invocation
 from gradsh.text.fault import fail
 
 Name = NewType("Name", str)
@@ -112,21 +113,26 @@ class Command:
         tail = bool(places) and places[-1].endswith("STATEMENT")
         return " ".join([*options, *places] if tail else [*places, *options]).replace(" : ", ": ")
 
-    def bind(self, arguments: Sequence[Any], options: dict[str, Any]) -> Callable[[Any], Any]:
-        """Check the values against the signature; return a function that runs the command on a state.
+    def call(self, invocation: Invocation, state: Any) -> Any:
+        """Evaluate the arguments as the signature asks for, check them, and run the command; return its report.
 
         Raises TypeError (kind `type`) for a value that is not what the parameter asks for.
         """
         parameters = self.parameters()
-        places = [parameter for parameter in parameters if not parameter.option]
-        for i, value in enumerate(arguments):
-            _check(self.name, places[min(i, len(places) - 1)], value)
-        given = {}
+        places = [one for one in parameters if not one.option and not one.metavar.endswith("STATEMENT")]
+        arguments = [
+            _value(self.name, places[min(i, len(places) - 1)], node, thunk)
+            for i, (node, thunk) in enumerate(zip(invocation.command.arguments, invocation.arguments, strict=True))
+        ]
+        given: dict[str, Any] = {}
         for parameter in parameters:
             key = parameter.name.replace("_", "-")
-            if parameter.option and key in options:
-                given[parameter.name] = _option_value(self.name, parameter, options[key])
-        return lambda state: self.run(state, *arguments, **given)
+            if parameter.metavar.endswith("STATEMENT"):
+                given[parameter.name] = invocation.tail
+            elif parameter.option and key in invocation.options:
+                node = invocation.command.options[key].value
+                given[parameter.name] = _option_value(self.name, parameter, node, invocation.options[key])
+        return self.run(state, *arguments, **given)
 
 
 def command(name: str, doc: str, *, examples: Sequence[str] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -175,15 +181,24 @@ def _is_tensor(hint: Any) -> bool:
     return getattr(hint, "__name__", "") == "Tensor"
 
 
-def _option_value(name: str, parameter: Parameter, value: Any) -> Any:
-    if not parameter.metavar:
+def _option_value(name: str, parameter: Parameter, node: Any, thunks: Any) -> Any:
+    if not parameter.metavar and not parameter.choices:
         return True
-    values = list(value) if isinstance(value, list | tuple) and parameter.many else [value]
-    for one in values:
-        _check(name, parameter, one)
-    if parameter.many:
-        return tuple(values) if parameter.many == "many" else values
-    return values[0]
+    if not isinstance(thunks, list):
+        return _value(name, parameter, node, thunks)
+    values = [_value(name, parameter, one, thunk) for one, thunk in zip(node, thunks, strict=True)]
+    return tuple(values) if parameter.many == "many" else values
+
+
+def _value(name: str, parameter: Parameter, node: Any, thunk: Callable[[], Any]) -> Any:
+    """The value of an argument: evaluated, or as the parameter wants it (unevaluated, a name's text)."""
+    if parameter.metavar == "EXPR":
+        return thunk
+    if parameter.metavar == "NAME":
+        return node.id
+    value = thunk()
+    _check(name, parameter, value)
+    return value
 
 
 def _check(name: str, parameter: Parameter, value: Any) -> None:

@@ -113,21 +113,28 @@ def _misplaced(text: str, number: int, in_block: bool) -> ProblemError:
     ))
 
 
-def options_of(source: Source) -> dict[str, float | int]:
-    """Return the options that `#@` lines give; an unknown or ill-formed one is a ProblemError of kind `syntax`."""
+def options_of(source: Source, *, strict: bool = True) -> dict[str, float | int]:
+    """Return the options that `#@ ` lines give.
+
+    With `strict`, an unknown or ill-formed one is a ProblemError of kind `syntax`; without, it is some comment.
+    """
     found: dict[str, float | int] = {}
     for number, line in enumerate(source.lines, source.first_line):
-        if not line.startswith("#@"):
+        if not line.startswith("#@ "):
             continue
         for word in line[2:].split():
             key, sep, value = word.partition("=")
             start = line.index(word) + 1
             span = Span(number, start, number, start + len(word))
             if not sep or key not in OPTIONS:
+                if not strict:
+                    continue
                 raise _bad_option(span, f"unknown option {word!r}", f"the options are {', '.join(OPTIONS)}")
             try:
                 found[key] = int(value, 0) if key == "seed" else float(value)
             except ValueError:
+                if not strict:
+                    continue
                 raise _bad_option(span, f"{key} needs a number, not {value!r}", f"write {key}=1e-4") from None
     return found
 

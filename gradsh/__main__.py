@@ -1,0 +1,126 @@
+"""The program's entry: the common forms are read here at once, everything else goes to typer (`cli.py`).
+
+Importing typer costs as much as numpy does, so `gradsh`, `gradsh FILE…`, `gradsh run FILE…`, `gradsh -c CODE` and
+`gradsh --version` never do.
+"""
+
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from gradsh.batch import RunOptions
+
+SUBCOMMANDS = frozenset({"run", "test", "explain", "check"})
+FLAGS = {"--keep-going": "keep_going", "--plain": "plain"}
+VALUES = {"--format": "format", "--seed": "seed"}
+
+
+def main() -> NoReturn:
+    """Run the program with the arguments of the process; never returns."""
+    arguments = sys.argv[1:]
+    if arguments in (["--version"], ["-V"]):
+        from gradsh.version import PYTORCH_VERSION, __version__
+
+        leave(say(f"gradsh {__version__} (behaves as PyTorch {PYTORCH_VERSION})"))
+    options = fast_options(arguments)
+    if options is None:
+        from gradsh.cli import run_cli
+
+        leave(run_cli(with_default(arguments)))
+    leave(start(options))
+
+
+def say(text: str) -> int:
+    """Print a line; return the exit status."""
+    print(text)  # noqa: T201
+    return 0
+
+
+def start(options: "RunOptions") -> int:
+    """Run scripts, or the shell where a terminal is there and no script is named."""
+    if not options.files and options.code is None and sys.stdin.isatty():
+        from gradsh.shell import interactive
+
+        return interactive(options)
+    prepare()
+    from gradsh.batch import run
+
+    return run(options)
+
+
+def prepare() -> None:
+    """Set the process up for tensors: fewer collections while graphs grow, streams that never refuse a character."""
+    import gc
+
+    gc.set_threshold(50_000, 50, 1000)
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def leave(status: int) -> NoReturn:
+    """End the process at once: tearing down numpy and a large graph object by object takes longer than the work."""
+    import os
+
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError as error:
+            if not isinstance(error, BrokenPipeError) and stream is sys.stdout:
+                os.write(2, f"gradsh: cannot write the output: {error.strerror}\n".encode())
+                status = status or 2
+    os._exit(status)
+
+
+def with_default(arguments: list[str]) -> list[str]:
+    """Put `run` before arguments that name no subcommand: `gradsh FILE` runs it."""
+    if arguments and (arguments[0] in SUBCOMMANDS or arguments[0] in {"--help", "-h", "--version", "-V"}):
+        return arguments
+    return ["run", *arguments]
+
+
+def fast_options(arguments: list[str]) -> "RunOptions | None":
+    """Return the options of a plain run, or None where typer must look (help, other subcommands, rare options)."""
+    rest = list(reversed(arguments[1:] if arguments[:1] == ["run"] else arguments))
+    if not rest and arguments == ["run"]:
+        return None
+    if arguments and arguments[0] in SUBCOMMANDS - {"run"}:
+        return None
+    given: dict[str, Any] = {}
+    files: list[str] = []
+    while rest:
+        word = rest.pop()
+        name, sep, value = word.partition("=")
+        if word == "--":
+            files += reversed(rest)
+            break
+        if word in FLAGS:
+            given[FLAGS[word]] = True
+        elif word == "-c" and rest and "code" not in given:
+            given["code"] = rest.pop()
+        elif name in VALUES and (sep or rest):
+            given[VALUES[name]] = value if sep else rest.pop()
+        elif word.startswith("-") and word != "-":
+            return None
+        else:
+            files.append(word)
+    return _checked(given, files)
+
+
+def _checked(given: dict[str, Any], files: list[str]) -> "RunOptions | None":
+    """The options if every value is one that needs no further words, else None: typer then says what is wrong."""
+    if "seed" in given:
+        text = given["seed"]
+        if text != "random" and not text.lstrip("-").isdecimal():
+            return None
+        given["seed"] = None if text == "random" else int(text)
+    if given.get("format", "text") not in {"text", "json"} or ("code" in given and files):
+        return None
+    from gradsh.batch import RunOptions
+
+    return RunOptions(files=tuple(files), **given)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""The command line in full: subcommands, options and their help. The only file that knows typer."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from gradsh.limits import FOR_TESTS, UNBOUNDED
+
+app = typer.Typer(
+    name="gradsh", add_completion=True, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="A shell for autograd: run tensor scripts as PyTorch would, and see what backward saved, freed and kept. "
+    "`gradsh` alone opens the shell, `gradsh FILE` runs a script.",
+)
+
+KeepGoing = Annotated[bool, typer.Option("--keep-going", help="Go on with the next statement after a failed one.")]
+Format = Annotated[Literal["text", "json"], typer.Option("--format", help="What standard output holds.")]
+Seed = Annotated[str, typer.Option("--seed", metavar="N|random", help="Where random numbers start from.")]
+Plain = Annotated[bool, typer.Option("--plain", help="No colour, no redrawing, ASCII instead of box drawing.")]
+Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="End a script that runs longer.")]
+Memory = Annotated[str | None, typer.Option("--max-memory", metavar="SIZE", help="Bound on memory, as 500M or 2G.")]
+Output = Annotated[str | None, typer.Option("--max-output", metavar="SIZE", help="Bound on what a script prints.")]
+AllowFiles = Annotated[
+    str | None, typer.Option("--allow-files", metavar="DIR", help="Where a script's commands may touch files.")
+]
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+@app.callback(invoke_without_command=True)
+def _top(version: Annotated[bool, typer.Option("--version", "-V", help="Say the version and leave.")] = False) -> None:
+    if version:
+        from gradsh.version import PYTORCH_VERSION, __version__
+
+        typer.echo(f"gradsh {__version__} (behaves as PyTorch {PYTORCH_VERSION})")
+        raise typer.Exit
+
+
+@app.command()
+def run(
+    files: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Scripts; - is standard input.")] = None,
+    code: Annotated[str | None, typer.Option("-c", metavar="CODE", help="Run this text instead of files.")] = None,
+    keep_going: KeepGoing = False,
+    format: Format = "text",
+    seed: Seed = "0",
+    plain: Plain = False,
+    timeout: Timeout = None,
+    max_memory: Memory = None,
+    max_output: Output = None,
+    allow_files: AllowFiles = None,
+) -> None:
+    """Run scripts; without any, the shell on a terminal, else standard input."""
+    from gradsh.__main__ import start
+    from gradsh.batch import RunOptions
+
+    if code is not None and files:
+        raise typer.BadParameter("give either -c CODE or files, not both")
+    limits = UNBOUNDED._replace(
+        timeout=timeout, max_memory=_size(max_memory), max_output=_size(max_output), allow_files=allow_files
+    )
+    options = RunOptions(tuple(files or ()), code, keep_going, format, _seed(seed), plain, limits)
+    raise typer.Exit(start(options))
+
+
+@app.command("test")
+def golden(
+    paths: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help="Scripts, or folders of them.")] = None,
+    update: Annotated[bool, typer.Option("--update", help="Rewrite the expectations that no longer hold.")] = False,
+    review: Annotated[bool, typer.Option("--review", help="Ask about each difference, then rewrite.")] = False,
+    jobs: Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Processes; 0: one a CPU.")] = 1,
+    word: Annotated[list[str] | None, typer.Option("-k", metavar="WORD", help="Only paths with this word.")] = None,
+    junit: Annotated[str | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
+    tap: Annotated[bool, typer.Option("--tap", help="Report in TAP (Test Anything Protocol).")] = False,
+    durations: Annotated[
+        int | None, typer.Option("--durations", metavar="N", min=0, help="Show the N slowest scripts; 0: all.")
+    ] = None,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", "-x", help="End at the first script that fails.")] = False,
+    seed: Seed = "0",
+    plain: Plain = False,
+    timeout: Timeout = FOR_TESTS.timeout,
+    max_memory: Memory = "2G",
+    max_output: Output = "50M",
+    allow_files: AllowFiles = None,
+) -> None:
+    """Run golden tests: scripts that carry their expected output."""
+    from gradsh.__main__ import prepare
+    from gradsh.batch import RunOptions
+    from gradsh.golden.runner import GoldenOptions, one_thread, run_tests
+
+    one_thread()
+    prepare()
+    limits = UNBOUNDED._replace(
+        timeout=timeout, max_memory=_size(max_memory), max_output=_size(max_output), allow_files=allow_files
+    )
+    options = GoldenOptions(
+        paths=tuple(paths or (".",)), update=update, review=review, jobs=jobs or _cpus(), words=tuple(word or ()),
+        junit=junit, tap=tap, durations=durations, plain=plain, fail_fast=fail_fast,
+        run=RunOptions(seed=_seed(seed), limits=limits),
+    )
+    raise typer.Exit(run_tests(options))
+
+
+@app.command()
+def explain(kind: Annotated[str | None, typer.Argument(help="A kind of error; none: the list of them.")] = None) -> None:
+    """Say what a kind of error means, with an example and the ways out."""
+    from gradsh.explain import explain as told
+
+    status, text = told(kind)
+    typer.echo(text, err=status != 0)
+    raise typer.Exit(status)
+
+
+@app.command()
+def check(files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Scripts.")]) -> None:
+    """Parse scripts and look up their names, without running them."""
+    from gradsh.batch import check_files
+
+    raise typer.Exit(check_files(files))
+
+
+def _seed(text: str) -> int | None:
+    if text == "random":
+        return None
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise typer.BadParameter(f"--seed takes a whole number or `random`, not {text!r}") from None
+
+
+def _size(text: str | None) -> int | None:
+    """The bytes that a size such as 500M or 2G names."""
+    if text is None:
+        return None
+    number = text.strip().upper().removesuffix("B").removesuffix("I")
+    unit = number[-1:] if number[-1:] in UNITS else ""
+    try:
+        value = float(number.removesuffix(unit))
+        size = int(value * UNITS[unit])
+    except (ValueError, OverflowError):
+        size = 0
+    if size <= 0:
+        raise typer.BadParameter(f"a size is a number of bytes such as 500M or 2G, not {text!r}")
+    return size
+
+
+def _cpus() -> int:
+    import os
+
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_cli(arguments: list[str]) -> int:
+    """Run the command line; return the exit status. Wrong usage is 2, an interrupt 130."""
+    try:
+        typer.main.get_command(app).main(arguments, prog_name="gradsh")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 1
+    except KeyboardInterrupt:
+        return 130
+    return 0

@@ -1,0 +1,206 @@
+"""Runs one script and holds what came out against what it expects."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from gradsh.batch import RunOptions, Script, read_script
+from gradsh.events import Done, Event, Failure
+from gradsh.golden.compare import Tolerance, agree
+from gradsh.render.style import Style
+from gradsh.text.expectations import Block, Expected, options_of, scan
+from gradsh.text.problem import Problem, ProblemError
+from gradsh.text.span import Source
+
+Fault = Literal["output", "failure", "failed", "passed", "sibling", "script"]
+PLAIN = Style()
+
+
+class Ran(NamedTuple):
+    """A top-level statement (or several on one line) that was run: its lines, its output, and its failure's lines."""
+
+    line: int
+    end_line: int
+    output: tuple[str, ...]
+    failure: tuple[str, ...] = ()
+    ok: bool = True
+
+
+class Mismatch(NamedTuple):
+    """Where a script does not do what it says.
+
+    `fault`: the output or the failure's text differs; a statement failed unannounced, or passed though announced to
+    fail; the file beside the script differs; the script itself is unusable.
+    """
+
+    line: int
+    fault: Fault
+    message: str
+    expected: tuple[Expected, ...] = ()
+    actual: tuple[str, ...] = ()
+
+
+class Tested(NamedTuple):
+    """The outcome of one script: what it ran and where that differs; no mismatch means it passed."""
+
+    path: str
+    text: str
+    ran: tuple[Ran, ...]
+    blocks: dict[int, Block]
+    mismatches: tuple[Mismatch, ...]
+    tolerance: Tolerance
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything came out as expected."""
+        return not self.mismatches
+
+
+class Recorder:
+    """An emit that keeps the text of each top-level statement apart."""
+
+    def __init__(self) -> None:
+        from gradsh.render.text import event_text
+
+        self.ran: list[Ran] = []
+        self.loose: tuple[str, ...] = ()
+        self._text = event_text
+        self._out: list[str] = []
+        self._failure: list[str] = []
+
+    def __call__(self, event: Event) -> None:
+        """Take an event."""
+        if type(event) is Done:
+            self._close(event)
+            return
+        shown = self._text(event, PLAIN)
+        if shown is None:
+            return
+        if shown[0] == "out":
+            self._out.append(shown[1])
+        elif type(event) is Failure:
+            self._failure.append(shown[1])
+
+    def _close(self, done: Done) -> None:
+        ran = Ran(done.line, done.end_line, _lines(self._out), _lines(self._failure), done.ok)
+        self._out, self._failure = [], []
+        before = self.ran[-1] if self.ran else None
+        if before is not None and before.end_line == ran.line:
+            self.ran[-1] = Ran(before.line, ran.end_line, before.output + ran.output, before.failure + ran.failure,
+                               before.ok and ran.ok)
+        else:
+            self.ran.append(ran)
+
+    def finish(self) -> None:
+        """Keep what came after the last statement: the failure of a text that could not be parsed."""
+        self.loose = _lines(self._failure)
+
+
+def _lines(parts: Sequence[str]) -> tuple[str, ...]:
+    text = "".join(parts)
+    return tuple(text.removesuffix("\n").split("\n")) if text else ()
+
+
+def check_file(path: str, options: RunOptions, tolerance: Tolerance | None = None) -> Tested:
+    """Run the script at `path` and compare."""
+    return check_script(read_script(path), options, tolerance or Tolerance())
+
+
+def check_script(script: Script, options: RunOptions, tolerance: Tolerance) -> Tested:
+    """Run a script in a fresh session and compare statement by statement."""
+    start = time.perf_counter()
+    found = Tested(script.name, script.text, (), {}, (), tolerance, 0.0)
+    if script.unreadable:
+        return found._replace(mismatches=(Mismatch(0, "script", f"cannot be read: {script.unreadable}"),))
+    source = Source(script.name, script.text)
+    try:
+        found = _compared(found, source, options)
+    except ProblemError as error:
+        found = found._replace(mismatches=(_unusable(error.problem, source),))
+    return found._replace(seconds=time.perf_counter() - start)
+
+
+def _unusable(problem: Problem, source: Source) -> Mismatch:
+    from gradsh.render.diagnostic import draw
+
+    line = problem.labels[0].span.line if problem.labels else 1
+    return Mismatch(line, "script", problem.message, actual=tuple(draw(problem, source, PLAIN)))
+
+
+def _compared(found: Tested, source: Source, options: RunOptions) -> Tested:
+    from gradsh.session import Session
+
+    said = options_of(source)
+    rtol, atol = found.tolerance
+    tolerance = Tolerance(said.get("rtol", rtol), said.get("atol", atol))
+    recorder = Recorder()
+    outcome = Session(options.seed, limits=options.limits).run(source.text, recorder, name=source.name, keep_going=True)
+    recorder.finish()
+    ran = tuple(recorder.ran)
+    if recorder.loose and not outcome.statements:
+        return found._replace(mismatches=(Mismatch(1, "script", "cannot be run", actual=recorder.loose),))
+    blocks = scan(source, outcome.statements)
+    mismatches = _mismatches(ran, blocks, tolerance, Path(source.name))
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    return found._replace(ran=ran, blocks=blocks, tolerance=tolerance, mismatches=tuple(mismatches))
+
+
+def _mismatches(ran: tuple[Ran, ...], blocks: dict[int, Block], tolerance: Tolerance, path: Path) -> list[Mismatch]:
+    out = []
+    for one in ran:
+        block = blocks.get(one.end_line, Block(one.end_line, ()))
+        out += _failure_mismatch(one, block, tolerance)
+        if blocks:  # a file without any expectation must just run
+            out += _output_mismatch(one, block, tolerance, path)
+    return out
+
+
+def _failure_mismatch(ran: Ran, block: Block, tolerance: Tolerance) -> list[Mismatch]:
+    expected = block.failure
+    if not ran.ok and not expected:
+        return [Mismatch(ran.line, "failed", "the statement failed", actual=ran.failure)]
+    if ran.ok and expected and not ran.failure:
+        return [Mismatch(ran.line, "passed", "the statement passed, though it is announced to fail", expected)]
+    if expected and not agree(expected, ran.failure, tolerance):
+        return [Mismatch(ran.line, "failure", "the failure differs", expected, ran.failure)]
+    return []
+
+
+def _output_mismatch(ran: Ran, block: Block, tolerance: Tolerance, path: Path) -> list[Mismatch]:
+    sibling = block.sibling
+    if sibling is None:
+        if agree(block.output, ran.output, tolerance):
+            return []
+        return [Mismatch(ran.line, "output", "the output differs", block.output, ran.output)]
+    if block.output:
+        return [Mismatch(sibling.line, "script", "a statement's output stands either here or in a file, not in both")]
+    try:
+        expected = sibling_lines(path, sibling)
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        words = getattr(error, "strerror", None) or str(error)
+        return [Mismatch(ran.line, "sibling", f"cannot read {sibling.text}: {words}", (), ran.output)]
+    if agree(expected, ran.output, tolerance):
+        return []
+    return [Mismatch(ran.line, "sibling", f"the output differs from {sibling.text}", expected, ran.output)]
+
+
+def sibling_path(script: Path, sibling: Expected) -> Path:
+    """Return where the file of a `#>>` stands: beside the script; ValueError for a name that leads elsewhere."""
+    if not sibling.text or Path(sibling.text).name != sibling.text or sibling.text in {".", ".."}:
+        raise ValueError("the file stands beside the script: its name has no folder")
+    return script.parent / sibling.text
+
+
+def sibling_lines(script: Path, sibling: Expected) -> tuple[Expected, ...]:
+    """Return the lines of the file of a `#>>` as expectations."""
+    text = sibling_path(script, sibling).read_text(encoding="utf-8")
+    lines = text.removesuffix("\n").split("\n") if text else []
+    return tuple(Expected(number, "#>", line) for number, line in enumerate(lines, 1))
+
+
+def as_comment(sign: str, text: str) -> str:
+    """Return a line of output as the expectation that matches it, without trailing blanks."""
+    return f"{sign} {text.rstrip()}" if text.strip() else sign

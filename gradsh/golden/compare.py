@@ -1,0 +1,195 @@
+"""Compares a line of output with what is expected: floats within a tolerance, wildcards, everything else exactly.
+
+An expected line is read as a row of parts: floats, integers, blanks, `[..]` (anything within the line) and the text
+between. Matching walks the positions of the actual line that are still possible after each part, so that a wildcard
+before a number finds the right one.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from gradsh.text.expectations import Expected
+
+ANYTHING = "[..]"
+ANY_LINES = "..."
+MATCH = 1_000_000  # a matched line outweighs any number of lines that `...` takes up
+MAX_CELLS = 4_000_000  # of the table that an alignment fills; beyond, nothing is paired
+
+_PART = re.compile(r"""
+    (?P<any>\[\.\.\])
+    | (?P<float>(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+(?=[eE][-+]?\d))(?:[eE][-+]?\d+)?(?!\w))
+    | (?P<int>(?<![\w.])[-+]?\d+(?![\w.]))
+    | (?P<blank>\s+)
+    | (?P<text>\w+|.)
+""", re.VERBOSE)
+_FLOAT = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=[eE][-+]?\d))(?:[eE][-+]?\d+)?(?!\w)")
+_BLANK = re.compile(r"\s*")
+_NUMBERS = frozenset({"float", "int"})
+
+
+class Tolerance(NamedTuple):
+    """How far two floats may lie apart: within `atol + rtol * |expected|`."""
+
+    rtol: float = 1e-4
+    atol: float = 1e-6
+
+    def close(self, expected: str, actual: str) -> bool:
+        """Whether two floats, as written, agree."""
+        wanted = float(expected)
+        return abs(wanted - float(actual)) <= self.atol + self.rtol * abs(wanted)
+
+
+def line_matches(expected: Expected, actual: str, tolerance: Tolerance) -> bool:
+    """Whether an expectation (text, or the pattern of `#/ … /`) matches a line of output."""
+    actual = actual.rstrip()
+    if expected.sign == "#/":
+        try:
+            return re.fullmatch(expected.text, actual) is not None
+        except re.error:
+            return False
+    return text_matches(expected.text.rstrip(), actual, tolerance)
+
+
+def text_matches(expected: str, actual: str, tolerance: Tolerance) -> bool:
+    """Whether a line of expected text matches a line of output."""
+    if expected == actual:
+        return True
+    positions = {0}
+    for kind, text in _parts(expected):
+        if kind == "any":
+            positions = set(range(min(positions), len(actual) + 1))
+        else:
+            positions = {end for start in positions for end in _ends(kind, text, actual, start, tolerance)}
+        if not positions:
+            return False
+    return len(actual) in positions
+
+
+@lru_cache(maxsize=1024)
+def _parts(expected: str) -> tuple[tuple[str, str], ...]:
+    """The parts of an expected line. Blanks beside a number become optional ("gap"), also where none are written."""
+    found = [(str(match.lastgroup), match.group()) for match in _PART.finditer(expected)]
+    out: list[tuple[str, str]] = []
+    for i, (kind, text) in enumerate(found):
+        before = found[i - 1][0] if i else ""
+        after = found[i + 1][0] if i + 1 < len(found) else ""
+        if kind == "blank":
+            out.append(("gap" if before in _NUMBERS or after in _NUMBERS else "blank", text))
+        elif kind in _NUMBERS:
+            out += [("gap", ""), (kind, text), ("gap", "")]
+        else:
+            out.append((kind, text))
+    return tuple(out)
+
+
+def _ends(kind: str, text: str, actual: str, start: int, tolerance: Tolerance) -> Sequence[int]:
+    """The positions after a part that begins at `start`."""
+    if kind == "gap":
+        match = _BLANK.match(actual, start)
+        return (match.end(),) if match else ()
+    if kind == "float":
+        number = _FLOAT.match(actual, start) if _at_word_start(actual, start) else None
+        return (number.end(),) if number and tolerance.close(text, number.group()) else ()
+    if not actual.startswith(text, start):
+        return ()
+    end = start + len(text)
+    if kind == "int" and (not _at_word_start(actual, start) or re.match(r"[\w.]", actual[end : end + 1])):
+        return ()
+    return (end,)
+
+
+def _at_word_start(actual: str, start: int) -> bool:
+    return start == 0 or not re.match(r"[\w.]", actual[start - 1])
+
+
+def has_wildcard(expected: Expected) -> bool:
+    """Whether an expectation matches more than one text: such a line is never rewritten."""
+    return expected.sign == "#/" or ANYTHING in expected.text or expected.text.strip() == ANY_LINES
+
+
+def is_any_lines(expected: Expected) -> bool:
+    """Whether an expectation stands for any number of lines."""
+    return expected.sign != "#/" and expected.text.strip() == ANY_LINES
+
+
+class Pair(NamedTuple):
+    """A row of an alignment: positions of the expected and the actual line, None where one side has no partner."""
+
+    expected: int | None
+    actual: int | None
+
+
+def align(expected: Sequence[Expected], actual: Sequence[str], tolerance: Tolerance) -> list[Pair]:
+    """Return the alignment that pairs the most matching lines; `...` takes up what no other line matches.
+
+    A pair has both positions exactly where the lines match.
+    """
+    head = 0
+    while head < min(len(expected), len(actual)) and _same(expected[head], actual[head], tolerance):
+        head += 1
+    tail = 0
+    while tail < min(len(expected), len(actual)) - head and _same(expected[~tail], actual[~tail], tolerance):
+        tail += 1
+    middle = _align(expected[head : len(expected) - tail], actual[head : len(actual) - tail], tolerance)
+    pairs = [Pair(i, i) for i in range(head)]
+    pairs += [Pair(_shift(pair.expected, head), _shift(pair.actual, head)) for pair in middle]
+    return pairs + [Pair(len(expected) - i, len(actual) - i) for i in range(tail, 0, -1)]
+
+
+def _same(expected: Expected, actual: str, tolerance: Tolerance) -> bool:
+    return not is_any_lines(expected) and line_matches(expected, actual, tolerance)
+
+
+def _shift(position: int | None, by: int) -> int | None:
+    return None if position is None else position + by
+
+
+def _align(expected: Sequence[Expected], actual: Sequence[str], tolerance: Tolerance) -> list[Pair]:
+    rows, columns = len(expected), len(actual)
+    if rows * columns > MAX_CELLS:
+        return [Pair(i, None) for i in range(rows)] + [Pair(None, j) for j in range(columns)]
+    matches = [[_same(e, a, tolerance) for a in actual] for e in expected]
+    score = [[0] * (columns + 1) for _ in range(rows + 1)]
+    for i in range(rows - 1, -1, -1):
+        for j in range(columns, -1, -1):
+            best = score[i + 1][j]
+            if j < columns:
+                best = max(best, score[i][j + 1] + (1 if is_any_lines(expected[i]) else 0))
+                if matches[i][j]:
+                    best = max(best, score[i + 1][j + 1] + MATCH)
+            score[i][j] = best
+    return _path(expected, matches, score)
+
+
+def _path(expected: Sequence[Expected], matches: list[list[bool]], score: list[list[int]]) -> list[Pair]:
+    pairs = []
+    rows, columns = len(expected), len(score[0]) - 1
+    i = j = 0
+    while i < rows or j < columns:
+        here = score[i][j]
+        if i < rows and j < columns and matches[i][j] and here == score[i + 1][j + 1] + MATCH:
+            pairs.append(Pair(i, j))
+            i, j = i + 1, j + 1
+        elif i < rows and j < columns and is_any_lines(expected[i]) and here == score[i][j + 1] + 1:
+            pairs.append(Pair(i, j))
+            j += 1
+        elif i < rows and (j == columns or here == score[i + 1][j]):
+            pairs += [] if is_any_lines(expected[i]) else [Pair(i, None)]
+            i += 1
+        else:
+            pairs.append(Pair(None, j))
+            j += 1
+    return pairs
+
+
+def agree(expected: Sequence[Expected], actual: Sequence[str], tolerance: Tolerance) -> bool:
+    """Whether every line of output is matched and every expectation met."""
+    if len(expected) == len(actual) and all(
+        line_matches(e, a, tolerance) for e, a in zip(expected, actual, strict=True)
+    ):
+        return True
+    if not any(is_any_lines(e) for e in expected):
+        return False
+    return all(pair.expected is not None and pair.actual is not None for pair in align(expected, actual, tolerance))

@@ -1,0 +1,204 @@
+"""`gradsh test`: collects scripts, runs them (in several processes with `-j`), reports, updates.
+
+A worker runs many scripts in one process, each in a session of its own; nothing of one reaches the next.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from gradsh.batch import DONE, FAILED, INTERRUPTED, UNREADABLE, RunOptions
+from gradsh.files import write_whole
+from gradsh.golden import report
+from gradsh.golden.check import Tested, check_file
+from gradsh.golden.collect import matching, orphans, scripts_below
+from gradsh.golden.compare import Tolerance
+from gradsh.golden.update import proposed, write
+from gradsh.limits import FOR_TESTS
+from gradsh.render.style import Style, style_for
+
+
+class GoldenOptions(NamedTuple):
+    """What the command line says about a test run."""
+
+    paths: tuple[str, ...] = (".",)
+    update: bool = False
+    review: bool = False
+    jobs: int = 1
+    words: tuple[str, ...] = ()
+    junit: str | None = None
+    tap: bool = False
+    durations: int | None = None
+    plain: bool = False
+    fail_fast: bool = False
+    rtol: float = Tolerance().rtol
+    atol: float = Tolerance().atol
+    run: RunOptions = RunOptions(limits=FOR_TESTS)
+
+
+def run_tests(options: GoldenOptions) -> int:
+    """Run golden tests; return the exit status."""
+    if (options.update or options.review) and os.environ.get("CI"):
+        return _refuse("goldens are not rewritten where CI is set: run this on your own machine and commit the result")
+    if options.review and not sys.stdin.isatty():
+        return _refuse("--review asks about each difference and needs a terminal; --update accepts all of them")
+    scripts, missing = scripts_below(options.paths)
+    for path in missing:
+        _complain(f"no such file or folder: {path}")
+    scripts = matching(scripts, options.words)
+    if missing or not scripts:
+        return UNREADABLE if missing else _refuse("no *.grad script found" + _filter_words(options))
+    style = style_for(sys.stdout, plain=options.plain)
+    results, interrupted = _run_all(scripts, options, style)
+    stray = orphans(options.paths, results)
+    if options.update or options.review:
+        results = _accept(results, options, style)
+    _tell(results, stray, options, style)
+    if interrupted:
+        return INTERRUPTED
+    return FAILED if stray or not all(tested.passed for tested in results) else DONE
+
+
+def _filter_words(options: GoldenOptions) -> str:
+    return f" whose path contains {' or '.join(map(repr, options.words))}" if options.words else ""
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(f"gradsh test: {text}\n")
+
+
+def _refuse(text: str) -> int:
+    _complain(text)
+    return UNREADABLE
+
+
+def _run_all(scripts: Sequence[str], options: GoldenOptions, style: Style) -> tuple[list[Tested], bool]:
+    """Run the scripts, with a progress line where a terminal shows it; return the results and whether interrupted."""
+    results: list[Tested] = []
+    progress = _Progress(len(scripts), options)
+    try:
+        for tested in _outcomes(scripts, options):
+            results.append(tested)
+            progress.step(tested)
+            if not tested.passed and not options.tap and not (options.update or options.review):
+                progress.clear()
+                sys.stdout.write("".join(line + "\n" for line in report.failure_lines(tested, style)))
+                sys.stdout.flush()
+            if options.fail_fast and not tested.passed:
+                break
+    except KeyboardInterrupt:
+        progress.clear()
+        return results, True
+    progress.clear()
+    return results, False
+
+
+def _outcomes(scripts: Sequence[str], options: GoldenOptions) -> Iterator[Tested]:
+    jobs = min(options.jobs, len(scripts))
+    if jobs <= 1:
+        yield from map(_Task(options), scripts)
+        return
+    import multiprocessing
+
+    with multiprocessing.get_context("spawn").Pool(jobs, _start_worker) as pool:
+        yield from pool.imap(_Task(options), scripts, chunksize=max(1, min(16, len(scripts) // (4 * jobs))))
+
+
+class _Task:
+    """Checks a script; a class and not a closure, since it is sent to other processes."""
+
+    def __init__(self, options: GoldenOptions) -> None:
+        self.run = options.run
+        self.tolerance = Tolerance(options.rtol, options.atol)
+
+    def __call__(self, path: str) -> Tested:
+        return check_file(path, self.run, self.tolerance)
+
+
+def _start_worker() -> None:
+    """Let the parent alone answer an interrupt, and keep numpy to one thread."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    one_thread()
+
+
+def one_thread() -> None:
+    """Keep OpenBLAS to one thread, before numpy loads: sums are then the same from run to run."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+class _Progress:
+    """One line on standard error that says how far the run is; silent where no terminal shows it."""
+
+    def __init__(self, total: int, options: GoldenOptions) -> None:
+        self.total = total
+        self.done = self.failed = 0
+        self.shown = sys.stderr.isatty() and not options.plain and os.environ.get("TERM") != "dumb"
+        self.last = 0.0
+
+    def step(self, tested: Tested) -> None:
+        """Count a result and redraw, at most ten times a second."""
+        self.done += 1
+        self.failed += not tested.passed
+        now = time.monotonic()
+        if self.shown and now - self.last > 0.1:
+            self.last = now
+            failed = f", {self.failed} failed" if self.failed else ""
+            sys.stderr.write(f"\r\x1b[K{self.done}/{self.total}{failed}")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self.shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _accept(results: list[Tested], options: GoldenOptions, style: Style) -> list[Tested]:
+    """Update (or review) what failed; return the results as they are afterwards."""
+    out = []
+    for tested in results:
+        if tested.passed:
+            out.append(tested)
+            continue
+        only = None
+        if options.review:
+            from gradsh.golden.review import review
+
+            only = review(tested, style)
+        out.append(_updated(tested, only, options, style))
+    return out
+
+
+def _updated(tested: Tested, only: frozenset[int] | None, options: GoldenOptions, style: Style) -> Tested:
+    update = proposed(tested, only=only)
+    changed = write(tested, update)
+    again = check_file(tested.path, options.run, Tolerance(options.rtol, options.atol)) if changed else tested
+    if changed:
+        sys.stdout.write(f"updated {tested.path}\n")
+    for line in update.left:
+        sys.stdout.write(f"{tested.path}:{line}: has a wildcard that no longer matches; it is left for you to edit\n")
+    if not again.passed:
+        sys.stdout.write("".join(line + "\n" for line in report.failure_lines(again, style)))
+    return again
+
+
+def _tell(results: Sequence[Tested], stray: Sequence[str], options: GoldenOptions, style: Style) -> None:
+    out = sys.stdout
+    if options.tap:
+        out.write("".join(line + "\n" for line in report.tap(results, stray)))
+    else:
+        for path in stray:
+            out.write(f"{style.paint('bold', path)}: expected output that no script names; delete it or name it\n")
+        if options.durations is not None:
+            out.write("".join(line + "\n" for line in report.slowest(results, options.durations)))
+        out.write(report.summary(results, stray, style) + "\n")
+    if os.environ.get("GITHUB_ACTIONS") and not options.tap:
+        out.write("".join(line + "\n" for line in report.annotations(results, stray)))
+    if options.junit is not None:
+        write_whole(Path(options.junit), report.junit(results, stray).encode())
+    out.flush()

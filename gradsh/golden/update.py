@@ -1,0 +1,152 @@
+"""Rewrites the expectations that no longer hold, and nothing else.
+
+A line that matches stays as it is written, also where it only matches within the tolerance. A line with a wildcard is
+never rewritten: the stretch it stands in is left, and reported. An unannounced failure is never recorded either: only
+where a `#!` stands below a statement is its failure's text filled in.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from gradsh.files import write_whole
+from gradsh.golden.check import Mismatch, Ran, Tested, as_comment, sibling_lines, sibling_path
+from gradsh.golden.compare import Tolerance, align, has_wildcard
+from gradsh.text.expectations import Block, Expected
+
+BOM = b"\xef\xbb\xbf"
+
+
+class Edit(NamedTuple):
+    """Lines to drop, and lines to put after a line (0: at the top)."""
+
+    drop: frozenset[int]
+    after: int
+    lines: tuple[str, ...]
+
+
+class Update(NamedTuple):
+    """The text with its expectations brought up to date, files beside it, and what had to be left."""
+
+    text: str
+    siblings: dict[Path, str]
+    left: tuple[int, ...]
+
+
+def proposed(tested: Tested, *, force: bool = False, only: frozenset[int] | None = None) -> Update:
+    """Return what an update would write. With `force` wildcards are rewritten too: that text serves for diffs.
+
+    `only` limits it to the mismatches of statements that begin on these lines.
+    """
+    edits: list[Edit] = []
+    left: list[int] = []
+    siblings: dict[Path, str] = {}
+    ran = {one.line: one for one in tested.ran}
+    for mismatch in tested.mismatches:
+        if mismatch.line not in ran or (only is not None and mismatch.line not in only):
+            continue
+        one = ran[mismatch.line]
+        block = tested.blocks.get(one.end_line, Block(one.end_line, ()))
+        if mismatch.fault == "sibling":
+            _sibling(tested, block, one, force, siblings, left)
+        elif mismatch.fault in {"output", "failure", "passed"}:
+            found, kept = _edits(mismatch, block, tested.tolerance, force)
+            edits += found
+            left += kept
+    return Update(_applied(tested.text, edits), siblings, tuple(left))
+
+
+def _sibling(tested: Tested, block: Block, ran: Ran, force: bool, out: dict[Path, str], left: list[int]) -> None:
+    script = Path(tested.path)
+    if block.sibling is None:
+        return
+    try:
+        path = sibling_path(script, block.sibling)
+    except ValueError:
+        left.append(block.sibling.line)
+        return
+    try:
+        old = sibling_lines(script, block.sibling)
+    except (OSError, UnicodeDecodeError):
+        old = ()
+    edits, kept = _stretch_edits(old, ran.output, 0, tested.tolerance, force, lambda text: text.rstrip())
+    left += [block.sibling.line] * bool(kept)
+    text = "".join(expected.text + "\n" for expected in old)
+    out[path] = _applied(text, edits) if text else "".join(line.rstrip() + "\n" for line in ran.output)
+
+
+def _edits(mismatch: Mismatch, block: Block, tolerance: Tolerance, force: bool) -> tuple[list[Edit], list[int]]:
+    """The edits for one mismatch, and the lines that had to be left."""
+    failing = mismatch.fault != "output"
+    sign = "#!" if failing else "#>"
+    anchor = block.output[-1].line if failing and block.output else block.end_line
+    return _stretch_edits(
+        mismatch.expected, mismatch.actual, anchor, tolerance, force, lambda text: as_comment(sign, text)
+    )
+
+
+def _stretch_edits(
+    expected: Sequence[Expected], actual: Sequence[str], anchor: int, tolerance: Tolerance, force: bool,
+    written: Callable[[str], str],
+) -> tuple[list[Edit], list[int]]:
+    edits: list[Edit] = []
+    left: list[int] = []
+    drop: list[Expected] = []
+    add: list[str] = []
+
+    def close() -> None:
+        if any(has_wildcard(one) for one in drop) and not force:
+            left.extend(one.line for one in drop if has_wildcard(one))
+        elif drop or add:
+            after = drop[0].line if drop else anchor
+            edits.append(Edit(frozenset(one.line for one in drop), after, tuple(written(text) for text in add)))
+        drop.clear()
+        add.clear()
+
+    for i, j in align(expected, actual, tolerance):
+        if i is not None and j is not None:
+            close()
+            anchor = expected[i].line
+        elif i is not None:
+            drop.append(expected[i])
+        elif j is not None:
+            add.append(actual[j])
+    close()
+    return edits, left
+
+
+def _applied(text: str, edits: Sequence[Edit]) -> str:
+    """The text with the edits made; line ends stay the text's own."""
+    end = "\r\n" if "\r\n" in text else "\n"
+    lines = text.split("\n")
+    drop = {number for edit in edits for number in edit.drop}
+    after: dict[int, list[str]] = {}
+    for edit in edits:
+        after.setdefault(edit.after, []).extend(edit.lines)
+    out: list[str] = []
+    carry = end.removesuffix("\n")
+    for number in range(len(lines) + 1):
+        if number and number not in drop:
+            out.append(lines[number - 1])
+        if number in after:
+            if number == len(lines) and out and out[-1] and carry and not out[-1].endswith(carry):
+                out[-1] += carry
+            out += [line + carry for line in after[number]]
+    if after.get(len(lines)):
+        out.append("")
+    return "\n".join(out)
+
+
+def write(tested: Tested, update: Update) -> bool:
+    """Write what an update changes, whole files or nothing; return whether anything changed. Raises OSError."""
+    changed = False
+    script = Path(tested.path)
+    if update.text != tested.text:
+        mark = BOM if script.read_bytes().startswith(BOM) else b""
+        write_whole(script, mark + update.text.encode())
+        changed = True
+    for path, text in update.siblings.items():
+        if not path.exists() or path.read_bytes() != text.encode():
+            write_whole(path, text.encode())
+            changed = True
+    return changed

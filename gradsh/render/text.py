@@ -1,0 +1,79 @@
+"""Events as text: what goes to standard output, what to standard error, and views as lines."""
+
+from typing import Literal, assert_never
+
+from gradsh.events import Done, Event, Failure, Print, Result, Snapshot, Value, Warn
+from gradsh.render.style import Style
+from gradsh.view.shapes import Dag, Diagnostic, Group, Lines, Table, TensorView, View
+
+Stream = Literal["out", "err"]
+
+
+def event_text(event: Event, style: Style) -> tuple[Stream, str] | None:
+    """Return (stream, text with its line ends) for an event, or None for one that is not shown."""
+    match event:
+        case Print(text=text, newline=newline):
+            return "out", text + "\n" if newline else text
+        case Value(text=text):
+            return "out", text + "\n"
+        case Result():
+            return _result_text(event, style)
+        case Warn(line=line, message=message):
+            place = f" (line {line})" if line else ""
+            return "err", f"{style.paint('warning', 'warning')}: {message}{place}\n"
+        case Failure(problem=problem, source=source):
+            from gradsh.render.diagnostic import draw
+
+            return "err", "".join(line + "\n" for line in draw(problem, source, style))
+        case Done() | Snapshot():
+            return None
+        case _:
+            assert_never(event)
+
+
+def _result_text(result: Result, style: Style) -> tuple[Stream, str] | None:
+    if result.output:
+        return None
+    text = result_text(result, style)
+    return ("out", text) if text else None
+
+
+def result_text(result: Result, style: Style) -> str:
+    """Return a command's result in the format that was asked for, with its line ends."""
+    if result.format == "json":
+        import json
+
+        from gradsh.render.json import plain
+
+        return json.dumps(plain(result.report)) + "\n"
+    view = result.view()
+    if result.format not in {"", "text"}:
+        from gradsh.render.pictures import picture
+
+        return picture(view, result.format)
+    return "".join(line + "\n" for line in lines_of(view, style))
+
+
+def lines_of(view: View, style: Style) -> list[str]:
+    """Return a view as lines of text."""
+    match view:
+        case Lines(lines=lines):
+            return list(lines)
+        case Table():
+            from gradsh.render import table
+
+            return table.draw(view, style)
+        case Dag():
+            from gradsh.render import dag
+
+            return dag.draw(view, style)
+        case TensorView(text=text):
+            return text.split("\n")
+        case Diagnostic(problem=problem, source=source):
+            from gradsh.render import diagnostic
+
+            return diagnostic.draw(problem, source, style)
+        case Group(parts=parts):
+            return [line for part in parts for line in lines_of(part, style)]
+        case _:
+            assert_never(view)

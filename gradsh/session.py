@@ -1,0 +1,304 @@
+"""A session: takes text, runs it statement by statement, and tells what happens as events.
+
+Shell, batch and golden tests all call `Session.run`. A session has its own ambient value (grad mode, random numbers,
+print options), so nothing leaks from one to the next. The options `--format` and `--output`, which every command has,
+are taken here.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from gradsh.commands import GRAMMARS, find
+from gradsh.engine.ambient import Ambient, enter
+from gradsh.events import Done, Emit, Event, Failure, Print, Result, Snapshot, Value, Warn
+from gradsh.interpreter.machine import Failed, Invocation, Machine
+from gradsh.language.node import stmt
+from gradsh.language.parser import parse
+from gradsh.language.paste import clean
+from gradsh.limits import UNBOUNDED, Limits
+from gradsh.state import Call, Entry, State
+from gradsh.state import Failed as LastFailure
+from gradsh.text.expectations import Block, options_of, scan
+from gradsh.text.fault import fail
+from gradsh.text.problem import Problem, ProblemError
+from gradsh.text.span import Source, Span
+
+
+class Outcome(NamedTuple):
+    """How a text went: the exit status it asks for, the lines of its top-level statements, whether interrupted."""
+
+    status: int
+    statements: tuple[tuple[int, int], ...]
+    interrupted: bool = False
+
+
+class _Bound:
+    """The names that the program has bound: none of these starts a command where a statement could mean the name."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.machine.bound(name)
+
+
+class Session:
+    """A program's variables and everything around them. `seed` None draws one; `typed` says that a person types."""
+
+    def __init__(self, seed: int | None = 0, *, limits: Limits = UNBOUNDED, typed: bool = False) -> None:
+        self.seed = _drawn_seed() if seed is None else seed
+        self.limits = limits
+        self.typed = typed
+        self.emit: Emit = _quiet
+        self.machine = Machine()
+        self.machine.on_print = self._on_print
+        self.machine.on_value = self._on_value
+        self.machine.on_command = self._on_command
+        self.machine.on_warning = self.warn
+        self.state = State(self.machine.program, self, self.line_of, self.machine.locate)
+        self.ambient = self._new_ambient()
+        self.line = 0
+        self.exhausted = False
+        self.left: int | None = None
+        self._printed = 0
+        self._bound = _Bound(self.machine)
+
+    def _new_ambient(self) -> Ambient:
+        ambient = Ambient()
+        ambient.where = self.machine.where
+        ambient.warn = self.warn
+        ambient.check = self.machine.check
+        if self.seed:
+            ambient.generator.manual_seed(self.seed)
+        return ambient
+
+    # ------------------------------------------------------------------ running
+
+    def run(
+        self, text: str, emit: Emit, *, name: str = "<input>", keep_going: bool = False, first_line: int = 1
+    ) -> Outcome:
+        """Run a text; every event goes to `emit`. Ends at the first failed statement unless `keep_going`.
+
+        A failure that the text announces (a `#!` below the statement) is emitted as expected and ends nothing.
+        """
+        outer = self.emit
+        self.emit = emit
+        try:
+            with enter(self.ambient):
+                return self._run(text, name, keep_going, first_line)
+        finally:
+            self.emit = outer
+
+    def _run(self, text: str, name: str, keep_going: bool, first_line: int) -> Outcome:
+        text, notes = clean(text)
+        for note in notes:
+            self.emit(Warn(0, str(note)))
+        source = Source(name, text, first_line)
+        try:
+            self._take_options(source)
+            body = parse(source, GRAMMARS, self._bound).body
+        except ProblemError as error:
+            self._fail(_unparsed(error.problem, source), expected=False)
+            return Outcome(1, ())
+        lines = tuple((one.span.line, one.span.end_line) for one in body)
+        blocks = scan(source, lines, strict=False)
+        watchdog = self._watchdog()
+        try:
+            return self._run_statements(body, source, lines, blocks, keep_going)
+        finally:
+            if watchdog is not None:
+                watchdog.cancel()
+            self.machine.resume()
+
+    def _run_statements(
+        self, body: Sequence[stmt], source: Source, lines: tuple[tuple[int, int], ...], blocks: dict[int, Block],
+        keep_going: bool,
+    ) -> Outcome:
+        status = 0
+        for statement, (line, end_line) in zip(body, lines, strict=True):
+            self.line = self.state.statement_line = line
+            failed = self.machine.run_statement(statement, source)
+            self.state.history.append(Entry(_text_of(source, statement.span), line, source.name, failed is None))
+            if failed is not None:
+                expected = end_line in blocks and blocks[end_line].fails
+                kind = self._fail(failed, expected=expected)
+                status = status if expected else 1
+                if kind == "interrupt":
+                    self.emit(Done(line, end_line, False))
+                    return Outcome(1, lines, interrupted=True)
+            self.emit(Done(line, end_line, failed is None))
+            if self.left is not None:
+                return Outcome(self.left or status, lines)
+            if self.exhausted or (status and not keep_going):
+                break
+        return Outcome(status, lines)
+
+    def _fail(self, failed: Failed, *, expected: bool) -> str:
+        """Remember and tell a failure; return its kind."""
+        self.state.failed = LastFailure(failed.problem, failed.source, failed.line)
+        self.emit(Failure(failed.line, failed.top, failed.problem, failed.source, expected))
+        return failed.problem.kind
+
+    def _take_options(self, source: Source) -> None:
+        """Follow a seed that the text asks for (`#@ seed=3`); other comments of that form are not for us."""
+        seed = options_of(source, strict=False).get("seed")
+        if seed is not None:
+            self.seed = int(seed)
+            self.ambient.generator.manual_seed(self.seed)
+
+    # ------------------------------------------------------------------ what the machine reports
+
+    def _on_print(self, text: str) -> None:
+        self._printed += len(text)
+        limit = self.limits.max_output
+        if limit and self._printed > limit:
+            self.exhausted = True
+            raise fail("limit", f"the output is larger than --max-output allows ({limit:,} bytes)")
+        ended = text.endswith("\n")
+        self.emit(Print(text[:-1] if ended else text, ended))
+
+    def _on_value(self, statement: stmt, value: Any) -> None:
+        self.emit(Value(statement.span.line, repr(value)))
+
+    def _on_command(self, invocation: Invocation) -> None:
+        command = find(invocation.command.name)
+        wanted, output = self._output_options(invocation)
+        call = self._call_of(invocation)
+        outer, self.state.call = self.state.call, call
+        try:
+            report = command.call(invocation, self.state)
+        finally:
+            self.state.call = outer
+        if report is not None:
+            self.emit(Result(call.line, command.name, report, lambda: command.view(report), wanted, output))
+
+    def _call_of(self, invocation: Invocation) -> Call:
+        node, source = invocation.command, invocation.source
+        texts = tuple(_text_of(source, argument.span) for argument in node.arguments)
+        return Call(node.span.line, texts, invocation.local or {}, source)
+
+    def _output_options(self, invocation: Invocation) -> tuple[str, str]:
+        """The values of `--format` and `--output`; raises where files are not for this script to write."""
+        values = invocation.options
+        wanted, output = (values[name]() if name in values else "" for name in ("format", "output"))
+        if output:
+            output = self.allowed_file(output)
+        return wanted, output
+
+    def allowed_file(self, name: str) -> str:
+        """Return the path that a command may use for `name`.
+
+        Raises an error of kind `io` unless a person types the command or the run allows files, there.
+        """
+        from pathlib import Path
+
+        if self.typed:
+            return name
+        folder = self.limits.allow_files
+        if not folder:
+            raise fail("io", "a script may not touch files: run it with --allow-files DIR, or type the command", OSError)
+        path = Path(folder, name).resolve()
+        if not path.is_relative_to(Path(folder).resolve()):
+            raise fail("io", f"{name} is outside of {folder}, the folder that --allow-files names", OSError)
+        return str(path)
+
+    def _watchdog(self) -> Any:
+        seconds = self.limits.timeout
+        if not seconds:
+            return None
+        import threading
+
+        def strike() -> None:
+            self.exhausted = True
+            self.machine.stop(f"the script ran longer than {seconds:g} seconds (--timeout)")
+
+        timer = threading.Timer(seconds, strike)
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    # ------------------------------------------------------------------ what commands and the outside ask for
+
+    def line_of(self, where: Any) -> int | None:
+        """Return the first line of the innermost statement at an engine's `where`, or None where there is none."""
+        if where is None:
+            return None
+        _, code, offset = where
+        units = self.machine.units
+        return units.statement(code, units.span(code, offset).line).line
+
+    def snapshot(self) -> Snapshot:
+        """Return the state as product.md's JSON has it."""
+        from gradsh.probe.snapshot import snapshot
+
+        with enter(self.ambient):
+            return Snapshot(*snapshot(self.machine.variables(), self.line_of))
+
+    def attempt(self, action: Callable[[], object]) -> Failed | None:
+        """Run `action` (a command's tail); return how it failed, without telling, or None."""
+        try:
+            action()
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever a script raises is data here
+            return self.machine.explain(error)
+        return None
+
+    def show_failure(self, failed: Failed) -> None:
+        """Tell a failure that was asked for (`expect error`)."""
+        self._fail(failed, expected=True)
+
+    def run_text(self, text: str, name: str, *, muted: bool = False) -> bool:
+        """Run a text in this session; return whether every statement passed."""
+        return self.run(text, _quiet if muted else self.emit, name=name).status == 0
+
+    def replay(self, entries: Sequence[Entry]) -> None:
+        """Start anew from the recorded seed and run the entries, muted."""
+        self.reset()
+        for entry in entries:
+            self.run(entry.text, _quiet, name=entry.source, keep_going=True, first_line=entry.line)
+
+    def reset(self) -> None:
+        """Forget every variable, pin and setting, and start from the seed again."""
+        self.machine.reset()
+        self.state.forget()
+        self.ambient = self._new_ambient()
+
+    def leave(self, status: int = 0) -> None:
+        """End the run after this statement."""
+        self.left = status
+
+    def warn(self, message: str) -> None:
+        """Show a warning or hint that belongs to the running statement."""
+        place = self.machine.where()
+        line = self.line_of(place) if place is not None else self.line
+        self.emit(Warn(line or self.line, message))
+
+    def interrupt(self) -> None:
+        """End what is running at the next safe point."""
+        self.machine.interrupt()
+
+
+def _quiet(_: Event) -> None:
+    """An emit that shows nothing."""
+
+
+def _drawn_seed() -> int:
+    import secrets
+
+    return secrets.randbits(31)
+
+
+def _unparsed(problem: Problem, source: Source) -> Failed:
+    line = problem.labels[0].span.line if problem.labels else source.first_line
+    return Failed(problem, line, line, source, "SyntaxError")
+
+
+def _text_of(source: Source, span: Span) -> str:
+    """Return the text that a span covers."""
+    lines = [source.line(number) for number in range(span.line, span.end_line + 1)]
+    lines[-1] = lines[-1][: span.end_column - 1]
+    lines[0] = lines[0][span.column - 1 :]
+    return "\n".join(lines)
+
+
