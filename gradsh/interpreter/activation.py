@@ -1,0 +1,221 @@
+"""Where a script stands: the activation (calls and loop passes that led here), the code and an instruction offset.
+
+An activation is a plain tuple (parent, pass number, code of the call site, offset of the call site): a call has pass number 0 and a
+site, a pass of a loop has a number and no site. One is made per call of a script's function and per pass of a loop, never
+per operation; a generator makes none, since it stops in the middle of its loops and runs on under another caller.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+from gradsh.interpreter.lower import Unit, characters
+from gradsh.interpreter.scopes import children
+from gradsh.language.node import Node, stmt
+from gradsh.text.span import Source, Span
+
+Activation = tuple[Any, int, Any, int]
+Where = tuple[Activation, Any, int]
+ROOT: Activation = (None, 0, None, -1)
+
+
+class Call(NamedTuple):
+    """A call on the way to a place: where it was made, in which pass of a loop there (0: none), and of which function."""
+
+    span: Span
+    iteration: int
+    function: str
+    source: Source
+
+
+class Place(NamedTuple):
+    """A place in a script: the expression, its source, the calls that led there (outermost first), the loop's pass.
+
+    `statement` is the innermost statement around it; `passes` are the numbers of all loops around it, outermost first.
+    """
+
+    span: Span
+    source: Source
+    calls: tuple[Call, ...]
+    iteration: int
+    statement: Span
+    passes: tuple[int, ...]
+
+
+class Stopped(BaseException):
+    """A limit was reached; not an Exception, so that a script's own handlers rarely see it. `reason` is a sentence."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Progress:
+    """The activation now, and what must happen at the next tick; generated code reports to its methods."""
+
+    __slots__ = ("activation", "stop", "where")
+
+    def __init__(self, program: dict[str, Any]) -> None:
+        self.activation: Activation = ROOT
+        self.stop: BaseException | type[BaseException] | None = None
+        """Raised at the next call, loop pass or backward step; stays until the statement ends."""
+        self.where = self._locator(program)
+
+    def _locator(self, program: dict[str, Any]) -> Callable[[], Where | None]:
+        frame_at = sys._getframe
+        progress = self
+
+        def where() -> Where | None:
+            """Return the place of the innermost frame of the script, or None outside of any."""
+            frame = frame_at(1)
+            try:
+                while frame.f_globals is not program:
+                    frame = frame.f_back  # type: ignore[assignment]
+            except AttributeError:
+                return None
+            return (progress.activation, frame.f_code, frame.f_lasti)
+
+        return where
+
+    def hooks(self, program: dict[str, Any]) -> tuple[Callable[[], object], ...]:
+        """Return the helpers `enter`, `leave`, `loop`, `pass` and `tick` of generated code."""
+        progress = self
+        frame_at = sys._getframe
+
+        def enter() -> None:
+            """Note a call of a script's function, made from the nearest frame of the script below it."""
+            if progress.stop is not None:
+                progress.halt()
+            frame = frame_at(2)
+            try:
+                while frame.f_globals is not program:
+                    frame = frame.f_back  # type: ignore[assignment]
+            except AttributeError:  # called by the session itself, as a hook or a command does
+                progress.activation = (progress.activation, 0, None, -1)
+                return
+            progress.activation = (progress.activation, 0, frame.f_code, frame.f_lasti)
+
+        def leave() -> None:
+            """Note that a function or a loop was left, in whatever way."""
+            parent = progress.activation[0]
+            if parent is not None:
+                progress.activation = parent
+
+        def loop() -> None:
+            """Note that a loop begins."""
+            progress.activation = (progress.activation, 0, None, 0)
+
+        def advance() -> None:
+            """Note a pass of the innermost loop."""
+            parent, number, site, offset = progress.activation
+            progress.activation = (parent, number + 1, site, offset)
+            if progress.stop is not None:
+                progress.halt()
+
+        def tick() -> bool:
+            """Let a limit or an interrupt take effect."""
+            if progress.stop is not None:
+                progress.halt()
+            return True
+
+        return enter, leave, loop, advance, tick
+
+    def halt(self) -> None:
+        """Raise what was asked for."""
+        if self.stop is not None:
+            raise self.stop
+
+
+class Units:
+    """The compiled statements of a session, found again by the file name that their code objects carry."""
+
+    def __init__(self) -> None:
+        self._units: dict[str, Unit] = {}
+        self._spans: dict[tuple[int, int], tuple[Any, Span]] = {}
+        self._statements: dict[str, dict[int, Span]] = {}
+
+    def __len__(self) -> int:
+        return len(self._units)
+
+    def add(self, filename: str, unit: Unit) -> None:
+        """Keep a unit."""
+        self._units[filename] = unit
+
+    def of(self, code: Any) -> Unit | None:
+        """Return the unit that a code object belongs to."""
+        return self._units.get(code.co_filename)
+
+    def span(self, code: Any, offset: int) -> Span:
+        """Return the exact expression at an instruction, or its statement where Python keeps no columns."""
+        key = (id(code), offset)
+        found = self._spans.get(key)
+        if found is None:  # the code is kept beside the span, so that its id stays its own
+            found = self._spans[key] = (code, self._find(code, offset))
+        return found[1]
+
+    def _find(self, code: Any, offset: int) -> Span:
+        unit = self._units[code.co_filename]
+        line, end_line, column, end_column = next(islice(code.co_positions(), max(offset, 0) // 2, None), (None,) * 4)
+        if line is None:
+            return self._top(unit)
+        if column is None or end_line is None or end_column is None:
+            return self.statement(code, line)
+        source = unit.source
+        start = characters(source.line(line), column) + 1
+        end = characters(source.line(end_line), end_column) + 1
+        return Span(line, start, end_line, end)
+
+    @staticmethod
+    def _top(unit: Unit) -> Span:
+        return unit.stmt.span
+
+    def statement(self, code: Any, line: int) -> Span:
+        """Return the innermost statement that covers a line of the unit of `code`."""
+        unit = self._units[code.co_filename]
+        table = self._statements.get(code.co_filename)
+        if table is None:
+            table = self._statements[code.co_filename] = dict(_statement_lines(unit.stmt))
+        return table.get(line, Span(line, 1, line, len(unit.source.line(line)) + 1))
+
+
+def _statement_lines(top: stmt) -> Iterator[tuple[int, Span]]:
+    """Yield (line, statement) for every line of every statement, outer ones first."""
+    stack: list[Node] = [top]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, stmt):
+            for line in range(node.span.line, node.span.end_line + 1):
+                yield line, node.span
+        stack.extend(reversed(list(children(node))))
+
+
+def describe(units: Units, where: Where) -> Place:
+    """Return the place that an opaque `where` stands for."""
+    activation, code, offset = where
+    span = units.span(code, offset)
+    calls: list[tuple[Any, int, str, list[int]]] = []
+    passes: list[int] = []
+    level = passes
+    inner = code
+    current: Activation | None = activation
+    while current is not None:
+        parent, number, site, at = current
+        if site is not None:
+            level = []
+            calls.append((site, at, inner.co_name, level))
+            inner = site
+        elif number:
+            level.append(number)
+        current = parent
+    path = tuple(
+        Call(units.span(site, at), numbers[0] if numbers else 0, name, _source(units, site))
+        for site, at, name, numbers in reversed(calls)
+    )
+    statement = units.statement(code, span.line)
+    return Place(span, _source(units, code), path, passes[0] if passes else 0, statement, tuple(reversed(passes)))
+
+
+def _source(units: Units, code: Any) -> Source:
+    unit = units.of(code)
+    return unit.source if unit is not None else Source("", "")

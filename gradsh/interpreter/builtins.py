@@ -1,0 +1,219 @@
+"""Python's builtins as the language has them: most are Python's own, some are guarded, the rest say what to do instead."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from gradsh.interpreter.expressions import identifier
+from gradsh.interpreter.kinds import Kind
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.interpreter.machine import Machine
+
+_SAME = (
+    "abs bool callable chr complex dict divmod enumerate filter float format frozenset hash id int isinstance iter len list map next "
+    "object ord bin hex oct ascii property range repr reversed round set slice staticmethod classmethod str super tuple zip"
+)
+_EXCEPTIONS = (
+    "ArithmeticError AssertionError AttributeError BaseException BufferError EOFError Exception FloatingPointError "
+    "GeneratorExit ImportError IndexError KeyError KeyboardInterrupt LookupError MemoryError ModuleNotFoundError NameError "
+    "NotImplementedError OSError OverflowError RecursionError RuntimeError StopIteration SyntaxError SystemExit TypeError "
+    "UnboundLocalError UnicodeError ValueError ZeroDivisionError Warning UserWarning DeprecationWarning FileNotFoundError "
+    "IOError PermissionError TimeoutError RuntimeWarning FutureWarning"
+)
+REFUSED = {
+    "exec": "write the statements themselves; `load FILE` runs a script",
+    "eval": "write the expression itself; for text that holds a number use `float(text)`",
+    "compile": "write the statements themselves",
+    "open": "a script reads no files; put the numbers into the script, or use the commands `load` and `save`",
+    "input": "assign the value to a name at the top of the script",
+    "__import__": "write `import NAME` at the top",
+    "globals": "the command `vars` lists the variables",
+    "locals": "the command `vars` lists the variables",
+    "vars": "the command `vars` lists the variables; name an attribute to read it",
+    "dir": "type the object and a dot and ask for completion, or `help NAME`",
+    "breakpoint": "put the commands `graph`, `buffers` or `watch` where you want to look",
+    "exit": "the command `quit` leaves",
+    "quit": "the command `quit` leaves",
+    "memoryview": "index the tensor or the list itself",
+    "bytearray": "use a list of numbers or `torch.tensor(…, dtype=torch.uint8)`",
+}
+"""Builtins that the language does not have -> the way to do it here."""
+
+
+class Refused:
+    """Stands for a builtin that the language does not have; calling it names the way to do it here."""
+
+    __slots__ = ("_name",)
+    __script_attributes__ = frozenset({"__name__"})
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def __name__(self) -> str:
+        return self._name
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        way = REFUSED[self._name]
+        raise fail("name", f"`{self._name}` is not part of gradsh: {way}", NameError, name=self._name, way=way)
+
+    def __repr__(self) -> str:
+        return f"<{self._name}, which gradsh does not have>"
+
+
+def make_builtins(machine: "Machine") -> dict[str, Any]:
+    """Return the dictionary of builtins for a program."""
+    import builtins
+
+    table = {name: getattr(builtins, name) for name in (*_SAME.split(), *_EXCEPTIONS.split())}
+    table |= {identifier(name): Refused(name) for name in REFUSED}
+    table |= _attributes(machine) | _types(machine) | _reductions(machine)
+    table["print"] = _print(machine)
+    table["__build_class__"] = builtins.__build_class__
+    return table
+
+
+def _print(machine: "Machine") -> Callable[..., None]:
+    def print(*values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False) -> None:
+        if file is not None:
+            raise fail("type", "print(file=…) is not part of gradsh: leave `file` out; `--output` saves a result", TypeError)
+        for name, word in (("sep", sep), ("end", end)):
+            if word is not None and not isinstance(word, str):
+                raise TypeError(f"{name} must be None or a string, not {type(word).__name__}")
+        text = (" " if sep is None else str(sep)).join([str(value) for value in values])
+        machine.on_print(text + ("\n" if end is None else str(end)))
+
+    return print
+
+
+def _attributes(machine: "Machine") -> dict[str, Any]:
+    guard = machine.guard
+    nothing = object()
+
+    def checked(name: Any, function: str) -> str:
+        if type(name) is not str:
+            raise TypeError(f"{function}: attribute name must be string")
+        return name
+
+    def getattr(owner: Any, name: str, default: Any = nothing, /) -> Any:
+        try:
+            return guard.read(owner, checked(name, "getattr()"))
+        except AttributeError:
+            if default is nothing:
+                raise
+            return default
+
+    def hasattr(owner: Any, name: str, /) -> bool:
+        try:
+            guard.read(owner, checked(name, "hasattr()"))
+        except AttributeError:
+            return False
+        return True
+
+    def setattr(owner: Any, name: str, value: Any, /) -> None:
+        guard.assign(owner, checked(name, "setattr()"), value)
+
+    def delattr(owner: Any, name: str, /) -> None:
+        guard.delete(owner, checked(name, "delattr()"))
+
+    return {"getattr": getattr, "hasattr": hasattr, "setattr": setattr, "delattr": delattr}
+
+
+def _types(machine: "Machine") -> dict[str, Any]:
+    kinds = machine.guard.kinds
+    type_builtin = TypeBuiltin(kinds.of)
+
+    def plain(kind: Any) -> Any:
+        """Return what Python's isinstance understands for what a script gave."""
+        if kind is type_builtin:
+            return type
+        if isinstance(kind, tuple):
+            return tuple(plain(one) for one in kind)
+        return kind._kind if isinstance(kind, Kind) else kind
+
+    def isinstance_(value: Any, kind: Any, /) -> bool:
+        return isinstance(value, plain(kind))
+
+    def issubclass_(value: Any, kind: Any, /) -> bool:
+        return issubclass(plain(value), plain(kind))
+
+    isinstance_.__name__, issubclass_.__name__ = "isinstance", "issubclass"
+    return {"type": type_builtin, "isinstance": isinstance_, "issubclass": issubclass_}
+
+
+class TypeBuiltin:
+    """`type`: gives the type of one value; it makes no classes."""
+
+    __slots__ = ("_of",)
+    __script_attributes__ = frozenset({"__name__"})
+
+    def __init__(self, of: Callable[[Any], Any]) -> None:
+        self._of = of
+
+    @property
+    def __name__(self) -> str:
+        return "type"
+
+    def __call__(self, *values: Any) -> Any:
+        if len(values) != 1:
+            raise fail("type", "type() takes one argument here; write a `class` statement to make a class", TypeError)
+        if values[0] is self or isinstance(values[0], type):
+            return self
+        return self._of(values[0])
+
+    def __repr__(self) -> str:
+        return "<class 'type'>"
+
+
+_SIZED = (list, tuple, dict, set, frozenset, str)
+
+
+def _reductions(machine: "Machine") -> dict[str, Any]:
+    """Return the builtins that consume an iterable: they can be stopped, and tell of tensors they do not add up."""
+    import builtins
+
+    check = machine.check
+    hinted: list[bool] = []
+
+    def ticking(iterable: Any) -> Any:
+        if isinstance(iterable, _SIZED) or hasattr(iterable, "__script_attributes__"):
+            return iterable
+        return _each(iterable, check)
+
+    def sum(iterable: Any, /, start: Any = 0) -> Any:
+        if not hinted and _is_tensor(iterable):
+            hinted.append(True)
+            machine.on_warning("sum(x) adds the rows of a tensor, as in Python; x.sum() adds everything")
+        return builtins.sum(ticking(iterable), start)
+
+    def consuming(name: str) -> Any:
+        function = getattr(builtins, name)
+
+        def consume(*values: Any, **options: Any) -> Any:
+            if len(values) == 1:
+                return function(ticking(values[0]), **options)
+            return function(*values, **options)
+
+        consume.__name__ = consume.__qualname__ = name
+        return consume
+
+    def pow(base: Any, exp: Any, mod: Any = None) -> Any:
+        from gradsh.interpreter.growth import power
+
+        return power(base, exp) if mod is None else builtins.pow(base, exp, mod)
+
+    table = {name: consuming(name) for name in ("max", "min", "sorted", "any", "all")}
+    return table | {"sum": sum, "pow": pow}
+
+
+def _is_tensor(value: Any) -> bool:
+    from gradsh.engine.tensor import Tensor
+
+    return isinstance(value, Tensor)
+
+
+def _each(iterable: Any, check: Callable[[], None]) -> Iterator[Any]:
+    for value in iterable:
+        check()
+        yield value

@@ -1,0 +1,87 @@
+"""The operators whose result can outgrow any memory or take hours: product, power and shift look at their operands first."""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from gradsh.text.fault import fail
+
+MAX_BITS = 1 << 22
+"""Largest integer, in bits, that a script may compute (about 1.2 million digits)."""
+MAX_ITEMS = 1 << 28
+"""Most items that repeating a string, a list or a tuple may give."""
+
+_SEQUENCES = (str, list, tuple, bytes)
+
+
+def _too_large(what: str) -> Exception:
+    return fail("limit", f"{what} would be too large", OverflowError)
+
+
+def _check_product(left: Any, right: Any) -> None:
+    if isinstance(left, int) and isinstance(right, int):
+        if left.bit_length() + right.bit_length() > MAX_BITS:
+            raise _too_large("the integer")
+        return
+    for many, times in ((left, right), (right, left)):
+        if isinstance(many, _SEQUENCES) and isinstance(times, int) and times > 0 and len(many) * times > MAX_ITEMS:
+            raise _too_large("the repeated " + type(many).__name__)
+
+
+def times(left: Any, right: Any) -> Any:
+    """Return `left * right`; OverflowError of kind `limit` for an enormous integer or sequence."""
+    kind = type(left)
+    if (kind is not float and kind in _WATCHED) or type(right) in _REPEATED:
+        _check_product(left, right)
+    return left * right
+
+
+def in_place_times(left: Any, right: Any) -> Any:
+    """Return what `left *= right` binds to left."""
+    if type(left) in _WATCHED or type(right) in _REPEATED:
+        _check_product(left, right)
+    return operator.imul(left, right)
+
+
+def _check_power(left: Any, right: Any) -> None:
+    if isinstance(left, int) and isinstance(right, int) and right > 0 and left.bit_length() * right > MAX_BITS:
+        if left in {-1, 0, 1}:
+            return
+        raise _too_large("the integer")
+
+
+def power(left: Any, right: Any) -> Any:
+    """Return `left ** right`; OverflowError of kind `limit` for an enormous integer."""
+    if type(left) in _WATCHED:
+        _check_power(left, right)
+    return left**right
+
+
+def in_place_power(left: Any, right: Any) -> Any:
+    """Return what `left **= right` binds to left."""
+    if type(left) in _WATCHED:
+        _check_power(left, right)
+    return operator.ipow(left, right)
+
+
+def _check_shift(left: Any, right: Any) -> None:
+    if isinstance(left, int) and isinstance(right, int) and left and left.bit_length() + right > MAX_BITS:
+        raise _too_large("the integer")
+
+
+def shift(left: Any, right: Any) -> Any:
+    """Return `left << right`; OverflowError of kind `limit` for an enormous integer."""
+    _check_shift(left, right)
+    return left << right
+
+
+def in_place_shift(left: Any, right: Any) -> Any:
+    """Return what `left <<= right` binds to left."""
+    _check_shift(left, right)
+    return operator.ilshift(left, right)
+
+
+_REPEATED = frozenset({str, list, tuple, bytes})
+_WATCHED = _REPEATED | {int, bool}
+
+Operator = Callable[[Any, Any], Any]

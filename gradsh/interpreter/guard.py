@@ -1,0 +1,254 @@
+"""Guarded attributes: nothing exists on a value that its type does not offer to scripts.
+
+A lookup asks once per (type, name); what was allowed is then looked up by Python itself. Four sorts of owners: values
+of Python's types (the lists of `allowed.py`), objects of the engine (their class's `__script_attributes__`, a frozenset or a
+function of the name), instances and classes that a script defines, and namespaces. Anything else offers nothing:
+a frame, a traceback or a module that leaked would be inert. Law: names are compared only as exact `str`, since a
+subclass could lie about being equal.
+"""
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from gradsh.interpreter import hooks
+from gradsh.interpreter.absent import Absent
+from gradsh.interpreter.allowed import ATTRIBUTES, public, table_of
+from gradsh.interpreter.formatting import Format
+from gradsh.interpreter.kinds import KindOf
+from gradsh.interpreter.special import CALLABLE_SPECIALS, SPECIAL_METHODS
+from gradsh.text.fault import fail
+
+_CLASS_NAMES = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})
+_OBJECT = frozenset({"__init__", "__repr__", "__str__", "__eq__", "__ne__", "__hash__", "__doc__"})
+_FORMATS = frozenset({"format", "format_map"})
+
+Getter = Callable[[Any], Any]
+
+
+def is_script_class(kind: type) -> bool:
+    """Tell whether a script defined this class."""
+    return hooks.SCRIPT in type.__getattribute__(kind, "__dict__")
+
+
+def offer_of(kind: type) -> tuple[Any, ...]:
+    """Return what the engine's classes among a class's bases declare to offer, nearest first."""
+    mro = type.__getattribute__(kind, "__mro__")
+    return tuple(
+        getattr(base, "__script_attributes__") for base in mro  # noqa: B009
+        if "__script_attributes__" in type.__getattribute__(base, "__dict__")
+    )
+
+
+def offered(offers: tuple[Any, ...], name: str) -> bool:
+    """Tell whether any of the declarations names the attribute."""
+    return any(name in offer if isinstance(offer, frozenset) else offer(name) for offer in offers)
+
+
+class Guard:
+    """Decides which attributes a script reaches; `program` tells a script's functions by their globals."""
+
+    def __init__(self, program: dict[str, Any]) -> None:
+        self.program = program
+        self.kinds = KindOf()
+        self.namespaces: tuple[type[Any], ...] = ()
+        self.replacements: dict[tuple[type, str], Callable[[Any], Any]] = {}
+        self._getters: dict[str, Getter] = {}
+
+    def getter(self, name: str) -> Getter:
+        """Return the function that reads attribute `name` of its argument, made once per name."""
+        found = self._getters.get(name)
+        if found is None:
+            found = self._getters[name] = self._make(name)
+        return found
+
+    def _make(self, name: str) -> Getter:
+        known: set[type] = set()
+
+        def slowly(owner: Any) -> Any:
+            return self.read(owner, name, known)
+
+        if name == "__class__" or not name.isidentifier():
+            return slowly
+        scope: dict[str, Any] = {"known": known, "slowly": slowly}
+        text = f"def get(owner):\n if type(owner) in known: return owner.{name}\n return slowly(owner)"
+        exec(compile(text, "<attribute>", "exec"), scope)
+        getter: Getter = FunctionType(
+            scope["get"].__code__, {"known": known, "slowly": slowly, "__builtins__": {"type": type}}, "get"
+        )
+        return getter
+
+    def read(self, owner: Any, name: str, known: set[type] | None = None) -> Any:
+        """Return attribute `name` of `owner`; `known` takes the type if all its values may be asked directly.
+
+        Raises AttributeError, with Python's text, for what the owner does not offer.
+        """
+        kind = type(owner)
+        if name == "__class__":
+            return self.kinds.of(owner)
+        replacement = self._replacement(owner, kind, name)
+        if replacement is not None:
+            return replacement
+        if isinstance(owner, self.namespaces):
+            return self._from_namespace(owner, kind, name, known)
+        allowed = self.allows(owner, kind, name)
+        if not allowed:
+            if kind is Absent:
+                owner.explain()
+            raise self.missing(owner, name)
+        value = getattr(owner, name)
+        if known is not None and not isinstance(owner, type) and kind is not super and kind is not FunctionType:
+            known.add(kind)
+        return value
+
+    def _replacement(self, owner: Any, kind: type, name: str) -> Any:
+        if name in _FORMATS and (kind is str or owner is str or (kind is super and isinstance(owner.__self__, str))):
+            return Format(self, name, owner if kind is str else None)
+        for base in kind.__mro__ if self.replacements else ():
+            made = self.replacements.get((base, name))
+            if made is not None:
+                return made(owner)
+        return None
+
+    def _from_namespace(self, owner: Any, kind: type, name: str, known: set[type] | None) -> Any:
+        if name in _CLASS_NAMES or (not public(name) and name != "__version__"):
+            if name == "__name__":
+                return owner.name
+            raise self.missing(owner, name)
+        value = owner.get(name)
+        if known is not None and not hasattr(kind, name):
+            known.add(kind)
+        return value
+
+    def allows(self, owner: Any, kind: type, name: str) -> bool:
+        """Tell whether `owner`, of exactly type `kind`, offers attribute `name`."""
+        table = table_of(kind) if not is_script_class(kind) else None
+        if table is not None:
+            return name in table or (kind is FunctionType and self._own(owner, name))
+        if isinstance(owner, type):
+            return name in _CLASS_NAMES or self._class_allows(owner, name)
+        if kind is super:
+            return self._super_allows(owner, name)
+        if is_script_class(kind):
+            return self._instance_allows(kind, name)
+        return offered(offer_of(kind), name)
+
+    def _own(self, function: FunctionType, name: str) -> bool:
+        """Tell whether a script's function carries the attribute that the script gave it."""
+        return function.__globals__ is self.program and public(name) and name in function.__dict__
+
+    def _class_allows(self, owner: type, name: str) -> bool:
+        for base in type.__getattribute__(owner, "__mro__"):
+            if name in type.__getattribute__(base, "__dict__"):
+                return self._entry_allows(base, name)
+        return False
+
+    def _entry_allows(self, base: type, name: str) -> bool:
+        """Tell whether an attribute that stands in the dictionary of class `base` is offered."""
+        if is_script_class(base):
+            return public(name) or name in CALLABLE_SPECIALS or name in _CLASS_NAMES
+        if base is object:
+            return name in _OBJECT
+        table = table_of(base)
+        if table is not None:
+            return name in table
+        offers = offer_of(base)
+        return bool(offers) and (offered(offers, name) or name in {"__init__", "__repr__", "__call__", "__len__"})
+
+    def _super_allows(self, owner: Any, name: str) -> bool:
+        mro = list(type.__getattribute__(owner.__self_class__, "__mro__"))
+        for base in mro[mro.index(owner.__thisclass__) + 1:]:
+            if name in type.__getattribute__(base, "__dict__"):
+                return self._entry_allows(base, name)
+        return public(name)  # not there: Python's own AttributeError says so
+
+    def _instance_allows(self, kind: type, name: str) -> bool:
+        for base in type.__getattribute__(kind, "__mro__"):
+            if name in type.__getattribute__(base, "__dict__"):
+                return self._entry_allows(base, name)
+        return public(name)
+
+    def assign(self, owner: Any, name: str, value: Any) -> None:
+        """Set attribute `name` of `owner`, if its type lets scripts do that."""
+        if not self._lets_set(owner, name):
+            raise self.unsettable(owner, name)
+        setattr(owner, name, value)
+
+    def delete(self, owner: Any, name: str) -> None:
+        """Delete attribute `name` of `owner`, if its type lets scripts do that."""
+        if not self._lets_set(owner, name):
+            raise self.unsettable(owner, name)
+        delattr(owner, name)
+
+    def _lets_set(self, owner: Any, name: str) -> bool:
+        kind = type(owner)
+        if isinstance(owner, type):
+            return is_script_class(owner) and (public(name) or name in SPECIAL_METHODS)
+        if is_script_class(kind):
+            return public(name)
+        if kind is FunctionType:
+            return owner.__globals__ is self.program and (public(name) or name in {"__name__", "__doc__"})
+        settable = getattr(kind, "__script_settable__", None)
+        if settable is not None:
+            return name in settable if isinstance(settable, frozenset) else bool(public(name) and settable(name))
+        if name == "default_factory":
+            return name in (table_of(kind) or ())
+        return public(name) and offered(offer_of(kind), name)
+
+    def unsettable(self, owner: Any, name: str) -> Exception:
+        """Return the error for an attribute that cannot be set; the caller raises it."""
+        if isinstance(owner, type):
+            text = f"cannot set '{name}' attribute of immutable type '{owner.__name__}'"
+            return fail("type", text, TypeError)
+        if self.kinds.readable(owner, name):
+            text = f"'{type(owner).__name__}' object attribute '{name}' is read-only"
+            return fail("attribute", text, AttributeError, owner=owner, name=name)
+        return self.missing(owner, name)
+
+    def missing(self, owner: Any, name: str) -> Exception:
+        """Return Python's AttributeError for a name that is not there; the caller raises it."""
+        if isinstance(owner, type):
+            text = f"type object '{owner.__name__}' has no attribute '{name}'"
+        elif isinstance(owner, self.namespaces):
+            text = f"module '{owner.name}' has no attribute '{name}'"
+        else:
+            text = f"'{self.kinds.name(owner)}' object has no attribute '{name}'"
+        return fail("attribute", text, AttributeError, owner=owner, name=name)
+
+    def names(self, owner: Any) -> list[str]:
+        """Return the public names that `owner` offers, for completion and for suggesting the nearest."""
+        kind = type(owner)
+        if isinstance(owner, self.namespaces):
+            return [name for name in owner.names() if public(name)]
+        candidates = set(ATTRIBUTES.get(kind, ()))
+        listing = getattr(kind, "__script_names__", None)
+        if listing is not None:
+            candidates.update(listing())
+        for offer in offer_of(owner if isinstance(owner, type) else kind):
+            if isinstance(offer, frozenset):
+                candidates |= offer
+        for base in (owner if isinstance(owner, type) else kind).__mro__:
+            candidates.update(base.__dict__)
+        candidates.update(getattr(owner, "__dict__", ()))
+        return sorted(name for name in candidates if public(name) and self._answers(owner, kind, name))
+
+    def _answers(self, owner: Any, kind: type, name: str) -> bool:
+        return not name.startswith("_") and self.allows(owner, kind, name)
+
+
+class Store:
+    """What generated code indexes with (owner, name) to read, write or delete an attribute, in Python's own order."""
+
+    __slots__ = ("_guard",)
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+
+    def __getitem__(self, key: tuple[Any, str]) -> Any:
+        return self._guard.read(key[0], key[1])
+
+    def __setitem__(self, key: tuple[Any, str], value: Any) -> None:
+        self._guard.assign(key[0], key[1], value)
+
+    def __delitem__(self, key: tuple[Any, str]) -> None:
+        self._guard.delete(key[0], key[1])

@@ -1,0 +1,70 @@
+"""What `type(x)` and `x.__class__` give a script: the class, where it is one that the language offers, else its name."""
+
+from typing import Any
+
+from gradsh.interpreter import hooks
+from gradsh.interpreter.allowed import ATTRIBUTES
+
+_CALLABLE = frozenset({
+    kind for kind in ATTRIBUTES if kind.__module__ in {"builtins", "collections"} and kind.__name__ in {
+        "str", "int", "bool", "float", "list", "tuple", "range", "slice", "dict", "set", "frozenset", "object",
+        "OrderedDict", "defaultdict", "Counter", "deque", "NoneType",
+    }
+})
+
+
+class Kind:
+    """A type that a script may compare, print and test with isinstance, and nothing else (function, generator, …)."""
+
+    __slots__ = ("_kind",)
+    _kind: type
+    __script_attributes__ = frozenset({"__name__", "__module__"})
+
+    def __init__(self, kind: type) -> None:
+        object.__setattr__(self, "_kind", kind)
+
+    @property
+    def __name__(self) -> str:
+        return str(self._kind.__name__)
+
+    def __repr__(self) -> str:
+        return repr(self._kind)
+
+    def __instancecheck__(self, value: object) -> bool:
+        return isinstance(value, self._kind)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(name)
+
+
+class KindOf:
+    """Gives each value's type as a script sees it, the same object every time."""
+
+    __slots__ = ("_hidden",)
+
+    def __init__(self) -> None:
+        self._hidden: dict[type, Kind] = {}
+
+    def of(self, value: Any) -> Any:
+        """Return the type of `value`: its class if scripts may have it, else a `Kind` that stands for it."""
+        return self.seen(type(value))
+
+    def seen(self, kind: type) -> Any:
+        """Return a class as scripts see it."""
+        entries = type.__getattribute__(kind, "__dict__")
+        if kind in _CALLABLE or hooks.SCRIPT in entries or issubclass(kind, BaseException):
+            return kind
+        if kind.__module__.partition(".")[0] == "torch":  # a class of the engine, under its public name
+            return kind
+        found = self._hidden.get(kind)
+        if found is None:
+            found = self._hidden[kind] = Kind(kind)
+        return found
+
+    def name(self, value: Any) -> str:
+        """Return the name of a value's type, as error messages have it."""
+        return type(value).__name__
+
+    def readable(self, owner: Any, name: str) -> bool:
+        """Tell whether a value of Python's own type has the attribute, so that only setting it fails."""
+        return name in ATTRIBUTES.get(type(owner), ())

@@ -1,0 +1,208 @@
+"""The parts of Python's library that scripts may import, each an explicit list of names."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gradsh.interpreter.kinds import Kind
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.interpreter.machine import Machine
+
+
+class Library:
+    """A namespace for scripts: `get(name)`, `names()`, and nothing else."""
+
+    __slots__ = ("_load", "_members", "name")
+
+    def __init__(self, name: str, load: Callable[[], Mapping[str, Any]]) -> None:
+        self.name = name
+        self._load = load
+        self._members: Mapping[str, Any] | None = None
+
+    def members(self) -> Mapping[str, Any]:
+        """Return what it offers, by name."""
+        if self._members is None:
+            self._members = self._load()
+        return self._members
+
+    def get(self, name: str) -> Any:
+        """Return what the name stands for. Raises AttributeError."""
+        try:
+            return self.members()[name]
+        except KeyError:
+            text = f"module '{self.name}' has no attribute '{name}'"
+            raise fail("attribute", text, AttributeError, owner=self, name=name) from None
+
+    def names(self) -> list[str]:
+        """Return the names it offers."""
+        return list(self.members())
+
+    def __repr__(self) -> str:
+        return f"<module '{self.name}'>"
+
+
+def _listed(module: Any, names: str) -> dict[str, Any]:
+    return {name: getattr(module, name) for name in names.split() if hasattr(module, name)}
+
+
+def _math() -> Mapping[str, Any]:
+    import math
+
+    found = _listed(
+        math,
+        "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh degrees dist e erf erfc exp exp2 expm1 fabs floor "
+        "fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp lgamma log log10 log1p log2 modf nan "
+        "nextafter pi pow prod radians remainder sin sinh sqrt tan tanh tau trunc ulp",
+    )
+    found |= {name: _bounded(getattr(math, name)) for name in ("factorial", "comb", "perm")}
+    return found
+
+
+def _bounded(function: Callable[..., int]) -> Callable[..., int]:
+    """Return an integer function that refuses arguments whose result would fill the memory."""
+
+    def bounded(*args: Any) -> int:
+        if any(isinstance(value, int) and value > 100_000 for value in args):
+            raise fail("limit", "the integer would be too large", OverflowError)
+        return function(*args)
+
+    bounded.__name__ = bounded.__qualname__ = function.__name__
+    return bounded
+
+
+def _copy() -> Mapping[str, Any]:
+    import copy
+
+    return _listed(copy, "copy deepcopy")
+
+
+def _random() -> Mapping[str, Any]:
+    import random
+
+    own = random.Random(0)  # numbers for experiments; two runs agree
+    return _listed(
+        own,
+        "seed random uniform randint randrange choice choices sample shuffle gauss normalvariate expovariate betavariate "
+        "gammavariate triangular lognormvariate getrandbits",
+    )
+
+
+def _time(machine: "Machine") -> Mapping[str, Any]:
+    import time
+
+    def sleep(seconds: float) -> None:
+        """Wait, in steps short enough for an interrupt or a limit to be heeded."""
+        end = time.monotonic() + seconds
+        if seconds < 0:
+            raise ValueError("sleep length must be non-negative")
+        while (left := end - time.monotonic()) > 0:
+            machine.check()
+            time.sleep(min(left, 0.05))
+
+    return _listed(time, "time perf_counter monotonic process_time time_ns perf_counter_ns ctime strftime") | {
+        "sleep": sleep
+    }
+
+
+def _itertools(machine: "Machine") -> Mapping[str, Any]:
+    import itertools
+
+    check = machine.check
+
+    def count(start: Any = 0, step: Any = 1) -> Iterator[Any]:
+        for value in itertools.count(start, step):
+            check()
+            yield value
+
+    def cycle(iterable: Any) -> Iterator[Any]:
+        for value in itertools.cycle(iterable):
+            check()
+            yield value
+
+    def repeat(value: Any, times: int | None = None) -> Iterator[Any]:
+        for one in itertools.repeat(value) if times is None else itertools.repeat(value, times):
+            check()
+            yield one
+
+    own = {"count": count, "cycle": cycle, "repeat": repeat}
+    return own | _listed(
+        itertools,
+        "accumulate chain combinations combinations_with_replacement compress dropwhile filterfalse groupby islice pairwise "
+        "permutations product starmap takewhile tee zip_longest",
+    )
+
+
+def _collections() -> Mapping[str, Any]:
+    import collections
+
+    from gradsh.interpreter import hooks
+
+    def namedtuple(typename: str, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
+        make: Any = collections.namedtuple
+        made = make(typename, field_names, rename=rename, defaults=defaults, module="__main__")
+        setattr(made, hooks.SCRIPT, True)
+        return made
+
+    return _listed(collections, "OrderedDict defaultdict Counter deque") | {"namedtuple": namedtuple}
+
+
+def _functools() -> Mapping[str, Any]:
+    import functools
+
+    def wraps(wrapped: Any) -> Callable[[Any], Any]:
+        """Give a wrapper the wrapped function's name and docstring."""
+
+        def decorate(wrapper: Any) -> Any:
+            for name in ("__name__", "__qualname__", "__doc__"):
+                if type(wrapper) is type(wraps) and hasattr(wrapped, name):
+                    setattr(wrapper, name, getattr(wrapped, name))
+            return wrapper
+
+        return decorate
+
+    return _listed(functools, "partial reduce lru_cache cache cmp_to_key cached_property") | {"wraps": wraps}
+
+
+def _typing() -> Mapping[str, Any]:
+    import typing
+
+    return _listed(
+        typing,
+        "Any Callable ClassVar Dict Final FrozenSet Generator Generic Iterable Iterator List Literal Mapping Optional "
+        "Sequence Set Tuple Type TypeVar Union Self TYPE_CHECKING",
+    )
+
+
+def _numpy() -> Mapping[str, Any]:
+    import numpy as np
+
+    found = _listed(
+        np,
+        "array asarray zeros ones empty full zeros_like ones_like arange linspace eye identity concatenate stack vstack hstack "
+        "allclose isclose array_equal abs absolute add all any argmax argmin argsort around ceil clip cos cosh cumsum diag "
+        "divide dot einsum equal exp expand_dims flip floor isfinite isinf isnan log log10 log2 matmul max maximum mean "
+        "median meshgrid min minimum multiply newaxis outer pi power prod ravel repeat reshape round sign sin sinh size "
+        "sort split sqrt square squeeze std subtract sum tan tanh tile transpose unique var where inf nan e "
+        "float16 float32 float64 int8 int16 int32 int64 uint8 bool_ isscalar shape ndim",
+    )
+    found |= {"ndarray": Kind(np.ndarray), "random": Library("numpy.random", _numpy_random)}
+    return found
+
+
+def _numpy_random() -> Mapping[str, Any]:
+    import numpy as np
+
+    own = np.random.RandomState(0)
+    return _listed(own, "seed rand randn randint random random_sample uniform normal choice permutation shuffle")
+
+
+def libraries(machine: "Machine") -> dict[str, Library]:
+    """Return Python's modules that a script may import, by name."""
+    made = [
+        Library("math", _math), Library("copy", _copy), Library("random", _random),
+        Library("time", lambda: _time(machine)), Library("itertools", lambda: _itertools(machine)),
+        Library("collections", _collections), Library("functools", _functools), Library("typing", _typing),
+        Library("numpy", _numpy),
+    ]
+    return {library.name: library for library in made}

@@ -1,0 +1,247 @@
+"""The machine: a program's names, and what runs its top-level statements one after the other.
+
+A session gives it sinks for what the program prints, shows, warns of and commands; the machine gives back, for a statement
+that fails, the exception as a `Problem`. Nothing here keeps a value of the program alive: not the last value, not an
+exception, not its traceback.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from gradsh.interpreter import growth, hooks
+from gradsh.interpreter.activation import ROOT, Place, Progress, Stopped, Units, Where, describe
+from gradsh.interpreter.guard import Guard, Store
+from gradsh.interpreter.lower import Unit, compile_statement
+from gradsh.language.node import stmt
+from gradsh.language.statements import Command
+from gradsh.text.problem import Problem, ProblemError
+from gradsh.text.span import Source
+
+RECURSION = 2000
+"""How deep a script may recurse, in Python frames."""
+
+
+class Invocation:
+    """A command line that is being run: its tree, and its arguments as functions that evaluate them where it stands.
+
+    `arguments` has one function per argument; `options` maps an option to True, a function, or a list of functions; `tail`
+    runs the statement that ends the command. `local` names the values of the function that it stands in (None at the top level).
+    """
+
+    __slots__ = ("arguments", "command", "local", "options", "source", "tail")
+
+    def __init__(
+        self, command: Command, source: Source, arguments: tuple[Callable[[], Any], ...],
+        options: Mapping[str, Any], tail: Callable[[], Any] | None, local: dict[str, Any] | None,
+    ) -> None:
+        self.command = command
+        self.source = source
+        self.arguments = arguments
+        self.options = options
+        self.tail = tail
+        self.local = local
+
+    def values(self) -> list[Any]:
+        """Evaluate the arguments, from left to right."""
+        return [argument() for argument in self.arguments]
+
+    def option_values(self) -> dict[str, Any]:
+        """Evaluate the options: True, a value, or a list of values."""
+        return {name: _evaluated(option) for name, option in self.options.items()}
+
+
+def _evaluated(option: Any) -> Any:
+    if isinstance(option, list):
+        return [one() for one in option]
+    return option() if callable(option) else option
+
+
+class Failed(NamedTuple):
+    """How a top-level statement failed: the problem, the lines of the innermost and the top-level statement, its source.
+
+    `error` is the name of the exception's class.
+    """
+
+    problem: Problem
+    line: int
+    top: int
+    source: Source
+    error: str
+
+
+def _nothing(*_: Any) -> None:
+    return None
+
+
+class Machine:
+    """Compiles and runs top-level statements over one set of names.
+
+    Sinks, all replaceable: `on_print(text)` (with its line end), `on_value(stmt, value)`, `on_command(invocation)`,
+    `on_warning(message)`.
+    """
+
+    def __init__(self) -> None:
+        self.program: dict[str, Any] = {}
+        self.builtins: dict[str, Any] = {}
+        self.guard = Guard(self.program)
+        self.progress = Progress(self.program)
+        self.units = Units()
+        self.on_print: Callable[[str], None] = _nothing
+        self.on_value: Callable[[stmt, Any], None] = _nothing
+        self.on_command: Callable[[Invocation], None] = _nothing
+        self.on_warning: Callable[[str], None] = _nothing
+        self._by_number: dict[int, Unit] = {}
+        self._current: Unit | None = None
+        from gradsh.interpreter.offer import Offer
+
+        self.offer = Offer(self)
+        self.reset()
+
+    @property
+    def where(self) -> Callable[[], Where | None]:
+        """The function that tells where the script stands now, for the engine's `Ambient.where`."""
+        return self.progress.where
+
+    def reset(self) -> None:
+        """Forget every name of the program."""
+        self.program.clear()
+        self.builtins.clear()
+        self.builtins.update(self.offer.builtins())
+        self.builtins.update(self._hooks())
+        self.program["__builtins__"] = self.builtins
+        self.program["__name__"] = "__main__"
+        self.progress.activation = ROOT
+
+    def _hooks(self) -> dict[str, Any]:
+        enter, leave, loop, advance, tick = self.progress.hooks(self.program)
+        return {
+            hooks.STORE: Store(self.guard), hooks.ECHO: self._echo, hooks.COMMAND: self._command,
+            hooks.IMPORT: self.offer.imports.module, hooks.IMPORT_FROM: self.offer.imports.member,
+            hooks.IMPORT_STAR: self.offer.imports.star, hooks.ENTER: enter, hooks.LEAVE: leave, hooks.LOOP: loop,
+            hooks.PASS: advance, hooks.TICK: tick, hooks.BASE: self.offer.base, hooks.LOCALS: locals,
+            hooks.CAUGHT_INTERRUPT: self.clear_interrupt, hooks.TIMES: growth.times, hooks.POWER: growth.power,
+            hooks.SHIFT: growth.shift, hooks.TIMES + "=": growth.in_place_times,
+            hooks.POWER + "=": growth.in_place_power, hooks.SHIFT + "=": growth.in_place_shift,
+        }
+
+    def variables(self) -> dict[str, Any]:
+        """Return the program's own names and values, in the order of their binding."""
+        return {name: value for name, value in self.program.items() if name[0] != hooks.RESERVED and name[:2] != "__"}
+
+    def bound(self, name: str) -> bool:
+        """Tell whether the program has bound the name."""
+        return name in self.program and name[:2] != "__"
+
+    def compile(self, statement: stmt, source: Source) -> Unit:
+        """Compile a top-level statement and find the bare names it uses. Raises ProblemError for what is refused."""
+        number = len(self.units)
+        filename = f"<gradsh {number}>"
+        unit = compile_statement(statement, source, filename, number)
+        self.units.add(filename, unit)
+        if unit.commands:
+            self._by_number[number] = unit
+        self.resolve(unit)
+        return unit
+
+    def resolve(self, unit: Unit) -> list[str]:
+        """Make the offered names that a unit uses available to it; return those that nothing offers or binds."""
+        builtins, unknown = self.builtins, []
+        for attribute in unit.attributes:
+            key = hooks.GET + attribute
+            if key not in builtins:
+                builtins[key] = self.guard.getter(attribute)
+        for name in unit.names:
+            if name not in builtins and name not in self.program and not self.offer.bring(name, builtins):
+                unknown.append(name)
+        return unknown
+
+    def run_statement(self, statement: stmt, source: Source) -> Failed | None:
+        """Run a top-level statement; return how it failed, or None."""
+        try:
+            unit = self.compile(statement, source)
+        except ProblemError as error:
+            line = error.problem.labels[0].span.line if error.problem.labels else statement.span.line
+            top = statement.span.line
+            return Failed(error.problem, self._first_line(statement, line), top, source, "SyntaxError")
+        return self.run(unit)
+
+    def run(self, unit: Unit) -> Failed | None:
+        """Run a compiled statement; return how it failed, or None."""
+        from gradsh.interpreter.recursion import deeper
+
+        outer, outer_activation = self._current, self.progress.activation
+        self._current = unit
+        failed: Failed | None = None
+        try:
+            with deeper(RECURSION):
+                exec(unit.code, self.program)
+        except BaseException as error:  # noqa: BLE001 - a script's failure is data, whatever it is
+            failed = self.explain(error, unit)
+            _drop(error)
+        finally:
+            self._current = outer
+            self.progress.activation = outer_activation
+        return failed
+
+    def explain(self, error: BaseException, unit: Unit | None = None) -> Failed:
+        """Return a failure as data. The exception and its frames may be dropped afterwards."""
+        from gradsh.interpreter.blame import blame
+
+        return blame(self, error, unit or self._current)
+
+    def locate(self, where: Where) -> Place:
+        """Return the place in the script that a `where` of the engine's stands for."""
+        return describe(self.units, where)
+
+    def stop(self, reason: str) -> None:
+        """End the running statement at its next tick, with a problem of kind `limit`. Any thread may call it."""
+        self.progress.stop = Stopped(reason)
+
+    def interrupt(self) -> None:
+        """End the running statement at its next tick, with a problem of kind `interrupt`."""
+        self.progress.stop = KeyboardInterrupt
+
+    def clear_interrupt(self) -> None:
+        """Forget an interrupt that was asked for (or that the script has caught by name)."""
+        if self.progress.stop is KeyboardInterrupt:
+            self.progress.stop = None
+
+    def resume(self) -> None:
+        """Forget any limit or interrupt, before the next input is run."""
+        self.progress.stop = None
+
+    def check(self, _bytes: int = 0) -> None:
+        """Let a limit or an interrupt take effect; for the engine to call between two nodes."""
+        self.progress.halt()
+
+    def _echo(self, value: Any) -> None:
+        if value is not None and self._current is not None:
+            self.on_value(self._current.stmt, value)
+
+    def _command(
+        self, number: int, index: int, arguments: tuple[Callable[[], Any], ...], options: dict[str, Any],
+        tail: Callable[[], Any] | None, local: dict[str, Any] | None,
+    ) -> None:
+        unit = self._by_number[number]
+        known = None
+        if local is not None:
+            known = {name: value for name, value in local.items() if name[0] != hooks.RESERVED}
+            local.clear()  # Python keeps this dictionary with the frame, and with it the values
+        self.on_command(Invocation(unit.commands[index], unit.source, arguments, options, tail, known))
+
+    def _first_line(self, statement: stmt, line: int) -> int:
+        from gradsh.interpreter.activation import _statement_lines
+
+        found = dict(_statement_lines(statement)).get(line)
+        return found.line if found is not None else statement.span.line
+
+
+def _drop(error: BaseException) -> None:
+    """Let go of all that an exception holds: the values in the frames that it passed."""
+    seen: BaseException | None = error
+    while seen is not None:
+        seen.__traceback__ = None
+        seen.__dict__.pop("fault", None)
+        following = seen.__cause__ or seen.__context__
+        seen.__context__ = seen.__cause__ = None
+        seen = following

@@ -1,0 +1,62 @@
+"""What a machine offers to its program: builtins, bare names of PyTorch, imports, and what a class may derive from."""
+
+from typing import TYPE_CHECKING, Any
+
+from gradsh.api.namespace import Namespace
+from gradsh.api.torch import BARE, NAMESPACES
+from gradsh.interpreter import hooks
+from gradsh.interpreter.builtins import make_builtins
+from gradsh.interpreter.guard import is_script_class, offer_of
+from gradsh.interpreter.imports import Imports
+from gradsh.interpreter.library import Library
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.interpreter.machine import Machine
+
+class Offer:
+    """Everything that exists for a program without its doing."""
+
+    def __init__(self, machine: "Machine") -> None:
+        self.machine = machine
+        self.imports = Imports(machine)
+        self.namespaces = tuple(NAMESPACES[path] for path in BARE)
+        """Where a name that neither the program nor Python has is looked up, in this order."""
+        machine.guard.namespaces = (Library, Namespace)
+
+    def builtins(self) -> dict[str, Any]:
+        """Return Python's builtins as the language has them."""
+        return make_builtins(self.machine)
+
+    def bring(self, name: str, builtins: dict[str, Any]) -> bool:
+        """Add the bare name to `builtins` if a namespace offers it; tell whether one does."""
+        if name[0] == hooks.RESERVED or name[:1] == "_" or name == "torch":
+            return False
+        for namespace in self.namespaces:
+            if name in namespace:
+                builtins[name] = namespace.get(name)
+                return True
+        return False
+
+    def bare_names(self) -> list[str]:
+        """Return every name that works without a prefix, for completion and for suggesting the nearest."""
+        found = {name for name in self.machine.builtins if name[0] not in "._"}
+        for namespace in self.namespaces:
+            found.update(name for name in namespace.names() if name[0] != "_")
+        return sorted(found)
+
+    def base(self, base: Any) -> Any:
+        """Return the base class of a class statement, if a script may derive from it."""
+        if isinstance(base, type):
+            if is_script_class(base) or base is object or (issubclass(base, Exception) and not base.__dict__.get("fault")):
+                return base
+            if offer_of(base) and getattr(base, "__script_base__", True):
+                return base
+        name = getattr(base, "__name__", type(base).__name__)
+        raise fail(
+            "type",
+            f"a class cannot derive from `{name}` here: its base is nn.Module, torch.autograd.Function, an exception, "
+            "a class of yours, or none",
+            TypeError,
+        )
+

@@ -1,0 +1,87 @@
+"""Static facts about a block of our tree: which names it binds in its own scope, and whether it yields."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gradsh.language import tree
+from gradsh.language.node import Node
+from gradsh.text.span import Span
+
+_SCOPES = (tree.FunctionDef, tree.ClassDef, tree.Lambda)
+
+
+def children(node: Node) -> Iterator[Node]:
+    """Yield the nodes directly below one, in the order they are written."""
+    for name in node._fields:
+        yield from _nodes(getattr(node, name))
+
+
+def _nodes(value: Any) -> Iterator[Node]:
+    if isinstance(value, Node):
+        yield value
+    elif isinstance(value, tree.OptionValue):
+        yield from _nodes(value.value)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _nodes(one)
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _nodes(one)
+
+
+def _own(nodes: list[Any]) -> Iterator[Node]:
+    """Yield every node of a block that belongs to its own scope, iteratively: the block may be deep."""
+    stack = list(reversed(nodes))
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, _SCOPES):
+            outer = getattr(node, "decorator_list", []) + getattr(node, "bases", [])
+            parameters = getattr(node, "args", None)
+            if parameters is not None:
+                outer += [*parameters.defaults, *(default for default in parameters.kw_defaults if default is not None)]
+            stack.extend(reversed(outer))
+        else:
+            stack.extend(reversed(list(children(node))))
+
+
+def yields(body: list[Any]) -> bool:
+    """Tell whether a function with this body is a generator."""
+    return any(isinstance(node, tree.Yield | tree.YieldFrom) for node in _own(body))
+
+
+def bound_names(body: list[Any]) -> Iterator[tuple[str, Span]]:
+    """Yield each name that the block binds in its own scope, with its place (a name may come several times)."""
+    for node in _own(body):
+        match node:
+            case tree.FunctionDef() | tree.ClassDef():
+                yield node.name, node.span
+            case tree.Assign():
+                yield from _targets(node.targets)
+            case tree.AugAssign() | tree.AnnAssign():
+                yield from _targets([node.target])
+            case tree.For():
+                yield from _targets([node.target])
+            case tree.NamedExpr():
+                yield node.target.id, node.target.span
+            case tree.withitem() if node.optional_vars is not None:
+                yield from _targets([node.optional_vars])
+            case tree.ExceptHandler() if node.name is not None:
+                yield node.name, node.span
+            case tree.Import() | tree.ImportFrom():
+                for item in node.names:
+                    yield item.asname or item.name.partition(".")[0], item.span
+            case tree.Delete():
+                yield from _targets(node.targets)
+            case _:
+                continue
+
+
+def _targets(nodes: list[Any]) -> Iterator[tuple[str, Span]]:
+    for node in nodes:
+        if isinstance(node, tree.Name):
+            yield node.id, node.span
+        elif isinstance(node, tree.Tuple | tree.List):
+            yield from _targets(node.elts)
+        elif isinstance(node, tree.Starred):
+            yield from _targets([node.value])

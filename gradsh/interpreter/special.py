@@ -1,0 +1,34 @@
+"""The special names that a script's class may define, and what to do instead of defining another one."""
+
+_OPERATORS = (
+    "add sub mul matmul truediv floordiv mod pow and or xor lshift rshift radd rsub rmul rmatmul rtruediv rfloordiv rmod "
+    "rpow rand ror rxor rlshift rrshift iadd isub imul imatmul itruediv ifloordiv imod ipow iand ior ixor ilshift "
+    "irshift neg pos abs invert lt le gt ge eq ne"
+)
+_OTHERS = (
+    "init call len getitem setitem delitem iter next contains bool repr str format hash enter exit float int index round "
+    "reversed doc"
+)
+SPECIAL_METHODS = frozenset(f"__{name}__" for name in (*_OPERATORS.split(), *_OTHERS.split()))
+"""Special names that may be defined in the body of a class."""
+
+CALLABLE_SPECIALS = SPECIAL_METHODS - {"__doc__", "__hash__", "__format__"}
+"""Special methods that may also be called by name, as in `super().__init__()`."""
+
+_WAYS = {
+    "__new__": "make the object in `__init__`, or write a function that returns it",
+    "__del__": "free things explicitly, or use `with` and `__enter__`/`__exit__`",
+    "__getattr__": "set the attributes in `__init__`, or write a method or a @property",
+    "__getattribute__": "write a method or a @property",
+    "__setattr__": "write a method that sets the attribute",
+    "__slots__": "leave it out: attributes need no declaration",
+    "__init_subclass__": "call a function on the class after its definition",
+    "__class_getitem__": "write a @staticmethod that returns what you need",
+    "__get__": "write a @property",
+    "__set__": "write a @property",
+}
+
+
+def ways_for(name: str) -> str:
+    """Return the sentence that names the way to do without a special name."""
+    return _WAYS.get(name, "give the method an ordinary name and call it by that")

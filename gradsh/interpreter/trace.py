@@ -1,0 +1,61 @@
+"""The frames of the script that an exception passed through, as places in the source, outermost first."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradsh.interpreter import hooks
+from gradsh.text.span import Source, Span
+
+if TYPE_CHECKING:
+    from gradsh.interpreter.machine import Machine
+
+_INLINE = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+
+
+class Step(NamedTuple):
+    """One frame: the expression that was running, the innermost statement around it, and the function's name."""
+
+    span: Span
+    statement: Span
+    source: Source
+    function: str
+    code: Any
+    offset: int
+
+
+def trace_of(machine: "Machine", error: BaseException) -> list[Step]:
+    """Return the script's frames in the exception's traceback, outermost first.
+
+    A comprehension and the argument of a command run in frames of their own, but where they stand: such a frame takes
+    the place of the one around it.
+    """
+    steps: list[Step] = []
+    trace = error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        code, offset = frame.f_code, trace.tb_lasti
+        if frame.f_globals is machine.program and machine.units.of(code) is not None:
+            step = _step(machine, code, offset)
+            if steps and _stands_in(code, step, steps[-1]):
+                steps[-1] = step._replace(function=steps[-1].function)
+            else:
+                steps.append(step)
+        trace = trace.tb_next
+    return steps
+
+
+def _step(machine: "Machine", code: Any, offset: int) -> Step:
+    unit = machine.units.of(code)
+    assert unit is not None
+    span = machine.units.span(code, offset)
+    return Step(span, machine.units.statement(code, span.line), unit.source, code.co_name, code, offset)
+
+
+def _stands_in(code: Any, inner: Step, outer: Step) -> bool:
+    if hooks.THUNK in code.co_varnames:
+        return True
+    return code.co_name in _INLINE and inner.source is outer.source and covers(outer.statement, inner.span)
+
+
+def covers(outer: Span, inner: Span) -> bool:
+    """Tell whether a span contains another."""
+    return outer[:2] <= inner[:2] and inner[2:] <= outer[2:]
