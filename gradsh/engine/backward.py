@@ -137,8 +137,8 @@ def grad(
             value = np.zeros_like(inputs[place].array)
         if value is None and not allow_unused:
             message = (
-                "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True "
-                "if this is the desired behavior."
+                f"The differentiated Tensor at index {place} appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior."
             )
             raise fail("unused", message, RuntimeError, tensor=inputs[place], index=place)
         if value is not None and not isinstance(value, Tensor):
@@ -226,6 +226,20 @@ def needed_nodes(order: list[Node], targets: Iterable[Node]) -> set[Node]:
     return needed
 
 
+def arriving_from(order: list[Node], needed: set[Node], roots: Iterable[Node]) -> dict[Node, int]:
+    """Return how many edges of needed nodes (and roots) reach each leaf: what must arrive before it is complete."""
+    arriving: dict[Node, int] = {}
+    for root in roots:
+        if type(root) is AccumulateGrad:
+            arriving[root] = arriving.get(root, 0) + 1
+    for node in order:
+        if node in needed:
+            for edge in node.edges:
+                if edge is not None and type(edge[0]) is AccumulateGrad:
+                    arriving[edge[0]] = arriving.get(edge[0], 0) + 1
+    return arriving
+
+
 class Pass:
     """One backward pass: its buffers of gradients on the way, and what it has done so far."""
 
@@ -254,6 +268,8 @@ class Pass:
         self.deferred: list[Callable[[], None]] | None = [] if self.ambient.atomic else None
         self.order, self.arriving = collect(edge[0] for edge, _ in roots)
         self.needed = None if targets is None else needed_nodes(self.order, targets)
+        if self.needed is not None:
+            self.arriving = arriving_from(self.order, self.needed, (edge[0] for edge, _ in roots))
 
     def run(self) -> None:
         """Run the pass. An exception carries, in its fault's field `done`, what had been done before it."""
@@ -367,18 +383,9 @@ class Pass:
                 self.owned.add((node, output))
         if leaf:
             left = self.arriving[node] = self.arriving[node] - 1
-            if left == 0 or (self.needed is not None and self._last(node)):
+            if left == 0:
                 del gradient
                 self._finish_leaf(node)  # type: ignore[arg-type]
-
-    def _last(self, leaf: Node) -> bool:
-        """Whether no needed node that has yet to run leads to this leaf."""
-        needed = self.needed
-        assert needed is not None
-        return not any(
-            node in needed and any(edge is not None and edge[0] is leaf for edge in node.edges)
-            for node in self.order[self.position + 1 :]
-        )
 
     def _finish_leaf(self, node: AccumulateGrad) -> None:
         held = self.buffers.pop(node, None)

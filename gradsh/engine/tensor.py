@@ -622,10 +622,10 @@ def dtype_named(name: str) -> DType | None:
 def _operator(symbol: str, reflected: bool = False) -> Callable[..., Any]:
     """Make a special method that finds its operation on first use."""
 
-    def special(self: Tensor, other: Any = None) -> Any:
+    def special(self: Tensor, *others: Any) -> Any:
         from gradsh.engine.op import operator
 
-        return operator(symbol, reflected)(self, other)
+        return operator(symbol, reflected)(self, *others)
 
     return special
 
