@@ -1,5 +1,6 @@
 """Running an operation: dtypes, kernel, and the only place where an operation's node is born."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -140,6 +141,10 @@ def _check_same(record: Record, operands: Sequence[Array]) -> None:
             raise fail("dtype", message, RuntimeError, operation=record.name)
 
 
+_SHOWN = re.compile("_(sizes|numel|strides)$")
+"""Endings that PyTorch's attributes spell with `sym`: `_saved_self_sym_sizes`."""
+
+
 # --- building nodes ---------------------------------------------------------------------------------------------
 
 
@@ -166,10 +171,11 @@ class OpNode(Node):
 
     def attributes(self) -> dict[str, Any]:
         """Return the saved values that are no tensors."""
-        chosen = self.record.attributes
+        record = self.record
+        chosen: Any = record.plan.attributes if record.attributes is None else record.attributes
         return {
-            name: value for name, value in self.values.items()
-            if (chosen is None or name in chosen) and not name.endswith("_dtype")
+            _SHOWN.sub(r"_sym_\1", name) if name in record.plan.sizes else name: value
+            for name, value in self.values.items() if name in chosen and not name.endswith("_dtype")
         }
 
     def restore(self, kept: Kept, index: int, as_tensor: bool) -> Any:
@@ -308,11 +314,14 @@ def _edges(record: Record, values: list[Any]) -> tuple[tuple[Edge | None, ...], 
     return tuple(edges), tuple(metas), tuple(spans) if lists else None
 
 
+_NONE = ((0,), np.dtype(np.float32))
+
+
 def build_node(record: Record, values: list[Any], outputs: Sequence[Array]) -> OpNode:
     """Give birth to the node of an operation whose kernel has run; entries of results are added by the caller."""
     edges, metas, spans = _edges(record, values)
     node = OpNode.__new__(OpNode)
-    Node.__init__(node, edges, tuple((one.shape, one.dtype) for one in outputs))
+    Node.__init__(node, edges, tuple(_NONE if one is None else (one.shape, one.dtype) for one in outputs))
     node.record = record
     node.inputs = metas
     node.spans = spans
@@ -320,18 +329,26 @@ def build_node(record: Record, values: list[Any], outputs: Sequence[Array]) -> O
     params = record.signature.params
     context: dict[str, Any] = {params[place].name: values[place] for place in plan.values}
     for name in plan.sizes:
-        value = values[record.signature.index[name.removesuffix("_sizes").removesuffix("_dtype")]]
-        context[name] = _size_of(value, name.endswith("_sizes"))
+        source, _, what = name.rpartition("_")
+        place = record.signature.index[source]
+        context[name] = _size_of(values[place], what)
+        if what == "strides" and edges[plan.edges.index(place)] is None:
+            context[name] = ()
     node.values = context
     return node
 
 
-def _size_of(value: Any, sizes: bool) -> Any:
+def _size_of(value: Any, what: str) -> Any:
     if type(value) is list:
-        return [_size_of(one, sizes) for one in value]
-    if isinstance(value, Tensor):
-        return value.array.shape if sizes else value.array.dtype
-    return () if sizes else None
+        return [_size_of(one, what) for one in value]
+    if not isinstance(value, Tensor):
+        return () if what == "sizes" else None
+    array = value.array
+    if what == "sizes":
+        return array.shape
+    if what == "strides":
+        return value.stride()
+    return array.size if what == "numel" else array.dtype
 
 
 def save_inputs(node: OpNode, values: list[Any], clones: dict[int, Array] | None = None) -> None:
@@ -400,19 +417,29 @@ def keep_array(array: Array, edge: Edge | None = None) -> Kept:
 def _wrap(record: Record, values: list[Any], outputs: Any, ambient: Ambient) -> Any:
     """Make tensors of the kernel's outputs and, where a gradient is wanted, the node behind them."""
     many = type(outputs) is tuple or type(outputs) is list
-    arrays = [one if type(one) is np.ndarray else np.asarray(one) for one in (outputs if many else (outputs,))]
+    arrays = [_output(one) for one in outputs] if many else [_output(outputs)]
     visible = len(arrays) if record.returns is None else record.returns
-    if not _needs_graph(record, values, ambient) or not any(one.dtype.kind == "f" for one in arrays):
-        results = [make(one) for one in arrays[:visible]]
+    if not _needs_graph(record, values, ambient) or not any(
+        one is not None and one.dtype.kind == "f" for one in arrays
+    ):
+        results: list[Any] = [None if one is None else make(one) for one in arrays[:visible]]
         return _deliver(record, results, many)
     node = build_node(record, values, arrays)
     save_inputs(node, values)
     results = []
     for place, one in enumerate(arrays):
+        if one is None:
+            results.append(None)
+            continue
         differentiable = one.dtype.kind == "f" and (place == 0 or place < visible)
         results.append(make_result(one, node, place) if differentiable else make(one))
     save_results(node, lambda n: _keep_result(results[n], n, visible))
     return _deliver(record, results[:visible], many)
+
+
+def _output(value: Any) -> Any:
+    """Return an output of a kernel as an array; None is a gradient that nobody needs."""
+    return value if type(value) is np.ndarray or value is None else np.asarray(value)
 
 
 def _keep_result(result: Tensor, number: int, visible: int) -> Kept:

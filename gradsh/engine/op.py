@@ -9,9 +9,10 @@ parameter names of a derivative declare what is saved:
 
 A key of `grads` is an input or a tuple of inputs (one formula for several gradients). A formula's parameters are `grad`
 (gradient of the first output), `grads` (of all outputs, None where none arrived), `grad0`, `grad1`, …; inputs by name
-(saved); `result`, `result1`, … (saved outputs); `NAME_sizes`, `NAME_dtype` of a tensor input (not saved); other arguments by name;
-`needs` (which of a tuple's inputs want a gradient). On a plain pass they get arrays, under `create_graph` Tensors, so formulas
-use operators and operations, never methods of arrays.
+(saved); `result`, `result1`, … or the names in `outputs` or `fields` (saved outputs); `NAME_sizes`, `NAME_numel`,
+`NAME_strides`, `NAME_dtype` of a tensor input (not saved); other arguments by name; `needs` (which of a tuple's inputs
+want a gradient). On a plain pass they get arrays, under `create_graph` Tensors, so formulas use operators and operations,
+never methods of arrays.
 
 An input that one formula alone reads, for the gradient of one input, is saved only if that input needs a gradient; others
 and results are saved whenever the node is built. `saves=` names exceptions.
@@ -46,7 +47,7 @@ class SavePlan:
 class Plan:
     """A record's derivatives, compiled on first use: edges, what is saved, how each formula is called."""
 
-    __slots__ = ("edges", "formulas", "names", "saves", "sizes", "values")
+    __slots__ = ("attributes", "edges", "formulas", "names", "saves", "sizes", "values")
 
     def __init__(self, record: "Record") -> None:
         params = record.signature.params
@@ -56,6 +57,8 @@ class Plan:
         self.edges = tuple(place for place, param in enumerate(params) if param.name in wanted)
         self.names: list[str] = []
         self.sizes: set[str] = set()
+        self.attributes: set[str] = set()
+        """Names of the arguments and sizes that the formulas read: what PyTorch's node keeps of them."""
         self.values = tuple(place for place, param in enumerate(params) if param.type not in _TENSOR_TYPES)
         readers: dict[str, list[tuple[str, ...]]] = {}
         self.formulas: list[tuple[tuple[int, ...], Formula, tuple[tuple[str, Any], ...], bool]] = []
@@ -66,7 +69,7 @@ class Plan:
                 if record.is_saved_name(name):
                     readers.setdefault(name, []).append(key)
         order = [param.name for param in params if param.name in readers]
-        order += sorted(name for name in readers if name.startswith("result") and name not in index)
+        order += sorted(name for name in readers if name not in index)
         order += [name for name in record.saves if name not in order]
         self.names = order
         self.saves = tuple(self._save(record, name, readers.get(name, []), slots) for name in order)
@@ -78,7 +81,7 @@ class Plan:
     def _save(self, record: "Record", name: str, readers: list[tuple[str, ...]], slots: dict[str, int]) -> SavePlan:
         index = record.signature.index
         if name not in index:
-            return SavePlan(name, -1, int(name.removeprefix("result") or 0), -1)
+            return SavePlan(name, -1, record.output_number(name), -1)
         alone = len(readers) == 1 and len(readers[0]) == 1 and not record.unguarded
         guard = slots[readers[0][0]] if alone and name not in record.saves else -1
         return SavePlan(name, index[name], -1, guard)
@@ -91,15 +94,19 @@ class Plan:
         if name in self.names:
             return "saved", self.names.index(name)
         if name in record.signature.index:
+            self.attributes.add(name)
             return "value", name
-        for ending in ("_sizes", "_dtype"):
+        for ending in SIZE_ENDINGS:
             if name.endswith(ending) and name.removesuffix(ending) in record.signature.index:
                 self.sizes.add(name)
+                self.attributes.add(name)
                 return "value", name
         raise AssertionError(f"{record.signature.name}: what is {name!r} in a derivative?")
 
 
 _TENSOR_TYPES = frozenset({"Tensor", "Operand", "Tensors"})
+SIZE_ENDINGS = ("_sizes", "_numel", "_strides", "_dtype")
+"""What a formula may ask of a tensor input without saving it: `self_sizes`, …"""
 
 
 class Record:
@@ -107,7 +114,7 @@ class Record:
 
     __slots__ = (
         "_plan", "_signature", "attributes", "doc", "dtypes", "example", "fields", "forward", "grads", "inplace", "kind",
-        "multi_view", "name", "node", "note", "returns", "samples", "saves", "tensors", "text", "unguarded",
+        "multi_view", "name", "node", "note", "outputs", "returns", "samples", "saves", "tensors", "text", "unguarded",
     )
 
     forward: Callable[..., Any]
@@ -117,6 +124,7 @@ class Record:
     inplace: Any
     returns: int | None
     fields: tuple[str, ...]
+    outputs: tuple[str, ...]
     saves: tuple[str, ...]
     unguarded: bool
     multi_view: bool
@@ -158,7 +166,15 @@ class Record:
         place = self.signature.index.get(name)
         if place is not None:
             return self.signature.params[place].type in _TENSOR_TYPES
-        return name.startswith("result") and (name == "result" or name[6:].isdigit())
+        return self.output_number(name) >= 0
+
+    def output_number(self, name: str) -> int:
+        """Return which output of the kernel a name stands for (result, result1, … or one of `outputs`), -1 for none."""
+        if name in self.outputs:
+            return self.outputs.index(name)
+        if name == "result":
+            return 0
+        return int(name[6:]) if name.startswith("result") and name[6:].isdigit() else -1
 
 
 class Operation:
@@ -269,6 +285,7 @@ def op(
     inplace: Any = None,
     returns: int | None = None,
     fields: tuple[str, ...] = (),
+    outputs: tuple[str, ...] = (),
     saves: tuple[str, ...] = (),
     unguarded: bool = False,
     multi_view: bool = False,
@@ -292,17 +309,18 @@ def op(
     inplace     True: the form NAME_ exists, with the same derivative; or the Record parts that differ, as a dict (node, grads, …)
     returns     how many of the kernel's outputs the caller sees (all); the rest exist to be saved as `result1`, …
     fields      names of the outputs of a named tuple (`max` with dim: values, indices)
+    outputs     names of the kernel's outputs for the formulas and as saved tensors (`fields`, or result, result1, …)
     saves       names saved although no formula reads them, or saved whoever needs a gradient
     unguarded   all reads are saved whoever needs a gradient
     multi_view  a view operation that returns several views (split, unbind), which may not be written in place
     spaces      where the name exists: torch, Tensor, F (torch.nn.functional), special, linalg, …
-    attributes  names of the non-tensor arguments shown as `_saved_NAME` (all)
+    attributes  names of the non-tensor arguments shown as `_saved_NAME` (those that the formulas read)
     samples     `sample(...)` calls for the tests
     note        a surprise worth a sentence in `help`
     """
     record = Record(
         text, node, doc, forward=forward, grads=grads or {}, dtypes=dtypes, kind=kind, inplace=inplace, returns=returns,
-        fields=fields, saves=saves, unguarded=unguarded, multi_view=multi_view, attributes=attributes, samples=samples,
+        fields=fields, outputs=outputs, saves=saves, unguarded=unguarded, multi_view=multi_view, attributes=attributes, samples=samples,
         note=note, example=example,
     )
     return register(record, spaces)
@@ -339,8 +357,8 @@ def register_inplace(record: Record, spaces: tuple[str, ...]) -> None:
 
 
 _INHERITED = (
-    "attributes", "dtypes", "example", "fields", "forward", "grads", "kind", "multi_view", "note", "returns", "samples", "saves",
-    "unguarded", "inplace",
+    "attributes", "dtypes", "example", "fields", "forward", "grads", "kind", "multi_view", "note", "outputs", "returns", "samples",
+    "saves", "unguarded", "inplace",
 )
 
 
@@ -402,11 +420,19 @@ def implements(symbol: str, reflected: bool = False) -> Callable[[Formula], Form
     return register_operator
 
 
-def lookup(name: str) -> Operation | None:
-    """Return the operation called `name`, or None."""
+def lookup(name: str, space: str = "") -> Operation | None:
+    """Return the operation called `name`, or None; with `space` the one of that namespace.
+
+    An operation whose name means another thing elsewhere is recorded as SPACE_NAME: `linalg_norm` is linalg's `norm`.
+    """
     if "mul" not in REGISTRY:
         import gradsh.ops  # noqa: F401
-    return REGISTRY.get(name)
+    if not space:
+        return REGISTRY.get(name)
+    for found in (REGISTRY.get(f"{space}_{name}"), REGISTRY.get(name)):
+        if found is not None and space in found.spaces:
+            return found
+    return None
 
 
 def operations() -> list[str]:
