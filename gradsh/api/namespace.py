@@ -62,8 +62,8 @@ class Namespace:
         if self._space:
             from gradsh.engine.op import lookup
 
-            found = lookup(name)
-            if found is not None and self._space in found.spaces:
+            found = lookup(name, self._space)
+            if found is not None:
                 self._table[name] = found
                 return found
         message = f"module '{self.name}' has no attribute '{name}'"
@@ -77,9 +77,9 @@ class Namespace:
         if self._space:
             from gradsh.engine.op import lookup, operations
 
-            for name in operations():
-                found = lookup(name)
-                if found is not None and self._space in found.spaces and not name.startswith("_"):
+            for each in operations():
+                name = each.removeprefix(self._space + "_")
+                if lookup(name, self._space) is not None and not name.startswith("_"):
                     yield name
 
     def __contains__(self, name: object) -> bool:
@@ -89,8 +89,7 @@ class Namespace:
             return False
         from gradsh.engine.op import lookup
 
-        found = lookup(name)
-        return found is not None and self._space in found.spaces
+        return lookup(name, self._space) is not None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__") and name not in self._table:

@@ -6,7 +6,7 @@ numbers) is asked of the public package. A name that does not exist raises `Miss
 
 import gradsh.ops  # noqa: F401  (registers every operation)
 from gradsh.engine.dtype import DTYPES
-from gradsh.engine.op import REGISTRY
+from gradsh.engine.op import lookup
 
 
 class Missing(LookupError):
@@ -23,8 +23,8 @@ class Space:
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        found = REGISTRY.get(name)
-        if found is not None and self._space in found.spaces:
+        found = lookup(name, self._space)
+        if found is not None:
             return found
         return self._elsewhere(name)
 
