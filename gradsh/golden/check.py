@@ -41,7 +41,7 @@ class Mismatch(NamedTuple):
     actual: tuple[str, ...] = ()
 
 
-class Tested(NamedTuple):
+class Checked(NamedTuple):
     """The outcome of one script: what it ran and where that differs; no mismatch means it passed."""
 
     path: str
@@ -103,15 +103,15 @@ def _lines(parts: Sequence[str]) -> tuple[str, ...]:
     return tuple(text.removesuffix("\n").split("\n")) if text else ()
 
 
-def check_file(path: str, options: RunOptions, tolerance: Tolerance | None = None) -> Tested:
+def check_file(path: str, options: RunOptions, tolerance: Tolerance | None = None) -> Checked:
     """Run the script at `path` and compare."""
     return check_script(read_script(path), options, tolerance or Tolerance())
 
 
-def check_script(script: Script, options: RunOptions, tolerance: Tolerance) -> Tested:
+def check_script(script: Script, options: RunOptions, tolerance: Tolerance) -> Checked:
     """Run a script in a fresh session and compare statement by statement."""
     start = time.perf_counter()
-    found = Tested(script.name, script.text, (), {}, (), tolerance, 0.0)
+    found = Checked(script.name, script.text, (), {}, (), tolerance, 0.0)
     if script.unreadable:
         return found._replace(mismatches=(Mismatch(0, "script", f"cannot be read: {script.unreadable}"),))
     source = Source(script.name, script.text)
@@ -129,7 +129,7 @@ def _unusable(problem: Problem, source: Source) -> Mismatch:
     return Mismatch(line, "script", problem.message, actual=tuple(draw(problem, source, PLAIN)))
 
 
-def _compared(found: Tested, source: Source, options: RunOptions) -> Tested:
+def _compared(found: Checked, source: Source, options: RunOptions) -> Checked:
     from gradsh.session import Session
 
     said = options_of(source)

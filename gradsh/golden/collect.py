@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from gradsh.golden.check import Tested
+from gradsh.golden.check import Checked
 
 SKIPPED = frozenset({"__pycache__", "node_modules"})
 
@@ -34,7 +34,7 @@ def matching(scripts: Iterable[str], words: Sequence[str]) -> list[str]:
     return [path for path in scripts if not words or any(word.lower() in path.lower() for word in words)]
 
 
-def orphans(paths: Sequence[str], results: Iterable[Tested]) -> list[str]:
+def orphans(paths: Sequence[str], results: Iterable[Checked]) -> list[str]:
     """Return the files `NAME.….out` that no script names: their script was tested, or is gone from a tested folder."""
     named: set[Path] = set()
     tested: dict[Path, set[str]] = {}

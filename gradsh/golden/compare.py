@@ -69,8 +69,15 @@ def text_matches(expected: str, actual: str, tolerance: Tolerance) -> bool:
 
 @lru_cache(maxsize=1024)
 def _parts(expected: str) -> tuple[tuple[str, str], ...]:
-    """The parts of an expected line. Blanks beside a number become optional ("gap"), also where none are written."""
+    """The parts of an expected line. Blanks beside a number become optional ("gap"), also where none are written.
+
+    Digits that adjoin a wildcard may be the rest of anything, so they are text.
+    """
     found = [(str(match.lastgroup), match.group()) for match in _PART.finditer(expected)]
+    for i, (kind, text) in enumerate(found):
+        beside = {found[j][0] for j in (i - 1, i + 1) if 0 <= j < len(found)}
+        if kind in _NUMBERS and "any" in beside:
+            found[i] = ("text", text)
     out: list[tuple[str, str]] = []
     for i, (kind, text) in enumerate(found):
         before = found[i - 1][0] if i else ""

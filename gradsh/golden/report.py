@@ -3,12 +3,12 @@
 import difflib
 from collections.abc import Iterator, Sequence
 
-from gradsh.golden.check import Mismatch, Tested, as_comment
+from gradsh.golden.check import Mismatch, Checked, as_comment
 from gradsh.golden.update import proposed
 from gradsh.render.style import Style, printable
 
 
-def failure_lines(tested: Tested, style: Style) -> list[str]:
+def failure_lines(tested: Checked, style: Style) -> list[str]:
     """Return what a person needs to see of a failed script: what differs, and the differences as one unified diff."""
     out = []
     for mismatch in tested.mismatches:
@@ -29,7 +29,7 @@ def details(mismatch: Mismatch) -> list[str]:
     return []
 
 
-def diff_lines(tested: Tested) -> list[str]:
+def diff_lines(tested: Checked) -> list[str]:
     """Return the unified diff from what is expected to what came out, with the script's line numbers.
 
     Lines that match within the tolerance or by a wildcard are no differences.
@@ -56,7 +56,7 @@ def painted(line: str, style: Style) -> str:
     return style.paint(role, printable(line))
 
 
-def summary(results: Sequence[Tested], orphans: Sequence[str], style: Style) -> str:
+def summary(results: Sequence[Checked], orphans: Sequence[str], style: Style) -> str:
     """Return the last line: how many passed and failed, and in what time."""
     failed = sum(not tested.passed for tested in results) + len(orphans)
     passed = sum(tested.passed for tested in results)
@@ -64,13 +64,13 @@ def summary(results: Sequence[Tested], orphans: Sequence[str], style: Style) -> 
     return style.paint("removed" if failed else "added", text)
 
 
-def slowest(results: Sequence[Tested], count: int) -> list[str]:
+def slowest(results: Sequence[Checked], count: int) -> list[str]:
     """Return the slowest scripts with their seconds, slowest first."""
     ordered = sorted(results, key=lambda tested: -tested.seconds)
     return [f"{tested.seconds:8.3f} s  {tested.path}" for tested in ordered[: count or None]]
 
 
-def tap(results: Sequence[Tested], orphans: Sequence[str]) -> Iterator[str]:
+def tap(results: Sequence[Checked], orphans: Sequence[str]) -> Iterator[str]:
     """Yield the results as the Test Anything Protocol, version 14."""
     yield "TAP version 14"
     yield f"1..{len(results) + len(orphans)}"
@@ -90,7 +90,7 @@ def _tap_name(path: str) -> str:
     return printable(path).replace("\\", "\\\\").replace("#", "\\#")
 
 
-def junit(results: Sequence[Tested], orphans: Sequence[str]) -> str:
+def junit(results: Sequence[Checked], orphans: Sequence[str]) -> str:
     """Return the results as a JUnit XML document."""
     from xml.sax.saxutils import quoteattr
 
@@ -127,7 +127,7 @@ def _escaped(text: str) -> str:
     return escape(_xml(text))
 
 
-def annotations(results: Sequence[Tested], orphans: Sequence[str]) -> Iterator[str]:
+def annotations(results: Sequence[Checked], orphans: Sequence[str]) -> Iterator[str]:
     """Yield GitHub's workflow commands that mark each difference on its line."""
     for tested in results:
         for mismatch in tested.mismatches:

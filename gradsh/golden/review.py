@@ -2,7 +2,7 @@
 
 import sys
 
-from gradsh.golden.check import Tested
+from gradsh.golden.check import Checked
 from gradsh.golden.report import details, diff_lines, painted
 from gradsh.render.style import Style
 
@@ -13,7 +13,7 @@ class Quit(KeyboardInterrupt):
     """The person had enough: what was accepted so far is kept."""
 
 
-def review(tested: Tested, style: Style) -> frozenset[int]:
+def review(tested: Checked, style: Style) -> frozenset[int]:
     """Ask about each difference of a script; return the first lines of the statements whose new output is right."""
     accepted: set[int] = set()
     for mismatch in tested.mismatches:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from gradsh.batch import DONE, FAILED, INTERRUPTED, UNREADABLE, RunOptions
 from gradsh.files import write_whole
 from gradsh.golden import report
-from gradsh.golden.check import Tested, check_file
+from gradsh.golden.check import Checked, check_file
 from gradsh.golden.collect import matching, orphans, scripts_below
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.update import proposed, write
@@ -75,9 +75,9 @@ def _refuse(text: str) -> int:
     return UNREADABLE
 
 
-def _run_all(scripts: Sequence[str], options: GoldenOptions, style: Style) -> tuple[list[Tested], bool]:
+def _run_all(scripts: Sequence[str], options: GoldenOptions, style: Style) -> tuple[list[Checked], bool]:
     """Run the scripts, with a progress line where a terminal shows it; return the results and whether interrupted."""
-    results: list[Tested] = []
+    results: list[Checked] = []
     progress = _Progress(len(scripts), options)
     try:
         for tested in _outcomes(scripts, options):
@@ -96,7 +96,7 @@ def _run_all(scripts: Sequence[str], options: GoldenOptions, style: Style) -> tu
     return results, False
 
 
-def _outcomes(scripts: Sequence[str], options: GoldenOptions) -> Iterator[Tested]:
+def _outcomes(scripts: Sequence[str], options: GoldenOptions) -> Iterator[Checked]:
     jobs = min(options.jobs, len(scripts))
     if jobs <= 1:
         yield from map(_Task(options), scripts)
@@ -114,7 +114,7 @@ class _Task:
         self.run = options.run
         self.tolerance = Tolerance(options.rtol, options.atol)
 
-    def __call__(self, path: str) -> Tested:
+    def __call__(self, path: str) -> Checked:
         return check_file(path, self.run, self.tolerance)
 
 
@@ -140,7 +140,7 @@ class _Progress:
         self.shown = sys.stderr.isatty() and not options.plain and os.environ.get("TERM") != "dumb"
         self.last = 0.0
 
-    def step(self, tested: Tested) -> None:
+    def step(self, tested: Checked) -> None:
         """Count a result and redraw, at most ten times a second."""
         self.done += 1
         self.failed += not tested.passed
@@ -158,7 +158,7 @@ class _Progress:
             sys.stderr.flush()
 
 
-def _accept(results: list[Tested], options: GoldenOptions, style: Style) -> list[Tested]:
+def _accept(results: list[Checked], options: GoldenOptions, style: Style) -> list[Checked]:
     """Update (or review) what failed; return the results as they are afterwards."""
     out = []
     for tested in results:
@@ -174,7 +174,7 @@ def _accept(results: list[Tested], options: GoldenOptions, style: Style) -> list
     return out
 
 
-def _updated(tested: Tested, only: frozenset[int] | None, options: GoldenOptions, style: Style) -> Tested:
+def _updated(tested: Checked, only: frozenset[int] | None, options: GoldenOptions, style: Style) -> Checked:
     update = proposed(tested, only=only)
     changed = write(tested, update)
     again = check_file(tested.path, options.run, Tolerance(options.rtol, options.atol)) if changed else tested
@@ -187,7 +187,7 @@ def _updated(tested: Tested, only: frozenset[int] | None, options: GoldenOptions
     return again
 
 
-def _tell(results: Sequence[Tested], stray: Sequence[str], options: GoldenOptions, style: Style) -> None:
+def _tell(results: Sequence[Checked], stray: Sequence[str], options: GoldenOptions, style: Style) -> None:
     out = sys.stdout
     if options.tap:
         out.write("".join(line + "\n" for line in report.tap(results, stray)))

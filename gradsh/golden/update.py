@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gradsh.files import write_whole
-from gradsh.golden.check import Mismatch, Ran, Tested, as_comment, sibling_lines, sibling_path
+from gradsh.golden.check import Mismatch, Ran, Checked, as_comment, sibling_lines, sibling_path
 from gradsh.golden.compare import Tolerance, align, has_wildcard
 from gradsh.text.expectations import Block, Expected
 
@@ -33,7 +33,7 @@ class Update(NamedTuple):
     left: tuple[int, ...]
 
 
-def proposed(tested: Tested, *, force: bool = False, only: frozenset[int] | None = None) -> Update:
+def proposed(tested: Checked, *, force: bool = False, only: frozenset[int] | None = None) -> Update:
     """Return what an update would write. With `force` wildcards are rewritten too: that text serves for diffs.
 
     `only` limits it to the mismatches of statements that begin on these lines.
@@ -56,7 +56,7 @@ def proposed(tested: Tested, *, force: bool = False, only: frozenset[int] | None
     return Update(_applied(tested.text, edits), siblings, tuple(left))
 
 
-def _sibling(tested: Tested, block: Block, ran: Ran, force: bool, out: dict[Path, str], left: list[int]) -> None:
+def _sibling(tested: Checked, block: Block, ran: Ran, force: bool, out: dict[Path, str], left: list[int]) -> None:
     script = Path(tested.path)
     if block.sibling is None:
         return
@@ -137,7 +137,7 @@ def _applied(text: str, edits: Sequence[Edit]) -> str:
     return "\n".join(out)
 
 
-def write(tested: Tested, update: Update) -> bool:
+def write(tested: Checked, update: Update) -> bool:
     """Write what an update changes, whole files or nothing; return whether anything changed. Raises OSError."""
     changed = False
     script = Path(tested.path)

@@ -1,0 +1,52 @@
+# The project's jobs. Only Python (3.11 or newer) and make are needed; everything else is installed into .venv.
+.POSIX:
+PYTHON = python3
+VENV = .venv
+BIN = $(VENV)/bin
+PARITY = .venv-parity
+
+.PHONY: run test check parity lint types unit golden clean
+
+# The main job: the story of scenario S1, with the failure that it announces.
+run: $(VENV)/installed
+	$(BIN)/gradsh run scripts/s01-*.grad
+
+test: unit golden
+
+check: lint types test
+
+unit: $(VENV)/developed
+	$(BIN)/python -m pytest
+
+golden: $(VENV)/installed
+	$(BIN)/gradsh test scripts
+
+lint: $(VENV)/developed
+	$(BIN)/ruff check .
+
+types: $(VENV)/developed
+	$(BIN)/mypy
+
+# Compares with PyTorch itself, in an environment of its own.
+parity: $(PARITY)/installed
+	$(PARITY)/bin/python -m pytest -m parity tests
+	$(PARITY)/bin/python -m pytest tests/oracle
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/developed: $(VENV)/installed constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+$(PARITY)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(PARITY)
+	$(PARITY)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,torch]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) $(PARITY) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
