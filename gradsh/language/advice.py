@@ -19,6 +19,18 @@ _REFUSED = {
     "type": ("type aliases are not part of the language", "write `Name = value`"),
 }
 
+_OPTIONS = re.compile(r"\w+\s+--[A-Za-z]")
+
+_STATEMENTS = (
+    "assert", "class", "def", "del", "elif", "for", "from", "global", "if", "import", "raise", "return", "while", "with",
+)
+
+_HELP = {
+    "an expression": "put a name, a number or another expression here",
+    "the end of the statement": "begin the next statement on its own line, or put an operator, a comma or ; in between",
+    "a name": "a name begins with a letter or _",
+}
+
 _VALUES = frozenset({"NAME", "NUMBER", "STRING", "FSTART", ")", "]", "}", "None", "True", "False", "..."})
 """Kinds that an expression may end with."""
 
@@ -28,11 +40,18 @@ _BEGINS = frozenset({"NAME", "NUMBER", "STRING", "FSTART", "None", "True", "Fals
 
 def advise(cursor: Cursor, expected: str) -> Problem | None:
     """Return a problem with the words for the mistake at the cursor, or None if it is no known one."""
-    for rule in _RULES:
-        problem = rule(cursor, expected)
-        if problem is not None:
-            return problem
-    return None
+    return next((problem for rule in _RULES if (problem := rule(cursor, expected)) is not None), None)
+
+
+def general_help(cursor: Cursor, expected: str) -> str:
+    """Return the help line where the mistake is no known one."""
+    kind = cursor.kinds[cursor.i]
+    if kind in {"NEWLINE", "END"} and expected == "an expression":
+        return "finish the expression on this line, or put it in ( ) to go on with it on the next"
+    if kind == ":" and expected == "the end of the statement":
+        return "a block begins with if, for, while, def, class, with or try"
+    known = next((text for what, text in _HELP.items() if expected.startswith(what)), "")
+    return known or f"put {expected} here"
 
 
 def _problem(cursor: Cursor, message: str, help_line: str, span: Span | None = None) -> Problem:
@@ -74,7 +93,7 @@ def _python2(cursor: Cursor, expected: str) -> Problem | None:
         message = f"Missing parentheses in call to '{word}'. Did you mean {word}(...)?"
         return _problem(cursor, message, f"write {word}({rest})", cursor.spans[start].to(cursor.spans[end - 1]))
     if cursor.kinds[start] == "raise" and kind == ",":
-        return _problem(cursor, "invalid syntax: raise takes one exception", "write raise ValueError(\"text\")")
+        return _problem(cursor, "invalid syntax: raise takes one exception", 'write raise ValueError("text")')
     if kind == "<>":
         return _problem(cursor, "invalid syntax: '<>' is no operator", "write !=")
     return None
@@ -144,6 +163,8 @@ def _keyword_as_name(cursor: Cursor, expected: str) -> Problem | None:
     kind = cursor.kinds[cursor.i]
     if kind not in KEYWORDS or "name" not in expected:
         return None
+    if kind == "import":
+        return _problem(cursor, f"invalid syntax: expected {expected}, found 'import'", "write `from module import name`")
     return _problem(cursor, f"invalid syntax: '{kind}' is a keyword and no name", f"call it {kind}_")
 
 
@@ -154,7 +175,10 @@ def _option(cursor: Cursor, expected: str) -> Problem | None:
     if match and cursor.kinds[cursor.i] == "OPTION":
         return _problem(cursor, f"invalid syntax: expected {expected}, found the option {match[0]}",
                         "put the expression in front of the option")
-    if cursor.i == cursor.statement_start + 1 and word in cursor.grammars and cursor.kinds[cursor.i] in _BEGINS:
+    adjoining = cursor.i == cursor.statement_start + 1 and cursor.kinds[cursor.i] in _BEGINS
+    if word not in cursor.grammars or not cursor.is_bound(word):
+        return None
+    if adjoining or _OPTIONS.match(_line(cursor)):
         return _problem(cursor, f"'{word}' is bound by the program here, so that it does not start the command",
                         f"del {word} first, or rename the variable", cursor.spans[cursor.statement_start])
     return None
@@ -165,8 +189,7 @@ def _typo(cursor: Cursor, expected: str) -> Problem | None:
     if cursor.i != start + 1 or cursor.kinds[start] != "NAME" or cursor.kinds[cursor.i] not in _BEGINS | {"-", ":"}:
         return None
     word = cursor.texts[start]
-    known = [*cursor.grammars, *sorted(KEYWORDS)]
-    near = get_close_matches(word, [name for name in known if name != word], 1, 0.7)
+    near = get_close_matches(word, [name for name in (*cursor.grammars, *_STATEMENTS) if name != word], 1, 0.65)
     if not near:
         return None
     shown = cursor.texts[cursor.i] or "the end of the line"

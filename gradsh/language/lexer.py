@@ -149,13 +149,13 @@ class _Lexer(FStringScanner):
                 self.add("INDENT", start, end)
             indents.append((column, single))
             return
+        open_widths = [str(width) for width, _ in indents]
         while column < indents[-1][0]:
             indents.pop()
             self.add("DEDENT", end, end)
         if column != indents[-1][0]:
-            widths = " or ".join(str(width) for width, _ in [*indents[::-1]])
             self.error(start, end, "unindent does not match any outer indentation level",
-                       f"indent the line by {widths} columns, as an open block above it")
+                       f"indent the line by {' or '.join(open_widths)} columns, as a line above it")
         elif single != indents[-1][1]:
             self.mixed(start, end)
 

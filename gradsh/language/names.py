@@ -1,7 +1,295 @@
-"""Static facts about the names of a tree: what each scope binds, what it reads from outside, and what it may declare."""
+"""Static facts about the names of a tree: what each scope binds, reads and declares, by Python's rules.
 
-from gradsh.language.tree import Program
+The walk goes by a list of its own and not by recursion, so that no chain of operators is too long for it.
+"""
+
+from collections.abc import Iterator
+
+from gradsh.language.tree import (
+    AnnAssign,
+    Assign,
+    AugAssign,
+    ClassDef,
+    Command,
+    Delete,
+    DictComp,
+    ExceptHandler,
+    For,
+    FunctionDef,
+    GeneratorExp,
+    Global,
+    Import,
+    ImportFrom,
+    Lambda,
+    List,
+    ListComp,
+    Name,
+    NamedExpr,
+    Node,
+    Nonlocal,
+    Program,
+    SetComp,
+    Starred,
+    Tuple,
+    arguments,
+    comprehension,
+    stmt,
+    withitem,
+)
+from gradsh.text.problem import Label, Problem, ProblemError
+from gradsh.text.span import Source, Span
+
+
+class Scope:
+    """A module, function, class or comprehension: its names, each with the place where it is first bound or read."""
+
+    __slots__ = ("bound", "children", "declared", "kind", "parameters", "parent", "read", "uses")
+
+    def __init__(self, kind: str, parent: "Scope | None") -> None:
+        self.kind = kind
+        self.parent = parent
+        self.children: list[Scope] = []
+        self.bound: dict[str, Span] = {}
+        self.read: dict[str, Span] = {}
+        self.parameters: set[str] = set()
+        self.declared: dict[str, tuple[str, Span]] = {}
+        self.uses: list[tuple[str, str, Span]] = []
+        if parent is not None:
+            parent.children.append(self)
+
+    def bind(self, name: str, span: Span) -> None:
+        """Note that the scope binds `name`."""
+        self.uses.append(("assigned to", name, span))
+        self.bound.setdefault(name, span)
+
+    def module(self) -> "Scope":
+        """Return the outermost scope."""
+        scope = self
+        while scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+    def owner(self, name: str) -> "Scope":
+        """Return the scope whose `name` is meant here; the outermost one for names that no function binds."""
+        scope: Scope | None = self
+        while scope is not None and scope.parent is not None:
+            declared = scope.declared.get(name)
+            if declared is not None and declared[0] == "global":
+                break
+            if name in scope.bound and declared is None and (scope is self or scope.kind != "class"):
+                return scope
+            scope = scope.parent
+        return self.module()
+
+    def walk(self) -> Iterator["Scope"]:
+        """Yield this scope and all below it."""
+        waiting = [self]
+        while waiting:
+            scope = waiting.pop()
+            yield scope
+            waiting.extend(reversed(scope.children))
+
+
+def scope_of(node: Program | stmt) -> Scope:
+    """Return the outermost scope of a program, or of a statement that stands at the top level."""
+    return _Walk().run(node)
+
+
+def free_names(node: Program | stmt) -> dict[str, Span]:
+    """Return the names that `node` reads and no function in it binds, each with the place of its first reading.
+
+    These are looked up in the program, then among builtins and namespaces. What the node itself binds at the top level
+    is among them where it is read.
+    """
+    names: dict[str, Span] = {}
+    top = scope_of(node)
+    for scope in top.walk():
+        for name, span in scope.read.items():
+            if scope.owner(name) is top:
+                names.setdefault(name, span)
+    return names
+
+
+def bound_names(node: Program | stmt) -> dict[str, Span]:
+    """Return the names that `node` binds at the top level, also by `global` in its functions."""
+    top = scope_of(node)
+    names = dict(top.bound)
+    for scope in top.walk():
+        for name, (word, span) in scope.declared.items():
+            if word == "global" and name in scope.bound:
+                names.setdefault(name, span)
+    return names
+
+
+class _Walk:
+    """A walk over a tree, in the order of the text."""
+
+    def run(self, root: Node) -> Scope:
+        """Return the scope of `root`, filled with all below it."""
+        top = Scope("module", None)
+        waiting: list[tuple[object, Scope, bool]] = [(root, top, False)]
+        while waiting:
+            item, scope, store = waiting.pop()
+            if isinstance(item, Name):
+                if store:
+                    scope.bind(item.id, item.span)
+                else:
+                    scope.read.setdefault(item.id, item.span)
+                    scope.uses.append(("used", item.id, item.span))
+            elif isinstance(item, list):
+                waiting.extend((part, scope, store) for part in reversed(item))
+            elif isinstance(item, Node):
+                waiting.extend(reversed(list(self.parts(item, scope, store))))
+        return top
+
+    def parts(self, node: Node, scope: Scope, store: bool) -> Iterator[tuple[object, Scope, bool]]:
+        """Yield the parts of `node`, each with its scope and whether it is a target; note what `node` itself binds."""
+        match node:
+            case Tuple() | List():
+                yield node.elts, scope, store
+            case Starred():
+                yield node.value, scope, store
+            case Assign():
+                yield node.value, scope, False
+                yield node.targets, scope, True
+            case AugAssign():
+                yield node.target, scope, False
+                yield node.value, scope, False
+                yield node.target, scope, True
+            case AnnAssign():
+                if node.value is not None or isinstance(node.target, Name):
+                    yield node.value, scope, False
+                    yield node.target, scope, True
+            case For():
+                yield node.iter, scope, False
+                yield node.target, scope, True
+                yield node.body, scope, False
+                yield node.orelse, scope, False
+            case withitem():
+                yield node.context_expr, scope, False
+                yield node.optional_vars, scope, True
+            case Delete():
+                yield node.targets, scope, True
+            case NamedExpr():
+                yield node.value, scope, False
+                yield node.target, _around_comprehensions(scope), True
+            case FunctionDef() | Lambda():
+                yield from self.function(node, scope)
+            case ClassDef():
+                yield [node.decorator_list, node.bases, node.keywords], scope, False
+                scope.bind(node.name, node.span)
+                yield node.body, Scope("class", scope), False
+            case ListComp() | SetComp() | DictComp() | GeneratorExp():
+                yield from self.comprehended(node, scope)
+            case Command():
+                yield node.arguments, scope, False
+                yield [option.value for option in node.options.values()], scope, False
+                yield node.tail, scope, False
+            case _:
+                self.note(node, scope)
+                for name in node._fields:
+                    yield getattr(node, name), scope, False
+
+    def note(self, node: Node, scope: Scope) -> None:
+        """Note what imports, handlers and declarations bind or declare."""
+        match node:
+            case Import():
+                for item in node.names:
+                    scope.bind(item.asname or item.name.partition(".")[0], item.span)
+            case ImportFrom():
+                for item in node.names:
+                    if item.name != "*":
+                        scope.bind(item.asname or item.name, item.span)
+            case ExceptHandler() if node.name:
+                scope.bind(node.name, node.span)
+            case Global() | Nonlocal():
+                word = "global" if isinstance(node, Global) else "nonlocal"
+                for name in node.names:
+                    scope.uses.append((word, name, node.span))
+                    scope.declared.setdefault(name, (word, node.span))
+
+    def function(self, node: FunctionDef | Lambda, scope: Scope) -> Iterator[tuple[object, Scope, bool]]:
+        """Yield the parts of a function: defaults belong to the scope around it, annotations are not read."""
+        if isinstance(node, FunctionDef):
+            yield node.decorator_list, scope, False
+        yield [node.args.defaults, node.args.kw_defaults], scope, False
+        if isinstance(node, FunctionDef):
+            scope.bind(node.name, node.span)
+        inner = Scope("function", scope)
+        for name, span in _parameters(node.args):
+            inner.parameters.add(name)
+            inner.bound[name] = span
+        yield node.body, inner, False
+
+    def comprehended(
+        self, node: ListComp | SetComp | DictComp | GeneratorExp, scope: Scope
+    ) -> Iterator[tuple[object, Scope, bool]]:
+        """Yield the parts of a comprehension: its first iterable belongs to the scope around it."""
+        inner = Scope("comprehension", scope)
+        yield node.generators[0].iter, scope, False
+        for number, clause in enumerate(node.generators):
+            yield from self.clause(clause, inner, first=number == 0)
+        elements = [node.key, node.value] if isinstance(node, DictComp) else [node.elt]
+        yield elements, inner, False
+
+    def clause(self, clause: comprehension, inner: Scope, first: bool) -> Iterator[tuple[object, Scope, bool]]:
+        """Yield the parts of one `for … in … if …`."""
+        if not first:
+            yield clause.iter, inner, False
+        yield clause.target, inner, True
+        yield clause.ifs, inner, False
+
+
+def _around_comprehensions(scope: Scope) -> Scope:
+    """Return the scope that `:=` in a comprehension binds in."""
+    while scope.kind == "comprehension" and scope.parent is not None:
+        scope = scope.parent
+    return scope
+
+
+def _parameters(args: arguments) -> Iterator[tuple[str, Span]]:
+    """Yield the names and places of all parameters."""
+    single = [item for item in (args.vararg, args.kwarg) if item is not None]
+    for item in [*args.posonlyargs, *args.args, *args.kwonlyargs, *single]:
+        yield item.arg, item.span
 
 
 def check_declarations(program: Program) -> None:
-    """Check `global` and `nonlocal`."""
+    """Raise ProblemError for a `global` or `nonlocal` that Python refuses."""
+    for scope in scope_of(program).walk():
+        seen: dict[str, str] = {}
+        for use, name, span in scope.uses:
+            if use in {"global", "nonlocal"}:
+                _check_declaration(program.source, scope, use, name, span, seen.get(name))
+            seen.setdefault(name, use)
+
+
+def _check_declaration(source: Source, scope: Scope, word: str, name: str, span: Span, before: str | None) -> None:
+    """Check one name of a declaration; `before` says how the scope has used the name already."""
+    if name in scope.parameters:
+        _fail(source, span, f"name '{name}' is parameter and {word}", "rename the parameter")
+    if before in {"global", "nonlocal"} and before != word:
+        _fail(source, span, f"name '{name}' is nonlocal and global", "leave one of the two")
+    if before == "used":
+        _fail(source, span, f"name '{name}' is used prior to {word} declaration", "move the declaration to the top")
+    if before == "assigned to":
+        _fail(source, span, f"name '{name}' is assigned to before {word} declaration", "move the declaration to the top")
+    if word == "nonlocal" and not _bound_around(scope, name):
+        _fail(source, span, f"no binding for nonlocal '{name}' found",
+              "bind it in a function around this one, or declare it global")
+
+
+def _bound_around(scope: Scope, name: str) -> bool:
+    """Return whether a function around `scope` binds `name`."""
+    around = scope.parent
+    while around is not None and around.parent is not None:
+        word = around.declared.get(name, ("", None))[0]
+        if around.kind == "function" and name in around.bound and word != "global":
+            return True
+        around = around.parent
+    return False
+
+
+def _fail(source: Source, span: Span, message: str, help_line: str) -> None:
+    """Raise the problem at `span`."""
+    raise ProblemError(Problem("syntax", message, (Label("needed", span, "", source),), (help_line,)))

@@ -37,9 +37,10 @@ def parse(source: Source, grammars: Mapping[str, CommandGrammar], bound: Contain
     parser = BlockParser(lex(source), grammars, bound)
     with _room_for_calls():
         program = parser.program()
-    from gradsh.language.names import check_declarations
+    if "global" in parser.kinds or "nonlocal" in parser.kinds:
+        from gradsh.language.names import check_declarations
 
-    check_declarations(program)
+        check_declarations(program)
     return program
 
 

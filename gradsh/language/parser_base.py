@@ -119,12 +119,14 @@ class Cursor:
             self.fail_unclosed(opener)
         if kind in {"INDENT", "DEDENT"} and self.kinds[i + 1] == "ERROR":
             self.fail_broken(i + 1)
-        problem = self.advice(expected)
+        from gradsh.language.advice import advise, general_help
+
+        problem = advise(self, expected)
         if problem is None:
             shown = _SHOWN.get(kind) or f"'{self.texts[i]}'"
-            problem = Problem("syntax", f"invalid syntax: expected {expected}, found {shown}", (), help_lines)
-        if not problem.labels:
-            problem = problem._replace(labels=(self.label("needed", self.here(), ""),))
+            place = self.label("needed", self.here(), "")
+            ways = help_lines or (general_help(self, expected),)
+            problem = Problem("syntax", f"invalid syntax: expected {expected}, found {shown}", (place,), ways)
         raise (IncompleteError if kind == "END" else ProblemError)(problem)
 
     def fail_broken(self, i: int) -> NoReturn:
@@ -140,9 +142,3 @@ class Cursor:
         problem = Problem("syntax", f"'{bracket}' was never closed", (place,), (f"close it with {closing}",))
         ends = kind == "END" or (kind == "NEWLINE" and self.kinds[self.i + 1] in {"DEDENT", "END"})
         raise (IncompleteError if ends else ProblemError)(problem)
-
-    def advice(self, expected: str) -> Problem | None:
-        """Return a better problem for a token that is not what was `expected`, where the mistake is a known one."""
-        from gradsh.language.advice import advise
-
-        return advise(self, expected)

@@ -49,6 +49,10 @@ class BlockParser(SimpleStatementParser):
             return
         if kind == "INDENT":
             self.unexpected_indent()
+        self.simple_statements(body)
+
+    def simple_statements(self, body: list[stmt]) -> None:
+        """Read a line of simple statements into `body`."""
         while True:
             body.append(self.simple_statement())
             if self.kinds[self.i - 1] in {"NEWLINE", "DEDENT"}:
@@ -92,9 +96,7 @@ class BlockParser(SimpleStatementParser):
                 self.statement(body)
             self.accept("DEDENT")
         else:
-            if self.kinds[self.i] in _COMPOUND:
-                self.fail("a block on the same line holds simple statements only", "put it on a line of its own, indented")
-            self.statement(body)
+            self.simple_statements(body)
         self.depth -= 1
         return body
 
@@ -232,7 +234,7 @@ class BlockParser(SimpleStatementParser):
         handlers: list[ExceptHandler] = []
         while self.kinds[self.i] == "except":
             if handlers and handlers[-1].type is None:
-                self.fail("default 'except:' must be last", "move it below the others", span=handlers[-1].span)
+                self.fail("default 'except:' must be last", "move the one without a type below this one")
             handlers.append(self.handler())
         orelse = self.else_block() if handlers else []
         opener = self.i
@@ -276,9 +278,9 @@ class BlockParser(SimpleStatementParser):
             self.i += 1
         if self.kinds[self.i] == "def":
             return self.def_(decorators)
-        if self.kinds[self.i] == "class":
-            return self.class_(decorators)
-        self.unexpected("a def or a class behind a decorator")
+        if self.kinds[self.i] != "class":
+            self.unexpected("a def or a class behind a decorator")
+        return self.class_(decorators)
 
     def def_(self, decorators: list[expr] | None = None) -> stmt:
         """Read a function.

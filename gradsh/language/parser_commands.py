@@ -45,16 +45,13 @@ class CommandParser(FunctionParser):
         """
         i = self.i
         name = self.texts[i]
-        grammar = self.grammars.get(name)
-        if grammar is None:
-            return None
         following = self.kinds[i + 1]
-        if self.is_bound(name):
-            return grammar if following in _ARGUMENTS else None
         adjoins = self.tokens.starts[i + 1] == self.tokens.ends[i]
-        if following in _NO_COMMAND or (adjoins and following in {"(", "["}):
-            return None
-        return grammar
+        if self.is_bound(name):
+            starts = following in _ARGUMENTS
+        else:
+            starts = following not in _NO_COMMAND and not (adjoins and following in {"(", "["})
+        return self.grammars[name] if starts else None
 
     def command(self, grammar: CommandGrammar) -> Command:
         """Read a command line.
@@ -151,6 +148,8 @@ class CommandParser(FunctionParser):
             self.i += 1
             return Constant(self.spans[start], value)
         at = tokens.starts[start]
+        if self.kinds[start] == "ERROR" and self.texts[start][0] in "\"'":
+            self.fail_broken(start)
         if kind == "text":
             while self.kinds[self.i] not in {*_ENDS, "OPTION"}:
                 self.i += 1
@@ -222,8 +221,8 @@ class CommandParser(FunctionParser):
         for index in marked:
             if index >= self.i:
                 self.kinds[index] = "-"
-        if grammar.tail == "colon":
-            self.expect(":", f"usage: {grammar.usage()}")
+        if grammar.tail == "colon" and not self.accept(":"):
+            self.fail(f"{grammar.name} needs a colon and a statement", f"usage: {grammar.usage()}")
         if self.kinds[self.i] in _ENDS:
             self.fail(f"{grammar.name} needs a statement", f"usage: {grammar.usage()}")
         return self.simple_statement() if grammar.tail == "colon" else self.tail_statement()
@@ -247,7 +246,9 @@ class CommandParser(FunctionParser):
 
     def fail_option(self, grammar: CommandGrammar, name: str, span: Span) -> NoReturn:
         """Raise the problem of an option that the command does not have, with the nearest that it has."""
-        near = get_close_matches(name.replace("_", "-"), grammar.options, 1, 0.5)
+        word = name.replace("_", "-")
+        begins = [option for option in grammar.options if word.startswith(option) or option.startswith(word)]
+        near = begins or get_close_matches(word, grammar.options, 1, 0.5)
         known = ", ".join(f"--{option}" for option in grammar.options)
         advice = f"did you mean --{near[0]}?" if near else f"its options are {known}" if known else "it has no options"
         self.fail(f"{grammar.name} has no option --{name}", advice, span=span)

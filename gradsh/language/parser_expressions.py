@@ -312,6 +312,8 @@ class ExpressionParser(Cursor):
         start = self.i
         first = self.starred_or()
         if self.kinds[self.i] != ",":
+            if isinstance(first, Starred) and self.kinds[self.i] != "=":
+                self.fail("can't use starred expression here", "a tuple of one is `*a,`", span=first.span)
             return first
         elements = [first]
         while self.accept(",") and (self.kinds[self.i] in STARTS or self.kinds[self.i] == "*"):

@@ -30,6 +30,10 @@ from gradsh.language.tree import (
 )
 
 
+COMPOUND = frozenset({"if", "while", "for", "with", "try", "def", "class", "@"})
+"""What statements that open a block begin with."""
+
+
 class SimpleStatementParser(CommandParser):
     """The rules of simple statements."""
 
@@ -44,6 +48,8 @@ class SimpleStatementParser(CommandParser):
         if kind == "NAME":
             grammar = self.command_here() if self.texts[self.i] in self.grammars else None
             return self.command(grammar) if grammar else self.assignment()
+        if kind in COMPOUND:
+            self.fail(f"'{kind}' cannot stand here: it opens a block", "begin a line of its own with it")
         rule = _SIMPLE.get(kind)
         return rule(self) if rule else self.assignment()
 
@@ -189,7 +195,8 @@ class SimpleStatementParser(CommandParser):
         start = self.i
         if not self.in_function:
             self.fail("nonlocal declaration not allowed at module level", "remove it: names here are the program's own")
-        return Nonlocal(self.span_from(start), self.name_list())
+        names = self.name_list()
+        return Nonlocal(self.span_from(start), names)
 
     def name_list(self) -> list[str]:
         """Read the keyword here and names behind it."""
@@ -198,8 +205,6 @@ class SimpleStatementParser(CommandParser):
         while self.accept(","):
             names.append(self.name("a name"))
         return names
-
-    # imports
 
     def import_(self) -> stmt:
         """Read an import of modules.

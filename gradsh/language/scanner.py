@@ -63,7 +63,10 @@ class Scanner:
         """Append an ERROR token, keep its problem, return its end."""
         tokens = self.tokens
         self.add("ERROR", start, end)
-        place = Label("needed", tokens.spans[-1], label, tokens.source)
+        span = tokens.spans[-1]
+        if start == end:
+            span = span._replace(end_column=span.end_column + 1)
+        place = Label("needed", span, label, tokens.source)
         tokens.problems[len(tokens.kinds) - 1] = Problem(kind, message, (*labels, place), help_lines)
         return end
 

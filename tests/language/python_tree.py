@@ -60,7 +60,7 @@ def positions(expected, ours, text):
     Before Python 3.12 the positions in an f-string are those of the whole string, or wrong.
     """
     lines = text.split("\n")
-    pairs = [(expected, ours)]
+    pairs = [(without_context(expected), without_context(ours))]
     while pairs:
         left, right = pairs.pop()
         if hasattr(left, "lineno") and hasattr(right, "span"):
