@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from gradsh.language.command_line import CommandGrammar
 
 USAGE: dict[str, str] = {
+    "backward": "T… [--grad T]… [--retain] [--create-graph] [--inputs T…]",
+    "retain": "[T…] [--grad]",
+    "release": "[EXPR…] [--free]",
+    "graph": "[T…] [--depth N]",
+    "buffers": "[T…] [--live] [--freed] [--sort graph|line|bytes]",
+    "vars": "",
+    "help": "[WORD]",
 }
 
 

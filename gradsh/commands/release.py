@@ -1,0 +1,80 @@
+"""`release`: takes pins away, by name, by tensor, or all of them; with `--free` it also drops what they held."""
+
+from dataclasses import dataclass
+
+from gradsh.commands.record import Lazy, command
+from gradsh.engine.ambient import current
+from gradsh.engine.node import Node
+from gradsh.engine.tensor import Tensor
+from gradsh.probe.passes import saved_inside
+from gradsh.state import Pin, State
+from gradsh.text.fault import fail
+from gradsh.view.shapes import Lines, View
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The names of the pins taken away, and what `--free` dropped: saved tensors and their bytes."""
+
+    released: tuple[str, ...]
+    freed: int
+    freed_bytes: int
+    free: bool
+
+
+@command(
+    "release",
+    "Undo pins: of the tensors named, or all. `--free` drops the buffers that no pin holds any more.",
+    examples=["x = ones(2, requires_grad=True)\nz = x.exp().sum()\nretain z\nbackward z\nrelease z --free"],
+)
+def run(state: State, *targets: Lazy, free: bool = False) -> Report:
+    """Take away the pins that carry a target's name or stand on its node; all pins without a target."""
+    chosen: list[Pin] = []
+    if targets:
+        for text, thunk in zip(state.call.texts, targets, strict=False):
+            chosen += _pins_of(state, text, thunk, chosen)
+    else:
+        chosen = list(state.pins)
+    nodes: list[Node] = []
+    for pin in chosen:
+        state.pins.remove(pin)
+        for node in (reference() for reference in pin.nodes):
+            if node is not None and node.extra is not None and node.extra.pins:
+                node.extra.pins -= 1
+                nodes.append(node)
+    count = size = 0
+    if free:
+        where = current().place()
+        for node in nodes:
+            if node.pins or node.freed:
+                continue
+            saved = [one for one in saved_inside(node) if not one.freed]
+            count += len(saved)
+            size += sum(one.nbytes for one in saved)
+            node.free(where)
+    return Report(tuple(pin.name for pin in chosen), count, size, free)
+
+
+def _pins_of(state: State, text: str, thunk: Lazy, taken: list[Pin]) -> list[Pin]:
+    """Return the pins of one target: by the name it was given, else by the node that the expression has now."""
+    found = [pin for pin in state.pins if pin.name == text and pin not in taken]
+    if found:
+        return found
+    value = thunk()  # type: ignore[operator]
+    node = value.grad_fn if isinstance(value, Tensor) else None
+    found = [pin for pin in state.pins if node is not None and pin.root() is node and pin not in taken]
+    if not found:
+        names = ", ".join(dict.fromkeys(pin.name for pin in state.pins)) or "none"
+        raise fail("value", f"no pin is called {text}; pins: {names}", ValueError)
+    return found
+
+
+def view(report: Report) -> View:
+    """Shape the answer."""
+    if not report.released:
+        return Lines(("no pins to release",))
+    text = f"released {', '.join(report.released)}"
+    if report.free:
+        noun = "buffer" if report.freed == 1 else "buffers"
+        text += f"; freed {report.freed} {noun}, {report.freed_bytes:,} B"
+    return Lines((text,))

@@ -1,0 +1,93 @@
+"""`retain`: pins graphs, so that no backward frees what their nodes saved; alone, it lists the pins."""
+
+import weakref
+from dataclasses import dataclass
+
+from gradsh.commands.record import command
+from gradsh.engine.node import AccumulateGrad
+from gradsh.engine.tensor import Tensor
+from gradsh.probe.passes import saved_inside
+from gradsh.probe.snapshot import nodes_below
+from gradsh.state import Pin, State
+from gradsh.text.fault import fail
+from gradsh.view.shapes import Lines, View
+
+
+@dataclass(frozen=True, slots=True)
+class PinRow:
+    """A pin: the name it was given by, its line, how many nodes it still holds, the bytes these keep, whether it is gone."""
+
+    name: str
+    line: int
+    nodes: int
+    nbytes: int
+    alive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The pins set by this command (all of them when it only lists), and tensors whose gradient is kept from now on."""
+
+    pins: tuple[PinRow, ...]
+    listed: bool
+    retain_grad: tuple[str, ...] = ()
+
+
+@command(
+    "retain",
+    "Pin the graph below the tensors: no backward frees its buffers until `release`. Alone: list the pins.",
+    examples=["x = ones(2, requires_grad=True)\nh = x.exp()\nz = h.sum()\nretain h\nbackward z\nbackward z\nrelease h"],
+)
+def run(state: State, *targets: Tensor, grad: bool = False) -> Report:
+    """Pin the graphs; with `--grad` keep the tensors' own gradients instead (`retain_grad`)."""
+    texts = state.call.texts
+    if grad:
+        for tensor in targets:
+            tensor.retain_grad()
+        return Report((), False, texts[: len(targets)])
+    if not targets:
+        return Report(tuple(_row(pin) for pin in state.pins), True)
+    made = []
+    for tensor, text in zip(targets, texts, strict=False):
+        made.append(_pin(state, tensor, text))
+    return Report(tuple(_row(pin) for pin in made), False)
+
+
+def _pin(state: State, tensor: Tensor, text: str) -> Pin:
+    root = tensor.grad_fn
+    if root is None:
+        raise fail("no_grad", f"{text} has no graph to retain: it is a leaf or does not require grad", RuntimeError, tensor=tensor)
+    nodes = [node for node in nodes_below(root) if not isinstance(node, AccumulateGrad)]
+    freed = sum(node.freed for node in nodes)
+    if freed:
+        words = "node has" if freed == 1 else "nodes have"
+        state.hint(f"{freed} {words} already freed what was saved; pinning cannot bring it back: compute {text} again")
+    for node in nodes:
+        node.more().pins += 1
+    pin = Pin(text, state.call.line, weakref.ref(root), tuple(weakref.ref(node) for node in nodes))
+    state.pins.append(pin)
+    return pin
+
+
+def _row(pin: Pin) -> PinRow:
+    nodes = [node for node in (reference() for reference in pin.nodes) if node is not None]
+    nbytes = sum(saved.nbytes for node in nodes for saved in saved_inside(node) if not saved.freed)
+    return PinRow(pin.name, pin.line, len(nodes), nbytes, pin.root() is not None)
+
+
+def view(report: Report) -> View:
+    """Shape the answer: a line for each pin."""
+    if report.retain_grad:
+        return Lines((f"keeping the gradient of {', '.join(report.retain_grad)}",))
+    if not report.pins:
+        return Lines(("no pins",))
+    lines = []
+    for pin in report.pins:
+        words = "pinned by" if report.listed else "pinned"
+        place = f" `retain {pin.name}` on line {pin.line}" if report.listed else f" {pin.name}"
+        if not pin.alive:
+            lines.append(f"{words}{place}: its graph is gone")
+            continue
+        noun = "node" if pin.nodes == 1 else "nodes"
+        lines.append(f"{words}{place}: {pin.nodes:,} {noun}, {pin.nbytes:,} B saved")
+    return Lines(tuple(lines))

@@ -1,0 +1,68 @@
+"""`vars`: the variables, with what each tensor is to autograd."""
+
+from dataclasses import dataclass
+
+from gradsh.commands.record import command
+from gradsh.engine.tensor import Tensor
+from gradsh.probe.snapshot import node_name
+from gradsh.state import State
+from gradsh.view.shapes import Column, Row, Table, View
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable: for a tensor shape, dtype, whether it needs a gradient, leaf or node, version, bytes; else its type."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...] | None = None
+    dtype: str = ""
+    requires_grad: bool | None = None
+    made_by: str = ""
+    version: int | None = None
+    nbytes: int | None = None
+    grad: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The variables in the order they were bound."""
+
+    rows: tuple[Variable, ...]
+
+
+@command("vars", "List the variables: shape, dtype, requires_grad, leaf or node, version, bytes.",
+         examples=["x = ones(2, 3, requires_grad=True)\ny = x * 2\nvars"])
+def run(state: State) -> Report:
+    """Return a row for each variable."""
+    return Report(tuple(_describe(name, value) for name, value in state.names_in_reach().items()))
+
+
+def _describe(name: str, value: object) -> Variable:
+    if not isinstance(value, Tensor):
+        return Variable(name, type(value).__name__)
+    try:
+        made_by = node_name(value.grad_fn) or "leaf"
+    except RuntimeError:
+        made_by = "an invalid view"
+    has_grad = value.meta is not None and value.meta.grad is not None
+    return Variable(
+        name, type(value).__name__, tuple(value.array.shape), value.dtype.name, value.tracked, made_by, value.counter.version,
+        int(value.array.nbytes), has_grad,
+    )
+
+
+_COLUMNS = (
+    Column("name"), Column("type"), Column("shape", "shape"), Column("dtype"), Column("requires_grad"), Column("made by"),
+    Column("version"), Column("bytes", "bytes"), Column("grad"),
+)
+
+
+def view(report: Report) -> View:
+    """Shape the table."""
+    rows = tuple(
+        Row((one.name, one.type, one.shape, one.dtype or None, one.requires_grad, one.made_by or None, one.version, one.nbytes,
+             None if one.requires_grad is None else one.grad))
+        for one in report.rows
+    )
+    return Table(_COLUMNS, rows, empty="no variables yet")
