@@ -3,3 +3,9 @@
 from gradsh.ops import (
     arithmetic as arithmetic,
 )
+from gradsh.ops import (
+    class_loss as class_loss,
+)
+from gradsh.ops import (
+    loss as loss,
+)

@@ -1,0 +1,386 @@
+"""Losses that compare element by element: squared, absolute and smoothed errors, binary cross entropy, margins."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.op import composite, find, op, sample
+from gradsh.ops.reduction import (
+    MEAN,
+    NONE,
+    broadcast_pair,
+    check_same_float,
+    chosen,
+    count,
+    named,
+    number,
+    reduce_array,
+    reduced,
+    scale,
+    warn_sizes,
+)
+from gradsh.text.fault import fail
+
+F = ("F",)
+LEGACY = "size_average: any = None, reduce: any = None, reduction: str = 'mean'"
+
+
+def _divided(value: Any, reduction: int, elements: int) -> Any:
+    return value / elements if reduction == MEAN else value
+
+
+# --- mse_loss ---------------------------------------------------------------------------------------------------
+
+
+def _mse(self: Any, target: Any, reduction: int) -> Any:
+    if self.dtype.kind != "f":
+        from gradsh.engine.dtype import of_numpy
+
+        title = of_numpy(self.dtype).title
+        raise fail("dtype", f"\"mse_cpu\" not implemented for '{title}'", NotImplementedError)
+    return reduce_array(np.square(self - target), reduction)
+
+
+mse_loss_backward = op(
+    "mse_loss_backward(grad_output, self, target, reduction: int)", "MseLossBackwardBackward0",
+    "Gradient of the squared error.",
+    forward=lambda grad_output, self, target, reduction:
+        (self - target) * (grad_output * self.dtype.type(2.0 * scale(reduction, self.size))),
+    unguarded=True, spaces=(),
+    grads={
+        "grad_output": lambda grad, self, target, reduction: mse_loss_backward(grad, self, target, reduction),
+        "self": lambda grad, grad_output, self, reduction: _divided(2 * (grad * grad_output), reduction, count(self)),
+        "target": lambda grad, grad_output, target, reduction:
+            -_divided(2 * (grad * grad_output), reduction, count(target)),
+    },
+)
+_mse_loss = op(
+    "_mse_loss(self, target, reduction: int = 1)", "MseLossBackward0", "Squared error of two tensors of one shape.",
+    forward=_mse, dtypes="promote", spaces=(),
+    grads={
+        "self": lambda grad, self, target, reduction: mse_loss_backward(grad, self, target, reduction),
+        "target": lambda grad, self, target, reduction: mse_loss_backward(grad, target, self, reduction),
+    },
+)
+
+
+def _weighted(errors: Any, weight: Any, input: Any, reduction: str, over_weights: bool) -> Any:
+    """Weight the errors and reduce them; the mean is over the sum of the weights, or over the elements."""
+    if tuple(weight.shape) != tuple(input.shape):
+        raise fail("shape", "Weights and input must have the same size.", ValueError)
+    weighted = errors * weight
+    if reduction == "none":
+        return weighted
+    if reduction == "sum":
+        return find("sum")(weighted)
+    if reduction == "mean":
+        return find("sum")(weighted) / find("sum")(weight) if over_weights else find("mean")(weighted)
+    message = f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'."
+    raise fail("value", message, ValueError)
+
+
+def _mse_function(
+    input: Any, target: Any, size_average: Any, reduce: Any, reduction: str, weight: Any
+) -> Any:
+    warn_sizes(input, target)
+    reduction = named(size_average, reduce, reduction)
+    left, right = broadcast_pair(input, target)
+    if weight is not None:
+        return _weighted(find("pow")(left - right, 2), weight, input, reduction, True)
+    return _mse_loss(left, right, number(reduction))
+
+
+mse_loss = composite(
+    f"mse_loss(input, target, {LEGACY}, weight: Tensor? = None)", "Mean squared error: (input - target)², averaged.",
+    _mse_function, F,
+    samples=(sample((2, 3), (2, 3)), sample((2, 3), (2, 3), reduction="none"), sample((2, 3), (2, 3), reduction="sum"),
+             sample((2, 3), (2, 4), rejects="shape"), sample((2, 3), (2, 3), reduction="most", rejects="value")),
+    note="Saves both input and target, whichever needs a gradient.",
+)
+
+# --- l1_loss ----------------------------------------------------------------------------------------------------
+
+
+def _l1(left: Any, right: Any, reduction: int) -> Any:
+    return reduced(find("abs")(left - right), reduction)
+
+
+def _l1_function(input: Any, target: Any, size_average: Any, reduce: Any, reduction: str, weight: Any) -> Any:
+    warn_sizes(input, target)
+    reduction = named(size_average, reduce, reduction)
+    left, right = broadcast_pair(input, target)
+    if weight is not None:
+        return _weighted(find("abs")(left - right), weight, input, reduction, True)
+    return _l1(left, right, number(reduction))
+
+
+l1_loss = composite(
+    f"l1_loss(input, target, {LEGACY}, weight: Tensor? = None)", "Mean absolute error: |input - target|, averaged.",
+    _l1_function, F, samples=(sample((2, 3), (2, 3)), sample((2, 3), (2, 3), reduction="none")),
+    note="Has no node of its own: Mean, Abs and Sub.",
+)
+
+# --- smooth_l1_loss and huber_loss ------------------------------------------------------------------------------
+
+
+def _smooth_l1(self: Any, target: Any, reduction: int, beta: float) -> Any:
+    distance = np.abs(self - target)
+    inner = np.minimum(distance, self.dtype.type(beta))
+    return reduce_array((distance - inner) + inner * inner * self.dtype.type(0.5 / beta), reduction)
+
+
+def _smooth_l1_backward(grad_output: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
+    slope = np.clip((self - target) / self.dtype.type(beta), -1, 1)
+    return slope * (grad_output * self.dtype.type(scale(reduction, self.size)))
+
+
+def _smooth_l1_second(
+    grad: Any, grad_output: Any, self: Any, target: Any, reduction: int, beta: float
+) -> Any:
+    within = abs(self - target) < beta
+    return _divided(grad * grad_output * within / beta, reduction, count(self))
+
+
+smooth_l1_loss_backward = op(
+    "smooth_l1_loss_backward(grad_output, self, target, reduction: int, beta: float)", "SmoothL1LossBackwardBackward0",
+    "Gradient of the smooth absolute error.", forward=_smooth_l1_backward, unguarded=True, spaces=(),
+    grads={
+        "grad_output": lambda grad, self, target, reduction, beta:
+            smooth_l1_loss_backward(grad, self, target, reduction, beta),
+        "self": _smooth_l1_second,
+        "target": lambda grad, grad_output, self, target, reduction, beta:
+            -_smooth_l1_second(grad, grad_output, self, target, reduction, beta),
+    },
+)
+_smooth_l1_loss = op(
+    "_smooth_l1_loss(self, target, reduction: int = 1, beta: float = 1.0)", "SmoothL1LossBackward0",
+    "Absolute error, squared below beta.", forward=_smooth_l1, dtypes="promote", spaces=(),
+    grads={
+        "self": lambda grad, self, target, reduction, beta:
+            smooth_l1_loss_backward(grad, self, target, reduction, beta),
+        "target": lambda grad, self, target, reduction, beta:
+            smooth_l1_loss_backward(grad, target, self, reduction, beta),
+    },
+)
+
+
+def _smooth_l1_function(
+    input: Any, target: Any, size_average: Any, reduce: Any, reduction: str, beta: float
+) -> Any:
+    warn_sizes(input, target)
+    code = chosen(size_average, reduce, reduction)
+    left, right = broadcast_pair(input, target)
+    if beta < 0:
+        raise fail("value", "smooth_l1_loss does not support negative values for beta.", RuntimeError)
+    return _l1(left, right, code) if beta == 0 else _smooth_l1_loss(left, right, code, beta)
+
+
+smooth_l1_loss = composite(
+    f"smooth_l1_loss(input, target, {LEGACY}, beta: float = 1.0)",
+    "Squared error where it is below beta, absolute error above.", _smooth_l1_function, F,
+    samples=(sample((2, 3), (2, 3)), sample((2, 3), (2, 3), reduction="none", beta=0.5),
+             sample((2, 3), (2, 3), beta=-1.0, rejects="value")),
+)
+
+
+def _huber(self: Any, target: Any, reduction: int, delta: float) -> Any:
+    distance = np.abs(self - target)
+    inner = np.minimum(distance, distance.dtype.type(delta))
+    loss = inner * (distance - inner * distance.dtype.type(0.5))
+    return reduce_array(loss.astype(self.dtype, copy=False), reduction)
+
+
+def _huber_backward(grad_output: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
+    slope = np.clip(self - target, -delta, delta)
+    return slope * (grad_output * self.dtype.type(scale(reduction, self.size)))
+
+
+def _huber_second(grad: Any, grad_output: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
+    within = abs(self - target) < delta
+    return _divided(grad * grad_output * within, reduction, count(self))
+
+
+def _second_grad_output(first: Any, grad: Any, grad_output: Any, reduction: int) -> Any:
+    """Return the gradient of the gradient's factor: `first` computes the loss's gradient for a given one."""
+    if reduction == NONE:
+        return first(grad)
+    return find("sum")(first(find("ones_like")(grad_output)) * grad)
+
+
+huber_loss_backward = op(
+    "huber_loss_backward(grad_output, self, target, reduction: int, delta: float)", "HuberLossBackwardBackward0",
+    "Gradient of the Huber loss.", forward=_huber_backward, unguarded=True, spaces=(),
+    grads={
+        "grad_output": lambda grad, grad_output, self, target, reduction, delta: _second_grad_output(
+            lambda one: huber_loss_backward(one, self, target, reduction, delta), grad, grad_output, reduction),
+        "self": _huber_second,
+        "target": lambda grad, grad_output, self, target, reduction, delta:
+            -_huber_second(grad, grad_output, self, target, reduction, delta),
+    },
+)
+_huber_loss = op(
+    "_huber_loss(self, target, reduction: int = 1, delta: float = 1.0)", "HuberLossBackward0",
+    "Squared error, linear above delta.", forward=_huber, spaces=(),
+    grads={
+        "self": lambda grad, self, target, reduction, delta: huber_loss_backward(grad, self, target, reduction, delta),
+        "target": lambda grad, self, target, reduction, delta:
+            huber_loss_backward(grad, target, self, reduction, delta),
+    },
+)
+
+
+def _huber_function(input: Any, target: Any, reduction: str, delta: float, weight: Any) -> Any:
+    warn_sizes(input, target)
+    left, right = broadcast_pair(input, target)
+    if delta <= 0:
+        raise fail("value", "huber_loss does not support non-positive values for delta.", RuntimeError)
+    if weight is None:
+        return _huber_loss(left, right, number(reduction), delta)
+    if tuple(weight.shape) != tuple(input.shape):
+        raise fail("shape", "Weights and input must have the same size.", ValueError)
+    return _weighted(_huber_loss(left, right, NONE, delta), weight, input, reduction, False)
+
+
+huber_loss = composite(
+    "huber_loss(input, target, reduction: str = 'mean', delta: float = 1.0, weight: Tensor? = None)",
+    "Half the squared error where it is below delta, linear above.", _huber_function, F,
+    samples=(sample((2, 3), (2, 3)), sample((2, 3), (2, 3), reduction="none", delta=0.5)),
+)
+
+# --- binary cross entropy ---------------------------------------------------------------------------------------
+
+
+def _bce(self: Any, target: Any, weight: Any, reduction: int) -> Any:
+    check_same_float(self, target)
+    for name, values in (("input", self), ("target", target)):
+        if not ((values >= 0) & (values <= 1)).all():
+            raise fail("value", f"all elements of {name} should be between 0 and 1", RuntimeError)
+    loss = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
+    return reduce_array(loss if weight is None else loss * weight, reduction)
+
+
+def _bce_backward(grad_output: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
+    slope = (self - target) / np.maximum((1 - self) * self, 1e-12)
+    if weight is not None:
+        slope = slope * weight
+    return slope * (grad_output * self.dtype.type(scale(reduction, self.size)))
+
+
+def _bce_target(grad: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
+    log = find("log")
+    slope = (log(1.0 - self) - log(self)) * grad
+    return _divided(slope if weight is None else slope * weight, reduction, count(target))
+
+
+def _bce_second(grad: Any, grad_output: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
+    """Return the derivative of the gradient by the input; the product self (1 - self) is kept from 0 by 1e-12."""
+    inner = self * self - self
+    slope = grad * grad_output * (self * self - 2 * self * target + target)
+    slope = slope / (inner * inner + 1e-12)
+    return _divided(slope if weight is None else slope * weight, reduction, count(self))
+
+
+def _bce_second_target(grad: Any, grad_output: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
+    slope = -grad * grad_output / find("clamp_min")((1 - self) * self, 1e-12)
+    return _divided(slope if weight is None else slope * weight, reduction, count(target))
+
+
+binary_cross_entropy_backward = op(
+    "binary_cross_entropy_backward(grad_output, self, target, weight: Tensor? = None, reduction: int = 1)",
+    "BinaryCrossEntropyBackwardBackward0", "Gradient of the binary cross entropy.",
+    forward=_bce_backward, unguarded=True, spaces=(),
+    grads={
+        "grad_output": lambda grad, self, target, weight, reduction:
+            binary_cross_entropy_backward(grad, self, target, weight, reduction),
+        "self": _bce_second,
+        "target": _bce_second_target,
+    },
+)
+_binary_cross_entropy = op(
+    "_binary_cross_entropy(self, target, weight: Tensor? = None, reduction: int = 1)", "BinaryCrossEntropyBackward0",
+    "Binary cross entropy of probabilities.", forward=_bce, spaces=(),
+    grads={
+        "self": lambda grad, self, target, weight, reduction:
+            binary_cross_entropy_backward(grad, self, target, weight, reduction),
+        "target": _bce_target,
+    },
+)
+
+
+def _bce_function(input: Any, target: Any, weight: Any, size_average: Any, reduce: Any, reduction: str) -> Any:
+    code = chosen(size_average, reduce, reduction)
+    if tuple(target.shape) != tuple(input.shape):
+        message = (
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
+            "Please ensure they have the same size."
+        )
+        raise fail("shape", message, ValueError)
+    if weight is not None and tuple(weight.shape) != tuple(target.shape):
+        weight = find("expand")(weight, tuple(target.shape))
+    return _binary_cross_entropy(input, target, weight, code)
+
+
+binary_cross_entropy = composite(
+    f"binary_cross_entropy(input, target, weight: Tensor? = None, {LEGACY})",
+    "Binary cross entropy: -(target log input + (1 - target) log(1 - input)), averaged.", _bce_function, F,
+    note="The logarithms are kept above -100, so the loss is finite at 0 and 1.",
+)
+
+
+def _bce_logits(self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
+    tail = np.log1p(np.exp(-np.abs(self))) - np.minimum(self, 0)  # -log sigmoid(self), without overflow
+    if pos_weight is not None:
+        tail = ((pos_weight - 1) * target + 1) * tail
+    loss = (1 - target) * self + tail
+    return reduce_array(loss if weight is None else loss * weight, reduction)
+
+
+def _bce_logits_backward(
+    grad: Any, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
+) -> Any:
+    """Return the gradient by the input, as operations: a pass under create_graph differentiates them."""
+    sigmoid = find("sigmoid")
+    if pos_weight is None:
+        slope = (sigmoid(self) - target) * grad
+    else:
+        positive = pos_weight * target
+        slope = ((positive + 1 - target) * sigmoid(self) - positive) * grad
+    if weight is not None:
+        slope = slope * weight
+    return _divided(slope, reduction, count(self))
+
+
+def _bce_logits_target(
+    grad: Any, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
+) -> Any:
+    log_sigmoid = find("logsigmoid")
+    slope = -self * grad if pos_weight is None else (log_sigmoid(-self) - pos_weight * log_sigmoid(self)) * grad
+    if weight is not None:
+        slope = slope * weight
+    return _divided(slope, reduction, count(target))
+
+
+_binary_cross_entropy_with_logits = op(
+    "_binary_cross_entropy_with_logits(self, target, weight: Tensor? = None, pos_weight: Tensor? = None, "
+    "reduction: int = 1)",
+    "BinaryCrossEntropyWithLogitsBackward0", "Binary cross entropy of logits.",
+    forward=_bce_logits, dtypes="promote", spaces=(), unguarded=True,
+    grads={"self": _bce_logits_backward, "target": _bce_logits_target},
+)
+
+
+def _bce_logits_function(
+    input: Any, target: Any, weight: Any, size_average: Any, reduce: Any, reduction: str, pos_weight: Any
+) -> Any:
+    code = chosen(size_average, reduce, reduction)
+    if tuple(target.shape) != tuple(input.shape):
+        message = f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+        raise fail("shape", message, ValueError)
+    return _binary_cross_entropy_with_logits(input, target, weight, pos_weight, code)
+
+
+binary_cross_entropy_with_logits = composite(
+    f"binary_cross_entropy_with_logits(input, target, weight: Tensor? = None, {LEGACY}, pos_weight: Tensor? = None)",
+    "Binary cross entropy of sigmoid(input), without overflow.", _bce_logits_function, F,
+    samples=(sample((2, 3), (2, 3)), sample((2, 3), (2, 3), reduction="none"), sample((2, 3), (3,), rejects="shape")),
+)
