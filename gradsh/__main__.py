@@ -17,46 +17,31 @@ VALUES = {"--format": "format", "--seed": "seed"}
 
 def main() -> NoReturn:
     """Run the program with the arguments of the process; never returns."""
-    arguments = sys.argv[1:]
+    try:
+        leave(_main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        leave(130)
+
+
+def _main(arguments: list[str]) -> int:
     if arguments in (["--version"], ["-V"]):
         from gradsh.version import PYTORCH_VERSION, __version__
 
-        leave(say(f"gradsh {__version__} (behaves as PyTorch {PYTORCH_VERSION})"))
+        return say(f"gradsh {__version__} (behaves as PyTorch {PYTORCH_VERSION})")
     options = fast_options(arguments)
     if options is None:
         from gradsh.cli import run_cli
 
-        leave(run_cli(with_default(arguments)))
-    leave(start(options))
+        return run_cli(with_default(arguments))
+    from gradsh.batch import start
+
+    return start(options)
 
 
 def say(text: str) -> int:
     """Print a line; return the exit status."""
     print(text)  # noqa: T201
     return 0
-
-
-def start(options: "RunOptions") -> int:
-    """Run scripts, or the shell where a terminal is there and no script is named."""
-    if not options.files and options.code is None and sys.stdin.isatty():
-        from gradsh.shell import interactive
-
-        return interactive(options)
-    prepare()
-    from gradsh.batch import run
-
-    return run(options)
-
-
-def prepare() -> None:
-    """Set the process up for tensors: fewer collections while graphs grow, streams that never refuse a character."""
-    import gc
-
-    gc.set_threshold(50_000, 50, 1000)
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
 
 
 def leave(status: int) -> NoReturn:

@@ -5,9 +5,11 @@ A script ends at its first failed statement unless told to go on. Exit status: 0
 that cannot be read, 130 interrupted.
 """
 
+import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
@@ -18,6 +20,7 @@ from gradsh.text.span import Source
 
 if TYPE_CHECKING:
     from gradsh.render.style import Style
+    from gradsh.session import Session
 
 DONE, FAILED, UNREADABLE, INTERRUPTED = 0, 1, 2, 130
 FLUSH_SECONDS = 0.02  # a loop's output is seen while it runs, without a system call a line
@@ -43,13 +46,33 @@ class Script(NamedTuple):
     unreadable: str = ""
 
 
+def start(options: RunOptions) -> int:
+    """Run scripts, or the shell where a terminal is there and no script is named."""
+    if not options.files and options.code is None and sys.stdin.isatty():
+        from gradsh.shell import interactive
+
+        return interactive(options)
+    prepare()
+    return run(options)
+
+
+def prepare() -> None:
+    """Set the process up for tensors: fewer collections while graphs grow, streams that never refuse a character."""
+    import gc
+
+    gc.set_threshold(50_000, 50, 1000)
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
 def run(options: RunOptions) -> int:
     """Run everything that the options name; return the exit status."""
-    try:
-        return _run(options)
-    except BrokenPipeError:
-        _close_quietly()
-        return DONE
+    from gradsh.limits import bound_memory
+
+    bound_memory(options.limits.max_memory)
+    return _run(options)
 
 
 def _run(options: RunOptions) -> int:
@@ -57,9 +80,8 @@ def _run(options: RunOptions) -> int:
     several = len(options.files) > 1
     for script in scripts_of(options):
         sink = sink_for(options, script.name if several else None)
-        status = max(status, run_script(script, options, sink))
-        sink.flush()
-        if status == INTERRUPTED:
+        status = max(status, run_script(script, options, sink), sink.close())
+        if status == INTERRUPTED or sink.broken:
             break
     return status
 
@@ -95,12 +117,39 @@ def run_script(script: Script, options: RunOptions, sink: "Sink") -> int:
     from gradsh.session import Session
 
     session = Session(options.seed, limits=options.limits)
-    outcome = session.run(script.text, sink, name=script.name, keep_going=options.keep_going)
+    sink.when_broken = session.abandon
+    with interruptible(session):
+        outcome = session.run(script.text, sink, name=script.name, keep_going=options.keep_going)
     if sink.wants_state:
         sink(session.snapshot())
     if outcome.interrupted:
         return INTERRUPTED
     return outcome.status
+
+
+@contextmanager
+def interruptible(session: "Session") -> Iterator[None]:
+    """Let Ctrl-C end the script at its next safe point; a second one ends it wherever it is."""
+    import signal
+
+    asked = False
+
+    def on_interrupt(_number: int, _frame: object) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+        session.interrupt()
+
+    try:
+        before = signal.signal(signal.SIGINT, on_interrupt)
+    except ValueError:  # not the main thread: whoever owns that answers interrupts
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def unreadable(script: Script) -> Failure:
@@ -110,23 +159,53 @@ def unreadable(script: Script) -> Failure:
 
 
 class Sink:
-    """Takes events and writes them; `wants_state` asks for the snapshot at the end."""
+    """Takes events and writes them; `wants_state` asks for the snapshot at the end.
+
+    A stream that breaks (a reader that has gone, a full disk) is no failure of the script: what follows is dropped,
+    and `when_broken` is told so that the script need not run on.
+    """
 
     wants_state = False
 
     def __init__(self, out: TextIO, err: TextIO) -> None:
         self.out = out
         self.err = err
+        self.broken: OSError | None = None
+        self.when_broken: Callable[[], None] = lambda: None
         self._flushed = 0.0
 
     def __call__(self, event: Event) -> None:
         """Write an event."""
+        if self.broken:
+            return
+        try:
+            self.write(event)
+        except OSError as error:
+            self._break(error)
+
+    def write(self, event: Event) -> None:
+        """Write an event; may raise OSError."""
         raise AssertionError("a sink says how it writes")
 
-    def flush(self) -> None:
-        """Bring out what is held back."""
-        self.out.flush()
-        self.err.flush()
+    def close(self) -> int:
+        """Bring out what is held back; return the exit status that a broken stream asks for."""
+        try:
+            if not self.broken:
+                self.out.flush()
+                self.err.flush()
+        except OSError as error:
+            self._break(error)
+        if self.broken is None or isinstance(self.broken, BrokenPipeError):
+            return DONE
+        return FAILED
+
+    def _break(self, error: OSError) -> None:
+        self.broken = error
+        if not isinstance(error, BrokenPipeError):
+            with suppress(OSError):
+                self.err.write(f"gradsh: cannot write the output: {error.strerror or error}\n")
+        _close_quietly(self.out)
+        self.when_broken()
 
     def _pace(self) -> None:
         now = time.monotonic()
@@ -146,7 +225,7 @@ class TextSink(Sink):
 
         self._text = event_text
 
-    def __call__(self, event: Event) -> None:
+    def write(self, event: Event) -> None:
         """Write an event as text."""
         if type(event) is Done:
             return
@@ -178,7 +257,7 @@ class JsonSink(Sink):
 
         self._line: Callable[[Event, str | None], str | None] = line_of
 
-    def __call__(self, event: Event) -> None:
+    def write(self, event: Event) -> None:
         """Write an event as a line of JSON."""
         if type(event) is Result and event.output:
             from gradsh.render.style import Style
@@ -211,9 +290,7 @@ def write_result(result: Result, style: "Style") -> None:
     write_whole(Path(result.output), result_text(result, style).encode())
 
 
-def _close_quietly() -> None:
-    """Point standard output at nothing, so that the interpreter's own flush at exit stays silent too."""
-    import os
-
-    with open(os.devnull, "w", encoding="utf-8") as nothing:  # noqa: PTH123  # a device, not a path of ours
-        os.dup2(nothing.fileno(), sys.stdout.fileno())
+def _close_quietly(stream: TextIO) -> None:
+    """Point a broken stream at nothing, so that the flush at exit stays silent too."""
+    with suppress(OSError, ValueError), open(os.devnull, "w", encoding="utf-8") as nothing:  # noqa: PTH123  # a device
+        os.dup2(nothing.fileno(), stream.fileno())

@@ -50,8 +50,7 @@ def run(
     allow_files: AllowFiles = None,
 ) -> None:
     """Run scripts; without any, the shell on a terminal, else standard input."""
-    from gradsh.__main__ import start
-    from gradsh.batch import RunOptions
+    from gradsh.batch import RunOptions, start
 
     if code is not None and files:
         raise typer.BadParameter("give either -c CODE or files, not both")
@@ -83,8 +82,7 @@ def golden(
     allow_files: AllowFiles = None,
 ) -> None:
     """Run golden tests: scripts that carry their expected output."""
-    from gradsh.__main__ import prepare
-    from gradsh.batch import RunOptions
+    from gradsh.batch import RunOptions, prepare
     from gradsh.golden.runner import GoldenOptions, one_thread, run_tests
 
     one_thread()

@@ -274,6 +274,11 @@ class Session:
         line = self.line_of(place) if place is not None else self.line
         self.emit(Warn(line or self.line, message))
 
+    def abandon(self) -> None:
+        """End what is running, and the run: nobody is there to see the rest."""
+        self.exhausted = True
+        self.machine.stop("nobody reads the output any more")
+
     def interrupt(self) -> None:
         """End what is running at the next safe point."""
         self.machine.interrupt()

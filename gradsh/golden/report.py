@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterator, Sequence
 
-from gradsh.golden.check import Mismatch, Checked, as_comment
+from gradsh.golden.check import Checked, Mismatch, as_comment
 from gradsh.golden.update import proposed
 from gradsh.render.style import Style, printable
 
