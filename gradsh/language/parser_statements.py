@@ -29,7 +29,6 @@ from gradsh.language.tree import (
     stmt,
 )
 
-
 COMPOUND = frozenset({"if", "while", "for", "with", "try", "def", "class", "@"})
 """What statements that open a block begin with."""
 
