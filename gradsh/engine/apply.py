@@ -10,11 +10,11 @@ from gradsh.engine.ambient import Ambient, current
 from gradsh.engine.dtype import Array, number_dtype, of_numpy, result_type
 from gradsh.engine.node import Edge, Kept, Node
 from gradsh.engine.op import Record
-from gradsh.engine.shape import expandable, sum_to
+from gradsh.engine.shape import broadcast_shapes, expandable, sum_to
 from gradsh.engine.storage import VersionCounter
 from gradsh.engine.tensor import Tensor, gradient_edge, make, make_result
 from gradsh.engine.view import check_inplace, is_tracked, rebase, view_of
-from gradsh.text.fault import fail
+from gradsh.text.fault import fail, fault_of
 
 np.seterr(all="ignore")  # infinities and nans are results here, as in PyTorch, and errstate per operation costs 0.6 us
 
@@ -47,7 +47,7 @@ def run_record(record: Record, values: list[Any]) -> Any:
     ambient = current()
     if ambient.check is not None:
         ambient.check(0)
-    outputs = record.forward(*arrays)
+    outputs = _compute(record, arrays)
     return _wrap(record, values, outputs, ambient)
 
 
@@ -92,10 +92,25 @@ def _arrays(record: Record, values: list[Any]) -> list[Any]:
             arrays[place] = [one.array if isinstance(one, Tensor) else one for one in value]
         elif isinstance(value, np.generic):
             arrays[place] = np.asarray(value)
+    if record.check is not None:
+        record.check(*arrays)
     policy = record.dtypes
     if policy != "keep":
         _unify(record, values, arrays, policy)
     return arrays
+
+
+def _compute(record: Record, arrays: list[Any]) -> Any:
+    """Run the kernel; numpy's complaint about shapes becomes PyTorch's sentence."""
+    try:
+        return record.forward(*arrays)
+    except ValueError as error:
+        if record.dtypes in {"promote", "float"} and fault_of(error) is None:
+            shape: tuple[int, ...] = ()
+            for place in record.tensors or ():
+                if isinstance(arrays[place], np.ndarray):
+                    shape = broadcast_shapes(shape, arrays[place].shape)
+        raise
 
 
 def _unify(record: Record, values: list[Any], arrays: list[Any], policy: str) -> None:
@@ -163,7 +178,7 @@ class OpNode(Node):
 
     def name(self) -> str:
         """Return PyTorch's name of the node."""
-        return self.record.node or "NotImplemented"
+        return self.record.node or "torch::autograd::NotImplemented"
 
     def saved_names(self) -> Sequence[str]:
         """Return the names of what the node may save."""
@@ -197,6 +212,9 @@ class OpNode(Node):
 
     def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
         """Return the gradients of the inputs by the record's formulas."""
+        if not self.record.node:
+            message = f"derivative for aten::{self.record.name} is not implemented"
+            raise fail("other", message, RuntimeError, node=self)
         results: list[Any] = [None] * len(self.edges)
         as_tensor = any(isinstance(grad, Tensor) for grad in grads)
         spans = self.spans
@@ -208,8 +226,8 @@ class OpNode(Node):
             if not any(wanted):
                 continue
             if formula is None:
-                message = f"derivative for aten::{self.record.name} is not implemented"
-                raise fail("other", message, RuntimeError, node=self)
+                message = f"the derivative for '{self.record.name}' is not implemented."
+                raise fail("other", message, NotImplementedError, node=self)
             arguments = [self._argument(call, grads, wanted, as_tensor) for call in calls]
             found = formula(*arguments)
             for target, grad in zip(targets, found if many else (found,), strict=True):
@@ -320,6 +338,9 @@ _NONE = ((0,), np.dtype(np.float32))
 def build_node(record: Record, values: list[Any], outputs: Sequence[Array]) -> OpNode:
     """Give birth to the node of an operation whose kernel has run; entries of results are added by the caller."""
     edges, metas, spans = _edges(record, values)
+    if not record.node:  # PyTorch's node for a missing derivative has edges to what needs gradients only
+        metas = tuple(meta for meta, edge in zip(metas, edges, strict=True) if edge is not None)
+        edges = tuple(edge for edge in edges if edge is not None)
     node = OpNode.__new__(OpNode)
     Node.__init__(node, edges, tuple(_NONE if one is None else (one.shape, one.dtype) for one in outputs))
     node.record = record
@@ -348,6 +369,8 @@ def _size_of(value: Any, what: str) -> Any:
         return array.shape
     if what == "strides":
         return value.stride()
+    if what == "offset":
+        return value.storage_offset()
     return array.size if what == "numel" else array.dtype
 
 
@@ -482,7 +505,7 @@ def _run_inplace(record: Record, values: list[Any]) -> Tensor:
     if ambient.grad_enabled and (tracked or is_tracked(target)):
         check_inplace(target)
     arrays = _arrays(record, values)
-    outputs = record.forward(*arrays)
+    outputs = _compute(record, arrays)
     first = outputs[0] if type(outputs) is tuple else outputs
     first = np.asarray(first)
     _check_writable(target, first)

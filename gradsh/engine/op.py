@@ -10,7 +10,7 @@ parameter names of a derivative declare what is saved:
 A key of `grads` is an input or a tuple of inputs (one formula for several gradients). A formula's parameters are `grad`
 (gradient of the first output), `grads` (of all outputs, None where none arrived), `grad0`, `grad1`, …; inputs by name
 (saved); `result`, `result1`, … or the names in `outputs` or `fields` (saved outputs); `NAME_sizes`, `NAME_numel`,
-`NAME_strides`, `NAME_dtype` of a tensor input (not saved); other arguments by name; `needs` (which of a tuple's inputs
+`NAME_strides`, `NAME_offset`, `NAME_dtype` of a tensor input (not saved); other arguments by name; `needs` (which of a tuple's inputs
 want a gradient). On a plain pass they get arrays, under `create_graph` Tensors, so formulas use operators and operations,
 never methods of arrays.
 
@@ -64,7 +64,7 @@ class Plan:
         self.formulas: list[tuple[tuple[int, ...], Formula, tuple[tuple[str, Any], ...], bool]] = []
         slots = {params[place].name: slot for slot, place in enumerate(self.edges)}
         for key, formula in zip(keys, record.grads.values(), strict=True):
-            names = tuple(inspect.signature(formula).parameters)
+            names = parameter_names(formula)
             for name in names:
                 if record.is_saved_name(name):
                     readers.setdefault(name, []).append(key)
@@ -74,7 +74,7 @@ class Plan:
         self.names = order
         self.saves = tuple(self._save(record, name, readers.get(name, []), slots) for name in order)
         for key, formula in zip(keys, record.grads.values(), strict=True):
-            calls = tuple(self._argument(record, name) for name in inspect.signature(formula).parameters)
+            calls = tuple(self._argument(record, name) for name in parameter_names(formula))
             targets = tuple(slots[name] for name in key)
             self.formulas.append((targets, formula, calls, len(key) > 1))
 
@@ -104,8 +104,13 @@ class Plan:
         raise AssertionError(f"{record.signature.name}: what is {name!r} in a derivative?")
 
 
-_TENSOR_TYPES = frozenset({"Tensor", "Operand", "Tensors"})
-SIZE_ENDINGS = ("_sizes", "_numel", "_strides", "_dtype")
+def parameter_names(formula: Formula | None) -> tuple[str, ...]:
+    """Return what a formula reads; a derivative that PyTorch does not have (None) reads nothing."""
+    return () if formula is None else tuple(inspect.signature(formula).parameters)
+
+
+_TENSOR_TYPES = frozenset({"Tensor", "Operand", "Tensors", "Indices"})
+SIZE_ENDINGS = ("_sizes", "_numel", "_strides", "_offset", "_dtype")
 """What a formula may ask of a tensor input without saving it: `self_sizes`, …"""
 
 
@@ -113,11 +118,12 @@ class Record:
     """One overload of an operation. Attributes are the arguments of `op`, documented there."""
 
     __slots__ = (
-        "_plan", "_signature", "attributes", "doc", "dtypes", "example", "fields", "forward", "grads", "inplace", "kind",
+        "_plan", "_signature", "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "inplace", "kind",
         "multi_view", "name", "node", "note", "outputs", "returns", "samples", "saves", "tensors", "text", "unguarded",
     )
 
     forward: Callable[..., Any]
+    check: Callable[..., None] | None
     grads: dict[Any, Any]
     dtypes: str
     kind: str
@@ -279,7 +285,8 @@ def op(
     doc: str = "",
     *,
     forward: Callable[..., Any],
-    grads: dict[Any, Formula] | None = None,
+    check: Callable[..., None] | None = None,
+    grads: dict[Any, Formula | None] | None = None,
     dtypes: str = "keep",
     kind: str = "primitive",
     inplace: Any = None,
@@ -301,6 +308,7 @@ def op(
     node        PyTorch's node name; "" for an operation without derivative
     forward     the kernel: values in the order of the parameters, tensors as arrays; returns an array or a tuple of them.
                 For kind "composite" it gets Tensors and calls operations; for "inplace" it returns the new content of `self`
+    check       called before the kernel with what it gets, but operands as they came: refuses dtypes, with PyTorch's words
     grads       derivatives by input name (see the module). A key with a formula `None` marks an input whose derivative
                 PyTorch does not have: backward raises "derivative for aten::NAME is not implemented"
     dtypes      "keep" as they come; "promote" operands to their common dtype; "float": the same and integers become the
@@ -319,7 +327,7 @@ def op(
     note        a surprise worth a sentence in `help`
     """
     record = Record(
-        text, node, doc, forward=forward, grads=grads or {}, dtypes=dtypes, kind=kind, inplace=inplace, returns=returns,
+        text, node, doc, forward=forward, check=check, grads=grads or {}, dtypes=dtypes, kind=kind, inplace=inplace, returns=returns,
         fields=fields, outputs=outputs, saves=saves, unguarded=unguarded, multi_view=multi_view, attributes=attributes, samples=samples,
         note=note, example=example,
     )
@@ -357,7 +365,7 @@ def register_inplace(record: Record, spaces: tuple[str, ...]) -> None:
 
 
 _INHERITED = (
-    "attributes", "dtypes", "example", "fields", "forward", "grads", "kind", "multi_view", "note", "outputs", "returns", "samples",
+    "attributes", "check", "dtypes", "example", "fields", "forward", "grads", "kind", "multi_view", "note", "outputs", "returns", "samples",
     "saves", "unguarded", "inplace",
 )
 
@@ -378,8 +386,20 @@ def alias(name: str, target: Operation, spaces: tuple[str, ...] = SPACES) -> Ope
     return other
 
 
+class Within:
+    """A sample's input: random numbers between `low` and `high`, for operations with a domain."""
+
+    __slots__ = ("high", "low", "shape")
+
+    def __init__(self, low: float, high: float, *shape: int) -> None:
+        self.low = low
+        self.high = high
+        self.shape = shape
+
+
 def sample(*inputs: Any, rejects: str = "", **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any], str]:
-    """Describe a call for the tests: a tuple is a random tensor of that shape, anything else is passed as it is.
+    """Describe a call for the tests: a tuple is a random tensor of that shape, `Within(low, high, *shape)` one in a range,
+    a string such as "int64:2,3" one of another dtype; anything else is passed as it is.
 
     `rejects` names the error kind with which the call must fail.
     """
