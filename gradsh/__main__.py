@@ -33,7 +33,7 @@ def _main(arguments: list[str]) -> int:
         from gradsh.cli import run_cli
 
         return run_cli(with_default(arguments))
-    from gradsh.batch import start
+    from gradsh.start import start
 
     return start(options)
 

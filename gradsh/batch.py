@@ -46,16 +46,6 @@ class Script(NamedTuple):
     unreadable: str = ""
 
 
-def start(options: RunOptions) -> int:
-    """Run scripts, or the shell where a terminal is there and no script is named."""
-    if not options.files and options.code is None and sys.stdin.isatty():
-        from gradsh.shell import interactive
-
-        return interactive(options)
-    prepare()
-    return run(options)
-
-
 def prepare() -> None:
     """Set the process up for tensors: fewer collections while graphs grow, streams that never refuse a character."""
     import gc

@@ -50,7 +50,8 @@ def run(
     allow_files: AllowFiles = None,
 ) -> None:
     """Run scripts; without any, the shell on a terminal, else standard input."""
-    from gradsh.batch import RunOptions, start
+    from gradsh.batch import RunOptions
+    from gradsh.start import start
 
     if code is not None and files:
         raise typer.BadParameter("give either -c CODE or files, not both")
@@ -111,7 +112,7 @@ def explain(kind: Annotated[str | None, typer.Argument(help="A kind of error; no
 @app.command()
 def check(files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Scripts.")]) -> None:
     """Parse scripts and look up their names, without running them."""
-    from gradsh.batch import check_files
+    from gradsh.check import check_files
 
     raise typer.Exit(check_files(files))
 

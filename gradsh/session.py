@@ -227,6 +227,12 @@ class Session:
         units = self.machine.units
         return units.statement(code, units.span(code, offset).line).line
 
+    def is_complete(self, text: str) -> bool:
+        """Whether a text can be run as it stands, or fails however it goes on; False where more lines are needed."""
+        from gradsh.language.parser import is_complete
+
+        return is_complete(text, GRAMMARS, self._bound) is not False
+
     def snapshot(self) -> Snapshot:
         """Return the state as product.md's JSON has it."""
         from gradsh.probe.snapshot import snapshot

@@ -44,7 +44,7 @@ def _places(labels: list[Label], main: Source, style: Style) -> list[str]:
         mine = [label for label in labels if label.source is file]
         if style.files or len({f.name for f in files} - {main.name}) > 0:
             place = mine[-1].span
-            out.append(f"{' ' * gutter}{style.paint('dim', '-->')} {printable(file.name)}:{place.line}:{place.column}")
+            out.append(f"{' ' * (gutter - 1)}{style.paint('dim', '-->')} {printable(file.name)}:{place.line}:{place.column}")
         out += _file_places(_merged(mine), file, gutter, style)
     return out
 

@@ -1,1 +1,5 @@
-"""The interactive session, all of prompt_toolkit and pygments."""
+"""The interactive shell."""
+
+from gradsh.shell.bare import interactive
+
+__all__ = ["interactive"]

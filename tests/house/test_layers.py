@@ -8,8 +8,8 @@ import gradsh
 ROOT = Path(gradsh.__file__).parent
 ORDER = (
     ("version", "text"), ("language", "engine"), ("ops",), ("api",), ("probe",), ("interpreter",), ("view",),
-    ("limits", "files", "state"), ("commands",), ("events",), ("session",), ("render",), ("shell", "explain"),
-    ("batch",), ("golden",), ("pytest_plugin",), ("cli",), ("__main__",),
+    ("limits", "files", "state"), ("commands",), ("events",), ("session",), ("render",), ("explain",),
+    ("batch",), ("shell", "golden", "check"), ("pytest_plugin", "start"), ("cli",), ("__main__",),
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 ENTRY = {"__init__"}  # `import gradsh` gives the library's names, lazily
