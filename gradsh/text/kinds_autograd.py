@@ -1,0 +1,364 @@
+"""The kinds of errors that autograd and tensors have: saved tensors, gradients, leaves, views, dtypes, shapes."""
+
+from gradsh.text.kind import Kind, Way
+
+FREED = Kind(
+    "freed",
+    "a backward needs saved tensors that an earlier backward has freed",
+    (
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already",
+        "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad().",
+        "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved",
+        "Trying to backward through the graph a second time, but the buffers have already been freed",
+    ),
+    "The forward saves in each node what its derivative reads (pow saves its base, mul both factors; add saves nothing)."
+    " A backward frees what a node saved as soon as that node has run. A second pass through the same node finds nothing"
+    " there. Nodes that save nothing can be passed any number of times, which is why only some scripts fail.",
+    "x = torch.ones(2, requires_grad=True)\n"
+    "y = x.pow(2)\n"
+    "loss = y.sum()\n"
+    "loss.backward()\n"
+    "loss.backward()\n",
+    (
+        Way(
+            "Keep the buffers in every pass but the last.",
+            "x = torch.ones(2, requires_grad=True)\n"
+            "loss = x.pow(2).sum()\n"
+            "loss.backward(retain_graph=True)\n"
+            "loss.backward()\n",
+        ),
+        Way(
+            "Add the losses, and go back once.",
+            "x = torch.ones(2, requires_grad=True)\n"
+            "y = x.pow(2)\n"
+            "first, second = y.sum(), (3 * y).sum()\n"
+            "(first + second).backward()\n",
+        ),
+        Way(
+            "Build the graph again in each iteration: move the forward into the loop.",
+            "x = torch.ones(2, requires_grad=True)\n"
+            "for step in range(2):\n"
+            "    loss = x.pow(2).sum()\n"
+            "    loss.backward()\n",
+        ),
+        Way(
+            "Cut what is carried from one iteration to the next (a hidden state) with detach.",
+            "w = torch.ones(2, requires_grad=True)\n"
+            "hidden = torch.zeros(2)\n"
+            "for step in range(2):\n"
+            "    hidden = torch.tanh(w * hidden.detach() + 1)\n"
+            "    hidden.sum().backward()\n",
+        ),
+        Way(
+            "Pin the part that several passes share; the rest is freed as ever.",
+            "x = torch.ones(2, requires_grad=True)\n"
+            "trunk = x.pow(2)\n"
+            "retain trunk\n"
+            "trunk.exp().sum().backward()\n"
+            "trunk.sin().sum().backward()\n"
+            "release trunk\n",
+        ),
+    ),
+)
+
+VERSION = Kind(
+    "version",
+    "a tensor that the backward needs was modified in place after it was saved",
+    ("one of the variables needed for gradient computation has been modified by an inplace operation",),
+    "Every tensor counts its in-place modifications, in a counter that it shares with its views and detached twins. A node"
+    " notes the count when it saves a tensor and compares it in the backward: a derivative computed with other values than"
+    " the forward's would be wrong without a word.",
+    "x = torch.ones(2, requires_grad=True)\n"
+    "y = x * 2\n"
+    "z = y.pow(2).sum()\n"
+    "y.add_(1)\n"
+    "z.backward()\n",
+    (
+        Way(
+            "Write the operation out of place: a new tensor leaves the saved one alone.",
+            "x = torch.ones(2, requires_grad=True)\n"
+            "y = x * 2\n"
+            "z = y.pow(2).sum()\n"
+            "y = y + 1\n"
+            "z.backward()\n",
+        ),
+        Way(
+            "Save a copy: clone what will be modified.",
+            "x = torch.ones(2, requires_grad=True)\n"
+            "y = x * 2\n"
+            "z = y.clone().pow(2).sum()\n"
+            "y.add_(1)\n"
+            "z.backward()\n",
+        ),
+        Way(
+            "Go back first, modify afterwards (an optimizer's step too is a modification).",
+            "x = torch.ones(2, requires_grad=True)\n"
+            "y = x * 2\n"
+            "z = y.pow(2).sum()\n"
+            "z.backward()\n"
+            "y = y.detach().add_(1)\n",
+        ),
+    ),
+)
+
+NO_GRAD = Kind(
+    "no_grad",
+    "nothing below the tensor requires a gradient",
+    (
+        "element 0 of tensors does not require grad and does not have a grad_fn",
+        "can't retain_grad on Tensor that has requires_grad=False",
+        "cannot register a hook on a tensor that doesn't require gradient",
+        "One of the differentiated Tensors does not require grad",
+    ),
+    "A tensor has a graph only if it was computed from a leaf with requires_grad=True, with history switched on. detach,"
+    " .data, .item(), a block under no_grad, a comparison, argmax or rounding to integers end the history.",
+    "x = torch.ones(2)\n"
+    "loss = x.pow(2).sum()\n"
+    "loss.backward()\n",
+    (
+        Way(
+            "Let the leaf require a gradient before the forward.",
+            "x = torch.ones(2, requires_grad=True)\n"
+            "loss = x.pow(2).sum()\n"
+            "loss.backward()\n",
+        ),
+        Way(
+            "Compute what is to be differentiated outside no_grad.",
+            "x = torch.ones(2, requires_grad=True)\n"
+            "with torch.no_grad():\n"
+            "    scale = x.sum()\n"
+            "loss = (x * scale).sum()\n"
+            "loss.backward()\n",
+        ),
+    ),
+)
+
+SCALAR = Kind(
+    "scalar",
+    "backward of a tensor with several elements needs to be told their weights",
+    ("grad can be implicitly created only for scalar outputs",),
+    "A backward computes the product of a vector with the Jacobian. For one element the vector is 1; for more there is no"
+    " natural choice, and it has to be given.",
+    "x = torch.ones(2, requires_grad=True)\n"
+    "y = x * 3\n"
+    "y.backward()\n",
+    (
+        Way(
+            "Reduce to one number first.",
+            "x = torch.ones(2, requires_grad=True)\n"
+            "y = x * 3\n"
+            "y.sum().backward()\n",
+        ),
+        Way(
+            "Give the weights; ones make it the gradient of the sum.",
+            "x = torch.ones(2, requires_grad=True)\n"
+            "y = x * 3\n"
+            "y.backward(torch.ones(2))\n",
+        ),
+    ),
+)
+
+GRADSHAPE = Kind(
+    "grad_shape",
+    "a gradient does not have the shape of its tensor",
+    (
+        "Mismatch in shape: grad_output[0] has a shape of",
+        "assigned grad has data of a different size",
+        "hook '...' has changed the size of value",
+    ),
+    "A gradient has exactly the shape of the tensor that it belongs to: what is handed to backward that of the output, what"
+    " is assigned to .grad or returned by a hook that of the tensor there.",
+    "x = torch.ones(2, requires_grad=True)\n"
+    "y = x * 3\n"
+    "y.backward(torch.ones(3))\n",
+    (
+        Way(
+            "Make the gradient like the output.",
+            "x = torch.ones(2, requires_grad=True)\n"
+            "y = x * 3\n"
+            "y.backward(torch.ones_like(y))\n",
+        ),
+    ),
+)
+
+LEAF_INPLACE = Kind(
+    "leaf_inplace",
+    "a leaf that requires a gradient is modified in place",
+    (
+        "a leaf Variable that requires grad is being used in an in-place operation.",
+        "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+    ),
+    "A leaf is where a gradient arrives. After an in-place operation it would be the result of that operation, with a"
+    " history, and no longer a leaf; its old value, with respect to which the gradient is meant, would be gone.",
+    "w = torch.ones(2, requires_grad=True)\n"
+    "w += 1\n",
+    (
+        Way(
+            "Update it without history, as optimizers do.",
+            "w = torch.ones(2, requires_grad=True)\n"
+            "with torch.no_grad():\n"
+            "    w += 1\n",
+        ),
+        Way(
+            "Compute a new tensor.",
+            "w = torch.ones(2, requires_grad=True)\n"
+            "v = w + 1\n",
+        ),
+        Way(
+            "Clone it first: the clone is no leaf.",
+            "w = torch.ones(2, requires_grad=True)\n"
+            "v = w.clone()\n"
+            "v += 1\n"
+            "v.sum().backward()\n",
+        ),
+    ),
+)
+
+VIEW_INPLACE = Kind(
+    "view_inplace",
+    "a view that cannot be tracked is modified in place",
+    (
+        "is a view and is being modified inplace. This view is the output of a function that returns multiple views.",
+        "Such functions do not allow the output views to be modified inplace.",
+        "A view was created in no_grad mode and is being modified inplace with grad mode enabled.",
+        "Can't detach views in-place. Use detach() instead.",
+    ),
+    "Writing through a view rewrites the history of its base. That is possible for one view of one base; for the views that"
+    " unbind, split or chunk return together, and for views made under no_grad, it is not, and is refused.",
+    "x = torch.ones(4, requires_grad=True)\n"
+    "y = x * 1\n"
+    "a, b = y.chunk(2)\n"
+    "a.mul_(2)\n",
+    (
+        Way(
+            "Compute a new tensor instead of writing into the view.",
+            "x = torch.ones(4, requires_grad=True)\n"
+            "y = x * 1\n"
+            "a, b = y.chunk(2)\n"
+            "a = a * 2\n",
+        ),
+        Way(
+            "Write through an index: that makes a view of its own.",
+            "x = torch.ones(4, requires_grad=True)\n"
+            "y = x * 1\n"
+            "y[:2].mul_(2)\n"
+            "y.sum().backward()\n",
+        ),
+    ),
+)
+
+NOT_LEAF = Kind(
+    "not_leaf",
+    "something that only a leaf can have or do was asked of a computed tensor",
+    (
+        "you can only change requires_grad flags of leaf variables.",
+        "can't optimize a non-leaf Tensor",
+        "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.",
+    ),
+    "A computed tensor requires a gradient because its inputs do; that cannot be switched off there, an optimizer cannot own"
+    " it (its next value comes from its inputs), and it cannot be copied without its graph.",
+    "x = torch.ones(2, requires_grad=True)\n"
+    "y = x * 2\n"
+    "y.requires_grad = False\n",
+    (
+        Way(
+            "Detach: a new leaf with the same values.",
+            "x = torch.ones(2, requires_grad=True)\n"
+            "y = (x * 2).detach()\n"
+            "y.requires_grad = True\n",
+        ),
+        Way(
+            "Hand the optimizer the leaf that it is computed from.",
+            "x = torch.ones(2, requires_grad=True)\n"
+            "y = x * 2\n"
+            "optimizer = torch.optim.SGD([x], lr=0.1)\n",
+        ),
+    ),
+)
+
+UNUSED = Kind(
+    "unused",
+    "a gradient was asked for with respect to a tensor that the output does not depend on",
+    (
+        "One of the differentiated Tensors appears to not have been used in the graph.",
+        "The differentiated Tensor at index 0 appears to not have been used in the graph.",
+        "Set allow_unused=True if this is the desired behavior.",
+    ),
+    "autograd.grad looks for a path from the outputs to each input. There is none if the input was not used, or if what was"
+    " used was another tensor with the same values (a detached twin, a copy, the tensor before it was bound anew).",
+    "x = torch.ones(2, requires_grad=True)\n"
+    "w = torch.ones(2, requires_grad=True)\n"
+    "loss = x.pow(2).sum()\n"
+    "torch.autograd.grad(loss, w)\n",
+    (
+        Way(
+            "Say that None is a fine answer.",
+            "x = torch.ones(2, requires_grad=True)\n"
+            "w = torch.ones(2, requires_grad=True)\n"
+            "loss = x.pow(2).sum()\n"
+            "torch.autograd.grad(loss, w, allow_unused=True)\n",
+        ),
+        Way(
+            "Use the tensor itself in the forward.",
+            "x = torch.ones(2, requires_grad=True)\n"
+            "w = torch.ones(2, requires_grad=True)\n"
+            "loss = (w * x.pow(2)).sum()\n"
+            "torch.autograd.grad(loss, w)\n",
+        ),
+    ),
+)
+
+DTYPE = Kind(
+    "dtype",
+    "a tensor has a dtype that the operation does not take",
+    (
+        "only Tensors of floating point and complex dtype can require gradients",
+        "expected scalar type",
+        "expected m1 and m2 to have the same dtype",
+        "result type Float can't be cast to the desired output type",
+        "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype.",
+    ),
+    "Gradients exist for floating point numbers only. Operations promote dtypes where elements meet one by one, but matrix"
+    " products want equal dtypes, and an in-place operation cannot change the dtype of the tensor that it writes to.",
+    "x = torch.tensor([1, 2], requires_grad=True)\n",
+    (
+        Way("Write floating point numbers.", "x = torch.tensor([1.0, 2.0], requires_grad=True)\n"),
+        Way(
+            "Convert integers first.",
+            "n = torch.tensor([1, 2])\n"
+            "x = n.float().requires_grad_()\n",
+        ),
+    ),
+)
+
+SHAPE = Kind(
+    "shape",
+    "shapes do not fit together",
+    (
+        "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1",
+        "mat1 and mat2 shapes cannot be multiplied",
+        "shape '[...]' is invalid for input of size",
+        "Sizes of tensors must match except in dimension 0.",
+        "stack expects each tensor to be equal size",
+        "Expected input batch_size to match target batch_size",
+    ),
+    "Elementwise operations line shapes up from the last dimension; two sizes fit if they are equal or one of them is 1. A"
+    " matrix product needs the first one's columns to be as many as the second one's rows.",
+    "a = torch.ones(2, 3)\n"
+    "b = torch.ones(2, 4)\n"
+    "a + b\n",
+    (
+        Way(
+            "Give one of them a dimension of size 1 where the other one is to be repeated.",
+            "a = torch.ones(2, 3)\n"
+            "b = torch.ones(2)\n"
+            "a + b.unsqueeze(1)\n",
+        ),
+        Way(
+            "For a matrix product, transpose.",
+            "a = torch.ones(2, 3)\n"
+            "b = torch.ones(4, 3)\n"
+            "a @ b.t()\n",
+        ),
+    ),
+)
