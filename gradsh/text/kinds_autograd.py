@@ -158,7 +158,7 @@ SCALAR = Kind(
     ),
 )
 
-GRADSHAPE = Kind(
+GRAD_SHAPE = Kind(
     "grad_shape",
     "a gradient does not have the shape of its tensor",
     (
