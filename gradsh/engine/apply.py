@@ -1,6 +1,5 @@
 """Running an operation: dtypes, kernel, and the only place where an operation's node is born."""
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -105,7 +104,7 @@ def _compute(record: Record, arrays: list[Any]) -> Any:
     try:
         return record.forward(*arrays)
     except ValueError as error:
-        if record.dtypes in {"promote", "float"} and fault_of(error) is None:
+        if "broadcast" in str(error) and fault_of(error) is None:
             shape: tuple[int, ...] = ()
             for place in record.tensors or ():
                 if isinstance(arrays[place], np.ndarray):
@@ -156,8 +155,16 @@ def _check_same(record: Record, operands: Sequence[Array]) -> None:
             raise fail("dtype", message, RuntimeError, operation=record.name)
 
 
-_SHOWN = re.compile("_(sizes|numel|strides)$")
-"""Endings that PyTorch's attributes spell with `sym`: `_saved_self_sym_sizes`."""
+_SHOWN = {
+    "sizes": "sym_sizes", "numel": "sym_numel", "strides": "sym_strides", "optsizes": "sym_sizes_opt",
+    "argsize0": "sym_argsize_0", "argsize1m": "sym_argsize_minus_1", "argsize2m": "sym_argsize_minus_2",
+}
+"""How PyTorch's attributes spell what a formula asks of an input: `_saved_self_sym_sizes`."""
+
+
+def _shown(name: str) -> str:
+    source, _, what = name.rpartition("_")
+    return f"{source}_{_SHOWN[what]}" if what in _SHOWN else name
 
 
 # --- building nodes ---------------------------------------------------------------------------------------------
@@ -189,7 +196,7 @@ class OpNode(Node):
         record = self.record
         chosen: Any = record.plan.attributes if record.attributes is None else record.attributes
         return {
-            _SHOWN.sub(r"_sym_\1", name) if name in record.plan.sizes else name: value
+            _shown(name) if name in record.plan.sizes else name: value
             for name, value in self.values.items() if name in chosen and not name.endswith("_dtype")
         }
 
@@ -363,10 +370,12 @@ def _size_of(value: Any, what: str) -> Any:
     if type(value) is list:
         return [_size_of(one, what) for one in value]
     if not isinstance(value, Tensor):
-        return () if what == "sizes" else None
+        return () if what == "sizes" else (0,) if what == "optsizes" else None
     array = value.array
-    if what == "sizes":
+    if what in {"sizes", "optsizes"}:
         return array.shape
+    if what.startswith("argsize"):
+        return array.shape[0 if what == "argsize0" else -int(what[7])]
     if what == "strides":
         return value.stride()
     if what == "offset":
