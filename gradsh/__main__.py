@@ -21,6 +21,21 @@ def main() -> NoReturn:
         leave(_main(sys.argv[1:]))
     except KeyboardInterrupt:
         leave(130)
+    except Exception as error:  # noqa: BLE001  # a fault of ours: no input shows a traceback
+        leave(internal_error(error))
+
+
+def internal_error(error: Exception) -> int:
+    """Tell a fault of gradsh's own in a sentence (and its traceback where GRADSH_DEBUG is set)."""
+    import os
+
+    if os.environ.get("GRADSH_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    text = f"error[other]: gradsh itself failed: {type(error).__name__}: {error}\n"
+    sys.stderr.write(text + "  help: set GRADSH_DEBUG=1 to see where, and report it with the script\n")
+    return 1
 
 
 def _main(arguments: list[str]) -> int:

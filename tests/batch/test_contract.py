@@ -1,0 +1,195 @@
+"""Streams and exit status: the same for FILE, -c and standard input."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+FAILING = "print('before')\nnonsense\nprint('after')\n"
+
+
+@pytest.fixture(params=["file", "run", "code", "stdin", "dash"])
+def start(request: pytest.FixtureRequest, gradsh: Callable, tmp_path: Path) -> Callable:
+    """Run a text in one of the ways in which a script can be given."""
+    def run(text: str, *options: str):
+        (tmp_path / "s.grad").write_text(text)
+        match request.param:
+            case "file":
+                return gradsh(*options, "s.grad")
+            case "run":
+                return gradsh("run", *options, "s.grad")
+            case "code":
+                return gradsh(*options, "-c", text)
+            case "stdin":
+                return gradsh(*options, text=text)
+            case _:
+                return gradsh(*options, "-", text=text)
+
+    return run
+
+
+def test_output_and_diagnostics_go_apart(start: Callable) -> None:
+    done = start(FAILING)
+    assert (done.status, done.out) == (1, "before\n")
+    assert done.err.startswith("error[name]: name 'nonsense' is not defined\n  2 | nonsense\n    | ^^^^^^^^")
+    assert "\x1b" not in done.out + done.err
+
+
+def test_keep_going(start: Callable) -> None:
+    done = start(FAILING, "--keep-going")
+    assert (done.status, done.out) == (1, "before\nafter\n")
+
+
+def test_success_is_silent_on_standard_error(start: Callable) -> None:
+    assert start("print(1 + 1)\n'text'\nNone\n3\n") == (0, "2\n3\n", "")
+
+
+def test_announced_failures_do_not_count(start: Callable) -> None:
+    done = start("nonsense\n#! error[name]: [..]\n#! ...\nprint('on')\n")
+    assert (done.status, done.out) == (0, "on\n")
+    assert "error[name]" in done.err
+
+
+def test_json(start: Callable) -> None:
+    done = start("print('a\\nb')\n1.5\nx = 1 / 0\n", "--format", "json")
+    assert done.status == 1
+    assert done.events[:2] == [{"event": "print", "text": "a\nb"}, {"event": "value", "line": 2, "text": "1.5"}]
+    error = done.events[2]
+    assert (error["event"], error["line"], error["top"], error["kind"]) == ("error", 3, 3, "arithmetic")
+    assert error["message"] == "division by zero"
+    assert {"role": "needed", "line": 3, "column": 5, "end_line": 3, "end_column": 10}.items() <= error["spans"][0].items()
+    assert done.events[3] == {"event": "state", "tensors": {}, "buffers": {}}
+
+
+def test_syntax_errors_run_nothing(start: Callable) -> None:
+    done = start("print(1)\nprint((2)\n")
+    assert (done.status, done.out) == (1, "")
+    assert done.err.startswith("error[syntax]: ")
+
+
+@pytest.mark.parametrize(("make", "words"), [
+    (lambda path: None, "No such file"),
+    (lambda path: path.mkdir(), "directory"),
+    (lambda path: path.write_bytes(b"x = 1\n\xff\n"), "line 2 is not UTF-8"),
+    (lambda path: (path.write_text("x"), path.chmod(0)), "Permission denied"),
+])
+def test_unreadable_scripts(gradsh: Callable, tmp_path: Path, make: Callable, words: str) -> None:
+    make(tmp_path / "s.grad")
+    if words == "Permission denied" and os.geteuid() == 0:
+        pytest.skip("root may read everything")
+    done = gradsh("s.grad")
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith("error[io]: cannot read s.grad: ")
+    assert words in done.err
+    assert gradsh("--format", "json", "s.grad").events[0]["kind"] == "io"
+
+
+def test_several_files_are_told_apart(gradsh: Callable, tmp_path: Path) -> None:
+    (tmp_path / "a.grad").write_text("x = 1\nx\nnonsense\n")
+    (tmp_path / "b.grad").write_text("print(2)\n")
+    done = gradsh("--format", "json", "a.grad", "b.grad")
+    assert [(event["event"], event["file"]) for event in done.events] == [
+        ("value", "a.grad"), ("error", "a.grad"), ("state", "a.grad"), ("print", "b.grad"), ("state", "b.grad"),
+    ]
+    text = gradsh("a.grad", "b.grad")
+    assert (text.status, text.out) == (1, "1\n2\n")
+    assert "--> a.grad:3:1" in text.err
+
+
+def test_files_share_nothing(gradsh: Callable, tmp_path: Path) -> None:
+    (tmp_path / "a.grad").write_text("shared = 1\n")
+    (tmp_path / "b.grad").write_text("shared\n")
+    assert gradsh("a.grad", "b.grad").status == 1
+
+
+@pytest.mark.parametrize("args", [["--nonsense"], ["--format", "xml", "x"], ["run", "--seed", "x", "f"], ["-c"]])
+def test_wrong_usage(gradsh: Callable, args: list[str]) -> None:
+    done = gradsh(*args)
+    assert (done.status, done.out) == (2, "")
+    assert "Traceback" not in done.err
+
+
+def test_script_called_test_or_run(gradsh: Callable, tmp_path: Path) -> None:
+    (tmp_path / "test").write_text("print('a script')\n")
+    assert gradsh("./test").out == "a script\n"
+    assert gradsh("run", "test").out == "a script\n"
+
+
+def test_version_and_help(gradsh: Callable) -> None:
+    assert gradsh("--version").out.startswith("gradsh 0.")
+    done = gradsh("--help", env={"GITHUB_ACTIONS": "1", "FORCE_COLOR": "1"})
+    assert done.status == 0
+    assert "test" in done.out
+    assert "\x1b" not in done.out
+    assert "─" not in done.out
+
+
+def test_shebang(gradsh: Callable, tmp_path: Path) -> None:
+    (tmp_path / "s.grad").write_text("#!/usr/bin/env gradsh\nprint(1)\n")
+    assert gradsh("s.grad").out == "1\n"
+
+
+def test_broken_pipe_is_quiet(tmp_path: Path) -> None:
+    code = "for i in range(1000000):\n    print(i)\n"
+    script = tmp_path / "s.grad"
+    script.write_text(code)
+    run = f"{sys.executable} -m gradsh {script} | head -2"
+    done = subprocess.run(["sh", "-c", run], capture_output=True, text=True, timeout=60, check=False,
+                          env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])})
+    assert (done.stdout, done.stderr) == ("0\n1\n", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_full_disk_is_told(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "gradsh", "-c", "print(1)"], stdout=full, stderr=subprocess.PIPE,
+                              text=True, timeout=60, check=False,
+                              env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])})
+    assert done.returncode == 1
+    assert done.stderr == "gradsh: cannot write the output: No space left on device\n"
+
+
+@pytest.mark.parametrize("code", ["while True:\n    pass\n", "x = 0\nfor i in range(10**12):\n    x += i\n"])
+def test_interrupt(tmp_path: Path, code: str) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gradsh", "--keep-going", "-c", f"print('on')\n{code}print('never')"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "on\n"
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert out == ""
+    assert "error[interrupt]" in err
+    assert "Traceback" not in err
+
+
+def test_timeout(gradsh: Callable) -> None:
+    done = gradsh("run", "--timeout", "0.3", "-c", "while True:\n    pass\n")
+    assert done.status == 1
+    assert "error[limit]" in done.err
+    assert "--timeout" in done.err
+
+
+def test_output_bound(gradsh: Callable) -> None:
+    done = gradsh("run", "--max-output", "1K", "-c", "while True:\n    print('x' * 100)\n")
+    assert done.status == 1
+    assert len(done.out) < 2000
+    assert "--max-output" in done.err
+
+
+def test_windows_line_ends_and_bom(gradsh: Callable) -> None:
+    assert gradsh(text=b"\xef\xbb\xbfx = 1\r\nif x:\r\n    print(x)\r\n") == (0, "1\n", "")
+
+
+def test_latin_locale_shows_every_character(gradsh: Callable) -> None:
+    done = gradsh("-c", "print('é→')", env={"LC_ALL": "C", "PYTHONIOENCODING": "ascii"})
+    assert (done.status, done.out) == (0, "\\xe9\\u2192\n")
