@@ -54,10 +54,12 @@ class Stopped(BaseException):
 class Progress:
     """The activation now, and what must happen at the next tick; generated code reports to its methods."""
 
-    __slots__ = ("activation", "stop", "where")
+    __slots__ = ("activation", "failing", "stop", "where")
 
     def __init__(self, program: dict[str, Any]) -> None:
         self.activation: Activation = ROOT
+        self.failing: tuple[int, Activation] = (0, ROOT)
+        """The id of the exception on its way, and the activation in which it was raised."""
         self.stop: BaseException | type[BaseException] | None = None
         """Raised at the next call, loop pass or backward step; stays until the statement ends."""
         self.where = self._locator(program)
@@ -96,11 +98,16 @@ class Progress:
                 return
             progress.activation = (progress.activation, 0, frame.f_code, frame.f_lasti)
 
+        raised = sys.exception
+
         def leave() -> None:
-            """Note that a function or a loop was left, in whatever way."""
-            parent = progress.activation[0]
-            if parent is not None:
-                progress.activation = parent
+            """Note that a function or a loop was left, in whatever way; for a failure, remember the innermost one left."""
+            activation = progress.activation
+            error = raised()
+            if error is not None and id(error) != progress.failing[0]:
+                progress.failing = (id(error), activation)
+            if activation[0] is not None:
+                progress.activation = activation[0]
 
         def loop() -> None:
             """Note that a loop begins."""
@@ -141,6 +148,14 @@ class Units:
     def add(self, filename: str, unit: Unit) -> None:
         """Keep a unit."""
         self._units[filename] = unit
+
+    def before(self, unit: Unit) -> Iterator[Unit]:
+        """Yield the units that were compiled before one, latest first."""
+        found = False
+        for other in reversed(self._units.values()):
+            if found:
+                yield other
+            found = found or other is unit
 
     def of(self, code: Any) -> Unit | None:
         """Return the unit that a code object belongs to."""

@@ -1,22 +1,116 @@
-"""Turns an exception into a Problem: the one place where a failure becomes text and spans for people."""
+"""Turns an exception into a `Problem`: the one place where a failure becomes text and spans for people.
 
-from typing import TYPE_CHECKING
+`blame` finds the kind, the script's frames and the place; `stories.py` has what each kind tells beyond that.
+"""
 
-from gradsh.interpreter.trace import trace_of
+from typing import TYPE_CHECKING, Any
+
+from gradsh.interpreter.activation import Place
+from gradsh.interpreter.classify import kind_of
+from gradsh.interpreter.origins import Frame, Origins, expression_at
+from gradsh.interpreter.trace import local_variables, trace_of
+from gradsh.language.node import expr
+from gradsh.text.fault import fault_of
 from gradsh.text.problem import Label, Problem
+from gradsh.text.span import Source, Span
 
 if TYPE_CHECKING:
     from gradsh.interpreter.lower import Unit
     from gradsh.interpreter.machine import Failed, Machine
 
 
+class Case:
+    """One failure while it is being told: the exception, its fields, where it happened, and what has been said."""
+
+    def __init__(self, machine: "Machine", error: BaseException, unit: "Unit | None") -> None:
+        self.machine = machine
+        self.error = error
+        self.kind = kind_of(error)
+        fault = fault_of(error)
+        self.fields: dict[str, Any] = {} if fault is None else fault.fields
+        self.steps = trace_of(machine, error)
+        self.unit = unit
+        variables = local_variables(machine, error)
+        self.origins = Origins(machine, [Frame(step, variables.get(id(step.code))) for step in self.steps])
+        self.message = str(error)
+        self.title = ""
+        self.labels: list[Label] = []
+        self.help: list[str] = []
+        self.notes: list[str] = []
+
+    @property
+    def span(self) -> Span:
+        """Where it failed."""
+        return self.steps[-1].span if self.steps else self.top
+
+    @property
+    def top(self) -> Span:
+        """The top-level statement."""
+        return self.unit.stmt.span if self.unit is not None else Span(1, 1, 1, 1)
+
+    @property
+    def source(self) -> Source:
+        """The source in which it failed."""
+        if self.steps:
+            return self.steps[-1].source
+        return self.unit.source if self.unit is not None else Source("", "")
+
+    @property
+    def line(self) -> int:
+        """The first line of the innermost statement."""
+        return self.steps[-1].statement.line if self.steps else self.top.line
+
+    @property
+    def expression(self) -> expr | None:
+        """The failing expression in the tree, where one has exactly the span that failed."""
+        found = self.machine.units.of(self.steps[-1].code) if self.steps else None
+        return None if found is None else expression_at(found, self.span)
+
+    def text(self, span: Span | None = None, source: Source | None = None) -> str:
+        """Return the text of a span of one line (of the first line of a longer one)."""
+        span, source = span or self.span, source or self.source
+        end = span.end_column - 1 if span.end_line == span.line else None
+        return source.line(span.line)[span.column - 1 : end].strip()
+
+    def place(self, where: Any) -> Place | None:
+        """Return the place of an engine's `where`, or None for what no script's line made."""
+        return None if where is None else self.machine.locate(where)
+
+    def label(self, role: str, span: Span, text: str, source: Source) -> None:
+        """Mark a place."""
+        self.labels.append(Label(role, span, text, source))
+
+    def mark(self, role: str, where: Any, text: str) -> Place | None:
+        """Mark the place of an engine's `where`, if a script's line is behind it."""
+        place = self.place(where)
+        if place is not None:
+            self.label(role, place.span, text + _passes(place), place.source)
+        return place
+
+    def failed(self, needed: str = "") -> None:
+        """Mark the calls on the way and the expression that failed."""
+        for outer, inner in zip(self.steps, self.steps[1:], strict=False):
+            name = inner.function if inner.function.isidentifier() else "the function"
+            self.label("called", outer.span, f"calls {name}", outer.source)
+        self.label("needed", self.span, needed, self.source)
+
+    def problem(self) -> Problem:
+        """Return all that was said."""
+        return Problem(
+            self.kind, self.message, tuple(self.labels), tuple(dict.fromkeys(self.help)), tuple(self.notes), self.title
+        )
+
+
+def _passes(place: Place) -> str:
+    return f" (pass {place.iteration} of the loop)" if place.iteration else ""
+
+
 def blame(machine: "Machine", error: BaseException, unit: "Unit | None") -> "Failed":
-    """Return a failure as data."""
-    from gradsh.interpreter.classify import kind_of
+    """Return a failure as data: its problem, and the first lines of the innermost and of the top-level statement."""
     from gradsh.interpreter.machine import Failed
-    steps = trace_of(machine, error)
-    kind = kind_of(error)
-    labels = tuple(Label("called", s.span, "", s.source) for s in steps[:-1])
-    last = steps[-1]
-    return Failed(Problem(kind, str(error), (*labels, Label("needed", last.span, "", last.source))), last.statement.line,
-                  unit.stmt.span.line, last.source, type(error).__name__)
+    from gradsh.interpreter.stories import tell
+
+    case = Case(machine, error, unit)
+    tell(case)
+    top = unit.stmt.span.line if unit is not None else case.line
+    return Failed(case.problem(), case.line, top, case.source, type(error).__name__)

@@ -55,6 +55,7 @@ class Refused:
         return self._name
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise NameError."""
         way = REFUSED[self._name]
         raise fail("name", f"`{self._name}` is not part of gradsh: {way}", NameError, name=self._name, way=way)
 
@@ -156,6 +157,7 @@ class TypeBuiltin:
         return "type"
 
     def __call__(self, *values: Any) -> Any:
+        """Return the type of the one value."""
         if len(values) != 1:
             raise fail("type", "type() takes one argument here; write a `class` statement to make a class", TypeError)
         if values[0] is self or isinstance(values[0], type):

@@ -11,28 +11,36 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("scalar", r"grad can be implicitly created only for scalar outputs"),
     (
         "grad_shape",
-        r"Mismatch in shape: grad_output|assigned grad has data of a different size|invalid gradient at index"
-        r"|hook.* has changed the size of value|attempting to assign a gradient of size|gradient must have the same shape",
+        (
+            r"Mismatch in shape: grad_output|assigned grad has data of a different size|invalid gradient at index"
+            r"|hook.* has changed the size of value|attempting to assign a gradient of size|gradient must have the same shape"
+        ),
     ),
     ("unused", r"appears to not have been used in the graph"),
     ("no_grad", r"does not require grad|can't retain_grad on Tensor|cannot register a hook on a tensor that doesn't"),
     ("leaf_inplace", r"leaf Variable that requires grad is being used|moved into the graph interior"),
     (
         "view_inplace",
-        r"is a view and (is being|its base or another view)|view was created in (no_grad|inference) mode"
-        r"|Can't detach views in-place|view is the output of a function that returns multiple views",
+        (
+            r"is a view and (is being|its base or another view)|view was created in (no_grad|inference) mode"
+            r"|Can't detach views in-place|view is the output of a function that returns multiple views"
+        ),
     ),
     ("not_leaf", r"can only change requires_grad flags of leaf|can't optimize a non-leaf|is not a leaf|non-leaf tensor"),
     (
         "dtype",
-        r"[Oo]nly Tensors of floating point|expected scalar type|dtype.* mismatch|same dtype|can't be cast to the desired"
-        r"|not implemented for '(Long|Int|Bool|Float|Half)'|[Cc]ould not infer (output )?dtype",
+        (
+            r"[Oo]nly Tensors of floating point|expected scalar type|dtype.* mismatch|same dtype|can't be cast to the desired"
+            r"|not implemented for '(Long|Int|Bool|Float|Half)'|[Cc]ould not infer (output )?dtype"
+        ),
     ),
     ("value", r"Boolean value of Tensor|cannot be converted to Scalar|only one element tensors can be converted"),
     (
         "shape",
-        r"must match the (size|existing size)|shapes cannot be multiplied|is invalid for input of size|size mismatch"
-        r"|shape mismatch|cannot be broadcast|could not be broadcast|matmul: Input operand",
+        (
+            r"must match the (size|existing size)|shapes cannot be multiplied|is invalid for input of size|size mismatch"
+            r"|shape mismatch|cannot be broadcast|could not be broadcast|matmul: Input operand"
+        ),
     ),
 )
 _CLASSES: tuple[tuple[type[BaseException], str], ...] = (

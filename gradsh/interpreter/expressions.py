@@ -132,7 +132,7 @@ class ExpressionLowering:
         return ast.Name(self.name(node.id), LOAD, **self.place(node.span))
 
     def _Constant(self, node: tree.Constant) -> ast.expr:
-        return ast.Constant(node.value, **self.place(node.span))
+        return self.constant(node.value, self.place(node.span))
 
     def _Attribute(self, node: tree.Attribute) -> ast.expr:
         name = self.mangled(node.attr)

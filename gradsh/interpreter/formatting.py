@@ -29,6 +29,7 @@ class Format:
         return f"<built-in method {self._method} of str object>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> str:
+        """Return the formatted text."""
         text = self._text
         if text is None:
             if not args or not isinstance(args[0], str):

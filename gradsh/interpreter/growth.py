@@ -1,6 +1,5 @@
 """The operators whose result can outgrow any memory or take hours: product, power and shift look at their operands first."""
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -40,7 +39,8 @@ def in_place_times(left: Any, right: Any) -> Any:
     """Return what `left *= right` binds to left."""
     if type(left) in _WATCHED or type(right) in _REPEATED:
         _check_product(left, right)
-    return operator.imul(left, right)
+    left *= right
+    return left
 
 
 def _check_power(left: Any, right: Any) -> None:
@@ -61,7 +61,8 @@ def in_place_power(left: Any, right: Any) -> Any:
     """Return what `left **= right` binds to left."""
     if type(left) in _WATCHED:
         _check_power(left, right)
-    return operator.ipow(left, right)
+    left **= right
+    return left
 
 
 def _check_shift(left: Any, right: Any) -> None:
@@ -78,7 +79,8 @@ def shift(left: Any, right: Any) -> Any:
 def in_place_shift(left: Any, right: Any) -> Any:
     """Return what `left <<= right` binds to left."""
     _check_shift(left, right)
-    return operator.ilshift(left, right)
+    left <<= right
+    return left
 
 
 _REPEATED = frozenset({str, list, tuple, bytes})

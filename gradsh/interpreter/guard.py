@@ -11,12 +11,16 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
+from gradsh.engine.tensor import Tensor
 from gradsh.interpreter import hooks
 from gradsh.interpreter.absent import Absent
 from gradsh.interpreter.allowed import ATTRIBUTES, public, table_of
 from gradsh.interpreter.formatting import Format
 from gradsh.interpreter.kinds import KindOf
 from gradsh.interpreter.special import CALLABLE_SPECIALS, SPECIAL_METHODS
+from gradsh.interpreter.tensors import ARRAY, DTYPE, tensor_lets_set, tensor_offers
 from gradsh.text.fault import fail
 
 _CLASS_NAMES = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})
@@ -32,12 +36,22 @@ def is_script_class(kind: type) -> bool:
 
 
 def offer_of(kind: type) -> tuple[Any, ...]:
-    """Return what the engine's classes among a class's bases declare to offer, nearest first."""
-    mro = type.__getattribute__(kind, "__mro__")
-    return tuple(
-        getattr(base, "__script_attributes__") for base in mro  # noqa: B009
-        if "__script_attributes__" in type.__getattribute__(base, "__dict__")
-    )
+    """Return what the engine's classes among a class's bases declare (or are declared) to offer, nearest first."""
+    found = []
+    for base in type.__getattribute__(kind, "__mro__"):
+        if "__script_attributes__" in type.__getattribute__(base, "__dict__"):
+            found.append(base.__script_attributes__)
+        if base in OFFERS:
+            found.append(OFFERS[base])
+    return tuple(found)
+
+
+OFFERS: dict[type, Any] = {
+    Tensor: tensor_offers, np.ndarray: ARRAY, np.generic: ARRAY, np.dtype: DTYPE, np.ufunc: frozenset({"__name__", "__doc__"}),
+}
+"""Classes of the engine and of numpy -> what they offer: a frozenset, or a function of the name."""
+SETTABLE: dict[type, Any] = {Tensor: tensor_lets_set}
+"""Classes -> the attributes that a script may set, where they are others than those offered."""
 
 
 def offered(offers: tuple[Any, ...], name: str) -> bool:
@@ -97,9 +111,16 @@ class Guard:
                 owner.explain()
             raise self.missing(owner, name)
         value = getattr(owner, name)
-        if known is not None and not isinstance(owner, type) and kind is not super and kind is not FunctionType:
+        if known is not None and self._by_type(kind, name):
             known.add(kind)
         return value
+
+    @staticmethod
+    def _by_type(kind: type, name: str) -> bool:
+        """Tell whether what was allowed for one value of this type is allowed for all."""
+        if issubclass(kind, type) or kind is super or kind is FunctionType:
+            return False
+        return not issubclass(kind, Tensor) or tensor_offers(name)
 
     def _replacement(self, owner: Any, kind: type, name: str) -> Any:
         if name in _FORMATS and (kind is str or owner is str or (kind is super and isinstance(owner.__self__, str))):
@@ -131,7 +152,9 @@ class Guard:
             return self._super_allows(owner, name)
         if is_script_class(kind):
             return self._instance_allows(kind, name)
-        return offered(offer_of(kind), name)
+        if offered(offer_of(kind), name):
+            return True
+        return isinstance(owner, Tensor) and public(name) and name in owner.__dict__
 
     def _own(self, function: FunctionType, name: str) -> bool:
         """Tell whether a script's function carries the attribute that the script gave it."""
@@ -189,6 +212,8 @@ class Guard:
         if kind is FunctionType:
             return owner.__globals__ is self.program and (public(name) or name in {"__name__", "__doc__"})
         settable = getattr(kind, "__script_settable__", None)
+        for base in kind.__mro__ if settable is None else ():
+            settable = settable or SETTABLE.get(base)
         if settable is not None:
             return name in settable if isinstance(settable, frozenset) else bool(public(name) and settable(name))
         if name == "default_factory":

@@ -171,6 +171,7 @@ class Machine:
 
         outer, outer_activation = self._current, self.progress.activation
         self._current = unit
+        self.progress.failing = (0, ROOT)
         failed: Failed | None = None
         try:
             with deeper(RECURSION):
@@ -188,6 +189,18 @@ class Machine:
         from gradsh.interpreter.blame import blame
 
         return blame(self, error, unit or self._current)
+
+    def where_of(self, error: BaseException) -> Where | None:
+        """Return where the script stood when an exception was raised: its innermost frame and the loop passes then."""
+        found = None
+        known, left = self.progress.failing
+        activation = left if known == id(error) else self.progress.activation
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_globals is self.program:
+                found = (activation, trace.tb_frame.f_code, trace.tb_lasti)
+            trace = trace.tb_next
+        return found
 
     def locate(self, where: Where) -> Place:
         """Return the place in the script that a `where` of the engine's stands for."""

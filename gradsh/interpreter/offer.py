@@ -30,8 +30,11 @@ class Offer:
 
     def bring(self, name: str, builtins: dict[str, Any]) -> bool:
         """Add the bare name to `builtins` if a namespace offers it; tell whether one does."""
-        if name[0] == hooks.RESERVED or name[:1] == "_" or name == "torch":
+        if name[0] == hooks.RESERVED or name[:1] == "_":
             return False
+        if name == "torch":  # its parts (nn, optim) are found without an import, so it is, too
+            builtins[name] = NAMESPACES[name]
+            return True
         for namespace in self.namespaces:
             if name in namespace:
                 builtins[name] = namespace.get(name)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradsh.language import tree
-from gradsh.language.node import Node
+from gradsh.language.node import Node, stmt
 from gradsh.text.span import Span
 
 _SCOPES = (tree.FunctionDef, tree.ClassDef, tree.Lambda)
@@ -85,3 +85,36 @@ def _targets(nodes: list[Any]) -> Iterator[tuple[str, Span]]:
             yield from _targets(node.elts)
         elif isinstance(node, tree.Starred):
             yield from _targets([node.value])
+
+
+def bound_by(statement: Any) -> Iterator[tuple[str, Span]]:
+    """Yield each name that a statement itself binds, not what the statements inside it bind."""
+    match statement:
+        case tree.FunctionDef() | tree.ClassDef():
+            yield statement.name, statement.span
+        case tree.Assign() | tree.Delete():
+            yield from _targets(statement.targets)
+        case tree.AugAssign() | tree.AnnAssign() | tree.For():
+            yield from _targets([statement.target])
+        case tree.With():
+            yield from _targets([item.optional_vars for item in statement.items])
+        case tree.Import() | tree.ImportFrom():
+            for item in statement.names:
+                yield item.asname or item.name.partition(".")[0], item.span
+        case tree.Expr() | tree.If() | tree.While() | tree.Return():
+            value = getattr(statement, "value", None) or getattr(statement, "test", None)
+            for node in [] if value is None else own_expressions(value):
+                if isinstance(node, tree.NamedExpr):
+                    yield node.target.id, node.span
+        case _:
+            return
+
+
+def statements_of(body: list[Any]) -> Iterator[Any]:
+    """Yield every statement of a block's own scope, in the order they are written."""
+    return (node for node in _own(body) if isinstance(node, stmt))
+
+
+def own_expressions(node: Node) -> Iterator[Node]:
+    """Yield an expression and all inside it that is evaluated with it (not the bodies of lambdas)."""
+    return _own([node])

@@ -8,6 +8,7 @@ from gradsh.text.span import Source, Span
 if TYPE_CHECKING:
     from gradsh.interpreter.machine import Machine
 
+_OPTIMIZED = 1  # CO_OPTIMIZED: a function, with variables of its own
 _INLINE = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 
 
@@ -59,3 +60,15 @@ def _stands_in(code: Any, inner: Step, outer: Step) -> bool:
 def covers(outer: Span, inner: Span) -> bool:
     """Tell whether a span contains another."""
     return outer[:2] <= inner[:2] and inner[2:] <= outer[2:]
+
+
+def local_variables(machine: "Machine", error: BaseException) -> dict[int, dict[str, Any]]:
+    """Return the variables of the functions that the exception passed through, by the id of their code (innermost wins)."""
+    found: dict[int, dict[str, Any]] = {}
+    trace = error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        if frame.f_globals is machine.program and frame.f_code.co_flags & _OPTIMIZED:
+            found[id(frame.f_code)] = dict(frame.f_locals)
+        trace = trace.tb_next
+    return found

@@ -1,0 +1,254 @@
+"""Where values came from, read off the program's text: the statement that bound a name, and where a history was cut.
+
+The engine knows where nodes were made; it does not know where a leaf was. So the names that hold a value now are looked
+up (by identity), and their binding statements in what has been run.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gradsh.interpreter.scopes import bound_by, children, own_expressions, statements_of
+from gradsh.language import tree
+from gradsh.language.node import Node, expr, stmt
+from gradsh.text.span import Source, Span
+
+if TYPE_CHECKING:
+    from gradsh.interpreter.lower import Unit
+    from gradsh.interpreter.machine import Machine
+    from gradsh.interpreter.trace import Step
+
+_DEPTH = 12
+
+
+class Frame(NamedTuple):
+    """A running frame of the script: its place, and its variables (None at the top level: the program's)."""
+
+    step: "Step"
+    local: dict[str, Any] | None
+
+
+class Origin(NamedTuple):
+    """A statement that made or bound a value; `cut` if what went into it required grad and its result does not."""
+
+    span: Span
+    source: Source
+    cut: bool
+    statement: stmt
+
+
+class Origins:
+    """Answers for one failure: `frames` are the script's frames, outermost first."""
+
+    def __init__(self, machine: "Machine", frames: list[Frame]) -> None:
+        self.machine = machine
+        self.frames = frames
+
+    def value(self, name: str) -> Any:
+        """Return what a name means in the innermost frame, or None."""
+        local = self.frames[-1].local if self.frames else None
+        if local is not None and name in local:
+            return local[name]
+        return self.machine.program.get(name)
+
+    def names_of(self, value: Any) -> list[str]:
+        """Return the names that hold exactly this value, the innermost frame's first; `name.weight` inside a module."""
+        found: list[str] = []
+        for scope in (self.frames[-1].local if self.frames else None, self.machine.program):
+            for name, held in (scope or {}).items():
+                if name[:1] in "._" or name in found:
+                    continue
+                if held is value:
+                    found.append(name)
+                elif path := path_in(name, held, value):
+                    found.append(path)
+        return sorted(found, key=lambda name: ("." in name or "[" in name))
+
+    def binder(self, name: str, rebinding: bool = True) -> tuple[stmt, Source] | None:
+        """Return the statement that last bound a name before the failing one; in-place updates only if `rebinding`."""
+        if not self.frames:
+            return None
+        step, local = self.frames[-1]
+        unit = self.machine.units.of(step.code)
+        if unit is None:
+            return None
+        inside = function_at(unit.stmt, step) if local is not None and name in local else None
+        body = [unit.stmt] if inside is None else list(inside.body)
+        found = _latest(body, name, step.statement, rebinding)
+        if found is not None:
+            return found, unit.source
+        if inside is not None:
+            return None
+        for earlier in self.machine.units.before(unit):
+            found = _latest([earlier.stmt], name, None, rebinding)
+            if found is not None:
+                return found, earlier.source
+        return None
+
+    def made(self, value: Any) -> Origin | None:
+        """Return the statement that made a value which a name holds; prefers one that creates over one that passes on."""
+        candidates: list[Origin] = []
+        for name in self.names_of(value):
+            bound = self.binder(name.partition(".")[0].partition("[")[0], rebinding=False)
+            if bound is not None:
+                statement, source = bound
+                candidates.append(Origin(place_of(statement), source, False, statement))
+        creating = [one for one in candidates if isinstance(one.statement, tree.Assign) and _creates(one.statement.value)]
+        return next(iter(creating or candidates), None)
+
+    def cuts(self, value: Any, operands: list[expr]) -> list[Origin]:
+        """Return the statements where the history of a value was cut, or that made the leaves it rests on."""
+        names = [name.partition(".")[0].partition("[")[0] for name in self.names_of(value)][:1]
+        if not names:
+            names = [name for operand in operands for name in _read(operand) if not requires(self.value(name))]
+        found: list[Origin] = []
+        seen: set[str] = set()
+        for name in names:
+            self._follow(name, found, seen, _DEPTH)
+        return found
+
+    def _follow(self, name: str, found: list[Origin], seen: set[str], depth: int) -> None:
+        if name in seen or depth == 0 or not holds_tensor(self.value(name)):
+            return
+        seen.add(name)
+        bound = self.binder(name)
+        if bound is None:
+            return
+        statement, source = bound
+        inputs = [other for other in _read_by(statement) if other != name and holds_tensor(self.value(other))]
+        cut = any(requires(self.value(other)) for other in inputs)
+        before = len(found)
+        if not cut:
+            for other in inputs:
+                self._follow(other, found, seen, depth - 1)
+        if cut or len(found) == before:
+            found.append(Origin(place_of(statement), source, cut, statement))
+
+
+def statements_before(origins: Origins, name: str, kind: type[stmt]) -> Iterator[tuple[Span, Source]]:
+    """Yield the place of the latest statement of a kind that (un)binds a name, if nothing bound it since."""
+    if not origins.frames or not name:
+        return
+    step = origins.frames[-1].step
+    unit = origins.machine.units.of(step.code)
+    for one in [] if unit is None else [unit, *origins.machine.units.before(unit)]:
+        found = [
+            statement for statement in statements_of([one.stmt])
+            if (one is not unit or statement.span[:2] < step.statement[:2]) and any(b == name for b, _ in bound_by(statement))
+        ]
+        if found:
+            if isinstance(found[-1], kind):
+                yield found[-1].span, one.source
+            return
+
+
+def function_at(top: stmt, step: "Step") -> tree.FunctionDef | None:
+    """Return the innermost function definition of the step's name around it."""
+    best: tree.FunctionDef | None = None
+    stack: list[Node] = [top]
+    line = step.span.line
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tree.FunctionDef) and node.name == step.function and node.span.line <= line <= node.span.end_line:
+            best = node
+        stack.extend(children(node))
+    return best
+
+
+def _latest(body: list[stmt], name: str, before: Span | None, rebinding: bool) -> stmt | None:
+    """Return the last statement of a block that binds the name above `before`, else (in a loop) the last below it."""
+    binders = [
+        statement for statement in statements_of(body)
+        if any(bound == name for bound, _ in bound_by(statement))
+        and not isinstance(statement, tree.Delete)
+        and (rebinding or not isinstance(statement, tree.AugAssign))
+        and statement.span != before
+    ]
+    above = [statement for statement in binders if before is None or statement.span[:2] < before[:2]]
+    chosen = above or binders
+    return max(chosen, key=lambda statement: statement.span[:2]) if chosen else None
+
+
+def place_of(statement: stmt) -> Span:
+    """Return what to underline of a statement: the whole of a simple one, the header of a compound one."""
+    match statement:
+        case tree.For():
+            return statement.target.span.to(statement.iter.span)
+        case tree.With():
+            return statement.items[0].context_expr.span
+        case tree.FunctionDef() | tree.ClassDef():
+            span = statement.span
+            return Span(span.line, span.column, span.line, span.column + len("def ") + len(statement.name))
+        case tree.Assign():
+            return statement.value.span
+        case _:
+            return statement.span
+
+
+def _read_by(statement: stmt) -> list[str]:
+    match statement:
+        case tree.For():
+            return _read(statement.iter)
+        case tree.With():
+            return [name for item in statement.items for name in _read(item.context_expr)]
+        case tree.Assign() | tree.AnnAssign() | tree.AugAssign() | tree.Expr():
+            return [] if statement.value is None else _read(statement.value)
+        case _:
+            return []
+
+
+def _read(node: Node) -> list[str]:
+    """Return the names that an expression reads, in their order."""
+    return list(dict.fromkeys(part.id for part in own_expressions(node) if isinstance(part, tree.Name)))
+
+
+def _creates(value: Node) -> bool:
+    return any(isinstance(part, tree.Call) for part in own_expressions(value))
+
+
+def is_tensor(value: Any) -> bool:
+    """Tell whether a value is a tensor."""
+    from gradsh.engine.tensor import Tensor
+
+    return isinstance(value, Tensor)
+
+
+def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield (path, tensor) of the tensors directly in a container or a module."""
+    if isinstance(value, list | tuple):
+        yield from ((f"[{place}]", part) for place, part in enumerate(value[:1000]) if is_tensor(part))
+    elif isinstance(value, dict):
+        yield from ((f"[{key!r}]", part) for key, part in list(value.items())[:1000] if is_tensor(part))
+    elif hasattr(type(value), "named_parameters"):
+        yield from ((f".{name}", part) for name, part in value.named_parameters())
+
+
+def path_in(name: str, holder: Any, value: Any) -> str | None:
+    """Return how a container or module under `name` reaches a tensor, such as `fc.weight`."""
+    for path, part in _parts(holder):
+        if part is value:
+            return name + path
+    return None
+
+
+def holds_tensor(value: Any) -> bool:
+    """Tell whether a value is a tensor or directly holds one."""
+    return is_tensor(value) or any(True for _ in _parts(value))
+
+
+def requires(value: Any) -> bool:
+    """Tell whether a tensor, or one directly in a container or module, requires grad."""
+    if is_tensor(value):
+        return bool(value.requires_grad)
+    return any(part.requires_grad for _, part in _parts(value))
+
+
+def expression_at(unit: "Unit", span: Span) -> expr | None:
+    """Return the outermost expression of a unit that covers exactly a span."""
+    stack: list[Node] = [unit.stmt]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, expr) and node.span == span:
+            return node
+        if node.span[:2] <= span[:2] and span[2:] <= node.span[2:]:
+            stack.extend(children(node))
+    return None

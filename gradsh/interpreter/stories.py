@@ -1,0 +1,208 @@
+"""What each kind of failure tells: its sentence, the places of its story, and the ways out that work.
+
+One function a kind, found in `STORIES`. A story marks the places before the failure, calls `case.failed(…)`, then helps.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gradsh.interpreter.activation import Place
+from gradsh.interpreter.graph_stories import GRAPH_STORIES, partial_pass
+from gradsh.interpreter.nearest import for_attribute, for_name
+from gradsh.interpreter.origins import statements_before
+from gradsh.language import tree
+from gradsh.text.span import Span
+
+if TYPE_CHECKING:
+    from gradsh.interpreter.blame import Case
+
+Story = Callable[["Case"], None]
+
+
+def tell(case: "Case") -> None:
+    """Fill in a case."""
+    story = STORIES.get(case.kind)
+    if story is None:
+        case.failed()
+    else:
+        story(case)
+    way = case.fields.get("way")
+    if way:
+        case.help.append(str(way))
+    partial_pass(case)
+
+
+def _shape(case: "Case") -> None:
+    """Both operands underlined apart, with their shapes."""
+    shapes = case.fields.get("shapes") or ()
+    for span, shape in zip(_operands(case, len(shapes)), shapes, strict=False):
+        case.label("operand", span, f"shape {tuple(shape)}", case.source)
+    case.failed()
+    if len(shapes) == 2:
+        _disagreement(case, *map(tuple, shapes))
+
+
+def _operands(case: "Case", count: int) -> list[Span]:
+    """Return the expressions that the shapes belong to, if the failing expression shows them."""
+    node = case.expression
+    found: list[Any] = []
+    if isinstance(node, tree.BinOp):
+        found = [node.left, node.right]
+    elif isinstance(node, tree.Call):
+        if isinstance(node.func, tree.Attribute) and not _names_namespace(case, node.func.value):
+            found.append(node.func.value)
+        found += [value for value in node.args if not isinstance(value, tree.Constant | tree.Starred)]
+    return [one.span for one in found[:count]] if len(found) >= count else []
+
+
+def _names_namespace(case: "Case", node: Any) -> bool:
+    while isinstance(node, tree.Attribute):
+        node = node.value
+    if not isinstance(node, tree.Name):
+        return False
+    return isinstance(case.origins.value(node.id), case.machine.guard.namespaces)
+
+
+def _disagreement(case: "Case", left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    """Say which dims disagree, and what would fit."""
+    node = case.expression
+    if "multiplied" in case.message or "mat1 and mat2" in case.message or (isinstance(node, tree.BinOp) and node.op == "@"):
+        if len(left) > 0 and len(right) > 1 and left[-1] != right[-2]:
+            case.notes.append(f"the last dim of the left is {left[-1]}, the second to last of the right {right[-2]}")
+            if left[-1] == right[-1]:
+                case.help.append("transpose the right operand: `.T`, or `.transpose(-2, -1)` with more than two dims")
+        return
+    wrong = [
+        place for place in range(1, min(len(left), len(right)) + 1)
+        if left[-place] != right[-place] and 1 not in {left[-place], right[-place]}
+    ]
+    for place in wrong:
+        case.notes.append(f"dim -{place} is {left[-place]} on the left and {right[-place]} on the right")
+    if wrong and len(left) == 2 and len(right) == 1 and left[0] == right[0]:
+        case.help.append("to go along the rows, make the right one a column: `.unsqueeze(1)`")
+
+
+def _name(case: "Case") -> None:
+    name = case.fields.get("name") or getattr(case.error, "name", None) or ""
+    for span, source in statements_before(case.origins, name, tree.Delete):
+        case.label("defined", span, f"`{name}` was deleted here", source)
+    case.failed("not bound here" if isinstance(case.error, NameError) else "")
+    if isinstance(case.error, NameError) and name and "way" not in case.fields:
+        local = case.origins.frames[-1].local if case.origins.frames else None
+        found = for_name(case.machine, str(name), local or ())
+        _meant(case, [one for one in found if one != name])
+        if not found and not case.help:
+            case.help.append(f"bind it first: `{name} = …`")
+    elif isinstance(case.error, ImportError) and "way" not in case.fields:
+        owner = case.fields.get("owner")
+        if owner is not None:
+            _meant(case, for_attribute(case.machine, owner, str(name)))
+
+
+def _meant(case: "Case", names: list[str]) -> None:
+    if names:
+        case.help.append("did you mean " + " or ".join(f"`{name}`" for name in names) + "?")
+
+
+def _attribute(case: "Case") -> None:
+    case.failed()
+    owner = case.fields.get("owner", case.fields.get("namespace"))
+    name = case.fields.get("name")
+    if owner is None and isinstance(case.error, AttributeError):
+        owner, name = getattr(case.error, "obj", None), getattr(case.error, "name", None)
+    if owner is not None and isinstance(name, str):
+        _meant(case, for_attribute(case.machine, owner, name))
+
+
+def _key(case: "Case") -> None:
+    key = case.error.args[0] if case.error.args else ""
+    case.title = f"there is no key {key!r}"
+    case.failed()
+    node = case.expression
+    if isinstance(node, tree.Subscript) and isinstance(node.value, tree.Name):
+        held = case.origins.value(node.value.id)
+        if isinstance(held, dict) and len(held) <= 20:
+            case.notes.append("the keys are " + (", ".join(repr(one) for one in held) or "none"))
+
+
+def _type(case: "Case") -> None:
+    name = case.message.partition("(")[0].rpartition(".")[2].strip()
+    if case.message.partition("(")[2].startswith(")") and name.isidentifier():
+        _definition(case, name)
+    case.failed()
+    operation = case.fields.get("operation")
+    for record in getattr(operation, "records", ()):
+        signature = str(getattr(record, "signature", ""))
+        if signature and signature not in case.message:
+            case.notes.append(f"its signature is {signature}")
+
+
+def _definition(case: "Case", name: str) -> None:
+    """Mark the header of the script's function that was called wrongly."""
+    unit = case.machine.units.of(case.steps[-1].code) if case.steps else None
+    units = [] if unit is None else [unit, *case.machine.units.before(unit)]
+    for one in units:
+        stack: list[Any] = [one.stmt]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, tree.FunctionDef) and node.name == name:
+                span = Span(node.span.line, node.span.column, node.span.line, len(one.source.line(node.span.line)) + 1)
+                case.label("defined", span, "defined here", one.source)
+                return
+            if isinstance(node, tree.FunctionDef | tree.ClassDef | tree.If | tree.For | tree.With | tree.Try | tree.While):
+                stack.extend(reversed(node.body))
+
+
+def _arithmetic(case: "Case") -> None:
+    case.failed()
+    if isinstance(case.error, ZeroDivisionError):
+        case.help.append("Python's numbers cannot be divided by zero; tensors can, and give inf or nan")
+
+
+def _assertion(case: "Case") -> None:
+    case.title = "the assertion does not hold" + (f": {case.message}" if case.message else "")
+    case.failed()
+
+
+def _limit(case: "Case") -> None:
+    reason = getattr(case.error, "reason", None)
+    if reason:
+        case.message = str(reason)
+    elif isinstance(case.error, RecursionError):
+        case.title = "the functions call each other too deeply"
+        case.help.append("let the recursion end, or write it as a loop")
+        del case.steps[3:-1]  # thousands of the same
+    elif isinstance(case.error, MemoryError):
+        case.title = "there is not enough memory for this"
+        case.message = case.message or "out of memory"
+    case.failed("running when the limit was reached" if reason else "")
+
+
+def _interrupt(case: "Case") -> None:
+    case.message = case.message or "interrupted"
+    case.failed("running when it was interrupted")
+
+
+def _other(case: "Case") -> None:
+    name = type(case.error).__name__
+    if not case.message:
+        case.message = name
+    elif type(case.error) not in {RuntimeError, NotImplementedError}:
+        case.title = f"{name}: {case.message.splitlines()[0]}"
+    case.failed()
+
+
+def _value(case: "Case") -> None:
+    node = case.fields.get("node")
+    if node is not None and case.fields.get("anomaly"):
+        place: Place | None = case.mark("built", node.where, "the operation whose gradient is not a number")
+        if place is not None:
+            case.help.append(f"look at what goes into line {place.span.line}: a root of 0, a log of 0, 0/0, inf - inf")
+    case.failed()
+
+
+STORIES: dict[str, Story] = {
+    **GRAPH_STORIES, "shape": _shape, "name": _name, "attribute": _attribute, "key": _key, "type": _type,
+    "arithmetic": _arithmetic, "assert": _assertion, "limit": _limit, "interrupt": _interrupt, "other": _other,
+    "value": _value,
+}
