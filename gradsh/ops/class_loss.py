@@ -6,8 +6,9 @@ import numpy as np
 
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import composite, find, op, sample
+from gradsh.ops.arguments import array_of, no_gradient
 from gradsh.ops.loss import F
-from gradsh.ops.reduction import MEAN, NONE, array_of, chosen, reduced
+from gradsh.ops.reduction import MEAN, NONE, chosen, reduced
 from gradsh.text.fault import fail
 
 
@@ -125,6 +126,7 @@ def _rows(input: Any, target: Any, weight: Any, reduction: int, ignore_index: in
     if len(input.shape) == 1 and target.shape and target.shape[0] != 1:
         message = f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}"
         raise fail("shape", message, RuntimeError)
+    no_gradient(weight, "weight", "nll_loss_forward")
     return nll_loss_forward(input, target, weight, reduction, ignore_index)
 
 
@@ -138,6 +140,7 @@ def _images(input: Any, target: Any, weight: Any, reduction: int, ignore_index: 
     if (input.shape[0], *input.shape[2:]) != tuple(target.shape):
         message = f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}"
         raise fail("shape", message, RuntimeError)
+    no_gradient(weight, "weight", "nll_loss2d_forward")
     return nll_loss2d_forward(input, target, weight, reduction, ignore_index)
 
 
@@ -155,6 +158,7 @@ def _any_dims(input: Any, target: Any, weight: Any, reduction: int, ignore_index
     else:
         input = view(input, (rows, classes, 0, 0))
         target = view(target, (rows, 0, 0))
+    no_gradient(weight, "weight", "nll_loss2d_forward")
     loss = nll_loss2d_forward(input, target, weight, reduction, ignore_index)
     return view(loss, out) if reduction == NONE else loss
 

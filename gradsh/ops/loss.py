@@ -4,14 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.op import composite, find, op, sample
+from gradsh.engine.op import Operation, composite, find, op, sample
+from gradsh.ops.arguments import check_same_float, count, no_gradient
 from gradsh.ops.reduction import (
     MEAN,
     NONE,
     broadcast_pair,
-    check_same_float,
     chosen,
-    count,
     named,
     number,
     reduce_array,
@@ -41,7 +40,7 @@ def _mse(self: Any, target: Any, reduction: int) -> Any:
     return reduce_array(np.square(self - target), reduction)
 
 
-mse_loss_backward = op(
+mse_loss_backward: Operation = op(
     "mse_loss_backward(grad_output, self, target, reduction: int)", "MseLossBackwardBackward0",
     "Gradient of the squared error.",
     forward=lambda grad_output, self, target, reduction:
@@ -141,7 +140,7 @@ def _smooth_l1_second(
     return _divided(grad * grad_output * within / beta, reduction, count(self))
 
 
-smooth_l1_loss_backward = op(
+smooth_l1_loss_backward: Operation = op(
     "smooth_l1_loss_backward(grad_output, self, target, reduction: int, beta: float)", "SmoothL1LossBackwardBackward0",
     "Gradient of the smooth absolute error.", forward=_smooth_l1_backward, unguarded=True, spaces=(),
     grads={
@@ -207,7 +206,7 @@ def _second_grad_output(first: Any, grad: Any, grad_output: Any, reduction: int)
     return find("sum")(first(find("ones_like")(grad_output)) * grad)
 
 
-huber_loss_backward = op(
+huber_loss_backward: Operation = op(
     "huber_loss_backward(grad_output, self, target, reduction: int, delta: float)", "HuberLossBackwardBackward0",
     "Gradient of the Huber loss.", forward=_huber_backward, unguarded=True, spaces=(),
     grads={
@@ -285,7 +284,7 @@ def _bce_second_target(grad: Any, grad_output: Any, self: Any, target: Any, weig
     return _divided(slope if weight is None else slope * weight, reduction, count(target))
 
 
-binary_cross_entropy_backward = op(
+binary_cross_entropy_backward: Operation = op(
     "binary_cross_entropy_backward(grad_output, self, target, weight: Tensor? = None, reduction: int = 1)",
     "BinaryCrossEntropyBackwardBackward0", "Gradient of the binary cross entropy.",
     forward=_bce_backward, unguarded=True, spaces=(),
@@ -317,6 +316,7 @@ def _bce_function(input: Any, target: Any, weight: Any, size_average: Any, reduc
         raise fail("shape", message, ValueError)
     if weight is not None and tuple(weight.shape) != tuple(target.shape):
         weight = find("expand")(weight, tuple(target.shape))
+    no_gradient(weight, "weight", "binary_cross_entropy")
     return _binary_cross_entropy(input, target, weight, code)
 
 
@@ -376,6 +376,8 @@ def _bce_logits_function(
     if tuple(target.shape) != tuple(input.shape):
         message = f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         raise fail("shape", message, ValueError)
+    no_gradient(weight, "weight", "binary_cross_entropy_with_logits")
+    no_gradient(pos_weight, "pos_weight", "binary_cross_entropy_with_logits")
     return _binary_cross_entropy_with_logits(input, target, weight, pos_weight, code)
 
 

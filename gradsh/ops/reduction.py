@@ -1,14 +1,12 @@
-"""What the losses share: `reduction` by name and by number, reducing, broadcasting of input and target."""
+"""What losses share: `reduction` by name and by number, reducing, broadcasting of input and target."""
 
 from typing import Any
 
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dtype import Array
 from gradsh.engine.op import find
 from gradsh.engine.shape import broadcast_shapes
-from gradsh.engine.tensor import Tensor
 from gradsh.text.fault import fail
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -62,20 +60,10 @@ def scale(reduction: int, count: int) -> float:
     return 1.0 / count if reduction == MEAN and count else 1.0
 
 
-def count(value: Any) -> int:
-    """Return the number of elements of a Tensor or an array."""
-    return int(value.array.size if isinstance(value, Tensor) else value.size)
-
-
-def array_of(value: Any) -> Array:
-    """Return the array of a Tensor or the array itself."""
-    return value.array if isinstance(value, Tensor) else value  # type: ignore[no-any-return]
-
-
 def broadcast_pair(a: Any, b: Any) -> tuple[Any, Any]:
     """Expand two operands to their common shape; one that already has it stays itself."""
     shape = broadcast_shapes(tuple(a.shape), tuple(b.shape))
-    return tuple(one if tuple(one.shape) == shape else find("expand")(one, shape) for one in (a, b))  # type: ignore[return-value]
+    return tuple(one if tuple(one.shape) == shape else find("expand")(one, shape) for one in (a, b))
 
 
 def warn_sizes(input: Any, target: Any) -> None:
@@ -85,12 +73,3 @@ def warn_sizes(input: Any, target: Any) -> None:
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
         )
-
-
-def check_same_float(input: Array, other: Array) -> None:
-    """Refuse an operand of another dtype than the input's."""
-    if input.dtype != other.dtype:
-        from gradsh.engine.dtype import of_numpy
-
-        message = f"Found dtype {of_numpy(other.dtype).title} but expected {of_numpy(input.dtype).title}"
-        raise fail("dtype", message, RuntimeError)

@@ -1,0 +1,42 @@
+"""What operations of networks ask of their arguments: arrays behind them, numbers for each dim, PyTorch's refusals."""
+
+from typing import Any
+
+from gradsh.engine.ambient import current
+from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.tensor import Tensor
+from gradsh.text.fault import fail
+
+
+def array_of(value: Any) -> Array:
+    """Return the array of a Tensor or the array itself."""
+    found: Array = value.array if isinstance(value, Tensor) else value
+    return found
+
+
+def count(value: Any) -> int:
+    """Return the number of elements of a Tensor or an array."""
+    return int(array_of(value).size)
+
+
+def word(dtype: Any) -> str:
+    """Return C++'s name of a dtype, as some messages have it."""
+    names = {"float32": "float", "float64": "double", "int64": "long long", "int32": "int", "bool": "bool"}
+    return names.get(of_numpy(dtype).name, of_numpy(dtype).name)
+
+
+def check_same_float(input: Array, other: Array) -> None:
+    """Refuse an operand of another dtype than the input's."""
+    if input.dtype != other.dtype:
+        message = f"Found dtype {of_numpy(other.dtype).title} but expected {of_numpy(input.dtype).title}"
+        raise fail("dtype", message, RuntimeError)
+
+
+def no_gradient(value: Any, argument: str, function: str) -> None:
+    """Refuse a tensor that needs a gradient where PyTorch has no derivative."""
+    if isinstance(value, Tensor) and value.requires_grad and current().grad_enabled:
+        message = (
+            f"The function '{function}' is not differentiable with respect to argument '{argument}'. This input "
+            "cannot have requires_grad True."
+        )
+        raise fail("other", message, RuntimeError, tensor=value)

@@ -1,0 +1,376 @@
+"""Convolutions of one, two and three dims, plain and transposed: one node, ConvolutionBackward0, for all of them."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.op import Operation, composite, find, op, sample
+from gradsh.ops.arguments import array_of, word
+from gradsh.ops.conv_kernels import Geometry, correlate, filter_of, spread
+from gradsh.text.fault import fail
+
+_REST = "stride: ints, padding: ints, dilation: ints, transposed: bool, output_padding: ints, groups: int"
+
+
+def spatial(value: Any, dims: int, name: str) -> tuple[int, ...]:
+    """Return one number for each spatial dim; a single one stands for all. Raises as PyTorch where they do not fit."""
+    numbers = (value,) if isinstance(value, int) else tuple(value)
+    if len(numbers) == 1:
+        return numbers * dims
+    if len(numbers) != dims:
+        message = (
+            f"expected {name} to be a single integer value or a list of {dims} values to match the convolution "
+            f"dimensions, but got {name}={list(numbers)}"
+        )
+        raise fail("value", message, RuntimeError)
+    return numbers
+
+
+# --- the kernels ------------------------------------------------------------------------------------------------
+
+
+def _transposed_extents(
+    extents: tuple[int, ...], kernel: tuple[int, ...], geometry: Geometry, output_padding: tuple[int, ...]
+) -> tuple[int, ...]:
+    rows = zip(
+        extents, kernel, geometry.stride, geometry.padding, geometry.dilation, output_padding, strict=True
+    )
+    return tuple((n - 1) * s - 2 * p + d * (k - 1) + extra + 1 for n, k, s, p, d, extra in rows)
+
+
+def _forward(
+    input: Array, weight: Array, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
+    output_padding: Any, groups: int,
+) -> Array:
+    dims = weight.ndim - 2
+    stride, padding, dilation = (
+        spatial(stride, dims, "stride"), spatial(padding, dims, "padding"), spatial(dilation, dims, "dilation"),
+    )
+    output_padding = spatial(output_padding, dims, "output_padding")
+    geometry = Geometry(stride, padding, dilation, groups)
+    _check(input, weight, bias, geometry, transposed, output_padding)
+    if transposed:
+        extents = _transposed_extents(input.shape[2:], weight.shape[2:], geometry, output_padding)
+        result = spread(input, weight, extents, geometry)
+    else:
+        result = correlate(input, weight, geometry)
+    if bias is not None:
+        result += bias.reshape(-1, *(1,) * dims)
+    return result
+
+
+def _check(
+    input: Array, weight: Array, bias: Any, geometry: Geometry, transposed: bool, output_padding: tuple[int, ...]
+) -> None:
+    _check_dtypes(input, weight, bias)
+    if any(p < 0 for p in geometry.padding):
+        raise fail("value", "negative padding is not supported", RuntimeError)
+    if any(s <= 0 for s in geometry.stride):
+        raise fail("value", "non-positive stride is not supported", RuntimeError)
+    if any(d <= 0 for d in geometry.dilation):
+        raise fail("value", "dilation should be greater than zero", RuntimeError)
+    if geometry.groups <= 0:
+        raise fail("value", "non-positive groups is not supported", RuntimeError)
+    if input.ndim != weight.ndim:
+        message = (
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, but "
+            f"got {input.ndim}-dimensional input of size {list(input.shape)} instead"
+        )
+        raise fail("shape", message, RuntimeError)
+    _check_channels(input, weight, bias, geometry, transposed)
+    if transposed:
+        _check_transposed(input, weight, geometry, output_padding)
+    else:
+        _check_extents(input, weight, geometry)
+
+
+def _check_dtypes(input: Array, weight: Array, bias: Any) -> None:
+    for name, other in (("weight", weight), ("bias", bias)):
+        if other is not None and other.dtype != input.dtype:
+            a, b = word(input.dtype), word(other.dtype)
+            if input.dtype.kind == "f" and other.dtype.kind == "f":
+                a, b = (of_numpy(one.dtype).title for one in (input, other))
+                message = f"expected scalar type {a} but found {b}"
+            else:
+                message = f"Input type ({a}) and {name} type ({b}) should be the same"
+            raise fail("dtype", message, RuntimeError)
+
+
+def _check_channels(input: Array, weight: Array, bias: Any, geometry: Geometry, transposed: bool) -> None:
+    groups = geometry.groups
+    what = f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {list(weight.shape)}"
+    if weight.shape[0] < groups:
+        message = (
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{list(weight.shape)} instead"
+        )
+        raise fail("shape", message, RuntimeError)
+    if weight.shape[0] % groups:
+        message = (
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size {list(weight.shape)} instead"
+        )
+        raise fail("shape", message, RuntimeError)
+    wanted = weight.shape[0] if transposed else weight.shape[1] * groups
+    if input.shape[1] != wanted:
+        message = (
+            f"{what}, expected input{list(input.shape)} to have {wanted} channels, but got {input.shape[1]} channels "
+            "instead"
+        )
+        raise fail("shape", message, RuntimeError, shapes=(input.shape, weight.shape))
+    filters = weight.shape[1] * groups if transposed else weight.shape[0]
+    if bias is not None and bias.shape != (filters,):
+        message = (
+            f"{what if transposed else f'Given weight of size {list(weight.shape)}'}, expected bias to be "
+            f"1-dimensional with {filters} elements, but got bias of size {list(bias.shape)} instead"
+        )
+        raise fail("shape", message, RuntimeError)
+
+
+def _check_extents(input: Array, weight: Array, geometry: Geometry) -> None:
+    whole = [n + 2 * p for n, p in zip(input.shape[2:], geometry.padding, strict=True)]
+    reach = [d * (k - 1) + 1 for d, k in zip(geometry.dilation, weight.shape[2:], strict=True)]
+    if any(n < k for n, k in zip(whole, reach, strict=True)):
+        a, b = (" x ".join(str(n) for n in one) for one in (whole, reach))
+        message = (
+            f"Calculated padded input size per channel: ({a}). Kernel size: ({b}). Kernel size can't be greater than "
+            "actual input size"
+        )
+        raise fail("shape", message, RuntimeError, shapes=(input.shape, weight.shape))
+
+
+def _check_transposed(input: Array, weight: Array, geometry: Geometry, output_padding: tuple[int, ...]) -> None:
+    rows = zip(output_padding, geometry.stride, geometry.dilation, strict=True)
+    if any(extra >= s and extra >= d for extra, s, d in rows):
+        message = "output padding must be smaller than either stride or dilation"
+        raise fail("value", message, RuntimeError)
+    extents = _transposed_extents(input.shape[2:], weight.shape[2:], geometry, output_padding)
+    if any(n <= 0 for n in extents):
+        sizes = " x ".join(str(n) for n in input.shape[2:])
+        out = " x ".join(str(n) for n in extents)
+        message = (
+            f"Given input size per channel: ({sizes}). Calculated output size per channel: ({out}). Output size is "
+            "too small"
+        )
+        raise fail("shape", message, RuntimeError)
+
+
+def _backward(
+    grad_output: Array, input: Array, weight: Array, bias_sizes: Any, stride: Any, padding: Any, dilation: Any,
+    transposed: bool, output_padding: Any, groups: int, output_mask: Any,
+) -> tuple[Any, Any, Any]:
+    dims = weight.ndim - 2
+    geometry = Geometry(
+        spatial(stride, dims, "stride"), spatial(padding, dims, "padding"), spatial(dilation, dims, "dilation"), groups
+    )
+    grad_input = grad_weight = grad_bias = None
+    if output_mask[0] and transposed:
+        grad_input = correlate(grad_output, weight, geometry)
+    elif output_mask[0]:
+        grad_input = spread(grad_output, weight, input.shape[2:], geometry)
+    if output_mask[1]:
+        big, small = (grad_output, input) if transposed else (input, grad_output)
+        grad_weight = filter_of(big, small, weight.shape[2:], geometry)
+    if output_mask[2]:
+        grad_bias = np.add.reduce(grad_output, axis=(0, *range(2, grad_output.ndim)))
+    return grad_input, grad_weight, grad_bias
+
+
+# --- second derivatives -----------------------------------------------------------------------------------------
+
+
+def _double(
+    grads: Any, grad_output: Any, input: Any, weight: Any, stride: Any, padding: Any, dilation: Any,
+    transposed: bool, output_padding: Any, groups: int, needs: Any,
+) -> tuple[Any, Any, Any]:
+    """Return the gradients by (grad_output, input, weight): convolutions again, for they are linear in each."""
+    by_input, by_weight, by_bias = grads
+    rest = (stride, padding, dilation, transposed, output_padding, groups)
+    empty = array_of(input).size == 0
+    terms = []
+    if by_input is not None and not empty:
+        terms.append(convolution(by_input, weight, None, *rest))
+    if by_weight is not None and not empty:
+        terms.append(convolution(input, by_weight, None, *rest))
+    if by_bias is not None:
+        shape = tuple(-1 if dim == 1 else 1 for dim in range(len(grad_output.shape)))
+        row = tuple(by_bias.shape[0] if extent == -1 else 1 for extent in shape)
+        terms.append(find("expand")(find("view")(by_bias, row), tuple(grad_output.shape)))
+    second = None
+    for term in terms:
+        second = term if second is None else second + term
+    grad_weight = grad_input = None
+    if by_input is not None and needs[2] and not empty:
+        grad_weight = _double_weight(by_input, grad_output, weight, rest)
+    if by_weight is not None and needs[1] and not empty:
+        grad_input = _double_input(by_weight, grad_output, input, weight, rest)
+    return second, grad_input, grad_weight
+
+
+def _double_weight(by_input: Any, grad_output: Any, weight: Any, rest: Any) -> Any:
+    """Correlate input and output with batch and channels exchanged; a window of the result is the filter's gradient."""
+    stride, padding, dilation, transposed, output_padding, groups = rest
+    transpose = find("transpose")
+    outputs, inputs = transpose(grad_output, 0, 1), transpose(by_input, 0, 1)
+    big, small = (outputs, inputs) if transposed else (inputs, outputs)
+    walk = (dilation, padding, stride, False, output_padding, 1)
+    if groups == 1:
+        found = convolution(big, small, None, *walk)
+    else:
+        found = find("cat")([
+            convolution(_group(big, groups, g), _group(small, groups, g), None, *walk) for g in range(groups)
+        ], 1)
+    return _narrowed(transpose(found, 0, 1), weight)
+
+
+def _group(value: Any, groups: int, place: int) -> Any:
+    each = value.shape[0] // groups
+    return find("narrow")(value, 0, each * place, each)
+
+
+def _narrowed(found: Any, like: Any) -> Any:
+    """Cut off what a stride that does not divide left over at the end."""
+    for dim in range(2, len(like.shape)):
+        if found.shape[dim] > like.shape[dim]:
+            found = find("narrow")(found, dim, 0, like.shape[dim])
+    return found
+
+
+def _double_input(by_weight: Any, grad_output: Any, input: Any, weight: Any, rest: Any) -> Any:
+    stride, padding, dilation, transposed, output_padding, groups = rest
+    if transposed:
+        found = convolution(grad_output, by_weight, None, stride, padding, dilation, False, output_padding, groups)
+        return _narrowed(found, input)
+    rows = zip(
+        weight.shape[2:], dilation, padding, stride, grad_output.shape[2:], input.shape[2:], output_padding,
+        strict=True,
+    )
+    extra = tuple(
+        old if n == (k - 1) * d - 2 * p + s * (out - 1) + 1 else n - ((k - 1) * d - 2 * p + s * (out - 1) + 1)
+        for k, d, p, s, out, n, old in rows
+    )
+    return convolution(grad_output, by_weight, None, stride, padding, dilation, True, extra, groups)
+
+
+convolution_backward: Operation = op(
+    f"convolution_backward(grad_output, input, weight, bias_sizes: ints?, {_REST}, output_mask: any)",
+    "ConvolutionBackwardBackward0", "Gradients of a convolution by input, weight and bias.",
+    forward=_backward, grads={("grad_output", "input", "weight"): _double}, spaces=(),
+)
+
+
+def _gradients(
+    grad: Any, input: Any, weight: Any, bias_optsizes: Any, stride: Any, padding: Any, dilation: Any,
+    transposed: bool, output_padding: Any, groups: int, needs: Any,
+) -> Any:
+    return convolution_backward(
+        grad, input, weight, bias_optsizes, stride, padding, dilation, transposed, output_padding, groups, needs
+    )
+
+
+convolution: Operation = op(
+    f"convolution(input, weight, bias: Tensor?, {_REST})", "ConvolutionBackward0",
+    "Convolution of any number of dims, plain or transposed.", forward=_forward,
+    grads={("input", "weight", "bias"): _gradients}, spaces=("torch",),
+    note="Saves input and weight whichever needs a gradient, also when only the bias does.",
+)
+
+# --- the functions ----------------------------------------------------------------------------------------------
+
+
+def _batched(input: Any, dims: int, name: str) -> tuple[Any, bool]:
+    """Return the input with a batch dim, and whether it had one."""
+    ndim = len(input.shape)
+    if ndim not in (dims + 1, dims + 2):
+        message = (
+            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(input.shape)}"
+        )
+        raise fail("shape", message, RuntimeError)
+    return (input, True) if ndim == dims + 2 else (find("unsqueeze")(input, 0), False)
+
+
+def _same(input: Any, weight: Any, bias: Any, stride: Any, dilation: Any, groups: int, dims: int) -> Any:
+    """Convolve with as much padding as keeps the extents; an odd one more at the end."""
+    stride, dilation = spatial(stride, dims, "stride"), spatial(dilation, dims, "dilation")
+    if any(s != 1 for s in stride):
+        raise fail("value", "padding='same' is not supported for strided convolutions", RuntimeError)
+    totals = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
+    left = tuple(total // 2 for total in totals)
+    if any(total % 2 for total in totals):
+        pad = [n for total in reversed(totals) for n in (0, total % 2)]
+        input = find("constant_pad_nd")(input, pad, 0)
+    return convolution(input, weight, bias, stride, left, dilation, False, (0,) * dims, groups)
+
+
+def _convolve(
+    dims: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int
+) -> Any:
+    if len(weight.shape) != dims + 2:
+        _batched(input, dims, f"conv{dims}d")
+        message = (
+            "weight should have at least three dimensions" if len(weight.shape) < 3 else
+            f"Expected {len(weight.shape)}-dimensional input for {len(weight.shape)}-dimensional weight "
+            f"{list(weight.shape)}, but got {len(input.shape)}-dimensional input of size {list(input.shape)} instead"
+        )
+        raise fail("shape", message, RuntimeError)
+    input, was_batched = _batched(input, dims, f"conv{dims}d")
+    if padding == "same":
+        result = _same(input, weight, bias, stride, dilation, groups, dims)
+    else:
+        if isinstance(padding, str):
+            if padding != "valid":
+                message = f"Invalid padding string: '{padding}'"
+                raise fail("value", message, RuntimeError)
+            padding = 0
+        numbers = [
+            spatial(value, dims, name)
+            for name, value in (("stride", stride), ("padding", padding), ("dilation", dilation))
+        ]
+        result = convolution(input, weight, bias, *numbers, False, (0,) * dims, groups)
+    return result if was_batched else find("squeeze")(result, 0)
+
+
+def _convolve_transposed(
+    dims: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int,
+    dilation: Any,
+) -> Any:
+    input, was_batched = _batched(input, dims, f"conv_transpose{dims}d")
+    stride, padding, dilation, output_padding = (
+        spatial(value, dims, name) for name, value in (
+            ("stride", stride), ("padding", padding), ("dilation", dilation), ("output_padding", output_padding))
+    )
+    result = convolution(input, weight, bias, stride, padding, dilation, True, output_padding, groups)
+    return result if was_batched else find("squeeze")(result, 0)
+
+
+def _declare(dims: int, input: tuple[int, ...], weight: tuple[int, ...]) -> None:
+    """Declare the two functions of one number of dims."""
+    where = ("torch", "F")
+
+    def plain(*values: Any) -> Any:
+        return _convolve(dims, *values)
+
+    def transposed(*values: Any) -> Any:
+        return _convolve_transposed(dims, *values)
+
+    words = {1: "rows", 2: "images", 3: "volumes"}[dims]
+    composite(
+        f"conv{dims}d(input, weight, bias: Tensor? = None, stride: ints = 1, padding: any = 0, dilation: ints = 1, "
+        "groups: int = 1)",
+        f"Convolution of {words}: input (N, C, …) with weight (O, C / groups, …).", plain, where,
+        samples=(sample(input, weight, weight[:1]), sample(input, weight, None, 2, 1)),
+        note="`padding` may be 'valid' or 'same'.",
+    )
+    composite(
+        f"conv_transpose{dims}d(input, weight, bias: Tensor? = None, stride: ints = 1, padding: ints = 0, "
+        "output_padding: ints = 0, groups: int = 1, dilation: ints = 1)",
+        f"Transposed convolution of {words}: weight is (C, O / groups, …).", transposed, where,
+        samples=(sample(input, (input[1], 2, *weight[2:])),),
+    )
+
+
+_declare(1, (2, 2, 5), (3, 2, 3))
+_declare(2, (1, 2, 4, 4), (2, 2, 3, 3))
+_declare(3, (1, 1, 3, 3, 3), (2, 1, 2, 2, 2))
