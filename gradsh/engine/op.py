@@ -418,10 +418,7 @@ def find(name: str) -> Operation:
 
 def method(name: str) -> Operation | None:
     """Return the operation that is the Tensor method `name`, or None."""
-    if "mul" not in REGISTRY:
-        import gradsh.ops  # noqa: F401
-    found = REGISTRY.get(name)
-    return found if found is not None and "Tensor" in found.spaces else None
+    return lookup(name, "Tensor")
 
 
 def operator(symbol: str, reflected: bool) -> Callable[..., Any]:

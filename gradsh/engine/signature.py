@@ -3,7 +3,8 @@
     signature = NAME "(" [param ("," param)*] ")"
     param     = "*" | ["*"] NAME [":" TYPE ["?"]] ["=" DEFAULT]
 
-Without a type a parameter is a Tensor. Types: Tensor, Operand (Tensor or number), Tensors (a sequence), int, ints (one
+Without a type a parameter is a Tensor. Types: Tensor, Operand (Tensor or number), Tensors (a sequence), Indices (a sequence
+of Tensors and None), data (a Tensor, array or nested sequence), int, ints (one
 or several), float, number, bool, str, dtype, any. `?` admits None. A bare `*` starts the keyword-only parameters;
 `*NAME: ints` also takes its numbers one by one, as `view(2, 3)` does.
 """
@@ -65,6 +66,16 @@ def _tensors(value: Any) -> Any:
     return list(value)
 
 
+def _indices(value: Any) -> Any:
+    if not isinstance(value, (list, tuple)) or not all(one is None or isinstance(one, (Tensor, *_RAW)) for one in value):
+        return MISMATCH
+    return list(value)
+
+
+def _data(value: Any) -> Any:
+    return value if isinstance(value, (Tensor, *_RAW, list, tuple)) or hasattr(value, "__array__") else MISMATCH
+
+
 def _int(value: Any) -> Any:
     if type(value) is int:
         return value
@@ -120,7 +131,7 @@ def _any(value: Any) -> Any:
 
 ACCEPT: dict[str, Callable[[Any], Any]] = {
     "Tensor": _tensor, "Operand": _operand, "Tensors": _tensors, "int": _int, "ints": _ints, "float": _float,
-    "number": _number, "bool": _bool, "str": _str, "dtype": _dtype, "any": _any,
+    "number": _number, "Indices": _indices, "data": _data, "bool": _bool, "str": _str, "dtype": _dtype, "any": _any,
 }
 
 

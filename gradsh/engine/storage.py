@@ -6,6 +6,8 @@ its own. Memory is identified by the array that owns it, so bytes can be counted
 
 from typing import Any
 
+import numpy as np
+
 from gradsh.engine.dtype import Array
 
 _KEPT_WRITES = 256
@@ -37,11 +39,27 @@ class VersionCounter:
 
 def owner_of(array: Array) -> Array:
     """Return the array that owns the memory of `array` (itself, if it is no view)."""
-    base = array.base
-    while base is not None and hasattr(base, "strides"):
-        array = base
-        base = array.base
+    base: Any = array.base
+    while base is not None:
+        if hasattr(base, "strides"):
+            array = base
+        base = getattr(base, "base", None)  # numpy's as_strided puts an object without strides in between
     return array
+
+
+def strided(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Array:
+    """Return a writable view of the memory of `array` with another geometry; strides and offset are in bytes.
+
+    `offset` counts from the first element of `array` and may reach back to the start of its memory.
+    """
+    if offset == 0 and array.flags.c_contiguous:
+        return np.ndarray(shape, array.dtype, array, 0, strides)
+    owner = owner_of(array)
+    start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0] + offset
+    if not owner.flags.c_contiguous:
+        order = sorted(range(owner.ndim), key=lambda dim: -owner.strides[dim])
+        owner = owner.transpose(order)
+    return np.ndarray(shape, array.dtype, owner, start, strides)
 
 
 def memory_key(array: Array) -> int:

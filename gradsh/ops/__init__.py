@@ -2,25 +2,17 @@
 
 from gradsh.ops import (
     arithmetic as arithmetic,
-)
-from gradsh.ops import (
     class_loss as class_loss,
-)
-from gradsh.ops import (
     conv as conv,
-)
-from gradsh.ops import (
-    loss as loss,
-)
-from gradsh.ops import (
-    reduce as reduce,
-)
-from gradsh.ops import (
+    copy as copy,
+    create as create,
     extrema as extrema,
-)
-from gradsh.ops import (
-    softmax as softmax,
-)
-from gradsh.ops import (
+    index as index,
+    join as join,
+    loss as loss,
     matmul as matmul,
+    reduce as reduce,
+    shape as shape,
+    softmax as softmax,
+    view as view,
 )

@@ -1,0 +1,248 @@
+"""Copies, filling, and conversion between data types."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array, DType, of_numpy
+from gradsh.engine.op import composite, find, op, sample
+from gradsh.engine.tensor import CPU, Device, Tensor
+from gradsh.ops.geometry import array_of
+from gradsh.text.fault import fail
+
+
+def zeros_of(grad: Any) -> Any:
+    """Return zeros of the shape and dtype of a gradient, of the kind (array or Tensor) that it is."""
+    return np.zeros(grad.shape, grad.dtype) if isinstance(grad, np.ndarray) else find("zeros_like")(grad)
+
+
+def fresh(array: Array) -> Array:
+    """Return a copy with the same order of memory; elements that share memory get their own."""
+    return np.array(array, order="K")
+
+
+clone = op(
+    "clone(self, *, memory_format: any? = None)", "CloneBackward0", "A copy that gradients flow through.",
+    forward=lambda self, memory_format: fresh(self) if memory_format is None else np.array(self, order="C"),
+    grads={"self": lambda grad: grad}, samples=(sample((2, 3)),), attributes=(),
+)
+
+
+def _contiguous(self: Any, memory_format: Any) -> Any:
+    return self if array_of(self).flags.c_contiguous else clone(self, memory_format="contiguous")
+
+
+composite(
+    "contiguous(self, *, memory_format: any? = None)", "The tensor itself if its memory is in order, else a copy.",
+    _contiguous, ("Tensor",), samples=(sample((2, 3)),),
+)
+
+
+def _copy(self: Array, src: Any, non_blocking: bool) -> Array:
+    del non_blocking
+    array = np.asarray(src)
+    if array.shape != self.shape:
+        from gradsh.ops.view import expand_array
+
+        array = expand_array(array, self.shape)
+    return array.astype(self.dtype)
+
+
+copy_ = op(
+    "copy_(self, src: Operand, non_blocking: bool = False)", "CopyBackwards", "Write the elements of `src` into `self`.",
+    forward=_copy, kind="inplace", spaces=("Tensor",),
+    grads={"self": zeros_of, "src": lambda grad: grad},
+)
+
+
+# --- filling ----------------------------------------------------------------------------------------------------
+
+
+def _fill(self: Array, value: Any) -> Array:
+    array = np.asarray(value)
+    if array.ndim:
+        message = f"fill_ only supports 0-dimension value tensor but got tensor with {array.ndim} dimensions."
+        raise fail("shape", message, RuntimeError)
+    return np.full(self.shape, array.astype(self.dtype), self.dtype)
+
+
+def _total(grad: Any) -> Any:
+    return np.asarray(grad.sum()) if isinstance(grad, np.ndarray) else find("sum")(grad)
+
+
+op(
+    "fill(self, value)", "FillBackward1", "A tensor of this shape filled with one value.", forward=_fill, spaces=("torch",),
+    grads={"self": zeros_of, "value": _total}, inplace={"node": "FillBackward3"}, samples=(sample((2, 3), ()),),
+)
+op(
+    "fill(self, value: number)", "FillBackward0", "A tensor of this shape filled with one number.", forward=_fill,
+    spaces=("torch",), grads={"self": zeros_of}, inplace={"node": "FillBackward2"}, samples=(sample((2, 3), 2.5),),
+)
+find("fill_").spaces = ("torch", "Tensor")
+zero_ = op(
+    "zero_(self)", "ZeroBackward0", "Write zeros.", forward=lambda self: np.zeros((), self.dtype), kind="inplace",
+    grads={"self": zeros_of},
+)
+
+
+def _fill_diagonal(self: Array, fill_value: float, wrap: bool) -> Array:
+    if self.ndim < 2:
+        raise fail("shape", "dimensions must larger than 1", RuntimeError)
+    if self.ndim > 2 and len(set(self.shape)) > 1:
+        raise fail("shape", "all dimensions of input must be of equal length", RuntimeError)
+    filled = fresh(self)
+    np.fill_diagonal(filled, np.asarray(fill_value).astype(self.dtype), wrap)
+    return filled
+
+
+op(
+    "fill_diagonal_(self, fill_value: number, wrap: bool = False)", "", "Write a number on the main diagonal.",
+    forward=_fill_diagonal, kind="inplace", spaces=("Tensor",), grads={"self": None},
+)
+
+
+# --- data types -------------------------------------------------------------------------------------------------
+
+
+def check_device(device: Any) -> None:
+    """Refuse a device other than the CPU."""
+    if device is None or isinstance(device, Device):
+        return
+    name = str(getattr(device, "type", device)).partition(":")[0]
+    if name == "cpu":
+        return
+    if name == "cuda" or (isinstance(device, int) and not isinstance(device, bool)):
+        raise fail("value", "Torch not compiled with CUDA enabled", AssertionError)
+    raise fail("value", f"gradsh computes on the CPU only, not on device {name!r}", RuntimeError)
+
+
+to_copy = op(
+    "_to_copy(self, dtype: dtype)", "ToCopyBackward0", "A copy in another data type.",
+    forward=lambda self, dtype: self.astype(dtype), spaces=(), attributes=(),
+    grads={"self": lambda grad, self_dtype: to_dtype(grad, self_dtype)},
+)
+
+
+def to_dtype(self: Any, dtype: Any, copy: bool = False) -> Any:
+    """Return the tensor (or array) itself if it has this numpy dtype, else a copy that has it."""
+    if array_of(self).dtype == dtype and not copy:
+        return self
+    return to_copy(self, dtype)
+
+
+def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
+    dtype, copy, device = None, kwargs.pop("copy", False), kwargs.pop("device", None)
+    kwargs.pop("non_blocking", None)
+    kwargs.pop("memory_format", None)
+    dtype = kwargs.pop("dtype", None)
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        dtype = rest.pop(0).dtype
+    elif rest and isinstance(rest[0], (str, Device, int)) and not isinstance(rest[0], bool):
+        device = rest.pop(0)
+        if rest and (rest[0] is None or isinstance(rest[0], (DType, np.dtype))):
+            dtype = rest.pop(0)
+    elif rest and (rest[0] is None or isinstance(rest[0], (DType, np.dtype))):
+        dtype = rest.pop(0)
+    if len(rest) > 1:
+        copy = bool(rest[1])
+    if kwargs or any(not isinstance(one, bool) for one in rest):
+        shown = ", ".join(type(one).__name__ for one in (*args, *kwargs.values()))
+        raise fail("type", f"to() received an invalid combination of arguments - got ({shown})", TypeError)
+    check_device(device)
+    wanted = array_of(self).dtype if dtype is None else dtype.numpy if isinstance(dtype, DType) else dtype
+    return to_dtype(self, wanted, copy)
+
+
+def _to_record(self: Any, args: tuple[Any, ...], dtype: Any, device: Any, other: Any, copy: bool) -> Any:
+    keywords = {name: value for name, value in (("dtype", dtype), ("device", device)) if value is not None}
+    given = args if isinstance(args, tuple) else (args,)
+    return _to(self, *(given if other is None else (other, *given)), copy=copy, **keywords)
+
+
+to = composite(
+    "to(self, *args: any, *, dtype: dtype? = None, device: any? = None, other: any? = None, copy: bool = False, "
+    "non_blocking: bool = False, memory_format: any? = None)",
+    "The tensor in another data type (itself where nothing changes). Takes a dtype, the device 'cpu', or a tensor to be like.",
+    lambda self, args, dtype, device, other, copy, non_blocking, memory_format: _to_record(
+        self, args, dtype, device, other, copy
+    ),
+    ("Tensor",),
+    note="`to` of the dtype it has returns the same tensor object.",
+)
+
+
+def _converter(name: str, dtype: Any, title: str) -> None:
+    composite(
+        f"{name}(self, *, memory_format: any? = None)", f"The tensor as {title} (itself if it is that already).",
+        lambda self, memory_format: to_dtype(self, np.dtype(dtype)), ("Tensor",),
+    )
+
+
+for _name, _dtype, _title in (
+    ("float", np.float32, "float32"), ("double", np.float64, "float64"), ("long", np.int64, "int64"),
+    ("int", np.int32, "int32"), ("short", np.int16, "int16"), ("char", np.int8, "int8"), ("byte", np.uint8, "uint8"),
+    ("bool", np.bool_, "bool"),
+):
+    _converter(_name, _dtype, _title)
+
+
+def _refuses(name: str, title: str) -> None:
+    def refuse(self: Any) -> Any:
+        message = f"gradsh computes in float32, float64, int64, int32, int16, int8, uint8 and bool, not in {title}"
+        raise fail("dtype", message, TypeError, tensor=self)
+
+    composite(f"{name}(self)", f"Refused: gradsh has no {title}.", refuse, ("Tensor",))
+
+
+for _name, _title in (("half", "float16"), ("bfloat16", "bfloat16"), ("cfloat", "complex64"), ("cdouble", "complex128")):
+    _refuses(_name, _title)
+
+_TYPES = {f"torch.{title}Tensor": np.dtype(dtype) for title, dtype in (
+    ("Float", np.float32), ("Double", np.float64), ("Long", np.int64), ("Int", np.int32), ("Short", np.int16),
+    ("Char", np.int8), ("Byte", np.uint8), ("Bool", np.bool_),
+)}
+
+
+def _type(self: Tensor, dtype: Any, non_blocking: bool) -> Any:
+    del non_blocking
+    if dtype is None:
+        return f"torch.{self.dtype.title}Tensor"
+    if isinstance(dtype, str):
+        if dtype not in _TYPES:
+            raise fail("value", f"invalid type: {dtype!r}", ValueError)
+        return to_dtype(self, _TYPES[dtype])
+    if isinstance(dtype, (DType, np.dtype)):
+        return to_dtype(self, dtype.numpy if isinstance(dtype, DType) else dtype)
+    named = getattr(dtype, "tensor_dtype", None)
+    if named is not None:
+        return to_dtype(self, named.numpy)
+    raise fail("type", "dtype must be a type, str, or dtype object", RuntimeError)
+
+
+composite(
+    "type(self, dtype: any? = None, non_blocking: bool = False)",
+    "The name of the tensor's type, or with an argument the tensor in that type.", _type, ("Tensor",),
+)
+composite(
+    "type_as(self, other)", "The tensor in the dtype of another.",
+    lambda self, other: to_dtype(self, array_of(other).dtype), ("Tensor",),
+)
+composite("cpu(self, memory_format: any? = None)", "The tensor itself: it is on the CPU.", lambda self, memory_format: self, ("Tensor",))
+
+
+def _cuda(self: Tensor, device: Any, non_blocking: bool) -> Any:
+    raise fail("value", "Torch not compiled with CUDA enabled", AssertionError, tensor=self)
+
+
+composite("cuda(self, device: any? = None, non_blocking: bool = False)", "Refused: gradsh computes on the CPU.", _cuda, ("Tensor",))
+
+
+def default_device() -> Device:
+    """Return the one device."""
+    return CPU
+
+
+def dtype_word(array: Array) -> str:
+    """Return PyTorch's title of an array's dtype: Float, Long, …"""
+    return of_numpy(array.dtype).title

@@ -1,0 +1,337 @@
+"""Indexing: `x[...]`, `x[...] = v`, and the functions behind them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.apply import run_record
+from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.op import find, implements, op, sample
+from gradsh.engine.tensor import Tensor, make
+from gradsh.ops.copy import copy_
+from gradsh.ops.view import MAX, alias_view, select, slice_, unsqueeze, view
+from gradsh.text.fault import fail
+
+# --- index tensors ----------------------------------------------------------------------------------------------
+
+
+def _numpy_index(self: Array, indices: Sequence[Any]) -> tuple[Any, ...]:
+    """Return numpy's index for PyTorch's list of index tensors, after PyTorch's checks."""
+    place, found = 0, []
+    for number, one in enumerate(indices):
+        if one is None:
+            found.append(slice(None))
+            place += 1
+            continue
+        array = np.asarray(one)
+        if array.dtype == np.uint8:
+            array = array.astype(np.bool_)
+        if array.dtype.kind not in "iub":
+            message = "tensors used as indices must be long, int, byte or bool tensors"
+            raise fail("index", message, IndexError)
+        width = array.ndim if array.dtype.kind == "b" else 1
+        if place + width > self.ndim:
+            message = f"too many indices for tensor of dimension {self.ndim}"
+            raise fail("index", message, IndexError)
+        if array.dtype.kind == "b":
+            _check_mask(self, array, place, number)
+        else:
+            _check_range(self, array, place)
+        found.append(array)
+        place += width
+    return tuple(found)
+
+
+def _check_mask(self: Array, mask: Array, place: int, number: int) -> None:
+    for dim in range(mask.ndim):
+        if mask.shape[dim] != self.shape[place + dim]:
+            message = (
+                f"The shape of the mask {list(mask.shape)} at index {dim} does not match the shape of the indexed tensor "
+                f"{list(self.shape)} at index {place + dim}"
+            )
+            raise fail("index", message, IndexError, number=number)
+
+
+def _check_range(self: Array, index: Array, place: int) -> None:
+    extent = self.shape[place]
+    if not index.size:
+        return
+    low, high = int(index.min()), int(index.max())
+    if low < -extent or high >= extent:
+        bad = next(int(one) for one in index.reshape(-1) if not -extent <= one < extent)
+        message = f"index {bad} is out of bounds for dimension {place} with size {extent}"
+        raise fail("index", message, IndexError)
+
+
+def _broadcast_failure(indices: Sequence[Any]) -> Exception:
+    shapes = ", ".join(str(list(np.shape(one))) for one in indices if one is not None)
+    message = f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+    return fail("shape", message, IndexError)
+
+
+def _index(self: Array, indices: Sequence[Any]) -> Array:
+    where = _numpy_index(self, indices)
+    try:
+        return np.array(self[where], order="C")
+    except IndexError:
+        raise _broadcast_failure(where) from None
+
+
+def zeros_of_shape(grad: Any, shape: Any) -> Any:
+    """Return zeros of a shape with the dtype of a gradient, of the kind (array or Tensor) that it is."""
+    shape = tuple(shape)
+    return np.zeros(shape, grad.dtype) if isinstance(grad, np.ndarray) else make(np.zeros(shape, grad.array.dtype))
+
+
+index = op(
+    "index(self, indices: Indices)", "IndexBackward0", "The elements at index tensors or masks (`x[i, j]`).",
+    forward=_index, spaces=(), attributes=("self_sizes",), saves=("indices",),
+    grads={
+        "self": lambda grad, self_sizes, indices: index_put(zeros_of_shape(grad, self_sizes), indices, grad, True),
+    },
+)
+
+
+def _index_put(self: Array, indices: Sequence[Any], values: Any, accumulate: bool) -> Array:
+    array = np.asarray(values)
+    if array.dtype != self.dtype:
+        message = (
+            f"Index put requires the source and destination dtypes match, got {of_numpy(self.dtype).title} for the "
+            f"destination and {of_numpy(array.dtype).title} for the source."
+        )
+        raise fail("dtype", message, RuntimeError)
+    where = _numpy_index(self, indices)
+    written = np.array(self, order="K")
+    try:
+        if accumulate:
+            np.add.at(written, where, array)
+        else:
+            written[where] = array
+    except (ValueError, IndexError):
+        raise _put_failure(self, where, array) from None
+    return written
+
+
+def _put_failure(self: Array, where: tuple[Any, ...], values: Array) -> Exception:
+    try:
+        shape = self[where].shape
+    except IndexError:
+        return _broadcast_failure(where)
+    message = (
+        f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+        f"{list(shape)}"
+    )
+    return fail("shape", message, RuntimeError, shapes=(values.shape, shape))
+
+
+def _index_put_self(grad: Any, indices: Any, accumulate: bool, values_sizes: Any) -> Any:
+    return grad if accumulate else index_put(grad, indices, zeros_of_shape(grad, values_sizes))
+
+
+index_put = op(
+    "index_put(self, indices: Indices, values, accumulate: bool = False)", "IndexPutBackward0",
+    "A copy with values written (or added) at index tensors or masks.", forward=_index_put, inplace=True,
+    attributes=("accumulate",), saves=("indices",),
+    grads={"self": _index_put_self, "values": lambda grad, indices: index(grad, indices)},
+)
+
+
+# --- x[...] -----------------------------------------------------------------------------------------------------
+
+
+def _select_at(tensor: Tensor, dim: int, place: int, real: int) -> Tensor:
+    shape = tensor.array.shape
+    if not shape:
+        message = (
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+            "tensor to a number"
+        )
+        raise fail("index", message, IndexError, tensor=tensor)
+    extent = shape[dim]
+    if not -extent <= place < extent:
+        message = f"index {place} is out of bounds for dimension {real} with size {extent}"
+        raise fail("index", message, IndexError, tensor=tensor)
+    return run_record(select.records[0], [tensor, dim, place])  # type: ignore[no-any-return]
+
+
+def _bound(value: Any, default: int) -> int:
+    if value is None:
+        return default
+    try:
+        return int(value.__index__())
+    except (AttributeError, TypeError):
+        message = "slice indices must be integers or None or have an __index__ method"
+        raise fail("type", message, TypeError) from None
+
+
+def _slice_at(tensor: Tensor, dim: int, cut: slice, skip: bool) -> Tensor:
+    step = _bound(cut.step, 1)
+    if step == 0:
+        raise fail("value", "slice step cannot be zero", ValueError)
+    if step < 0:
+        raise fail("value", "step must be greater than zero", ValueError)
+    start, end = _bound(cut.start, 0), _bound(cut.stop, MAX)
+    if not tensor.array.shape:
+        raise fail("index", "slice() cannot be applied to a 0-dim tensor.", IndexError, tensor=tensor)
+    if skip and start == 0 and step == 1 and end >= tensor.array.shape[dim]:
+        return tensor
+    return run_record(slice_.records[0], [tensor, dim, start, end, step])  # type: ignore[no-any-return]
+
+
+def _as_tuple(key: Any) -> tuple[Any, ...]:
+    if isinstance(key, tuple):
+        return key
+    if isinstance(key, list) and len(key) < 32 and any(
+        one is None or one is Ellipsis or isinstance(one, (Tensor, list, tuple, slice)) for one in key
+    ):
+        return tuple(key)
+    return (key,)
+
+
+def _index_tensor(one: Any) -> Tensor | None:
+    """Return an index as a tensor where it is one, a sequence or an array; None for ints, slices and the like."""
+    if isinstance(one, Tensor):
+        return one
+    if isinstance(one, np.ndarray) or hasattr(one, "__array__"):
+        return make(np.asarray(one))
+    if isinstance(one, (list, tuple, range)):
+        from gradsh.ops.create import to_array
+
+        array = to_array(list(one), None)
+        return make(array.astype(np.int64) if array.size == 0 and array.dtype.kind == "f" else array)
+    return None
+
+
+def _specified(key: Sequence[Any]) -> int:
+    count = 0
+    for one in key:
+        if isinstance(one, Tensor):
+            count += one.array.ndim if one.array.dtype.kind == "b" or one.array.dtype == np.uint8 else 1
+        elif one is not None and one is not Ellipsis and not isinstance(one, bool):
+            count += 1
+    return count
+
+
+def _number_index(one: Any) -> int:
+    try:
+        return int(one.__index__())
+    except (AttributeError, TypeError):
+        message = (
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+            f"{type(one).__name__})"
+        )
+        raise fail("index", message, IndexError) from None
+
+
+def _walk(tensor: Tensor, key: Sequence[Any]) -> tuple[Tensor, list[Any]]:
+    """Apply what makes views (numbers, slices, None, …) and collect the index tensors by dimension."""
+    given = [one if (found := _index_tensor(one)) is None else found for one in key]
+    specified = _specified(given)
+    ndim = tensor.array.ndim
+    if specified > ndim:
+        raise fail("index", f"too many indices for tensor of dimension {ndim}", IndexError, tensor=tensor)
+    result, dim, indices = tensor, 0, []
+    for real, one in enumerate(given):
+        if one is Ellipsis:
+            dim += ndim - specified
+        elif isinstance(one, slice):
+            result = _slice_at(result, dim, one, True)
+            dim += 1
+        elif one is None:
+            result = unsqueeze(result, dim)
+            dim += 1
+        elif isinstance(one, bool):
+            result, dim = _flag(result, dim, one, indices), dim + 1
+        elif isinstance(one, Tensor):
+            if one.array.ndim == 0 and one.array.dtype.kind in "iub":
+                if one.array.dtype.kind == "b" or one.array.dtype == np.uint8:
+                    result, dim = _flag(result, dim, bool(one.array), indices), dim + 1
+                else:
+                    result = _select_at(result, dim, int(one.array), real)
+                continue
+            indices.extend([None] * (dim - len(indices)))
+            indices.append(one)
+            dim += one.array.ndim if one.array.dtype.kind == "b" or one.array.dtype == np.uint8 else 1
+        else:
+            result = _select_at(result, dim, _number_index(one), real)
+    return result, indices
+
+
+def _flag(result: Tensor, dim: int, flag: bool, indices: list[Any]) -> Tensor:
+    indices.extend([None] * (dim - len(indices)))
+    indices.append(make(np.zeros(1 if flag else 0, np.int64)))
+    return unsqueeze(result, dim)  # type: ignore[no-any-return]
+
+
+@implements("getitem")
+def getitem(self: Tensor, key: Any) -> Tensor:
+    """Return `self[key]`: views for numbers, slices, None and `...`; a copy for index tensors, lists and masks."""
+    kind = type(key)
+    if kind is int:
+        return _select_at(self, 0, key, 0)
+    if kind is slice:
+        return _slice_at(self, 0, key, False)
+    if key is None:
+        return unsqueeze(self, 0)  # type: ignore[no-any-return]
+    if key is Ellipsis:
+        return alias_view(self)  # type: ignore[no-any-return]
+    result, indices = _walk(self, _as_tuple(key))
+    if not indices:
+        return alias_view(self) if result is self else result  # type: ignore[no-any-return]
+    return index(result, indices)  # type: ignore[no-any-return]
+
+
+# --- x[...] = v -------------------------------------------------------------------------------------------------
+
+
+def _value(self: Tensor, value: Any) -> Tensor:
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
+        return make(np.asarray(value))
+    if not isinstance(value, (int, float)):
+        name = type(value).__name__
+        raise fail("type", f"can't assign a {name} to a torch.{self.dtype.title}Tensor", TypeError, tensor=self)
+    return make(np.asarray(value).astype(self.array.dtype))
+
+
+def _without_leading_ones(value: Tensor) -> Tensor:
+    shape = value.array.shape
+    lead = 0
+    while lead < len(shape) and shape[lead] == 1:
+        lead += 1
+    return view(value, shape[lead:]) if lead else value
+
+
+def _copy_to(part: Tensor, value: Tensor) -> None:
+    if part.array.shape == value.array.shape:
+        copy_(part, value)
+    elif value.array.ndim == 0:
+        find("fill_")(part, value)
+    else:
+        source = _without_leading_ones(value)
+        copy_(part, find("expand")(source, part.array.shape) if source.array.shape != part.array.shape else source)
+
+
+@implements("setitem")
+def setitem(self: Tensor, key: Any, value: Any) -> None:
+    """Write `value` into `self[key]`, in place."""
+    if key is False:
+        return
+    source = _value(self, value)
+    kind = type(key)
+    if key is Ellipsis:
+        _copy_to(self, source)
+    elif key is None or key is True:
+        _copy_to(unsqueeze(self, 0), source)
+    elif kind is int:
+        _copy_to(_select_at(self, 0, key, 0), source)
+    elif kind is slice:
+        _copy_to(_slice_at(self, 0, key, True), source)
+    else:
+        part, indices = _walk(self, _as_tuple(key))
+        if indices:
+            find("index_put_")(part, indices, _without_leading_ones(source))
+        else:
+            _copy_to(part, source)

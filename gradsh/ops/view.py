@@ -1,0 +1,468 @@
+"""Views: the operations whose result shares memory and version counter with their first argument."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.op import composite, find, op, sample
+from gradsh.engine.shape import wrap_dim, wrap_dims
+from gradsh.engine.storage import owner_of, strided
+from gradsh.ops.geometry import as_strided_backward, resolve_size, view_strides
+from gradsh.text.fault import fail
+
+MAX = (1 << 63) - 1
+"""The end of a slice that names none."""
+
+
+# --- another shape ----------------------------------------------------------------------------------------------
+
+
+def _view(self: Array, size: tuple[int, ...]) -> Array:
+    shape = resolve_size(size, self.size)
+    if self.flags.c_contiguous:
+        return self.reshape(shape)
+    strides = view_strides(self.shape, self.strides, shape, self.itemsize)
+    if strides is None:
+        message = (
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        )
+        raise fail("shape", message, RuntimeError, shapes=(self.shape, shape))
+    return strided(self, shape, strides)
+
+
+view = op(
+    "view(self, *size: ints)", "ViewBackward0", "The same elements in another shape, without copying; -1 is worked out.",
+    forward=_view, kind="view", spaces=("Tensor",),
+    grads={"self": lambda grad, self_sizes: find("reshape")(grad, self_sizes)},
+    samples=(sample((2, 6), (3, 4)), sample((2, 6), (-1,)), sample((2, 3), (4,), rejects="shape")),
+)
+
+
+def _view_dtype(self: Array, dtype: Any) -> Array:
+    old, new = self.itemsize, dtype.itemsize
+    if old == new:
+        return self.view(dtype)
+    if self.ndim == 0:
+        message = "self.dim() cannot be 0 to view {} as {} (different element sizes)"
+        raise fail("dtype", message.format(of_numpy(self.dtype).title, of_numpy(dtype).title), RuntimeError)
+    if self.shape[-1] * old % new:
+        message = (
+            f"self.size(-1) must be divisible by {new // old} to view {of_numpy(self.dtype).title} as "
+            f"{of_numpy(dtype).title} (different element sizes), but got {self.shape[-1]}"
+        )
+        raise fail("dtype", message, RuntimeError)
+    return self.view(dtype)
+
+
+op(
+    "view(self, dtype: dtype)", "", "The same bytes read as another dtype.", forward=_view_dtype, kind="view",
+    spaces=("Tensor",),
+)
+alias_view = op(
+    "alias(self)", "AliasBackward0", "The same tensor as a view of itself.",
+    forward=lambda self: self[...], kind="view", spaces=(), grads={"self": lambda grad: grad},
+)
+unsafe_view = op(
+    "_unsafe_view(self, size: ints)", "UnsafeViewBackward0", "A fresh tensor in another shape, no view of anything.",
+    forward=lambda self, size: _view(self, size), spaces=(),
+    grads={"self": lambda grad, self_sizes: find("reshape")(grad, self_sizes)},
+)
+
+
+def expand_array(self: Array, size: tuple[int, ...]) -> Array:
+    lead = len(size) - self.ndim
+    if lead < 0:
+        kind = f"torch.{of_numpy(self.dtype).title}Tensor"
+        message = (
+            f"expand({kind}{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be "
+            f"greater or equal to the number of dimensions in the tensor ({self.ndim})"
+        )
+        raise fail("shape", message, RuntimeError, shapes=(self.shape, size))
+    shape, strides = [], []
+    for dim in range(len(size) - 1, -1, -1):
+        extent, step = (self.shape[dim - lead], self.strides[dim - lead]) if dim >= lead else (1, 0)
+        wanted = size[dim]
+        if wanted == -1:
+            if dim < lead:
+                message = (
+                    f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {dim}"
+                )
+                raise fail("shape", message, RuntimeError, shapes=(self.shape, size))
+            wanted = extent
+        if extent != wanted:
+            if extent != 1 or wanted < 0:
+                raise _cannot_expand(self.shape, size, wanted, extent, dim)
+            step = 0
+        shape.append(wanted)
+        strides.append(step)
+    return strided(self, tuple(reversed(shape)), tuple(reversed(strides)))
+
+
+def _cannot_expand(shape: tuple[int, ...], size: tuple[int, ...], wanted: int, extent: int, dim: int) -> Exception:
+    message = (
+        f"The expanded size of the tensor ({wanted}) must match the existing size ({extent}) at non-singleton dimension "
+        f"{dim}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+    )
+    return fail("shape", message, RuntimeError, shapes=(shape, size), dim=dim)
+
+
+def sum_to_shape(grad: Any, shape: tuple[int, ...]) -> Any:
+    """Sum a gradient (array or Tensor) down to the shape it was expanded from."""
+    from gradsh.engine.apply import sum_tensor_to
+    from gradsh.engine.shape import sum_to
+
+    shape = tuple(shape)
+    if tuple(grad.shape) == shape:
+        return grad
+    return sum_to(grad, shape) if isinstance(grad, np.ndarray) else sum_tensor_to(grad, shape)
+
+
+expand = op(
+    "expand(self, *size: ints, *, implicit: bool = False)", "ExpandBackward0",
+    "A view that repeats dimensions of extent 1 without copying; -1 keeps an extent.",
+    forward=lambda self, size, implicit: expand_array(self, size), kind="view", spaces=("Tensor",),
+    grads={"self": lambda grad, self_sizes: sum_to_shape(grad, self_sizes)},
+    samples=(sample((3, 1), (2, 3, 4)), sample((3, 1), (-1, 4)), sample((2, 3), (4, 3), rejects="shape")),
+)
+
+
+# --- dimensions of extent 1 -------------------------------------------------------------------------------------
+
+
+def _squeezed(self: Array, dims: Sequence[int]) -> Array:
+    return self.reshape(tuple(n for dim, n in enumerate(self.shape) if n != 1 or dim not in dims)) \
+        if self.flags.c_contiguous else _without(self, [dim for dim in dims if self.shape[dim] == 1])
+
+
+def _without(self: Array, dims: Sequence[int]) -> Array:
+    return self[tuple(0 if dim in dims else slice(None) for dim in range(self.ndim)) + (Ellipsis,)]
+
+
+def _squeeze_dims(self: Array, dim: tuple[int, ...]) -> Array:
+    dims = wrap_dims(dim, self.ndim) if dim else ()
+    return _squeezed(self, dims)
+
+
+def _squeeze_dim(self: Array, dim: int) -> Array:
+    wrapped = wrap_dim(dim, self.ndim)
+    return _squeezed(self, (wrapped,)) if self.ndim and self.shape[wrapped] == 1 else self[...]
+
+
+def unsqueeze_to(grad: Any, sizes: tuple[int, ...], dims: Sequence[int] | None = None) -> Any:
+    """Put back dimensions of extent 1 (all of them, or those among `dims`) that a squeeze took out."""
+    for dim in range(len(sizes)) if dims is None else sorted(wrap_dim(dim, len(sizes)) for dim in dims):
+        if sizes and sizes[dim] == 1:
+            grad = unsqueeze(grad, dim)
+    return grad
+
+
+squeeze = op(
+    "squeeze(self)", "SqueezeBackward0", "A view without the dimensions of extent 1.",
+    forward=lambda self: _squeezed(self, range(self.ndim)), kind="view",
+    grads={"self": lambda grad, self_sizes: unsqueeze_to(grad, self_sizes)}, samples=(sample((3, 1, 4, 1)),),
+)
+op(
+    "squeeze(self, dim: int)", "SqueezeBackward1", "A view without this dimension, if its extent is 1.",
+    forward=_squeeze_dim, kind="view",
+    grads={"self": lambda grad, self_sizes, dim: unsqueeze_to(grad, self_sizes, (dim,))},
+    samples=(sample((3, 1, 4), 1), sample((3, 4), 0)),
+)
+op(
+    "squeeze(self, dim: ints)", "SqueezeBackward2", "A view without those of these dimensions whose extent is 1.",
+    forward=_squeeze_dims, kind="view",
+    grads={"self": lambda grad, self_sizes, dim: unsqueeze_to(grad, self_sizes, dim)},
+    samples=(sample((3, 1, 4, 1), (1, 3)),),
+)
+
+
+def _unsqueeze(self: Array, dim: int) -> Array:
+    place = wrap_dim(dim, self.ndim + 1)
+    return self[(slice(None),) * place + (None, Ellipsis)]
+
+
+unsqueeze = op(
+    "unsqueeze(self, dim: int)", "UnsqueezeBackward0", "A view with one more dimension, of extent 1, at `dim`.",
+    forward=_unsqueeze, kind="view", grads={"self": lambda grad, dim: squeeze(grad, dim)},
+    samples=(sample((3, 4), 1), sample((3, 4), -1)),
+)
+
+
+# --- order of dimensions ----------------------------------------------------------------------------------------
+
+
+def _transpose(self: Array, dim0: int, dim1: int) -> Array:
+    a, b = wrap_dim(dim0, self.ndim), wrap_dim(dim1, self.ndim)
+    return self.swapaxes(a, b) if self.ndim else self[...]
+
+
+def _t(self: Array) -> Array:
+    if self.ndim > 2:
+        message = f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D"
+        raise fail("shape", message, RuntimeError, shapes=(self.shape,))
+    return self.T
+
+
+def _permute(self: Array, dims: tuple[int, ...]) -> Array:
+    if len(dims) != self.ndim:
+        message = (
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}"
+        )
+        raise fail("shape", message, RuntimeError, shapes=(self.shape,))
+    wrapped = tuple(wrap_dim(dim, self.ndim) for dim in dims)
+    if len(set(wrapped)) != len(wrapped):
+        raise fail("value", "permute(): duplicate dims are not allowed.", RuntimeError)
+    return self.transpose(wrapped)
+
+
+def inverse_order(dims: Sequence[int]) -> tuple[int, ...]:
+    """Return the order of dimensions that undoes a permutation."""
+    count = len(dims)
+    found = [0] * count
+    for place, dim in enumerate(dims):
+        found[dim % count] = place
+    return tuple(found)
+
+
+transpose = op(
+    "transpose(self, dim0: int, dim1: int)", "TransposeBackward0", "A view with two dimensions exchanged.",
+    forward=_transpose, kind="view", grads={"self": lambda grad, dim0, dim1: transpose(grad, dim0, dim1)},
+    samples=(sample((2, 3, 4), 0, 2), sample((3, 4), -1, -2), sample((2, 3), 0, 2, rejects="index")),
+)
+t = op(
+    "t(self)", "TBackward0", "The transpose of a matrix, as a view.", forward=_t, kind="view",
+    grads={"self": lambda grad: t(grad)}, samples=(sample((3, 4)), sample((5,)), sample((2, 3, 4), rejects="shape")),
+    note="`x.t()` makes a TBackward0 node, `x.T` a PermuteBackward0, `x.mT` a TransposeBackward0.",
+)
+permute = op(
+    "permute(self, *dims: ints)", "PermuteBackward0", "A view with the dimensions in another order.",
+    forward=_permute, kind="view", grads={"self": lambda grad, dims: permute(grad, inverse_order(dims))},
+    samples=(sample((2, 3, 4), (2, 0, 1)), sample((2, 3, 4), (-1, 0, 1))),
+)
+
+
+# --- parts ------------------------------------------------------------------------------------------------------
+
+
+def _select(self: Array, dim: int, index: int) -> Array:
+    if self.ndim == 0:
+        raise fail("index", "select() cannot be applied to a 0-dim tensor.", IndexError)
+    place = wrap_dim(dim, self.ndim)
+    extent = self.shape[place]
+    if not -extent <= index < extent:
+        message = f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {place}"
+        raise fail("index", message, IndexError)
+    return self[(slice(None),) * place + (index, Ellipsis)]
+
+
+def _select_backward(grad_output: Array, input_sizes: tuple[int, ...], dim: int, index: int) -> Array:
+    whole = np.zeros(input_sizes, grad_output.dtype)
+    whole[(slice(None),) * wrap_dim(dim, len(input_sizes)) + (index,)] = grad_output
+    return whole
+
+
+select = op(
+    "select(self, dim: int, index: int)", "SelectBackward0", "A view of the part at one index of a dimension.",
+    forward=_select, kind="view",
+    grads={"self": lambda grad, self_sizes, dim, index: select_backward(grad, self_sizes, dim, index)},
+    samples=(sample((3, 4), 1, 2), sample((3, 4), 0, -1), sample((3, 4), 0, 3, rejects="index")),
+)
+select_backward = op(
+    "select_backward(grad_output, input_sizes: ints, dim: int, index: int)", "SelectBackwardBackward0",
+    "The gradient of select: zeros but for the selected part.", forward=_select_backward, spaces=(),
+    grads={"grad_output": lambda grad, dim, index: select(grad, dim, index)},
+)
+
+
+def _cut(self: Array, dim: int, start: int | None, end: int | None, step: int) -> tuple[Any, ...]:
+    if step <= 0:
+        raise fail("value", "slice step must be positive", RuntimeError)
+    place = wrap_dim(dim, self.ndim)
+    return (slice(None),) * place + (slice(start or 0, MAX if end is None else end, step),)
+
+
+def _slice(self: Array, dim: int, start: int | None, end: int | None, step: int) -> Array:
+    if self.ndim == 0:
+        raise fail("value", "slice() cannot be applied to a 0-dim tensor.", RuntimeError)
+    return self[_cut(self, dim, start, end, step)]
+
+
+def _slice_backward(
+    grad_output: Array, input_sizes: tuple[int, ...], dim: int, start: int, end: int, step: int
+) -> Array:
+    whole = np.zeros(input_sizes, grad_output.dtype)
+    whole[_cut(whole, dim, start, end, step)] = grad_output
+    return whole
+
+
+def _slice_gradient(grad: Any, self_sizes: Any, dim: int, start: int | None, end: int | None, step: int) -> Any:
+    return slice_backward(grad, self_sizes, dim, start or 0, MAX if end is None else end, step)
+
+
+slice_ = op(
+    "slice(self, dim: int = 0, start: int? = None, end: int? = None, step: int = 1)", "SliceBackward0",
+    "A view of a range along a dimension.", forward=_slice, kind="view", spaces=(), grads={"self": _slice_gradient},
+    samples=(sample((5, 3), 0, 1, 4), sample((5, 3), 0, 0, 5, 2)),
+)
+slice_backward = op(
+    "slice_backward(grad_output, input_sizes: ints, dim: int, start: int, end: int, step: int)",
+    "SliceBackwardBackward0", "The gradient of a slice: zeros but for the range.", forward=_slice_backward, spaces=(),
+    grads={"grad_output": lambda grad, dim, start, end, step: slice_(grad, dim, start, end, step)},
+)
+
+
+def _narrow(self: Any, dim: int, start: Any, length: int) -> Any:
+    if self.ndim == 0:
+        raise fail("shape", "narrow() cannot be applied to a 0-dim tensor.", RuntimeError)
+    if length < 0:
+        raise fail("value", "narrow(): length must be non-negative.", RuntimeError)
+    extent = self.shape[wrap_dim(dim, self.ndim)]
+    if not -extent <= start <= extent:
+        message = f"start out of range (expected to be in range of [{-extent}, {extent}], but got {start})"
+        raise fail("index", message, IndexError)
+    if start < 0:
+        start += extent
+    if start + length > extent:
+        message = f"start ({start}) + length ({length}) exceeds dimension size ({extent})."
+        raise fail("value", message, RuntimeError)
+    return slice_(self, dim, start, start + length)
+
+
+narrow = composite(
+    "narrow(self, dim: int, start: int, length: int)", "A view of `length` elements of a dimension from `start` on.", _narrow,
+    samples=(sample((3, 4), 1, 1, 2),), note="It is a slice: SliceBackward0.",
+)
+
+
+def _diagonal_axes(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
+    a, b = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if a == b:
+        message = f"diagonal dimensions cannot be identical {dim1}, {dim2}"
+        raise fail("value", message, RuntimeError)
+    return a, b
+
+
+def _diagonal(self: Array, offset: int, dim1: int, dim2: int) -> Array:
+    a, b = _diagonal_axes(self.ndim, dim1, dim2)
+    rows, columns = self.shape[a], self.shape[b]
+    count = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+    steps = self.strides
+    start = 0 if count == 0 else offset * steps[b] if offset >= 0 else -offset * steps[a]
+    rest = [dim for dim in range(self.ndim) if dim not in (a, b)]
+    shape = (*(self.shape[dim] for dim in rest), count)
+    return strided(self, shape, (*(steps[dim] for dim in rest), steps[a] + steps[b]), start)
+
+
+def _diagonal_backward(grad_output: Array, input_sizes: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Array:
+    whole = np.zeros(input_sizes, grad_output.dtype)
+    _diagonal(whole, offset, dim1, dim2)[...] = grad_output
+    return whole
+
+
+diagonal = op(
+    "diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1)", "DiagonalBackward0",
+    "A view of the diagonals of two dimensions, as the last dimension.", forward=_diagonal, kind="view",
+    grads={"self": lambda grad, self_sizes, offset, dim1, dim2: diagonal_backward(grad, self_sizes, offset, dim1, dim2)},
+    samples=(sample((4, 4)), sample((3, 4), 1), sample((2, 3, 4), -1, 0, 2)),
+)
+diagonal_backward = op(
+    "diagonal_backward(grad_output, input_sizes: ints, offset: int, dim1: int, dim2: int)", "DiagonalBackwardBackward0",
+    "The gradient of diagonal: zeros but for the diagonals.", forward=_diagonal_backward, spaces=(),
+    grads={"grad_output": lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2)},
+)
+
+
+def _unfold(self: Array, dimension: int, size: int, step: int) -> Array:
+    place = wrap_dim(dimension, self.ndim)
+    extent = self.shape[place] if self.ndim else 1
+    if not 0 <= size <= extent:
+        message = f"maximum size for tensor at dimension {place} is {extent} but size is {size}"
+        raise fail("value", message, RuntimeError)
+    if step <= 0:
+        raise fail("value", f"step is {step} but must be > 0", RuntimeError)
+    if self.ndim == 0:
+        return strided(self, (size,), (self.itemsize,))
+    windows = (extent - size) // step + 1
+    shape = (*self.shape[:place], windows, *self.shape[place + 1 :], size)
+    steps = self.strides
+    return strided(self, shape, (*steps[:place], steps[place] * step, *steps[place + 1 :], steps[place]))
+
+
+def _unfold_backward(grad_in: Array, input_sizes: tuple[int, ...], dim: int, size: int, step: int) -> Array:
+    whole = np.zeros(input_sizes, grad_in.dtype)
+    if not input_sizes:
+        return whole + grad_in.sum(dtype=grad_in.dtype)
+    windows = _unfold(whole, dim, size, step)
+    for place in range(size):  # windows overlap each other, but not at one place within them
+        windows[..., place] += grad_in[..., place]
+    return whole
+
+
+unfold = op(
+    "unfold(self, dimension: int, size: int, step: int)", "UnfoldBackward0",
+    "A view of all windows of a size along a dimension; the windows' elements become the last dimension.",
+    forward=_unfold, kind="view", spaces=("Tensor",),
+    grads={"self": lambda grad, self_sizes, dimension, size, step: unfold_backward(grad, self_sizes, dimension, size, step)},
+    samples=(sample((6,), 0, 3, 1), sample((2, 7), 1, 2, 2)),
+)
+unfold_backward = op(
+    "unfold_backward(grad_in, input_sizes: ints, dim: int, size: int, step: int)", "UnfoldBackwardBackward0",
+    "The gradient of unfold: each element gets the sum over its windows.", forward=_unfold_backward, spaces=(),
+    grads={"grad_in": lambda grad, dim, size, step: unfold(grad, dim, size, step)},
+)
+
+
+# --- any geometry -----------------------------------------------------------------------------------------------
+
+
+def storage_start(self: Array) -> tuple[Array, int]:
+    """Return the array that owns the memory and how many bytes after its start `self` begins."""
+    owner = owner_of(self)
+    start = self.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    return owner, int(start)
+
+
+def _as_strided(self: Array, size: tuple[int, ...], stride: tuple[int, ...], storage_offset: int | None) -> Array:
+    if len(size) != len(stride):
+        raise fail("value", "mismatch in length of strides and shape", RuntimeError)
+    if any(step < 0 for step in stride):
+        message = f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
+        raise fail("value", message, RuntimeError)
+    owner, start = storage_start(self)
+    item = self.itemsize
+    offset = start if storage_offset is None else storage_offset * item
+    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) * item + item
+    if all(size) and last > owner.nbytes:
+        message = (
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset // item}, and itemsize {item} "
+            f"requiring a storage size of {last} are out of bounds for storage of size {owner.nbytes}"
+        )
+        raise fail("value", message, RuntimeError)
+    return strided(self, size, tuple(step * item for step in stride), offset - start)
+
+
+as_strided = op(
+    "as_strided(self, size: ints, stride: ints, storage_offset: int? = None)", "AsStridedBackward0",
+    "A view of the memory of `self` with any extents, strides and offset (counted in elements).",
+    forward=_as_strided, kind="view", attributes=("size", "stride", "storage_offset"),
+    grads={
+        "self": lambda grad, self_sizes, self_strides, self_offset, size, stride, storage_offset: as_strided_backward(
+            grad, (self_sizes, self_strides, self_offset), size, stride, storage_offset
+        )
+    },
+    samples=(sample((3, 4), (2, 2), (4, 1)), sample((3, 4), (2, 2), (1, 1), 1)),
+)
+
+
+def _contiguous_offset(grad: Any, shape: Any, strides: Any, size: Any, stride: Any, offset: int) -> Any:
+    return as_strided_backward(grad, (tuple(shape), tuple(strides), 0), size, stride, offset)
+
+
+op(
+    "as_strided_backward(grad, shape: ints, strides: ints, size: ints, stride: ints, storage_offset: int)", "",
+    "The gradient of a view made anew from a base of this shape and these strides.",
+    forward=_contiguous_offset, kind="composite", spaces=(),
+)
