@@ -54,9 +54,12 @@ def run_tests(options: GoldenOptions) -> int:
     style = style_for(sys.stdout, plain=options.plain)
     results, interrupted = _run_all(scripts, options, style)
     stray = orphans(options.paths, results)
-    if options.update or options.review:
-        results = _accept(results, options, style)
-    _tell(results, stray, options, style)
+    try:
+        if (options.update or options.review) and not interrupted:
+            results = _accept(results, options, style)
+        _tell(results, stray, options, style)
+    except OSError as error:
+        return _refuse(f"cannot write {error.filename or 'the output'}: {error.strerror or error}")
     if interrupted:
         return INTERRUPTED
     return FAILED if stray or not all(tested.passed for tested in results) else DONE

@@ -1,0 +1,274 @@
+"""`gradsh test` as a person uses it: written, broken, updated, reviewed, reported."""
+
+import io
+import os
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gradsh.golden.runner import GoldenOptions, run_tests
+
+Golden = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Golden:
+    monkeypatch.chdir(tmp_path)
+    for name in ("CI", "GITHUB_ACTIONS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*paths: str, **options: object) -> tuple[int, str, str]:
+        status = run_tests(GoldenOptions(paths=paths or (".",), **options))  # type: ignore[arg-type]
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+def script(name: str, text: str) -> Path:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+PASSING = "x = 3\nprint(x)\n#> 3\nx / 2\n#> 1.5000001\nnonsense\n#! error[name]: name 'nonsense' [..]\n#! ...\n"
+
+
+def test_passes(golden: Golden) -> None:
+    script("a.grad", PASSING)
+    script("b/c.grad", "print(1)\n")  # no expectation: it must just run
+    assert golden() == (0, "2 passed, 0 failed\n", "")
+
+
+def test_difference_is_a_unified_diff_with_line_numbers(golden: Golden) -> None:
+    script("a.grad", "x = 3\nprint(x, 1.0)\n#> 4 1.0\n")
+    status, out, _ = golden()
+    assert status == 1
+    assert out == (
+        "./a.grad:2: the output differs\n"
+        "--- ./a.grad (expected)\n+++ ./a.grad (actual)\n@@ -1,4 +1,4 @@\n"
+        " x = 3\n print(x, 1.0)\n-#> 4 1.0\n+#> 3 1.0\n \n"
+        "0 passed, 1 failed\n"
+    )
+
+
+def test_the_diff_is_a_patch(golden: Golden, tmp_path: Path) -> None:
+    """What `--update` would write is exactly what the diff shows."""
+    path = script("a.grad", "print(1)\n#> 2\nprint(3)\n#> 3\nprint('new')\n")
+    _, out, _ = golden()
+    added = [line[1:] for line in out.splitlines() if re.match(r"\+(?!\+)", line)]
+    golden(update=True)
+    assert [line for line in path.read_text().splitlines() if line in added] == added == ["#> 1", "#> new"]
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("nonsense\n", "the statement failed"),
+    ("x = 1\n#!\n", "passed, though it is announced to fail"),
+    ("nonsense\n#! error[type]: x\n", "the failure differs"),
+    ("print(1)\nx = 1\n#>\n", "the output differs"),
+    ("print((1)\n", "cannot be run"),
+    ("#> early\nprint(1)\n", "matches nothing"),
+    ("#@ sed=1\nprint(1)\n", "unknown option"),
+    ("print(1)\n#>> gone.out\n", "cannot read gone.out"),
+    ("print(1)\n#>> ../gone.out\n", "has no folder"),
+    ("if True:\n    print(1)\n    #> 1\n", "inside a block"),
+])
+def test_failures(golden: Golden, text: str, words: str) -> None:
+    script("a.grad", text)
+    status, out, err = golden()
+    assert status == 1
+    assert words in out
+    assert out.endswith("0 passed, 1 failed\n")
+    assert "Traceback" not in out + err
+
+
+def test_update_then_pass(golden: Golden) -> None:
+    path = script("a.grad", "x = 2\nprint('a')\nx * 1.5\n#> 4.0\nfor i in range(2):\n    print(i)\nprint()\n#>\n")
+    status, out, _ = golden(update=True)
+    assert (status, out) == (0, "updated ./a.grad\n1 passed, 0 failed\n")
+    assert path.read_text() == (
+        "x = 2\nprint('a')\n#> a\nx * 1.5\n#> 3.0\nfor i in range(2):\n    print(i)\n#> 0\n#> 1\nprint()\n#>\n"
+    )
+    before = path.stat().st_mtime_ns
+    assert golden(update=True)[0] == 0
+    assert path.stat().st_mtime_ns == before
+
+
+def test_update_never_announces_a_failure(golden: Golden) -> None:
+    path = script("a.grad", "nonsense\nprint(1)\n#> 2\n")
+    status, out, _ = golden(update=True)
+    assert status == 1
+    assert path.read_text() == "nonsense\nprint(1)\n#> 1\n"
+    assert "write a line `#!` below it" in out
+
+
+def test_update_fills_an_announced_failure(golden: Golden) -> None:
+    path = script("a.grad", "nonsense\n#!\n")
+    assert golden(update=True)[0] == 0
+    assert path.read_text().startswith("nonsense\n#! error[name]: name 'nonsense' is not defined\n#!   1 | nonsense\n")
+
+
+def test_update_reports_wildcards(golden: Golden) -> None:
+    path = script("a.grad", "print('b')\n#> a[..]\n")
+    status, out, _ = golden(update=True)
+    assert status == 1
+    assert path.read_text() == "print('b')\n#> a[..]\n"
+    assert "./a.grad:2: has a wildcard that no longer matches" in out
+
+
+@pytest.mark.parametrize("option", ["update", "review"])
+def test_update_is_refused_under_ci(golden: Golden, monkeypatch: pytest.MonkeyPatch, option: str) -> None:
+    path = script("a.grad", "print(1)\n#> 2\n")
+    monkeypatch.setenv("CI", "true")
+    status, _, err = golden(**{option: True})
+    assert status == 2
+    assert "CI" in err
+    assert path.read_text() == "print(1)\n#> 2\n"
+
+
+def test_siblings(golden: Golden) -> None:
+    script("a.grad", "print('x\\ny')\n#>> a.big.out\n")
+    assert golden()[0] == 1
+    assert golden(update=True)[0] == 0
+    assert Path("a.big.out").read_text() == "x\ny\n"
+    assert golden() == (0, "1 passed, 0 failed\n", "")
+    Path("a.big.out").write_text("x\nz\n")
+    status, out, _ = golden()
+    assert status == 1
+    assert "-z\n+y\n" in out
+
+
+def test_orphans_fail(golden: Golden) -> None:
+    script("a.grad", "print(1)\n#> 1\n")
+    script("a.old.out", "x\n")
+    script("gone.graph.out", "x\n")
+    script("nohup.out", "none of ours\n")
+    status, out, _ = golden()
+    assert status == 1
+    assert "a.old.out: expected output that no script names" in out
+    assert "gone.graph.out" in out
+    assert "nohup" not in out
+    assert out.endswith("1 passed, 2 failed\n")
+    assert golden("a.grad")[1].endswith("1 passed, 1 failed\n")
+
+
+def test_words_choose_scripts(golden: Golden) -> None:
+    script("pow.grad", "print(1)\n")
+    script("mul.grad", "nonsense\n")
+    script("mul.x.out", "")
+    assert golden(words=("pow",)) == (0, "1 passed, 0 failed\n", "")
+    assert golden(words=("nothing",))[0] == 2
+
+
+def test_missing_path(golden: Golden) -> None:
+    status, out, err = golden("gone")
+    assert (status, out) == (2, "")
+    assert err == "gradsh test: no such file or folder: gone\n"
+
+
+def test_nothing_leaks_from_one_script_to_the_next(golden: Golden) -> None:
+    script("a.grad", "#@ seed=7\nleaked = 1\nimport math as sqrt\nprint(1)\n#> 1\n")
+    script("b.grad", "leaked\n#! error[name]: name 'leaked' is not defined\n#! ...\n")
+    assert golden()[0] == 0
+
+
+def test_processes_agree_with_one(golden: Golden) -> None:
+    for i in range(5):
+        script(f"s{i}.grad", f"print({i})\n#> {i if i != 3 else 'x'}\n")
+    alone = golden()
+    assert golden(jobs=2) == alone
+    assert alone[0] == 1
+
+
+def test_junit(golden: Golden) -> None:
+    script("a.grad", "print(1)\n#> 1\n")
+    script("b<&.grad", "print('\\x1b]\\x00')\n#> 2\n")
+    assert golden(junit="out.xml")[0] == 1
+    suite = ET.parse("out.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    assert [case.get("name") for case in suite] == ["./a.grad", "./b<&.grad"]
+    assert "the output differs" in suite[1][0].get("message", "")
+
+
+def test_tap(golden: Golden) -> None:
+    script("a.grad", "print(1)\n#> 1\n")
+    script("b.grad", "print(1)\n#> 2\n")
+    status, out, _ = golden(tap=True)
+    lines = out.splitlines()
+    assert status == 1
+    assert lines[:4] == ["TAP version 14", "1..2", "ok 1 - ./a.grad", "not ok 2 - ./b.grad"]
+    assert lines[4] == "  ---"
+    assert lines[-1] == "  ..."
+
+
+def test_annotations(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
+    script("a.grad", "x = 1\nprint(x)\n#> 2\n")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert "::error file=./a.grad,line=2,title=gradsh test::the output differs%0A- 2%0A+ 1\n" in golden()[1]
+
+
+def test_durations(golden: Golden) -> None:
+    script("a.grad", "print(1)\n")
+    script("b.grad", "print(1)\n")
+    out = golden(durations=1)[1].splitlines()
+    assert len(out) == 2
+    assert re.fullmatch(r" +\d+\.\d{3} s  \./[ab]\.grad", out[0])
+
+
+def test_fail_fast(golden: Golden) -> None:
+    for name in "abc":
+        script(f"{name}.grad", "print(1)\n#> 2\n")
+    assert golden(fail_fast=True)[1].endswith("0 passed, 1 failed\n")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("answers", "lines"), [
+    ("y\nn\n", ["#> 1", "#> y", "#> 3"]),
+    ("n\ny\n", ["#> x", "#> 2", "#> 3"]),
+    ("a\n", ["#> 1", "#> 2", "#> 3"]),
+    ("?\nq\n", ["#> x", "#> y", "#> 3"]),
+    ("", ["#> x", "#> y", "#> 3"]),
+])
+def test_review(golden: Golden, monkeypatch: pytest.MonkeyPatch, answers: str, lines: list[str]) -> None:
+    path = script("a.grad", "print(1)\n#> x\nprint(2)\n#> y\nprint(3)\n#> 3\n")
+    monkeypatch.setattr("sys.stdin", Terminal(answers))
+    golden(review=True)
+    assert [line for line in path.read_text().splitlines() if line.startswith("#")] == lines
+
+
+def test_review_needs_a_terminal(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
+    script("a.grad", "print(1)\n#> x\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    status, _, err = golden(review=True)
+    assert status == 2
+    assert "terminal" in err
+
+
+def test_trailing_blanks_are_neither_written_nor_asked_for(golden: Golden) -> None:
+    path = script("a.grad", "print('a  \\n   \\nb')\n")
+    script("b.grad", "print(1)\n#> 1\n")
+    path.write_text("print('a  \\n   \\nb')\n#>\n")
+    assert golden(update=True)[0] == 0
+    assert path.read_text() == "print('a  \\n   \\nb')\n#> a\n#>\n#> b\n"
+
+
+def test_full_disk_is_told_and_leaves_the_file_whole(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = script("a.grad", "print(1)\n#> 2\n")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr("os.fsync", full)
+    status, _, err = golden(update=True)
+    assert status == 2
+    assert err == "gradsh test: cannot write a.grad: No space left on device\n"
+    assert path.read_text() == "print(1)\n#> 2\n"
+    assert os.listdir() == ["a.grad"]
