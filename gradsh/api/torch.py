@@ -9,6 +9,39 @@ from gradsh.engine.tensor import CPU, Device, Parameter, Size, Tensor
 from gradsh.version import PYTORCH_VERSION
 
 _SETTINGS = "gradsh.api.settings"
+_NN_CLASSES = {
+    "module": "Module",
+    "linear": "Linear Bilinear Identity",
+    "container": "Sequential ModuleList ModuleDict ParameterList ParameterDict",
+    "activation": (
+        "ReLU Threshold RReLU Hardtanh ReLU6 Sigmoid Hardsigmoid Tanh SiLU Mish Hardswish ELU CELU SELU GLU GELU Hardshrink "
+        "Softshrink LeakyReLU LogSigmoid Softplus Softsign Tanhshrink PReLU Softmax LogSoftmax Softmin Softmax2d"
+    ),
+    "conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
+    "flatten": "Flatten Unflatten",
+    "sparse": "Embedding EmbeddingBag",
+    "dropout": "Dropout Dropout1d Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout",
+    "loss": (
+        "L1Loss MSELoss SmoothL1Loss HuberLoss NLLLoss CrossEntropyLoss BCELoss BCEWithLogitsLoss KLDivLoss PoissonNLLLoss "
+        "GaussianNLLLoss HingeEmbeddingLoss SoftMarginLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss "
+        "CosineEmbeddingLoss MarginRankingLoss TripletMarginLoss TripletMarginWithDistanceLoss CTCLoss"
+    ),
+    "rnn": "RNNCell LSTMCell GRUCell",
+}
+"""PyTorch's modules by the file (of gradsh.api.nn) that holds them."""
+_OPTIMIZERS = {"optimizer": "Optimizer", "sgd": "SGD"}
+_INIT = (
+    "calculate_gain uniform_ normal_ trunc_normal_ constant_ ones_ zeros_ eye_ dirac_ xavier_uniform_ xavier_normal_ "
+    "kaiming_uniform_ kaiming_normal_ orthogonal_ sparse_"
+)
+
+
+def _from_files(folder: str, files: dict[str, str]) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    for file, names in files.items():
+        table.update(lazily(f"{folder}.{file}", names))
+    return table
+
 
 
 def _spaces(name: str) -> Lazy:
@@ -87,12 +120,26 @@ NAMESPACES: dict[str, Namespace] = {
     ),
     "torch.autograd.variable": Namespace("torch.autograd.variable", lazily("gradsh.api.autograd", "Variable")),
     "torch.func": Namespace("torch.func", lazily("gradsh.api.derivatives", "grad=func_grad vmap functional_call")),
-    "torch.nn": Namespace("torch.nn", {}),
+    "torch.nn": Namespace(
+        "torch.nn",
+        {
+            **_from_files("gradsh.api.nn", _NN_CLASSES),
+            "Parameter": Parameter,
+            "functional": _spaces("torch.nn.functional"),
+            "init": _spaces("torch.nn.init"),
+            "utils": _spaces("torch.nn.utils"),
+            "parameter": _spaces("torch.nn.parameter"),
+            "modules": _spaces("torch.nn"),
+        },
+    ),
     "torch.nn.functional": Namespace("torch.nn.functional", {}, "F"),
-    "torch.nn.init": Namespace("torch.nn.init", {}),
+    "torch.nn.init": Namespace("torch.nn.init", lazily("gradsh.api.nn.init", _INIT)),
     "torch.nn.utils": Namespace("torch.nn.utils", {}),
     "torch.nn.parameter": Namespace("torch.nn.parameter", {"Parameter": Parameter}),
-    "torch.optim": Namespace("torch.optim", {}),
+    "torch.optim": Namespace(
+        "torch.optim",
+        {**_from_files("gradsh.api.optim", _OPTIMIZERS), "lr_scheduler": _spaces("torch.optim.lr_scheduler")},
+    ),
     "torch.optim.lr_scheduler": Namespace("torch.optim.lr_scheduler", {}),
     "torch.utils": Namespace("torch.utils", {"checkpoint": _spaces("torch.utils.checkpoint"), "data": _spaces("torch.utils.data")}),
     "torch.utils.checkpoint": Namespace(

@@ -1,0 +1,50 @@
+"""Reading the arguments of `module.to(...)`, and of `device=` and `dtype=` in constructors."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.api.settings import check_device
+from gradsh.engine.ambient import current
+from gradsh.engine.dtype import DType
+from gradsh.engine.tensor import Device, Parameter, Tensor, make
+from gradsh.text.fault import fail
+
+
+def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the numpy dtype that `to(...)` asks for, None if it names a device only."""
+    dtype = kwargs.get("dtype")
+    for value in (*args, kwargs.get("device")):
+        if isinstance(value, DType):
+            dtype = value
+        elif isinstance(value, Tensor):
+            dtype = value.dtype
+        elif isinstance(value, (str, Device)):
+            check_device(value)
+    if dtype is None:
+        return None
+    if not dtype.is_floating_point:
+        message = f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+        raise fail("type", message, TypeError)
+    return dtype.numpy
+
+
+def factory(device: Any, dtype: Any) -> Any:
+    """Return the numpy dtype for a constructor's `dtype=` (the default one if None), after checking `device=`."""
+    if device is not None:
+        check_device(device)
+    return current().default_dtype if dtype is None else dtype.numpy
+
+
+def blank(shape: tuple[int, ...], dtype: Any) -> Parameter:
+    """Return a parameter of the shape, to be filled by an initialiser."""
+    if any(extent < 0 for extent in shape):
+        extent = next(extent for extent in shape if extent < 0)
+        message = f"Trying to create tensor with negative dimension {extent}: {list(shape)}"
+        raise fail("shape", message, RuntimeError)
+    return Parameter(make(np.zeros(shape, dtype)))
+
+
+def constant(shape: tuple[int, ...], value: float, dtype: Any) -> Tensor:
+    """Return a tensor filled with one number, of version 0."""
+    return make(np.full(shape, value, dtype))

@@ -1,0 +1,73 @@
+"""A module that is declared by its settings and the function that it calls with them."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from gradsh.api.nn.module import Module
+from gradsh.engine.op import find
+from gradsh.text.fault import fail
+
+REQUIRED = object()
+"""The default of a setting that must be given."""
+
+
+def takes(**defaults: Any) -> Mapping[str, Any]:
+    """Return the settings that a class takes, in order, with their defaults."""
+    return MappingProxyType(defaults)
+
+
+class Declared(Module):
+    """Calls operation `function` with the input and its settings.
+
+    `settings` maps each constructor argument, in order, to its default; each becomes an attribute and is passed by name
+    unless `unpassed` lists it. `shown` names those that the repr shows (all); `inplace` shows only when True.
+    """
+
+    function = ""
+    settings: Mapping[str, Any] = takes()
+    shown: tuple[str, ...] | None = None
+    unpassed: tuple[str, ...] = ()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        for name, value in self._bind(args, kwargs).items():
+            setattr(self, name, value)
+
+    @classmethod
+    def _bind(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        names = list(cls.settings)
+        call = f"{cls.__name__}.__init__()"
+        if len(args) > len(names):
+            takes = f"{len(names) + 1} positional argument{'s' * (len(names) > 0)}"
+            raise fail("type", f"{call} takes {takes} but {len(args) + 1} were given", TypeError)
+        values = dict(cls.settings)
+        values.update(zip(names, args, strict=False))
+        for name, value in kwargs.items():
+            if name not in values:
+                raise fail("type", f"{call} got an unexpected keyword argument '{name}'", TypeError)
+            if name in names[: len(args)]:
+                raise fail("type", f"{call} got multiple values for argument '{name}'", TypeError)
+            values[name] = value
+        missing = [f"'{name}'" for name, value in values.items() if value is REQUIRED]
+        if missing:
+            listed = missing[0] if len(missing) == 1 else ", ".join(missing[:-1]) + " and " + missing[-1]
+            many = "s" * (len(missing) > 1)
+            message = f"{call} missing {len(missing)} required positional argument{many}: {listed}"
+            raise fail("type", message, TypeError)
+        return values
+
+    def passed(self) -> dict[str, Any]:
+        """Return the settings as keyword arguments of the operation."""
+        return {name: getattr(self, name) for name in self.settings if name not in self.unpassed}
+
+    def forward(self, input: Any) -> Any:
+        """Call the operation."""
+        return find(self.function)(input, **self.passed())
+
+    def extra_repr(self) -> str:
+        """Return the shown settings."""
+        names = self.settings if self.shown is None else self.shown
+        return ", ".join(
+            f"{name}={getattr(self, name)}" for name in names if name != "inplace" or getattr(self, name)
+        )

@@ -1,0 +1,199 @@
+"""nn.init: the initialisers. They draw PyTorch's numbers and write in place, unrecorded."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import current, grad_mode
+from gradsh.engine.op import find
+from gradsh.engine.tensor import Tensor
+from gradsh.text.fault import fail
+
+_GAINS = {
+    "linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0, "conv_transpose2d": 1.0,
+    "conv_transpose3d": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4,
+}
+
+
+def calculate_gain(nonlinearity: str, param: Any = None) -> float:
+    """Return the recommended gain for an activation function; `param` is the slope of leaky_relu."""
+    if nonlinearity in _GAINS:
+        return _GAINS[nonlinearity]
+    if nonlinearity == "leaky_relu":
+        if param is None:
+            slope = 0.01
+        elif (not isinstance(param, bool) and isinstance(param, int)) or isinstance(param, float):
+            slope = param
+        else:
+            raise fail("value", f"negative_slope {param} not a valid number", ValueError)
+        return math.sqrt(2.0 / (1 + slope**2))
+    raise fail("value", f"Unsupported nonlinearity {nonlinearity}", ValueError)
+
+
+def _write(name: str, tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    with grad_mode(False):
+        return find(name)(tensor, *args, **kwargs)  # type: ignore[no-any-return]
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill with uniform numbers from [a, b)."""
+    return _write("uniform_", tensor, a, b, generator=generator)
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill with normal numbers."""
+    return _write("normal_", tensor, mean, std, generator=generator)
+
+
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Tensor:
+    """Fill with normal numbers cut off outside [a, b]."""
+
+    def cumulated(x: float) -> float:
+        return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+
+    if mean < a - 2 * std or mean > b + 2 * std:
+        current().warning(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
+        )
+    low, high = cumulated((a - mean) / std), cumulated((b - mean) / std)
+    _write("uniform_", tensor, 2 * low - 1, 2 * high - 1, generator=generator)
+    _write("erfinv_", tensor)
+    _write("mul_", tensor, std * math.sqrt(2.0))
+    _write("add_", tensor, mean)
+    return _write("clamp_", tensor, min=a, max=b)
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """Fill with one number."""
+    return _write("fill_", tensor, val)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """Fill with ones."""
+    return _write("fill_", tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """Fill with zeros."""
+    return _write("zero_", tensor)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """Fill a matrix with ones on the diagonal, zeros elsewhere."""
+    if tensor.ndim != 2:
+        raise fail("shape", "Only tensors with 2 dimensions are supported", ValueError, tensor=tensor)
+    return _put(tensor, np.eye(*tensor.array.shape))
+
+
+def _put(tensor: Tensor, values: Any) -> Tensor:
+    tensor.array[...] = values
+    tensor.counter.bump(current().place())
+    return tensor
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Fill a convolution's weight so that it passes its inputs through."""
+    if tensor.ndim not in {3, 4, 5}:
+        raise fail("shape", "Only tensors with 3, 4, or 5 dimensions are supported", ValueError, tensor=tensor)
+    shape = tensor.array.shape
+    if shape[0] % groups != 0:
+        raise fail("shape", "dim 0 must be divisible by groups", ValueError, tensor=tensor)
+    per_group = shape[0] // groups
+    values = np.zeros(shape)
+    centre = tuple(extent // 2 for extent in shape[2:])
+    for group in range(groups):
+        for channel in range(min(per_group, shape[1])):
+            values[(group * per_group + channel, channel, *centre)] = 1
+    return _put(tensor, values)
+
+
+def fans(tensor: Tensor) -> tuple[int, int]:
+    """Return how many inputs and outputs an element of a weight connects."""
+    if tensor.ndim < 2:
+        message = "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+        raise fail("shape", message, ValueError, tensor=tensor)
+    field = math.prod(tensor.array.shape[2:])
+    return tensor.array.shape[1] * field, tensor.array.shape[0] * field
+
+
+_calculate_fan_in_and_fan_out = fans
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill by Glorot's uniform rule."""
+    fan_in, fan_out = fans(tensor)
+    std = gain * math.sqrt(2.0 / float(fan_in + fan_out))
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill by Glorot's normal rule."""
+    fan_in, fan_out = fans(tensor)
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
+
+
+def _fan(tensor: Tensor, mode: str) -> int:
+    mode = mode.lower()
+    if mode not in {"fan_in", "fan_out"}:
+        raise fail("value", f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']", ValueError)
+    return fans(tensor)[mode == "fan_out"]
+
+
+_EMPTY = "Initializing zero-element tensors is a no-op"
+
+
+def kaiming_uniform_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
+    """Fill by He's uniform rule; `a` is the slope of the leaky_relu that follows."""
+    if 0 in tensor.array.shape:
+        current().warning(_EMPTY)
+        return tensor
+    std = calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Tensor:
+    """Fill by He's normal rule; `a` is the slope of the leaky_relu that follows."""
+    if 0 in tensor.array.shape:
+        current().warning(_EMPTY)
+        return tensor
+    fan = _fan(tensor, mode)
+    return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(fan), generator)
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """Fill with a (half-)orthogonal matrix."""
+    if tensor.ndim < 2:
+        raise fail("shape", "Only tensors with 2 or more dimensions are supported", ValueError, tensor=tensor)
+    if tensor.numel() == 0:
+        return tensor
+    rows = tensor.array.shape[0]
+    columns = tensor.numel() // rows
+    source = current().generator if generator is None else generator
+    values = source.normal((rows, columns), dtype=tensor.array.dtype)
+    wide = rows < columns
+    q, r = np.linalg.qr(values.T if wide else values)
+    q = q * np.sign(np.diagonal(r))
+    _put(tensor, (q.T if wide else q).reshape(tensor.array.shape))
+    return _write("mul_", tensor, gain)
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """Fill a matrix with normal numbers, and a share of each column with zeros."""
+    if tensor.ndim != 2:
+        raise fail("shape", "Only tensors with 2 dimensions are supported", ValueError, tensor=tensor)
+    rows, columns = tensor.array.shape
+    normal_(tensor, 0, std, generator)
+    source = current().generator
+    for column in range(columns):
+        tensor.array[source.randperm(rows)[: math.ceil(sparsity * rows)], column] = 0
+    tensor.counter.version += columns
+    return tensor

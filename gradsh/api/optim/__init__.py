@@ -1,0 +1,1 @@
+"""torch.optim: one file an optimizer, and the learning rate schedulers."""

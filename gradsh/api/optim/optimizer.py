@@ -1,0 +1,231 @@
+"""What all optimizers share: parameter groups, state, saving and loading it, zero_grad, and the loop of a step.
+
+An update writes numpy arrays in place and bumps the parameter's version as often as PyTorch's (one tensor at a time)
+does; nothing of it is recorded.
+"""
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from gradsh.api.grads import clear_grads
+from gradsh.api.nn.typename import typename
+from gradsh.engine.ambient import current, grad_mode
+from gradsh.engine.dtype import Array
+from gradsh.engine.node import Handle
+from gradsh.engine.tensor import Tensor, make
+from gradsh.text.fault import fail
+
+_DUPLICATES = (
+    "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+    "github.com/pytorch/pytorch/issues/40967 for more information"
+)
+_SETS = (
+    "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change "
+    "between runs. Please use a list instead."
+)
+
+
+class Required:
+    """The default of a setting that every group must give."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = Required()
+
+
+class State(defaultdict[Any, dict[str, Any]]):
+    """An optimizer's state: a dictionary for each parameter."""
+
+    __script_attributes__ = frozenset({"get", "items", "keys", "values", "pop", "clear", "setdefault", "update", "copy"})
+
+
+class Optimizer:
+    """Base of the optimizers: `param_groups`, `state`, `defaults`, and a step over all parameters with a gradient."""
+
+    step_hooks: Any
+
+    @staticmethod
+    def __script_attributes__(name: str) -> bool:
+        """Offer every ordinary name: scripts may add attributes of their own."""
+        return not name.startswith("__")
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        if isinstance(params, Tensor):
+            message = (
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                + typename(params)
+            )
+            raise fail("type", message, TypeError)
+        self.state: State = State(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        self._pre_hooks: dict[int, Callable[..., Any]] = OrderedDict()
+        self._post_hooks: dict[int, Callable[..., Any]] = OrderedDict()
+        groups = list(params)
+        if not groups:
+            raise fail("value", "optimizer got an empty parameter list", ValueError)
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group of parameters with settings of its own."""
+        if not isinstance(param_group, dict):
+            raise fail("type", f"param_group must be a dict, but got {type(param_group)}", TypeError)
+        group = param_group
+        group["params"] = _parameters(group)
+        if group["params"] and isinstance(group["params"][0], tuple):
+            group["param_names"] = [name for name, _ in group["params"]]
+            group["params"] = [value for _, value in group["params"]]
+        for parameter in group["params"]:
+            if not isinstance(parameter, Tensor):
+                message = "optimizer can only optimize Tensors, but one of the params is " + typename(parameter)
+                raise fail("type", message, TypeError)
+            if parameter.grad_fn is not None and not parameter.retains_grad:
+                raise fail("not_leaf", "can't optimize a non-leaf Tensor", ValueError, tensor=parameter)
+        for name, default in self.defaults.items():
+            if default is required and name not in group:
+                message = f"parameter group didn't specify a value of required optimization parameter {name}"
+                raise fail("value", message, ValueError)
+            group.setdefault(name, default)
+        if len({id(one) for one in group["params"]}) != len(group["params"]):
+            current().warning(_DUPLICATES)
+        known = {id(one) for other in self.param_groups for one in other["params"]}
+        if any(id(one) in known for one in group["params"]):
+            raise fail("value", "some parameters appear in more than one parameter group", ValueError)
+        self.param_groups.append(group)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients of all parameters (or fill them with zeros in place)."""
+        for group in self.param_groups:
+            clear_grads(group["params"], set_to_none)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update all parameters that have a gradient; `closure` computes the loss anew and is returned its value."""
+        for hook in list(self._pre_hooks.values()):
+            hook(self, (), {})
+        self._step_count = getattr(self, "_step_count", 0) + 1
+        loss = None
+        if closure is not None:
+            with grad_mode(True):
+                loss = closure()
+        with grad_mode(False):
+            self._update_all()
+        for hook in list(self._post_hooks.values()):
+            hook(self, (), {})
+        return loss
+
+    def _update_all(self) -> None:
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                meta = parameter.meta
+                if meta is not None and meta.grad is not None:
+                    grad = meta.grad.array
+                    self._update(parameter, -grad if group.get("maximize") else grad, group)
+
+    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+        raise AssertionError("an optimizer says how it updates")
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call `hook(optimizer, args, kwargs)` before each step."""
+        return Handle(self._pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call `hook(optimizer, args, kwargs)` after each step."""
+        return Handle(self._post_hooks, hook)
+
+    # --- saving and loading -----------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return {"state": {parameter number: state}, "param_groups": [...]}: parameters are numbered over all groups."""
+        numbers: dict[int, int] = {}
+        groups = []
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                numbers.setdefault(id(parameter), len(numbers))
+            packed = {name: value for name, value in group.items() if name != "params"}
+            groups.append({**packed, "params": [numbers[id(one)] for one in group["params"]]})
+        state = {numbers[id(one)] if isinstance(one, Tensor) else one: held for one, held in self.state.items()}
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over groups' settings and parameters' state (copied); groups must have the same sizes."""
+        saved = state_dict["param_groups"]
+        if len(saved) != len(self.param_groups):
+            raise fail("value", "loaded state dict has a different number of parameter groups", ValueError)
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(saved, self.param_groups, strict=True)):
+            message = "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            raise fail("value", message, ValueError)
+        numbers = chain.from_iterable(group["params"] for group in saved)
+        own = chain.from_iterable(group["params"] for group in self.param_groups)
+        by_number = dict(zip(numbers, own, strict=True))
+        self.state = State(dict)
+        for key, held in state_dict["state"].items():
+            parameter = by_number.get(key)
+            self.state[key if parameter is None else parameter] = _converted(held, parameter)
+        for group, given in zip(self.param_groups, saved, strict=True):
+            kept = group["params"]
+            group.clear()
+            group.update(deepcopy({name: value for name, value in given.items() if name != "params"}), params=kept)
+
+    def __repr__(self) -> str:
+        text = type(self).__name__ + " ("
+        for place, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {place}\n"
+            for name in sorted(group):
+                if name != "params":
+                    text += f"    {name}: {group[name]}\n"
+        return text + ")"
+
+
+def _parameters(group: dict[str, Any]) -> list[Any]:
+    given = group["params"]
+    if isinstance(given, Tensor):
+        return [given]
+    if isinstance(given, (set, frozenset)):
+        raise fail("type", _SETS, TypeError)
+    return list(given) if isinstance(given, Iterable) else [given]
+
+
+def _converted(held: Any, parameter: Tensor | None) -> Any:
+    """Copy state; floating point tensors (but the step) take the parameter's dtype."""
+    if not isinstance(held, dict):
+        return deepcopy(held)
+    found: dict[str, Any] = {}
+    for name, value in held.items():
+        if isinstance(value, Tensor) and name != "step" and parameter is not None and parameter.is_floating_point():
+            found[name] = make(value.array.astype(parameter.array.dtype))
+        else:
+            found[name] = deepcopy(value)
+    return found
+
+
+def number(value: Any) -> float:
+    """Return a setting that may be a 1-element tensor as a Python number."""
+    return value.item() if isinstance(value, Tensor) else value  # type: ignore[no-any-return]
+
+
+def written(tensor: Tensor, times: int = 1) -> None:
+    """Count in-place writes to a tensor."""
+    where = current().place()
+    for _ in range(times):
+        tensor.counter.bump(where)
+
+
+def zeros_like(tensor: Tensor) -> Tensor:
+    """Return zeros of the shape and dtype."""
+    return make(np.zeros_like(tensor.array))
+
+
+def check(name: str, value: Any, good: bool, word: str = "") -> None:
+    """Refuse a setting out of range with PyTorch's `Invalid NAME: VALUE`."""
+    if not good:
+        raise fail("value", f"Invalid {name}{word}: {value}", ValueError)

@@ -1,0 +1,49 @@
+"""Stochastic gradient descent with momentum."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.api.optim.optimizer import Optimizer, check, number, written
+from gradsh.engine.dtype import Array
+from gradsh.engine.tensor import Tensor, make
+from gradsh.text.fault import fail
+
+
+class SGD(Optimizer):
+    """p -= lr * v, with v = momentum * v + (1 - dampening) * (grad + weight_decay * p)."""
+
+    def __init__(
+        self, params: Any, lr: float = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
+        nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None, differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        if isinstance(lr, Tensor) and lr.numel() != 1:
+            raise fail("value", "Tensor lr must be 1-element", ValueError)
+        check("learning rate", lr, lr >= 0)
+        check("momentum value", momentum, momentum >= 0)
+        check("weight_decay value", weight_decay, weight_decay >= 0)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise fail("value", "Nesterov momentum requires a momentum and zero dampening", ValueError)
+        super().__init__(params, {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused,
+        })
+
+    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+        array = parameter.array
+        if group["weight_decay"] != 0:
+            grad = grad + array * group["weight_decay"]
+        momentum = group["momentum"]
+        if momentum != 0:
+            state = self.state[parameter]
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                buffer = state["momentum_buffer"] = make(np.array(grad))
+            else:
+                buffer.array *= momentum
+                buffer.array += grad * (1 - group["dampening"])
+                written(buffer, 2)
+            grad = grad + buffer.array * momentum if group["nesterov"] else buffer.array
+        array -= grad * number(group["lr"])
+        written(parameter)
