@@ -35,8 +35,11 @@ def parse(source: Source, grammars: Mapping[str, CommandGrammar], bound: Contain
         message = f"the text has more than {MAX_TEXT:,} characters"
         raise ProblemError(Problem("limit", message, (place,), ("split it into several files",)))
     parser = BlockParser(lex(source), grammars, bound)
-    with _room_for_calls():
-        program = parser.program()
+    try:
+        with _room_for_calls():
+            program = parser.program()
+    except RecursionError:
+        parser.fail("the statement is nested too deep", "give inner parts names of their own", kind="limit")
     if "global" in parser.kinds or "nonlocal" in parser.kinds:
         from gradsh.language.names import check_declarations
 

@@ -102,7 +102,7 @@ class BlockParser(SimpleStatementParser):
 
     def expected_block(self, message: str, opener: int) -> None:
         """Fail where a block should begin; at the text's end it may still come."""
-        if self.kinds[self.i] == "END":
+        if self.kinds[self.i] in {"END", "ERROR"}:
             self.unexpected("an indented block")
         labels = (self.label("defined", self.spans[opener], "this opens the block"),)
         self.fail(message, "indent the lines that belong to it, or write pass", labels=labels)

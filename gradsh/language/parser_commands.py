@@ -225,7 +225,10 @@ class CommandParser(FunctionParser):
             self.fail(f"{grammar.name} needs a colon and a statement", f"usage: {grammar.usage()}")
         if self.kinds[self.i] in _ENDS:
             self.fail(f"{grammar.name} needs a statement", f"usage: {grammar.usage()}")
-        return self.simple_statement() if grammar.tail == "colon" else self.tail_statement()
+        self.deeper()
+        statement = self.simple_statement() if grammar.tail == "colon" else self.tail_statement()
+        self.depth -= 1
+        return statement
 
     # failing
 
