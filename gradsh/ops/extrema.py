@@ -1,0 +1,175 @@
+"""Largest and smallest elements: max, min, amax, amin, aminmax, argmax, argmin, and how ties share the gradient."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array
+from gradsh.engine.op import composite, find, op, sample
+from gradsh.engine.shape import wrap_dim, wrap_dims
+from gradsh.ops.arguments import array_of
+from gradsh.ops.kernels import unsupported
+from gradsh.ops.reduce import PLAIN, Dims, add_reduce, restored, unsqueezed
+from gradsh.text.fault import fail
+
+# --- derivatives ------------------------------------------------------------------------------------------------
+
+
+def shared_evenly(grad: Any, self: Any, result: Any) -> Any:
+    """Give all elements equal to the result the same share of the gradient (nan counts as equal to nan)."""
+    value, array = array_of(result), array_of(self)
+    mask = np.isnan(array) if np.isnan(value) else array == value
+    if isinstance(grad, PLAIN):
+        return mask * np.true_divide(grad, int(np.count_nonzero(mask)))
+    zeros = find("zeros_like")(self.detach())
+    return find("masked_fill")(zeros, mask, grad / np.asarray(np.count_nonzero(mask)))
+
+
+def at_indices(grad: Any, dim: int, indices: Any, sizes: tuple[int, ...], keepdim: bool = True) -> Any:
+    """Put a gradient at the places where the values came from, zeros elsewhere."""
+    ndim = len(sizes)
+    if not keepdim and sizes:
+        grad, indices = unsqueezed(grad, (dim,), ndim), unsqueezed(indices, (dim,), ndim)
+    if isinstance(grad, PLAIN):
+        whole = np.zeros(sizes, grad.dtype)
+        if not ndim:
+            return np.asarray(grad)
+        np.put_along_axis(whole, indices, grad, wrap_dim(dim, ndim))
+        return whole
+    return find("scatter")(find("zeros")(sizes, dtype=grad.dtype), dim, indices, grad)
+
+
+def shared_by_count(grad: Any, self: Any, result: Any, dim: Dims, keepdim: bool) -> Any:
+    """Share the gradient among the elements of each slice that equal its extremum."""
+    dim = dim or ()
+    grad, result = restored(grad, dim, keepdim), restored(result, dim, keepdim)
+    if isinstance(grad, PLAIN):
+        mask = self == result
+        return grad / add_reduce(mask, axis=wrap_dims(dim, mask.ndim), keepdims=True, dtype=grad.dtype) * mask
+    mask = result == self
+    return grad / find("sum")(mask, dim, True) * mask
+
+
+# --- kernels ----------------------------------------------------------------------------------------------------
+
+
+def nonzero_extent(name: str, self: Array, dim: int) -> None:
+    """Refuse to choose from a dimension of extent 0."""
+    if self.ndim and self.shape[dim] == 0:
+        message = f"{name}(): Expected reduction dim {dim} to have non-zero size."
+        raise fail("shape", message, IndexError, shape=self.shape)
+
+
+def nonempty(name: str, self: Array) -> None:
+    """Refuse to choose from no elements."""
+    if self.size == 0:
+        message = (
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+            "the 'dim' argument."
+        )
+        raise fail("shape", message, RuntimeError, shape=self.shape)
+
+
+def chosen(self: Array, indices: Array, axis: int, keepdim: bool) -> tuple[Array, Array]:
+    """Return the values at `indices` (which keep the axis) and these indices."""
+    values = np.take_along_axis(self, indices, axis)
+    if not keepdim:
+        values, indices = np.squeeze(values, axis), np.squeeze(indices, axis)
+    return np.ascontiguousarray(values).reshape(values.shape), indices
+
+
+def _declare(name: str, reduce: Any, arg: Any, word: str) -> None:
+    node = name.capitalize()
+
+    def whole(self: Array) -> Any:
+        nonempty(name, self)
+        return reduce(self, axis=None)
+
+    def along(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+        axis = wrap_dim(dim, self.ndim)
+        nonzero_extent(name, self, axis)
+        if self.ndim == 0:
+            return self.copy(), np.zeros((), np.int64)
+        return chosen(self, arg(self, axis, keepdims=True), axis, keepdim)
+
+    op(
+        f"{name}(self)", f"{node}Backward1", f"The {word} element.", forward=whole, grads={"self": shared_evenly},
+        samples=(sample((2, 3)),), note="Elements that tie share the gradient evenly.",
+    )
+    other = "maximum" if name == "max" else "minimum"
+    composite(
+        f"{name}(self, other)", f"The {word} of two elements, as {other}.",
+        lambda self, other_: find(other)(self, other_), samples=(sample((2, 3), (2, 3)),),
+    )
+    op(
+        f"{name}(self, dim: int, keepdim: bool = False)", f"{node}Backward0", f"The {word} element along a dimension, and where.",
+        forward=along, fields=("values", "indices"),
+        grads={
+            "self": lambda grad, dim, indices, self_sizes, keepdim: at_indices(grad, dim, indices, self_sizes, keepdim)
+        },
+        samples=(sample((2, 3), 1), sample((2, 3), 0, True)),
+        note="Of elements that tie, the one at the returned index gets the whole gradient.",
+    )
+
+    def over(self: Array, dim: Dims, keepdim: bool) -> Any:
+        axes = wrap_dims(dim, self.ndim)
+        if self.size == 0:
+            if not dim:
+                nonempty(f"a{name}", self)
+            for axis in axes:
+                nonzero_extent(f"a{name}", self, axis)
+        return reduce(self, axis=axes, keepdims=keepdim)
+
+    op(
+        f"a{name}(self, dim: ints = (), keepdim: bool = False)", f"A{name}Backward0", f"The {word} element over dimensions.",
+        forward=over, grads={"self": shared_by_count}, samples=(sample((2, 3)), sample((2, 3), 1), sample((2, 3), (0, 1), True)),
+        note="Elements that tie share the gradient evenly.",
+    )
+
+    def where(self: Array, dim: int | None, keepdim: bool) -> Any:
+        if self.dtype == np.bool_:
+            raise unsupported(f"arg{name}_cpu", self)
+        if dim is None:
+            if self.size == 0:
+                nonempty(f"arg{name}", self)
+            index = np.asarray(arg(self.reshape(-1), 0))
+            return index.reshape((1,) * self.ndim) if keepdim else index
+        axis = wrap_dim(dim, self.ndim)
+        nonzero_extent(f"arg{name}", self, axis)
+        return np.zeros((), np.int64) if self.ndim == 0 else arg(self, axis, keepdims=keepdim)
+
+    op(f"arg{name}(self, dim: int? = None, keepdim: bool = False)", "", f"Where the {word} element is (the first, if they tie).",
+       forward=where)
+
+
+_declare("max", np.maximum.reduce, np.argmax, "largest")
+_declare("min", np.minimum.reduce, np.argmin, "smallest")
+
+
+def _aminmax(self: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]:
+    low: Any = np.minimum.reduce
+    high: Any = np.maximum.reduce
+    if dim is None:
+        if self.size == 0:
+            message = "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+            raise fail("shape", message, RuntimeError)
+        axes: Any = tuple(range(self.ndim))
+    else:
+        axis = wrap_dim(dim, self.ndim)
+        nonzero_extent("aminmax", self, axis)
+        axes = (axis,) if self.ndim else ()
+    return low(self, axis=axes, keepdims=keepdim), high(self, axis=axes, keepdims=keepdim)
+
+
+def _aminmax_grad(grad0: Any, grad1: Any, self: Any, dim: int | None, keepdim: bool, min: Any, max: Any) -> Any:
+    dims = () if dim is None else (dim,)
+    parts = [
+        shared_by_count(grad, self, value, dims, keepdim) for grad, value in ((grad0, min), (grad1, max)) if grad is not None
+    ]
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+op(
+    "aminmax(self, *, dim: int? = None, keepdim: bool = False)", "AminmaxBackward0", "Smallest and largest element.",
+    forward=_aminmax, fields=("min", "max"), grads={"self": _aminmax_grad}, samples=(sample((2, 3)), sample((2, 3), dim=1)),
+)

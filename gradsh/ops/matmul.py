@@ -1,0 +1,373 @@
+"""Products of matrices and vectors, matmul's choice among them, and linear.
+
+Gradients of products keep the memory order of the factor they belong to, as PyTorch's do.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.op import composite, find, implements, op, sample
+from gradsh.engine.shape import broadcast_shapes, expandable
+from gradsh.engine.tensor import Tensor
+from gradsh.ops.scalars import times
+from gradsh.text.fault import fail
+
+# --- kernels and what formulas share ----------------------------------------------------------------------------
+
+
+def transposed(value: Any) -> Any:
+    """Return the transpose of a matrix (array or Tensor)."""
+    return value.T if isinstance(value, np.ndarray) else find("t")(value)
+
+
+def product(a: Any, b: Any) -> Any:
+    """Return the product of two matrices (arrays or Tensors). `dot` beats `@` for small ones and takes any strides."""
+    return a.dot(b) if isinstance(a, np.ndarray) else mm(a, b)
+
+
+def _swapped(value: Any) -> Any:
+    return value.swapaxes(1, 2) if isinstance(value, np.ndarray) else find("transpose")(value, 1, 2)
+
+
+def batched(a: Array, b: Array) -> Any:
+    """Return the products of two batches; numpy is slow on repeated (stride 0) factors, so these are copied."""
+    if 0 in a.strides:
+        a = np.ascontiguousarray(a)
+    if 0 in b.strides:
+        b = np.ascontiguousarray(b)
+    return np.matmul(a, b)
+
+
+def _batched(a: Any, b: Any) -> Any:
+    return batched(a, b) if isinstance(a, np.ndarray) else bmm(a, b)
+
+
+def _column_major(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    return bool(strides) and strides[0] == 1 and strides[1] == sizes[0]
+
+
+def grad_of_first(grad: Any, mat2: Any, sizes: tuple[int, ...], strides: tuple[int, ...], alpha: Any = 1) -> Any:
+    """Return the gradient of the left factor of a product."""
+    if _column_major(sizes, strides):
+        return scaled(transposed(product(mat2, transposed(grad))), alpha)
+    return scaled(product(grad, transposed(mat2)), alpha)
+
+
+def grad_of_second(grad: Any, mat1: Any, sizes: tuple[int, ...], strides: tuple[int, ...], alpha: Any = 1) -> Any:
+    """Return the gradient of the right factor of a product."""
+    if _column_major(sizes, strides):
+        return scaled(transposed(product(transposed(grad), mat1)), alpha)
+    return scaled(product(transposed(mat1), grad), alpha)
+
+
+def scaled(value: Any, number: Any) -> Any:
+    """Return value * number, the value itself for 1."""
+    return value if number == 1 else times(value, number)
+
+
+def _outer(a: Any, b: Any) -> Any:
+    return np.multiply.outer(a, b) if isinstance(a, np.ndarray) else find("outer")(a, b)
+
+
+def _times_vector(matrix: Any, vector: Any) -> Any:
+    return matrix.dot(vector) if isinstance(matrix, np.ndarray) else mv(matrix, vector)
+
+
+def _title(array: Array) -> str:
+    return of_numpy(array.dtype).title
+
+
+# --- two matrices -----------------------------------------------------------------------------------------------
+
+
+def check_product(a: Array, b: Array) -> None:
+    """Refuse matrices that cannot be multiplied, with PyTorch's sentence."""
+    if a.shape[1] != b.shape[0]:
+        message = f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
+        raise fail("shape", message, RuntimeError, shapes=(a.shape, b.shape))
+
+
+def _mm(self: Array, mat2: Array) -> Any:
+    for each, name in ((self, "self"), (mat2, "mat2")):
+        if each.ndim != 2:
+            raise fail("shape", f"{name} must be a matrix", RuntimeError, shape=each.shape)
+    check_product(self, mat2)
+    return self.dot(mat2)
+
+
+mm = op(
+    "mm(self, mat2)", "MmBackward0", "Product of two matrices.", forward=_mm, dtypes="same",
+    grads={
+        "self": lambda grad, mat2, self_sizes, self_strides: grad_of_first(grad, mat2, self_sizes, self_strides),
+        "mat2": lambda grad, self, mat2_sizes, mat2_strides: grad_of_second(grad, self, mat2_sizes, mat2_strides),
+    },
+    samples=(sample((2, 3), (3, 4)), sample((2, 3), (4, 5), rejects="shape"), sample((2, 0), (0, 3))),
+)
+
+
+def _bmm(self: Array, mat2: Array) -> Any:
+    check_batches(self, mat2, "batch1", "batch2")
+    return batched(self, mat2)
+
+
+def check_batches(a: Array, b: Array, first: str, second: str) -> None:
+    """Refuse batches of matrices that cannot be multiplied, with PyTorch's sentences."""
+    for each, name in ((a, first), (b, second)):
+        if each.ndim != 3:
+            raise fail("shape", f"{name} must be a 3D tensor", RuntimeError, shape=each.shape)
+    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+        wanted, got = [a.shape[0], a.shape[2]], [b.shape[0], b.shape[1]]
+        message = f"Expected size for first two dimensions of {second} tensor to be: {wanted} but got: {got}."
+        raise fail("shape", message, RuntimeError, shapes=(a.shape, b.shape))
+
+
+bmm = op(
+    "bmm(self, mat2)", "BmmBackward0", "Products of two batches of matrices.", forward=_bmm, dtypes="same",
+    grads={
+        "self": lambda grad, mat2: _batched(grad, _swapped(mat2)),
+        "mat2": lambda grad, self: _batched(_swapped(self), grad),
+    },
+    samples=(sample((2, 2, 3), (2, 3, 2)), sample((2, 2, 3), (2, 2, 2), rejects="shape")),
+)
+
+# --- vectors ----------------------------------------------------------------------------------------------------
+
+
+def _mv(self: Array, vec: Array) -> Any:
+    if self.ndim != 2 or vec.ndim != 1:
+        message = f"vector + matrix @ vector expected, got {vec.ndim}, {self.ndim}, {vec.ndim}"
+        raise fail("shape", message, RuntimeError, shapes=(self.shape, vec.shape))
+    if self.shape[1] != vec.shape[0]:
+        message = f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})"
+        raise fail("shape", message, RuntimeError, shapes=(self.shape, vec.shape))
+    return self.dot(vec)
+
+
+mv = op(
+    "mv(self, vec)", "MvBackward0", "Product of a matrix and a vector.", forward=_mv, dtypes="same",
+    grads={"self": lambda grad, vec: _outer(grad, vec), "vec": lambda grad, self: _times_vector(transposed(self), grad)},
+    samples=(sample((2, 3), (3,)), sample((2, 3), (2,), rejects="shape")),
+)
+
+
+def _dot(self: Array, tensor: Array) -> Any:
+    if self.ndim != 1 or tensor.ndim != 1:
+        message = f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors"
+        raise fail("shape", message, RuntimeError, shapes=(self.shape, tensor.shape))
+    if self.dtype != tensor.dtype:
+        message = f"dot : expected both vectors to have same dtype, but found {_title(self)} and {_title(tensor)}"
+        raise fail("dtype", message, RuntimeError)
+    if self.shape != tensor.shape:
+        a, b = self.shape[0], tensor.shape[0]
+        message = (
+            f"inconsistent tensor size, expected tensor [{a}] and src [{b}] to have the same number of elements, "
+            f"but got {a} and {b} elements respectively"
+        )
+        raise fail("shape", message, RuntimeError, shapes=(self.shape, tensor.shape))
+    return self.dot(tensor)
+
+
+dot = op(
+    "dot(self, tensor)", "DotBackward0", "Sum of the products of two vectors' elements.", forward=_dot,
+    grads={"self": lambda grad, tensor: grad * tensor, "tensor": lambda grad, self: grad * self},
+    samples=(sample((3,), (3,)), sample((3,), (4,), rejects="shape")),
+)
+vdot = op(
+    "vdot(self, other)", "VdotBackward0", "The dot product (of real vectors).", forward=_dot,
+    grads={"self": lambda grad, other: grad * other, "other": lambda grad, self: grad * self},
+    samples=(sample((3,), (3,)),), spaces=("torch", "Tensor"),
+)
+
+# --- addmm ------------------------------------------------------------------------------------------------------
+
+
+def plus(self: Array, product: Array, beta: Any, alpha: Any) -> Array:
+    """Return beta * self + alpha * product, written into the fresh product; beta 0 ignores self and its nans."""
+    if not expandable(self.shape, product.shape):
+        dim = next(
+            place for place in range(-1, -product.ndim - 1, -1)
+            if -place > self.ndim or self.shape[place] not in (1, product.shape[place])
+        ) if self.ndim <= product.ndim else 0
+        raise _cannot_expand(self.shape, product.shape, dim)
+    if alpha != 1:
+        product *= product.dtype.type(alpha)
+    if beta == 1:
+        product += self
+    elif beta != 0:
+        product += self * self.dtype.type(beta)
+    return product
+
+
+def _cannot_expand(shape: tuple[int, ...], target: tuple[int, ...], dim: int) -> Exception:
+    if len(shape) > len(target):
+        message = (
+            f"expand(torch.FloatTensor{{{list(shape)}}}, size={list(target)}): the number of sizes provided "
+            f"({len(target)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
+        )
+    else:
+        message = (
+            f"The expanded size of the tensor ({target[dim]}) must match the existing size ({shape[dim]}) at non-singleton "
+            f"dimension {len(target) + dim}.  Target sizes: {list(target)}.  Tensor sizes: {list(shape)}"
+        )
+    return fail("shape", message, RuntimeError, shapes=(shape, target))
+
+
+def _addmm(self: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> Array:
+    for each, name in ((mat1, "mat1"), (mat2, "mat2")):
+        if each.ndim != 2:
+            raise fail("shape", f"{name} must be a matrix, got {each.ndim}-D tensor", RuntimeError, shape=each.shape)
+    check_product(mat1, mat2)
+    return plus(self, mat1.dot(mat2), beta, alpha)
+
+
+addmm = op(
+    "addmm(self, mat1, mat2, *, beta: number = 1, alpha: number = 1)", "AddmmBackward0",
+    "beta * self + alpha * (mat1 @ mat2).", forward=_addmm, dtypes="same", inplace=True,
+    grads={
+        "self": lambda grad, beta: scaled(grad, beta),
+        "mat1": lambda grad, mat2, mat1_sizes, mat1_strides, alpha: grad_of_first(grad, mat2, mat1_sizes, mat1_strides, alpha),
+        "mat2": lambda grad, mat1, mat2_sizes, mat2_strides, alpha: grad_of_second(grad, mat1, mat2_sizes, mat2_strides, alpha),
+    },
+    samples=(
+        sample((2, 4), (2, 3), (3, 4)), sample((4,), (2, 3), (3, 4), beta=2, alpha=3),
+        sample((5,), (2, 3), (3, 4), rejects="shape"),
+    ),
+)
+
+# --- matmul -----------------------------------------------------------------------------------------------------
+
+
+def _folds(tensor1: Tensor, tensor2: Tensor) -> bool:
+    """Whether the batch of the larger factor becomes rows of one matrix product.
+
+    It does so whenever the smaller factor needs a gradient (a copy now is cheaper than a batch of gradients later), else
+    where the fold is free of copies.
+    """
+    first_larger = tensor1.ndim >= tensor2.ndim
+    larger, smaller = (tensor1, tensor2) if first_larger else (tensor2, tensor1)
+    if larger.ndim < 3 or smaller.ndim > 2:
+        return False
+    if smaller.requires_grad:
+        return True
+    if tensor1.ndim == 2:
+        return False
+    array = larger.array if first_larger else larger.array.swapaxes(-1, -2)
+    if array.size == 0:
+        return True
+    shape, steps = array.shape, array.strides
+    return all(steps[dim] == steps[dim + 1] * shape[dim + 1] for dim in range(array.ndim - 2))
+
+
+def _folded(tensor1: Tensor, tensor2: Tensor) -> Any:
+    swapped = tensor2.ndim > tensor1.ndim
+    larger, smaller = (find("transpose")(tensor2, -2, -1), tensor1) if swapped else (tensor1, tensor2)
+    if swapped and smaller.ndim == 2:
+        smaller = find("t")(smaller)
+    *batch, last = larger.shape
+    rows = 1
+    for extent in batch:
+        rows *= extent
+    flat = find("reshape")(larger, (rows, last))
+    if smaller.ndim == 1:
+        return find("_unsafe_view")(mv(flat, smaller), tuple(batch))
+    result = find("_unsafe_view")(mm(flat, smaller), (*batch, smaller.shape[1]))
+    return find("contiguous")(find("transpose")(result, -2, -1)) if swapped else result
+
+
+def _by_batches(tensor1: Tensor, tensor2: Tensor) -> Any:
+    shape1, shape2 = tuple(tensor1.shape), tuple(tensor2.shape)
+    n, m1 = (shape1[-2] if len(shape1) > 1 else 1), shape1[-1]
+    m2, p = (shape2[-2], shape2[-1]) if len(shape2) > 1 else (shape2[0], 1)
+    if len(shape1) == len(shape2) == 3 and shape1[0] != shape2[0]:
+        if shape1[0] == 1 and tensor1.requires_grad:
+            return _matmul(find("squeeze")(tensor1, 0), tensor2)
+        if shape2[0] == 1 and tensor2.requires_grad:
+            return _matmul(tensor1, find("squeeze")(tensor2, 0))
+    batch = broadcast_shapes(shape1[:-2], shape2[:-2])
+    count = 1
+    for extent in batch:
+        count *= extent
+    expand, reshape, unsafe_view = find("expand"), find("reshape"), find("_unsafe_view")
+    first = reshape(expand(tensor1, (*batch, n, m1)), (count, n, m1))
+    if len(shape2) == 1:
+        vectors = reshape(expand(tensor2, (*batch, m2)), (count, m2))
+        result = find("squeeze")(bmm(first, find("unsqueeze")(vectors, 2)), -1)
+        return unsafe_view(result, (*batch, n))
+    second = reshape(expand(tensor2, (*batch, m2, p)), (count, m2, p))
+    shape = (*batch, *((n,) if len(shape1) > 1 else ()), p)
+    return unsafe_view(bmm(first, second), shape)
+
+
+def _matmul(self: Any, other: Any) -> Any:
+    dims = self.ndim, other.ndim
+    if dims == (2, 2):
+        return mm(self, other)
+    if 0 in dims:
+        message = f"both arguments to matmul need to be at least 1D, but they are {dims[0]}D and {dims[1]}D"
+        raise fail("shape", message, RuntimeError, shapes=(self.shape, other.shape))
+    if dims == (1, 1):
+        return dot(self, other)
+    if dims == (2, 1):
+        return mv(self, other)
+    if isinstance(self, np.ndarray) and isinstance(other, np.ndarray):
+        return np.matmul(self, other)
+    if dims == (1, 2):
+        return find("squeeze_")(mm(find("unsqueeze")(self, 0), other), 0)
+    return _folded(self, other) if _folds(self, other) else _by_batches(self, other)
+
+
+matmul = composite(
+    "matmul(self, other)", "Matrix product; leading dimensions are batches and broadcast.", _matmul,
+    samples=(
+        sample((3,), (3,)), sample((2, 3), (3,)), sample((3,), (3, 2)), sample((2, 3), (3, 2)), sample((2, 2, 3), (3, 2)),
+        sample((2, 2, 3), (2, 3, 2)), sample((3,), (2, 3, 2)), sample((2, 3), (4, 2), rejects="shape"),
+    ),
+    note="Which nodes it makes depends on the dimensions and on which factor needs a gradient.",
+    spaces=("torch", "Tensor", "linalg"),
+)
+
+
+@implements("matmul")
+def _operator(self: Tensor, other: Any) -> Any:
+    return matmul(self, other) if isinstance(other, (Tensor, np.ndarray)) else NotImplemented
+
+
+@implements("matmul", reflected=True)
+def _reflected(self: Tensor, other: Any) -> Any:
+    return matmul(other, self) if isinstance(other, (Tensor, np.ndarray)) else NotImplemented
+
+
+@implements("imatmul")
+def _augmented(self: Tensor, other: Any) -> Any:
+    return _operator(self, other)
+
+
+# --- linear -----------------------------------------------------------------------------------------------------
+
+
+def _linear(input: Any, weight: Any, bias: Any) -> Any:
+    if input.ndim == 0 or weight.ndim == 0:
+        message = f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"
+        raise fail("shape", message, RuntimeError, shapes=(input.shape, weight.shape))
+    turned = find("t")(weight)
+    if bias is None:
+        return matmul(input, turned)
+    if input.ndim == 2:
+        return addmm(bias, input, turned)
+    if weight.ndim == 2 and input.is_contiguous():
+        *batch, last = input.shape
+        rows = 1
+        for extent in batch:
+            rows *= extent
+        flat = find("reshape")(input, (rows, last))
+        result = addmm(bias, flat, turned)
+        return find("view")(result, (*batch, result.shape[1]))
+    return find("add_")(matmul(input, turned), bias)
+
+
+linear = composite(
+    "linear(input, weight, bias: Tensor? = None)", "input @ weight.T + bias.", _linear, ("F",),
+    samples=(sample((2, 3), (4, 3), (4,)), sample((2, 3), (4, 3)), sample((3,), (4, 3), (4,)), sample((2, 2, 3), (4, 3), (4,))),
+)

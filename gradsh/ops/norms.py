@@ -1,0 +1,154 @@
+"""Norms of vectors and matrices, distances between points, and renorm."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.op import composite, find, op, sample
+from gradsh.engine.shape import wrap_dims
+from gradsh.ops.reduce import PLAIN, Dims, add_reduce, sum_over, unsqueezed
+from gradsh.text.fault import fail
+
+# --- vector norm ------------------------------------------------------------------------------------------------
+
+
+def _check_empty(self: Array, order: float, axes: tuple[int, ...], dim: Dims) -> None:
+    if self.size or not (order < 0 or order == math.inf):
+        return
+    shown = int(order) if order == int(order) and not math.isinf(order) else order
+    if dim is None or not dim:
+        message = (
+            f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does not have "
+            "an identity"
+        )
+        raise fail("shape", message, RuntimeError)
+    for axis in axes:
+        if self.shape[axis] == 0:
+            message = (
+                f"linalg.vector_norm cannot compute the {shown} norm on the dimension {axis} because this dimension is "
+                "empty and the operation does not have an identity"
+            )
+            raise fail("shape", message, RuntimeError)
+
+
+def norm_array(self: Array, order: float, axes: tuple[int, ...], keepdim: bool) -> Any:
+    """Return the norm of an array over axes. 2 squares in float64 for float32, so that nothing overflows early."""
+    if order == 2:
+        if self.ndim == len(axes) and not keepdim and self.dtype == np.float64 and self.flags.c_contiguous:
+            flat = self.reshape(-1)
+            return np.sqrt(flat.dot(flat))
+        wide = self.astype(np.float64, copy=False)
+        return np.sqrt(sum_over(wide * wide, axes, keepdim)).astype(self.dtype)
+    size = np.abs(self)
+    if order == math.inf:
+        return np.maximum.reduce(size, axis=axes, keepdims=keepdim)  # type: ignore[call-overload]
+    if order == -math.inf:
+        return np.minimum.reduce(size, axis=axes, keepdims=keepdim)  # type: ignore[call-overload]
+    if order == 0:
+        return add_reduce(size != 0, axis=axes, keepdims=keepdim, dtype=self.dtype)
+    if order == 1:
+        return sum_over(size, axes, keepdim)
+    return np.power(sum_over(np.power(size, self.dtype.type(order)), axes, keepdim), self.dtype.type(1 / order))
+
+
+def _vector_norm(self: Array, ord: Any, dim: Dims, keepdim: bool, dtype: Any) -> Any:
+    if self.dtype.kind != "f":
+        message = f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {of_numpy(self.dtype).title}"
+        raise fail("dtype", message, RuntimeError)
+    if dtype is not None:
+        if dtype.kind != "f":
+            message = (
+                "linalg.vector_norm: dtype should be floating point or complex, but got "
+                f"{of_numpy(dtype).title}"
+            )
+            raise fail("dtype", message, RuntimeError)
+        self = self.astype(dtype)
+    axes = wrap_dims(dim, self.ndim)
+    _check_empty(self, float(ord), axes, dim)
+    return norm_array(self, float(ord), axes, keepdim)
+
+
+def _sign(value: Any) -> Any:
+    return np.sign(value) if isinstance(value, PLAIN) else find("sgn")(value)
+
+
+def _abs(value: Any) -> Any:
+    return np.abs(value) if isinstance(value, PLAIN) else find("abs")(value)
+
+
+def _power(value: Any, exponent: float) -> Any:
+    if isinstance(value, PLAIN):
+        return np.power(value, value.dtype.type(exponent))
+    return find("pow")(value, exponent)
+
+
+def masked(value: Any, mask: Any) -> Any:
+    """Return the value with 0 where the mask is true."""
+    if isinstance(value, PLAIN):
+        return np.where(mask, value.dtype.type(0), value)
+    return find("masked_fill")(value, mask, 0)
+
+
+def norm_backward(grad: Any, self: Any, order: float, norm: Any, dim: Dims, keepdim: bool) -> Any:
+    """Return the gradient of a norm; 0 where the norm is 0, shared among ties for the order inf."""
+    ndim = len(self.shape)
+    if not keepdim and ndim:
+        grad, norm = unsqueezed(grad, dim or (), ndim), unsqueezed(norm, dim or (), ndim)
+    if order == 0:
+        return None
+    if order == 1:
+        return _sign(self) * grad
+    if order == 2:
+        return grad * masked(self / norm, norm == 0)
+    if math.isinf(order):
+        size = _abs(self)
+        mask = _attains(size, norm)
+        return _sign(self) * (grad / _count(mask, dim or (), grad) * mask)
+    if order < 1:
+        part = _sign(self) * masked(_power(_abs(self), order - 1), self == 0)
+        return part * grad * _power(norm, 1 - order)
+    part = _sign(self) * _power(_abs(self), order - 1) if order < 2 else self * _power(_abs(self), order - 2)
+    return part * masked(grad / _power(norm, order - 1), norm == 0)
+
+
+def _attains(size: Any, norm: Any) -> Any:
+    if isinstance(size, PLAIN):
+        return (size == norm) | np.isnan(size)
+    return find("logical_or")(find("eq")(size, norm), find("isnan")(size))
+
+
+def _count(mask: Any, dim: tuple[int, ...], grad: Any) -> Any:
+    if isinstance(mask, PLAIN):
+        return add_reduce(mask, axis=wrap_dims(dim, mask.ndim), keepdims=True, dtype=grad.dtype)
+    return find("sum")(mask, dim, True)
+
+
+vector_norm = op(
+    "linalg_vector_norm(self, ord: number = 2, dim: ints? = None, keepdim: bool = False, *, dtype: dtype? = None)",
+    "LinalgVectorNormBackward0", "Norm over dimensions: (sum of |x| ** ord) ** (1 / ord).",
+    forward=_vector_norm, spaces=("linalg",),
+    grads={"self": lambda grad, self, ord, result, dim, keepdim: norm_backward(grad, self, float(ord), result, dim, keepdim)},
+    samples=(sample((2, 3)), sample((2, 3), 1, 1), sample((2, 3), 3, (0, 1), True), sample((2, 3), math.inf, 0)),
+)
+
+# --- norm -------------------------------------------------------------------------------------------------------
+
+
+def _norm(self: Any, p: Any, dim: Dims, keepdim: bool, dtype: Any) -> Any:
+    kind = None if dtype is None else of_numpy(dtype)
+    if isinstance(p, str):
+        if p == "fro" and (dim is None or len(dim) <= 2):
+            return vector_norm(self, 2, dim, keepdim, dtype=kind)
+        every = tuple(range(self.ndim)) if dim is None else dim
+        return find("linalg_matrix_norm")(self, p, every, keepdim, dtype=kind)
+    return vector_norm(self, 2.0 if p is None else p, dim, keepdim, dtype=kind)
+
+
+composite(
+    "norm(self, p: any = 'fro', dim: ints? = None, keepdim: bool = False, dtype: dtype? = None)",
+    "Norm of all elements or over dimensions; p is 'fro', 'nuc' or a number.", _norm,
+    samples=(sample((2, 3)), sample((2, 3), 1), sample((2, 3), 3, 1)),
+    note="The gradient at 0 is 0.",
+)

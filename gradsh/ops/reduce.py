@@ -1,0 +1,266 @@
+"""Sums, means, products, counts and tests over dimensions, and how their gradients spread back."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.op import find, op, sample
+from gradsh.engine.shape import wrap_dim, wrap_dims
+from gradsh.ops.arguments import array_of
+from gradsh.ops.scalars import over
+from gradsh.text.fault import fail
+
+Dims = tuple[int, ...] | None
+PLAIN = (np.ndarray, np.generic)
+add_reduce: Any = np.add.reduce
+mul_reduce: Any = np.multiply.reduce
+
+# --- what formulas share ----------------------------------------------------------------------------------------
+
+
+def unsqueezed(value: Any, dim: Dims, ndim: int) -> Any:
+    """Put reduced dimensions back with extent 1 (for None all `ndim` of them, for () none); of an array or a Tensor."""
+    if dim is not None and not dim:
+        return value
+    if isinstance(value, PLAIN):
+        reduced = range(ndim) if dim is None else {wrap_dim(one, ndim) for one in dim}
+        extents = iter(value.shape)
+        return value.reshape(tuple(1 if place in reduced else next(extents) for place in range(ndim)))
+    if dim is not None and len(dim) == 1:
+        return find("unsqueeze")(value, dim[0])
+    for place in sorted(wrap_dims(dim, ndim)):
+        value = find("unsqueeze")(value, place)
+    return value
+
+
+def repeated(value: Any, sizes: tuple[int, ...]) -> Any:
+    """Expand an array or a Tensor to `sizes` without copying."""
+    if not isinstance(value, PLAIN):
+        return find("expand")(value, sizes)
+    if value.shape == sizes:
+        return value
+    if value.ndim == 0 and 0 not in sizes:  # np.broadcast_to costs ten times as much
+        return np.ndarray(sizes, value.dtype, np.asarray(value), 0, (0,) * len(sizes))
+    return np.broadcast_to(value, sizes)
+
+
+def spread(grad: Any, sizes: tuple[int, ...], dim: Dims = None, keepdim: bool = False) -> Any:
+    """Give every summed element its sum's gradient."""
+    if not keepdim and sizes and dim:
+        grad = unsqueezed(grad, dim, len(sizes))
+    return repeated(grad, sizes)
+
+
+def restored(value: Any, dim: Dims, keepdim: bool) -> Any:
+    """Put reduced dimensions back in one step (`reshape`), as PyTorch's amax does."""
+    if keepdim or not dim:
+        return value
+    ndim = len(value.shape) + len(dim)
+    reduced = {wrap_dim(one, ndim) for one in dim} if value.shape or len(dim) > 1 else {0}
+    extents = iter(value.shape)
+    return find("reshape")(value, tuple(1 if place in reduced else next(extents) for place in range(ndim)))
+
+
+def widened(self: Array, dtype: Any) -> Array:
+    """Return the array at the dtype in which it is summed: `dtype` if asked for, int64 for integers and bool."""
+    if dtype is None:
+        dtype = self.dtype if self.dtype.kind == "f" else np.dtype(np.int64)
+    return self if self.dtype == dtype else self.astype(dtype)
+
+
+def require_float(self: Array, dtype: Any, name: str) -> Array:
+    """Return the array at `dtype`; refuses integers with the sentence of mean."""
+    kind = "Input" if dtype is None else "Optional"
+    asked = self.dtype if dtype is None else dtype
+    if asked.kind != "f":
+        message = (
+            f"{name}(): could not infer output dtype. {kind} dtype must be either a floating point or complex dtype. "
+            f"Got: {of_numpy(asked).title}"
+        )
+        raise fail("dtype", message, RuntimeError)
+    return self if self.dtype == asked else self.astype(asked)
+
+
+# --- sum --------------------------------------------------------------------------------------------------------
+
+
+def _sum(self: Array, dtype: Any) -> Any:
+    return add_reduce(widened(self, dtype), axis=None)
+
+
+def sum_over(self: Array, axes: tuple[int, ...], keepdim: bool) -> Any:
+    """Sum over axes; long float32 columns are accumulated in float64, which numpy does not do pairwise."""
+    if self.dtype == np.float32 and axes and self.ndim - 1 not in axes and self.shape[axes[0]] > 512:
+        return add_reduce(self, axis=axes, keepdims=keepdim, dtype=np.float64).astype(np.float32)
+    return add_reduce(self, axis=axes, keepdims=keepdim)
+
+
+def _sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Any:
+    return sum_over(widened(self, dtype), wrap_dims(dim, self.ndim), keepdim)
+
+
+sum = op(
+    "sum(self, *, dtype: dtype? = None)", "SumBackward0", "Sum of all elements; of integers and bool an int64.",
+    forward=_sum, grads={"self": lambda grad, self_sizes: repeated(grad, self_sizes)}, samples=(sample((2, 3)), sample(())),
+)
+op(
+    "sum(self, dim: ints?, keepdim: bool = False, *, dtype: dtype? = None)", "SumBackward1",
+    "Sum over one or several dimensions.", forward=_sum_dim,
+    grads={"self": lambda grad, self_sizes, dim, keepdim: spread(grad, self_sizes, dim, keepdim)},
+    samples=(sample((2, 3), 1), sample((2, 3, 2), (0, -1), True), sample((2, 3), 2, rejects="index")),
+)
+
+
+def _nansum(self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Any:
+    wide = widened(self, dtype)
+    if wide.dtype.kind == "f":
+        wide = np.where(np.isnan(wide), wide.dtype.type(0), wide)
+    return sum_over(wide, wrap_dims(dim, self.ndim), keepdim)
+
+
+nansum = op(
+    "nansum(self, dim: ints? = None, keepdim: bool = False, *, dtype: dtype? = None)", "NansumBackward0",
+    "Sum that takes nan for 0.", forward=_nansum,
+    grads={"self": lambda grad, self, dim, keepdim: spread(grad, _shape(self), dim, keepdim) * _is_number(self)},
+    samples=(sample((2, 3)), sample((2, 3), 1)),
+)
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return tuple(value.shape)
+
+
+def _is_number(value: Any) -> Any:
+    return ~np.isnan(value) if isinstance(value, PLAIN) else find("logical_not")(find("isnan")(value))
+
+
+# --- mean -------------------------------------------------------------------------------------------------------
+
+
+def mean_over(self: Array, axes: tuple[int, ...], keepdim: bool) -> Any:
+    """Return the mean over axes: the sum divided by the count, as PyTorch rounds it."""
+    count = 1
+    for axis in axes:
+        count *= self.shape[axis]
+    return np.true_divide(sum_over(self, axes, keepdim), self.dtype.type(count))
+
+
+def _mean(self: Array, dtype: Any) -> Any:
+    wide = require_float(self, dtype, "mean")
+    return np.true_divide(add_reduce(wide, axis=None), wide.dtype.type(wide.size))
+
+
+def _mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Any:
+    return mean_over(require_float(self, dtype, "mean"), wrap_dims(dim, self.ndim), keepdim)
+
+
+def mean_backward(grad: Any, sizes: tuple[int, ...], dim: Dims, count: int, keepdim: bool) -> Any:
+    """Give every element its mean's gradient divided by the number of elements of that mean."""
+    if dim and sizes:
+        count = 1
+        for one in dim:
+            count *= sizes[wrap_dim(one, len(sizes))]
+    if isinstance(grad, PLAIN):
+        return spread(np.asarray(np.true_divide(grad, grad.dtype.type(count))), sizes, dim, keepdim)
+    return over(spread(grad, sizes, dim, keepdim), count)
+
+
+mean = op(
+    "mean(self, *, dtype: dtype? = None)", "MeanBackward0", "Mean of all elements.", forward=_mean,
+    grads={"self": lambda grad, self_sizes, self_numel: mean_backward(grad, self_sizes, None, self_numel, False)},
+    samples=(sample((2, 3)),),
+)
+op(
+    "mean(self, dim: ints?, keepdim: bool = False, *, dtype: dtype? = None)", "MeanBackward1",
+    "Mean over one or several dimensions.", forward=_mean_dim,
+    grads={
+        "self": lambda grad, self_sizes, dim, self_numel, keepdim: mean_backward(grad, self_sizes, dim, self_numel, keepdim)
+    },
+    samples=(sample((2, 3), 1), sample((2, 3, 2), (0, -1), True)),
+)
+
+# --- tests and counts -------------------------------------------------------------------------------------------
+
+
+def _truth(self: Array, axes: tuple[int, ...], keepdim: bool, function: Any) -> Any:
+    found = function.reduce(self, axis=axes, keepdims=keepdim, dtype=np.bool_)
+    return found.astype(np.uint8) if self.dtype == np.uint8 else found
+
+
+def _declare_truth(name: str, function: Any, doc: str) -> None:
+    def over_dims(self: Array, dim: Dims, keepdim: bool) -> Any:
+        return _truth(self, wrap_dims(dim, self.ndim), keepdim, function)
+
+    op(f"{name}(self)", "", doc, forward=lambda self: over_dims(self, None, False))
+    op(f"{name}(self, dim: ints?, keepdim: bool = False)", "", doc, forward=over_dims)
+
+
+_declare_truth("any", np.logical_or, "Whether any element is true (not 0).")
+_declare_truth("all", np.logical_and, "Whether all elements are true (not 0).")
+op(
+    "count_nonzero(self, dim: ints? = None)", "", "How many elements are not 0.",
+    forward=lambda self, dim: add_reduce(self != 0, axis=wrap_dims(dim, self.ndim), dtype=np.int64),
+)
+
+# --- prod -------------------------------------------------------------------------------------------------------
+
+
+def _prod(self: Array, dtype: Any) -> Any:
+    return mul_reduce(widened(self, dtype), axis=None)
+
+
+def _prod_dim(self: Array, dim: int, keepdim: bool, dtype: Any) -> Any:
+    axis = wrap_dims((dim,), self.ndim)
+    return mul_reduce(widened(self, dtype), axis=axis, keepdims=keepdim)
+
+
+def prod_without(grad: Any, self: Any, dim: int) -> Any:
+    """Return grad times the product of the other elements, which needs no division (there may be zeros)."""
+    count = self.shape[dim]
+    if 0 in self.shape:
+        return find("expand")(grad, tuple(self.shape))
+    if count == 1:
+        return grad
+    ones = find("ones")(tuple(1 if place == dim else n for place, n in enumerate(self.shape)), dtype=_dtype(self))
+    narrow, cat, flip, cumprod = find("narrow"), find("cat"), find("flip"), find("cumprod")
+    if isinstance(self, PLAIN):
+        ones = ones.array
+    before = cumprod(cat([ones, narrow(self, dim, 0, count - 1)], dim), dim)
+    after = flip(cumprod(cat([ones, flip(narrow(self, dim, 1, count - 1), (dim,))], dim), dim), (dim,))
+    return grad * (before * after)
+
+
+def _dtype(value: Any) -> Any:
+    return of_numpy(value.dtype) if isinstance(value, PLAIN) else value.dtype
+
+
+def _prod_grad(grad: Any, self: Any, result: Any) -> Any:
+    if not self.shape:
+        return grad
+    if not (array_of(self) == 0).any():
+        return grad * (result / self)
+    flat = find("reshape")(self, (-1,))
+    return find("reshape")(prod_without(grad, flat, 0), tuple(self.shape))
+
+
+def _prod_dim_grad(grad: Any, self: Any, result: Any, dim: int, keepdim: bool) -> Any:
+    if not self.shape:
+        return grad
+    ndim = len(self.shape)
+    if not keepdim:
+        grad, result = unsqueezed(grad, (dim,), ndim), unsqueezed(result, (dim,), ndim)
+    if not (array_of(self) == 0).any():
+        return grad * (result / self)
+    return prod_without(grad, self, wrap_dim(dim, ndim))
+
+
+op(
+    "prod(self, *, dtype: dtype? = None)", "ProdBackward0", "Product of all elements.", forward=_prod,
+    grads={"self": _prod_grad}, samples=(sample((2, 3)),),
+)
+op(
+    "prod(self, dim: int, keepdim: bool = False, *, dtype: dtype? = None)", "ProdBackward1",
+    "Product over one dimension.", forward=_prod_dim, grads={"self": _prod_dim_grad},
+    samples=(sample((2, 3), 1), sample((2, 3), -2, True)),
+)

@@ -1,0 +1,186 @@
+"""Softmax, its logarithm and softmin, and logsumexp."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.op import composite, find, op, sample
+from gradsh.engine.shape import wrap_dim, wrap_dims
+from gradsh.ops.arguments import array_of
+from gradsh.ops.kernels import unsupported
+from gradsh.ops.reduce import PLAIN, Dims, add_reduce, unsqueezed
+
+max_reduce: Any = np.maximum.reduce
+
+
+def _shifted(self: Array, axis: Any) -> Any:
+    return self - max_reduce(self, axis=axis, keepdims=True)
+
+
+def softmax_array(self: Array, dim: int) -> Any:
+    """Return the softmax of an array along a dimension."""
+    axis = wrap_dim(dim, self.ndim)
+    if self.dtype.kind != "f":
+        raise unsupported("softmax_lastdim_kernel_impl" if axis >= self.ndim - 1 else "softmax_kernel_impl", self)
+    if self.ndim == 0 or self.size == 0:
+        return np.ones_like(self)
+    exps = np.exp(_shifted(self, axis))
+    exps /= add_reduce(exps, axis=axis, keepdims=True)
+    return exps
+
+
+def log_softmax_array(self: Array, dim: int) -> Any:
+    """Return the logarithm of the softmax of an array along a dimension."""
+    axis = wrap_dim(dim, self.ndim)
+    if self.dtype.kind != "f":
+        raise unsupported("log_softmax_lastdim_kernel_impl" if axis >= self.ndim - 1 else "softmax_kernel_impl", self)
+    if self.ndim == 0 or self.size == 0:
+        return np.zeros_like(self)
+    shifted = _shifted(self, axis)
+    shifted -= np.log(add_reduce(np.exp(shifted), axis=axis, keepdims=True))
+    return shifted
+
+
+# --- derivatives, which are operations of their own -------------------------------------------------------------
+
+
+def _softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: Any) -> Any:
+    if output.ndim == 0 or output.size == 0:
+        return np.zeros_like(output)
+    product = grad_output * output
+    return product - output * add_reduce(product, axis=wrap_dim(dim, output.ndim), keepdims=True)
+
+
+def _sum_kept(value: Any, dim: int) -> Any:
+    if isinstance(value, PLAIN):
+        return add_reduce(value, axis=wrap_dim(dim, value.ndim), keepdims=True) if value.ndim else value
+    return find("sum")(value, (dim,), True)
+
+
+def _softmax_twice(grad: Any, grad_output: Any, output: Any, dim: int) -> Any:
+    weighted = _sum_kept(grad_output * output, dim)
+    return grad_output * grad - weighted * grad - grad_output * _sum_kept(output * grad, dim)
+
+
+softmax_backward: Any = op(
+    "_softmax_backward_data(grad_output, output, dim: int, input_dtype: dtype? = None)", "SoftmaxBackwardDataBackward0",
+    "The derivative of softmax.", forward=_softmax_backward, spaces=(), attributes=("dim",),
+    grads={
+        "grad_output": lambda grad, output, dim: softmax_backward(grad, output, dim),
+        "output": lambda grad, grad_output, output, dim: _softmax_twice(grad, grad_output, output, dim),
+    },
+)
+
+
+def _log_softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: Any) -> Any:
+    if output.ndim == 0 or output.size == 0:
+        return np.zeros_like(output)
+    return grad_output - np.exp(output) * add_reduce(grad_output, axis=wrap_dim(dim, output.ndim), keepdims=True)
+
+
+log_softmax_backward = op(
+    "_log_softmax_backward_data(grad_output, output, dim: int, input_dtype: dtype? = None)",
+    "LogSoftmaxBackwardDataBackward0", "The derivative of log_softmax.", forward=_log_softmax_backward, spaces=(),
+    attributes=("dim",),
+    grads={
+        "grad_output": lambda grad, output, dim: grad - _sum_kept(grad * _exp(output), dim),
+        "output": lambda grad, grad_output, output, dim: -_sum_kept(grad_output, dim) * _exp(output) * grad,
+    },
+)
+
+
+def _exp(value: Any) -> Any:
+    return np.exp(value) if isinstance(value, PLAIN) else find("exp")(value)
+
+
+# --- what users call --------------------------------------------------------------------------------------------
+
+_SPACES = ("torch", "Tensor", "F", "special")
+
+softmax = op(
+    "softmax(self, dim: int)", "SoftmaxBackward0", "exp(x) / sum of exp(x) along a dimension.",
+    forward=softmax_array, spaces=_SPACES,
+    grads={"self": lambda grad, result, dim, self_dtype: softmax_backward(grad, result, dim)},
+    samples=(sample((2, 3), 1), sample((2, 3), 0), sample((), 0)),
+)
+log_softmax = op(
+    "log_softmax(self, dim: int)", "LogSoftmaxBackward0", "Logarithm of the softmax, computed without overflow.",
+    forward=log_softmax_array, spaces=_SPACES,
+    grads={"self": lambda grad, result, dim, self_dtype: log_softmax_backward(grad, result, dim)},
+    samples=(sample((2, 3), 1), sample((2, 3), 0), sample((), 0)),
+)
+
+
+def implicit_dim(name: str, ndim: int) -> int:
+    """Return the dimension that F.softmax takes when none is given, with its warning."""
+    from gradsh.engine.ambient import current
+
+    message = f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
+    current().warning(message)
+    return 0 if ndim in {0, 1, 3} else 1
+
+
+def _with_dtype(operation: Any) -> Any:
+    def body(self: Any, dim: int | None, _stacklevel: Any, dtype: Any) -> Any:
+        if dim is None:
+            dim = implicit_dim(operation.name, len(self.shape))
+        if dtype is not None and array_of(self).dtype != dtype:
+            self = find("to")(self, of_numpy(dtype))
+        return operation(self, dim)
+
+    return body
+
+
+def _positional(operation: Any) -> Any:
+    body = _with_dtype(operation)
+    return lambda self, dim, dtype: body(self, dim, 3, dtype)
+
+
+for _operation in (softmax, log_softmax):
+    _name = _operation.name
+    _doc = _operation.records[0].doc
+    composite(f"{_name}(self, dim: int, dtype: dtype?)", _doc,
+              _positional(_operation), _SPACES)
+    composite(f"{_name}(self, dim: int? = None, _stacklevel: int = 3, dtype: dtype? = None)", _doc,
+              _with_dtype(_operation), _SPACES)
+
+
+def _softmin(self: Any, dim: int | None, _stacklevel: Any, dtype: Any) -> Any:
+    if dim is None:
+        dim = implicit_dim("softmin", len(self.shape))
+    return softmax(-self, dim, dtype=dtype) if dtype is not None else softmax(-self, dim)
+
+
+composite("softmin(self, dim: int? = None, _stacklevel: int = 3, dtype: dtype? = None)", "Softmax of the negative.", _softmin,
+          ("F",), samples=(sample((2, 3), 1),))
+
+# --- logsumexp --------------------------------------------------------------------------------------------------
+
+
+def _logsumexp(self: Array, dim: Dims, keepdim: bool) -> Any:
+    if self.dtype.kind != "f":
+        from gradsh.engine.ambient import current
+
+        self = self.astype(current().default_dtype)
+    axes = wrap_dims(dim, self.ndim)
+    if self.size == 0:
+        return np.log(add_reduce(np.exp(self), axis=axes, keepdims=keepdim))
+    peak = max_reduce(self, axis=axes, keepdims=True)
+    peak = np.where(np.isinf(peak), self.dtype.type(0), peak)
+    total = np.log(add_reduce(np.exp(self - peak), axis=axes, keepdims=True)) + peak
+    return total if keepdim else total.reshape(tuple(n for place, n in enumerate(total.shape) if place not in axes))
+
+
+def _logsumexp_grad(grad: Any, self: Any, result: Any, dim: Dims, keepdim: bool) -> Any:
+    ndim = len(self.shape)
+    if not keepdim and ndim:
+        grad, result = unsqueezed(grad, dim, ndim), unsqueezed(result, dim, ndim)
+    return grad * _exp(self - result)
+
+
+op(
+    "logsumexp(self, dim: ints, keepdim: bool = False)", "LogsumexpBackward0", "Logarithm of the sum of exp, without overflow.",
+    forward=_logsumexp, grads={"self": _logsumexp_grad}, spaces=("torch", "Tensor", "special"),
+    samples=(sample((2, 3), 1), sample((2, 3), (0, 1), True)),
+)
