@@ -331,8 +331,8 @@ def op(
     """
     record = Record(
         text, node, doc, forward=forward, check=check, grads=grads or {}, dtypes=dtypes, kind=kind, inplace=inplace, returns=returns,
-        fields=fields, outputs=outputs or fields, saves=saves, unguarded=unguarded, multi_view=multi_view, attributes=attributes, samples=samples,
-        note=note, example=example,
+        fields=fields, outputs=outputs or fields, saves=saves, unguarded=unguarded, multi_view=multi_view,
+        attributes=attributes, samples=samples, note=note, example=example,
     )
     return register(record, spaces)
 

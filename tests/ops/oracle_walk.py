@@ -305,6 +305,8 @@ def plain(value):
         return [plain(one) for one in value]
     if isinstance(value, np.dtype):
         return f"torch.{value.name}"
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return str(value)
