@@ -78,7 +78,7 @@ _TORCH: dict[str, Any] = {
     "special": _spaces("torch.special"),
     "linalg": _spaces("torch.linalg"),
     "func": _spaces("torch.func"),
-    "Generator": lazy("gradsh.engine.random", "Generator"),
+    "Generator": lazy("gradsh.ops.random", "Generator"),
 }
 
 _AUTOGRAD: dict[str, Any] = {

@@ -267,6 +267,37 @@ class Tensor:
 
     ndimension = dim
 
+    @property
+    def T(self) -> "Tensor":  # noqa: N802  (PyTorch's name)
+        """The tensor with its dimensions reversed, as a view."""
+        from gradsh.engine.op import find
+
+        if self.array.ndim not in (0, 2):
+            _warn_reversed()
+        return find("permute")(self, tuple(range(self.array.ndim))[::-1])  # type: ignore[no-any-return]
+
+    @property
+    def mT(self) -> "Tensor":  # noqa: N802
+        """The transposes of the matrices in the last two dimensions, as a view."""
+        from gradsh.engine.op import find
+
+        if self.array.ndim < 2:
+            message = f"tensor.mT is only supported on matrices or batches of matrices. Got {self.array.ndim}-D tensor."
+            raise fail("shape", message, RuntimeError, tensor=self)
+        return find("transpose")(self, -2, -1)  # type: ignore[no-any-return]
+
+    mH = mT  # noqa: N815  (conjugation changes nothing: all tensors are real)
+
+    @property
+    def H(self) -> "Tensor":  # noqa: N802
+        """The transpose of a matrix, as a view."""
+        from gradsh.engine.op import find
+
+        if self.array.ndim not in (0, 2):
+            message = f"tensor.H is only supported on matrices (2-D tensors). Got {self.array.ndim}-D tensor."
+            raise fail("shape", message, RuntimeError, tensor=self)
+        return self if self.array.ndim == 0 else find("transpose")(self, 0, 1)
+
     def numel(self) -> int:
         """Return the number of elements."""
         return int(self.array.size)
@@ -611,6 +642,14 @@ def _warn_non_leaf_grad() -> None:
         "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
         "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
         "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
+    )
+
+
+def _warn_reversed() -> None:
+    current().warning(
+        "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+        "error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - "
+        "1, -1, -1))` to reverse the dimensions of a tensor."
     )
 
 

@@ -1,18 +1,24 @@
 """One file a family of operations, each operation a record. Importing this package registers them all."""
 
-from gradsh.ops import arithmetic as arithmetic
-from gradsh.ops import class_loss as class_loss
-from gradsh.ops import conv as conv
-from gradsh.ops import copy as copy
-from gradsh.ops import create as create
-from gradsh.ops import extrema as extrema
-from gradsh.ops import index as index
-from gradsh.ops import join as join
-from gradsh.ops import loss as loss
-from gradsh.ops import matmul as matmul
-from gradsh.ops import norms as norms
-from gradsh.ops import reduce as reduce
-from gradsh.ops import shape as shape
-from gradsh.ops import softmax as softmax
-from gradsh.ops import statistics as statistics
-from gradsh.ops import view as view
+from gradsh.ops import (
+    arithmetic as arithmetic,
+    class_loss as class_loss,
+    conv as conv,
+    copy as copy,
+    create as create,
+    extrema as extrema,
+    index as index,
+    join as join,
+    loss as loss,
+    matmul as matmul,
+    norms as norms,
+    pointwise as pointwise,
+    power as power,
+    random as random,
+    reduce as reduce,
+    select as select,
+    shape as shape,
+    softmax as softmax,
+    statistics as statistics,
+    view as view,
+)

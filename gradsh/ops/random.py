@@ -1,0 +1,461 @@
+"""Random tensors, bit for bit PyTorch's: fillers, samplers, dropout, and the generator as scripts see it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine import random as streams
+from gradsh.engine.ambient import current
+from gradsh.engine.dtype import Array
+from gradsh.engine.op import composite, find, op
+from gradsh.engine.tensor import CPU, Device, Tensor, make
+from gradsh.ops.copy import check_device, zeros_of
+from gradsh.ops.create import LIKE, OPTIONS, TORCH, check_bytes, finished
+from gradsh.ops.geometry import array_of
+from gradsh.text.fault import fail
+
+
+class Generator:
+    """A stream of random numbers, as `torch.Generator()` makes one."""
+
+    __slots__ = ("stream",)
+    __script_attributes__ = frozenset({"manual_seed", "seed", "initial_seed", "get_state", "set_state", "device", "clone_state"})
+
+    def __init__(self, device: Any = None) -> None:
+        check_device(device)
+        self.stream = streams.Generator()
+
+    @classmethod
+    def over(cls, stream: streams.Generator) -> "Generator":
+        """Return the script's view of an engine's generator."""
+        found = object.__new__(cls)
+        found.stream = stream
+        return found
+
+    @property
+    def device(self) -> Device:
+        """The CPU."""
+        return CPU
+
+    def manual_seed(self, seed: int) -> "Generator":
+        """Start the stream of a seed and return the generator."""
+        self.stream.manual_seed(int(seed))
+        return self
+
+    def seed(self) -> int:
+        """Start the stream of a seed from the operating system and return that seed."""
+        return self.stream.seed()
+
+    def initial_seed(self) -> int:
+        """Return the seed of the stream."""
+        return self.stream.initial_seed()
+
+    def get_state(self) -> Tensor:
+        """Return the state as a tensor of bytes."""
+        return make(self.stream.get_state())
+
+    def set_state(self, state: Tensor) -> "Generator":
+        """Go on from a state that `get_state` returned."""
+        self.stream.set_state(array_of(state))
+        return self
+
+    def clone_state(self) -> "Generator":
+        """Return another generator that goes on with the same numbers."""
+        return Generator.over(self.stream.clone())
+
+    def __repr__(self) -> str:
+        return f"<torch._C.Generator object at {id(self):#x}>"
+
+
+def stream_of(generator: Any) -> streams.Generator:
+    """Return the engine's generator behind an argument `generator` (None: the default one)."""
+    if generator is None:
+        return current().generator
+    if isinstance(generator, Generator):
+        return generator.stream
+    name = type(generator).__name__
+    raise fail("type", f"argument 'generator' must be torch.Generator, not {name}", TypeError)
+
+
+def _manual_seed(seed: Any) -> Generator:
+    generator = current().generator
+    generator.manual_seed(int(seed.item() if isinstance(seed, Tensor) else seed))
+    return Generator.over(generator)
+
+
+composite("manual_seed(seed: any)", "Start the stream of a seed; returns the default generator.", _manual_seed, TORCH)
+composite("seed()", "Start the stream of a seed from the operating system and return that seed.", lambda: current().generator.seed(), TORCH)
+composite("initial_seed()", "The seed of the default generator.", lambda: current().generator.initial_seed(), TORCH)
+composite("get_rng_state()", "The state of the default generator, as a tensor of bytes.", lambda: make(current().generator.get_state()), TORCH)
+
+
+def _set_rng_state(new_state: Tensor) -> None:
+    current().generator.set_state(array_of(new_state))
+
+
+composite("set_rng_state(new_state)", "Go on from a state that get_rng_state returned.", _set_rng_state, TORCH)
+
+
+# --- fillers: x.uniform_() and its like -------------------------------------------------------------------------
+
+
+def in_memory_order(like: Array, draw: Callable[[tuple[int, ...], bool], Array]) -> Array:
+    """Return drawn numbers of the shape of `like`, in the order of its memory; `draw(shape, contiguous)` makes them."""
+    if like.flags.c_contiguous:
+        return draw(like.shape, True)
+    order = sorted(range(like.ndim), key=lambda dim: -like.strides[dim])
+    drawn = draw(tuple(like.shape[dim] for dim in order), False)
+    back = [0] * like.ndim
+    for place, dim in enumerate(order):
+        back[dim] = place
+    return drawn.transpose(back)
+
+
+def _filler(text: str, node: str, doc: str, draw: Callable[..., Any], spaces: tuple[str, ...] = ("Tensor",)) -> None:
+    """Declare an in-place filler: `draw(stream, shape, dtype, contiguous, *arguments)` makes the numbers."""
+
+    def forward(self: Array, *given: Any) -> Array:
+        *arguments, generator = given
+        stream = stream_of(generator)
+        return in_memory_order(self, lambda shape, flat: draw(stream, shape, self.dtype, flat, *arguments))
+
+    op(text, node, doc, forward=forward, kind="inplace", spaces=spaces, attributes=(), grads={"self": zeros_of})
+
+
+_filler(
+    "uniform_(self, from: float = 0.0, to: float = 1.0, *, generator: any? = None)", "UniformBackward0",
+    "Fill with numbers uniform in [from, to).",
+    lambda stream, shape, dtype, flat, low, high: stream.uniform(shape, low, high, dtype),
+)
+_filler(
+    "normal_(self, mean: float = 0.0, std: float = 1.0, *, generator: any? = None)", "NormalBackward0",
+    "Fill with normal numbers.",
+    lambda stream, shape, dtype, flat, mean, std: stream.normal(shape, mean, std, dtype, flat),
+)
+_filler(
+    "exponential_(self, lambd: float = 1.0, *, generator: any? = None)", "ExponentialBackward0", "Fill with exponential numbers.",
+    lambda stream, shape, dtype, flat, lambd: stream.exponential(shape, lambd, dtype),
+)
+_filler(
+    "log_normal_(self, mean: float = 1.0, std: float = 2.0, *, generator: any? = None)", "LogNormalBackward0",
+    "Fill with exponentials of normal numbers.",
+    lambda stream, shape, dtype, flat, mean, std: stream.log_normal(shape, mean, std, dtype),
+)
+_filler(
+    "cauchy_(self, median: float = 0.0, sigma: float = 1.0, *, generator: any? = None)", "CauchyBackward0", "Fill with Cauchy numbers.",
+    lambda stream, shape, dtype, flat, median, sigma: stream.cauchy(shape, median, sigma, dtype),
+)
+_filler(
+    "geometric_(self, p: float, *, generator: any? = None)", "GeometricBackward0", "Fill with numbers of trials up to the first success.",
+    lambda stream, shape, dtype, flat, p: stream.geometric(shape, p, dtype),
+)
+_filler(
+    "random_(self, *, generator: any? = None)", "RandomBackward2", "Fill with whole numbers over the range of the dtype.",
+    lambda stream, shape, dtype, flat: stream.random_full(shape, dtype),
+)
+_filler(
+    "random_(self, to: int, *, generator: any? = None)", "RandomBackward1", "Fill with whole numbers below `to`.",
+    lambda stream, shape, dtype, flat, to: stream.randint(0, to, shape, dtype),
+)
+_filler(
+    "random_(self, from: int, to: int?, *, generator: any? = None)", "RandomBackward0", "Fill with whole numbers in from … to-1.",
+    lambda stream, shape, dtype, flat, low, to: stream.randint(low, to, shape, dtype),
+)
+
+
+# --- Bernoulli --------------------------------------------------------------------------------------------------
+
+
+def _bernoulli_by(self: Array, p: Array, generator: Any) -> Array:
+    chances = np.broadcast_to(p, self.shape) if p.shape != self.shape else p
+    return stream_of(generator).bernoulli_of(np.ascontiguousarray(chances).reshape(self.shape), self.dtype)
+
+
+op(
+    "bernoulli_(self, p, *, generator: any? = None)", "BernoulliBackward1", "Fill with ones at the given probabilities.",
+    forward=_bernoulli_by, kind="inplace", spaces=("Tensor",), attributes=(),
+    grads={"self": zeros_of, "p": lambda grad, p: zeros_of(p)},
+)
+_filler(
+    "bernoulli_(self, p: float = 0.5, *, generator: any? = None)", "BernoulliBackward2", "Fill with ones with probability p.",
+    lambda stream, shape, dtype, flat, p: stream.bernoulli(p, shape, dtype),
+)
+bernoulli = op(
+    "bernoulli(self, *, generator: any? = None)", "BernoulliBackward0", "Ones where a draw falls below the element, else zeros.",
+    forward=lambda self, generator: in_memory_order(
+        self, lambda shape, flat: stream_of(generator).bernoulli_of(_laid_out(self, shape))
+    ),
+    attributes=(), grads={"self": zeros_of},
+)
+
+
+def _laid_out(self: Array, shape: tuple[int, ...]) -> Array:
+    if self.shape == shape and self.flags.c_contiguous:
+        return self
+    order = sorted(range(self.ndim), key=lambda dim: -self.strides[dim])
+    return self.transpose(order)
+
+
+composite(
+    "bernoulli(self, p: float, *, generator: any? = None)", "Ones with probability p, in the shape of `self`.",
+    lambda self, p, generator: find("bernoulli_")(find("empty_like")(self), p, generator=generator),
+)
+
+
+# --- new tensors ------------------------------------------------------------------------------------------------
+
+
+def _float_dtype(dtype: Any, what: str) -> Any:
+    chosen = np.dtype(current().default_dtype if dtype is None else dtype)
+    if chosen.kind != "f":
+        from gradsh.engine.dtype import of_numpy
+
+        raise fail("dtype", f"\"{what}\" not implemented for '{of_numpy(chosen).title}'", RuntimeError)
+    return chosen
+
+
+def _checked_shape(size: tuple[int, ...], dtype: Any) -> None:
+    if any(extent < 0 for extent in size):
+        message = f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
+        raise fail("value", message, RuntimeError)
+    count = np.dtype(dtype).itemsize
+    for extent in size:
+        count *= extent
+    check_bytes(count)
+
+
+def _rand(size: Any, generator: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: Any) -> Tensor:
+    del layout, pin_memory
+    check_device(device)
+    chosen = _float_dtype(dtype, "check_uniform_bounds")
+    _checked_shape(size, chosen)
+    return finished(stream_of(generator).uniform(size, 0.0, 1.0, chosen), requires_grad)
+
+
+def _randn(size: Any, generator: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: Any) -> Tensor:
+    del layout, pin_memory
+    check_device(device)
+    chosen = _float_dtype(dtype, "normal_kernel_cpu")
+    _checked_shape(size, chosen)
+    return finished(stream_of(generator).normal(size, 0.0, 1.0, chosen), requires_grad)
+
+
+composite(f"rand(*size: ints, *, generator: any? = None, {OPTIONS})", "Numbers uniform in [0, 1).", _rand, TORCH)
+composite(f"randn(*size: ints, *, generator: any? = None, {OPTIONS})", "Standard normal numbers.", _randn, TORCH)
+
+
+def _randint(
+    low: int, high: int, size: Any, generator: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: Any
+) -> Tensor:
+    del layout, pin_memory
+    check_device(device)
+    chosen = np.dtype(np.int64 if dtype is None else dtype)
+    _checked_shape(size, chosen)
+    return finished(stream_of(generator).randint(low, high, size, chosen), requires_grad)
+
+
+composite(
+    f"randint(high: int, size: ints, *, generator: any? = None, {OPTIONS})", "Whole numbers in 0 … high-1.",
+    lambda high, *rest: _randint(0, high, *rest), TORCH,
+)
+composite(
+    f"randint(low: int, high: int, size: ints, *, generator: any? = None, {OPTIONS})", "Whole numbers in low … high-1.", _randint, TORCH,
+)
+composite(
+    f"randperm(n: int, *, generator: any? = None, {OPTIONS})", "The numbers 0 … n-1 in random order.",
+    lambda n, generator, dtype, layout, device, requires_grad, pin_memory: finished(
+        stream_of(generator).randperm(n).astype(np.int64 if dtype is None else dtype), requires_grad
+    ), TORCH,
+)
+
+
+def _like(name: str, doc: str, fill: Callable[..., Any], lead: str = "") -> None:
+    def body(input: Any, *rest: Any) -> Tensor:
+        *arguments, generator, dtype, _layout, device, requires_grad, _format = rest
+        check_device(device)
+        found = np.empty_like(array_of(input), array_of(input).dtype if dtype is None else dtype)
+        made = finished(found, False)
+        fill(made, *arguments, generator=generator)
+        made.counter.version = 0
+        if requires_grad:
+            made.requires_grad_()
+        return made
+
+    composite(f"{name}(input, {lead}*, generator: any? = None, {LIKE})", doc, body, TORCH)
+
+
+_like("rand_like", "Numbers uniform in [0, 1), in the shape of another tensor.", lambda made, generator: find("uniform_")(made, generator=generator))
+_like("randn_like", "Standard normal numbers in the shape of another tensor.", lambda made, generator: find("normal_")(made, generator=generator))
+_like(
+    "randint_like", "Whole numbers in 0 … high-1 in the shape of another tensor.",
+    lambda made, high, generator: find("random_")(made, 0, high, generator=generator), "high: int, ",
+)
+_like(
+    "randint_like", "Whole numbers in low … high-1 in the shape of another tensor.",
+    lambda made, low, high, generator: find("random_")(made, low, high, generator=generator), "low: int, high: int, ",
+)
+
+
+# --- normal numbers around means --------------------------------------------------------------------------------
+
+
+def _standard(shape: tuple[int, ...], dtype: Any, generator: Any) -> Array:
+    return stream_of(generator).normal(shape, 0.0, 1.0, dtype)
+
+
+def _check_std(std: Array) -> None:
+    if std.size and not (std >= 0).all():
+        raise fail("value", "normal expects all elements of std >= 0.0", RuntimeError)
+
+
+def _normal_both(mean: Array, std: Array, generator: Any) -> Array:
+    _check_std(std)
+    shape = np.broadcast_shapes(mean.shape, std.shape)
+    return _standard(shape, mean.dtype, generator) * std + mean
+
+
+def _normal_mean(mean: Array, std: float, generator: Any) -> Array:
+    if std < 0:
+        raise fail("value", f"normal expects std >= 0.0, but found std {std:g}", RuntimeError)
+    return _standard(mean.shape, mean.dtype, generator) * mean.dtype.type(std) + mean
+
+
+def _normal_std(mean: float, std: Array, generator: Any) -> Array:
+    _check_std(std)
+    return _standard(std.shape, std.dtype, generator) * std + std.dtype.type(mean)
+
+
+op(
+    "normal(mean, std, *, generator: any? = None)", "NormalBackward3", "Normal numbers with means and deviations of two tensors.",
+    forward=_normal_both, dtypes="promote", spaces=TORCH, attributes=(),
+    grads={"mean": lambda grad, mean_sizes: _zeros(grad, mean_sizes), "std": lambda grad, std_sizes: _zeros(grad, std_sizes)},
+)
+op(
+    "normal(mean, std: float = 1.0, *, generator: any? = None)", "NormalBackward1", "Normal numbers with the means of a tensor.",
+    forward=_normal_mean, spaces=TORCH, attributes=(), grads={"mean": lambda grad, mean_sizes: _zeros(grad, mean_sizes)},
+)
+op(
+    "normal(mean: float, std, *, generator: any? = None)", "NormalBackward2", "Normal numbers with the deviations of a tensor.",
+    forward=_normal_std, spaces=TORCH, attributes=(), grads={"std": lambda grad, std_sizes: _zeros(grad, std_sizes)},
+)
+
+
+def _normal_of(
+    mean: float, std: float, size: Any, generator: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: Any
+) -> Tensor:
+    del layout, pin_memory
+    check_device(device)
+    chosen = _float_dtype(dtype, "normal_kernel_cpu")
+    _checked_shape(size, chosen)
+    return finished(stream_of(generator).normal(size, mean, std, chosen), requires_grad)
+
+
+composite(
+    f"normal(mean: float, std: float, size: ints, *, generator: any? = None, {OPTIONS})", "Normal numbers of a shape.", _normal_of, TORCH,
+)
+
+
+def _zeros(grad: Any, shape: Any) -> Any:
+    from gradsh.ops.index import zeros_of_shape
+
+    return zeros_of_shape(grad, shape)
+
+
+op(
+    "multinomial(self, num_samples: int, replacement: bool = False, *, generator: any? = None)", "",
+    "Indices drawn with the given weights.",
+    forward=lambda self, num_samples, replacement, generator: stream_of(generator).multinomial(self, num_samples, replacement),
+)
+
+
+# --- dropout ----------------------------------------------------------------------------------------------------
+
+
+def _check_probability(p: float) -> None:
+    if not 0.0 <= p <= 1.0:
+        raise fail("value", f"dropout probability has to be between 0 and 1, but got {p}", ValueError)
+
+
+def _dropout(input: Any, p: float, training: bool, inplace: bool) -> Any:
+    """Multiply with a mask that is already divided by 1-p: one MulBackward0."""
+    _check_probability(p)
+    times = find("mul_" if inplace else "mul")
+    if not training or p == 0 or array_of(input).size == 0:
+        return input
+    array = array_of(input)
+    if p == 1:
+        return times(input, make(np.zeros((), array.dtype)))
+    stream = current().generator
+    mask = in_memory_order(array, lambda shape, flat: stream.dropout_mask(shape, p, array.dtype))
+    return times(input, make(mask))
+
+
+composite(
+    "F_dropout(input, p: float = 0.5, training: bool = True, inplace: bool = False)",
+    "Zero elements with probability p and scale the others by 1/(1-p); the input itself when not training.", _dropout, ("F",),
+    note="The mask is kept already divided by 1-p, as `other` of a MulBackward0; with p=0 or training=False the input itself returns.",
+)
+composite(
+    "dropout(input, p: float, train: bool)", "Zero elements with probability p and scale the others.",
+    lambda input, p, train: _dropout(input, p, train, False), TORCH,
+)
+composite(
+    "dropout_(input, p: float, train: bool)", "Zero elements in place with probability p and scale the others.",
+    lambda input, p, train: _dropout(input, p, train, True), TORCH,
+)
+
+
+def _feature_mask(input: Any, p: float) -> Any:
+    array = array_of(input)
+    shape = (*array.shape[:2], *(1,) * (array.ndim - 2))
+    return make(current().generator.dropout_mask(shape, p, array.dtype))
+
+
+def _feature_dropout(input: Any, p: float, training: bool, inplace: bool, least: int) -> Any:
+    _check_probability(p)
+    times = find("mul_" if inplace else "mul")
+    if not training or p == 0 or array_of(input).size == 0:
+        return input
+    if p == 1:
+        return times(input, make(np.zeros((), array_of(input).dtype)))
+    if input.ndim >= least:
+        return times(input, _feature_mask(input, p))
+    lifted = times(find("unsqueeze")(input, 0), _feature_mask(find("unsqueeze")(input, 0), p))
+    return find("squeeze")(lifted, 0)
+
+
+def _feature(name: str, least: int) -> None:
+    composite(
+        f"F_{name}(input, p: float = 0.5, training: bool = True, inplace: bool = False)",
+        "Zero whole channels with probability p and scale the others by 1/(1-p).",
+        lambda input, p, training, inplace: _feature_dropout(input, p, training, inplace, least), ("F",),
+    )
+
+
+_feature("dropout1d", 3)
+_feature("dropout2d", 3)
+_feature("dropout3d", 5)
+
+_ALPHA = 1.7580993408473766
+
+
+def _alpha_dropout(input: Any, p: float, training: bool, inplace: bool) -> Any:
+    """Keep mean and variance of SELU activations: dropped elements become -alpha', and the whole is rescaled."""
+    _check_probability(p)
+    array = array_of(input)
+    if not training or p == 0 or array.size == 0:
+        return input
+    if p == 1:
+        return find("mul")(input, make(np.zeros((), array.dtype)))
+    a = 1.0 / np.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
+    noise = in_memory_order(array, lambda shape, flat: current().generator.bernoulli(1 - p, shape, array.dtype))
+    shift = ((noise + array.dtype.type(-1)) * array.dtype.type(_ALPHA * a)) + array.dtype.type(_ALPHA * a * p)
+    scaled = find("mul_" if inplace else "mul")(input, make(noise * array.dtype.type(a)))
+    return find("add_" if inplace else "add")(scaled, make(shift))
+
+
+composite(
+    "F_alpha_dropout(input, p: float = 0.5, training: bool = False, inplace: bool = False)",
+    "Dropout that keeps the mean and variance of SELU activations.", _alpha_dropout, ("F",),
+)
