@@ -1,37 +1,91 @@
-"""Sums, differences, products, quotients and their operators."""
+"""Sums, differences, products, quotients and remainders, and their operators."""
 
 from typing import Any
 
 import numpy as np
 
-from gradsh.engine.op import alias, find, implements, op, sample
+from gradsh.engine.op import Within, alias, composite, find, implements, op, sample
 from gradsh.engine.tensor import Tensor
-from gradsh.ops.operators import binary, inplace, reflected
+from gradsh.ops.kernels import together, unsupported, zero_division
+from gradsh.ops.operators import FIT, binary, inplace, reflected
+from gradsh.ops.scalars import times
+from gradsh.text.fault import fail
 
 
 def _scaled(other: Any, alpha: Any) -> Any:
-    return other if isinstance(alpha, int) and alpha == 1 else other * alpha
+    """Multiply by alpha; by 1 is left out, in gradients too."""
+    return other if alpha == 1 else times(other, alpha)
+
+
+def _check_alpha(self: Any, other: Any, alpha: Any) -> None:
+    dtypes = [np.asarray(one).dtype.kind for one in (self, other)]
+    if isinstance(alpha, bool) and any(kind != "b" for kind in dtypes):
+        raise fail("dtype", "Boolean alpha only supported for Boolean results.", RuntimeError)
+    if isinstance(alpha, float) and "f" not in dtypes:
+        message = "For integral input tensors, argument alpha must not be a floating point number."
+        raise fail("dtype", message, RuntimeError)
+
+
+def _check_sub(self: Any, other: Any, alpha: Any = 1) -> None:
+    bools = [np.asarray(one).dtype.kind == "b" for one in (self, other)]
+    if all(bools) and isinstance(self, np.ndarray) and isinstance(other, np.ndarray):
+        message = (
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+        raise fail("dtype", message, RuntimeError)
+    if any(bools):
+        message = (
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
+        raise fail("dtype", message, RuntimeError)
+    _check_alpha(self, other, alpha)
+
+
+def _check_neg(self: Any) -> None:
+    if self.dtype.kind == "b":
+        message = (
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "`~` or `logical_not()` operator instead."
+        )
+        raise fail("dtype", message, RuntimeError)
+
+
+def _add(self: Any, other: Any, alpha: Any) -> Any:
+    return np.add(self, other if alpha == 1 else (other * alpha).astype(other.dtype, copy=False))
+
+
+def _sub(self: Any, other: Any, alpha: Any) -> Any:
+    return np.subtract(self, other if alpha == 1 else (other * alpha).astype(other.dtype, copy=False))
 
 
 add = op(
-    "add(self: Operand, other: Operand, *, alpha: number = 1)", "AddBackward0", "Sum, element by element: self + alpha * other.",
-    forward=lambda self, other, alpha: np.add(self, _scaled(other, alpha)),
-    dtypes="promote", inplace=True,
+    "add(self: Operand, other: Operand, *, alpha: number = 1)", "AddBackward0",
+    "Sum, element by element: self + alpha * other.",
+    forward=_add, check=_check_alpha, dtypes="promote", inplace=True,
     grads={"self": lambda grad: grad, "other": lambda grad, alpha: _scaled(grad, alpha)},
-    samples=(sample((2, 3), (3,)), sample((2, 3), 2.5), sample((2, 3), (4,), rejects="shape"), sample((2,), (2,), alpha=3)),
+    samples=(
+        sample((2, 3), (3,)), sample((2, 3), 2.5), sample((2, 3), (4,), rejects="shape"), sample((2,), (2,), alpha=3),
+    ),
 )
 sub = op(
     "sub(self: Operand, other: Operand, *, alpha: number = 1)", "SubBackward0", "Difference: self - alpha * other.",
-    forward=lambda self, other, alpha: np.subtract(self, _scaled(other, alpha)),
-    dtypes="promote", inplace=True,
-    grads={"self": lambda grad: grad, "other": lambda grad, alpha: -_scaled(grad, alpha)},
-    samples=(sample((2, 3), (3,)), sample((2, 3), 2.5)),
+    forward=_sub, check=_check_sub, dtypes="promote", inplace=True,
+    grads={"self": lambda grad: grad, "other": lambda grad, alpha: _scaled(-grad, alpha)},
+    samples=(sample((2, 3), (3,)), sample((2, 3), 2.5), sample("bool:2", "bool:2", rejects="dtype")),
 )
+_check_rsub = _check_sub
 rsub = op(
-    "rsub(self: Operand, other: Operand, *, alpha: number = 1)", "RsubBackward1", "Reversed difference: other - alpha * self.",
-    forward=lambda self, other, alpha: np.subtract(other, _scaled(self, alpha)),
-    dtypes="promote",
-    grads={"self": lambda grad, alpha: -_scaled(grad, alpha), "other": lambda grad: grad},
+    "rsub(self, other, *, alpha: number = 1)", "RsubBackward0", "Reversed difference: other - alpha * self.",
+    forward=lambda self, other, alpha: _sub(other, self, alpha), check=_check_rsub, dtypes="promote",
+    grads={"self": lambda grad, alpha: _scaled(-grad, alpha), "other": lambda grad: grad},
+    samples=(sample((2, 3), (3,)),),
+)
+op(
+    "rsub(self, other: Operand, *, alpha: number = 1)", "RsubBackward1", "Reversed difference: number - alpha * self.",
+    forward=lambda self, other, alpha: _sub(other, self, alpha), check=_check_rsub, dtypes="promote",
+    grads={"self": lambda grad, alpha: _scaled(-grad, alpha)},
     samples=(sample((2, 3), 2.5),),
 )
 mul = op(
@@ -48,12 +102,114 @@ div = op(
         "self": lambda grad, other: grad / other,
         "other": lambda grad, other, self: -grad * ((self / other) / other),
     },
-    samples=(sample((2, 3), (3,)), sample((2, 3), 2.5)),
+    samples=(sample((2, 3), Within(0.5, 2, 3)), sample((2, 3), 2.5)),
+    note="`other` is saved whichever operand needs a gradient.",
+)
+
+
+def floor_quotient(self: Any, other: Any) -> Any:
+    """Return the quotient rounded down, of arrays of one dtype."""
+    if self.dtype.kind == "b":
+        raise unsupported("div_floor_cpu", self)
+    zero_division(other)
+    return np.floor_divide(self, other)
+
+
+def _trunc_quotient(self: Any, other: Any) -> Any:
+    if self.dtype.kind == "f":
+        return np.trunc(np.true_divide(self, other))
+    if self.dtype.kind == "b":
+        raise unsupported("div_trunc_cpu", self)
+    zero_division(other)
+    quotient = np.floor_divide(self, other)
+    return quotient + ((quotient * other != self) & ((self < 0) != (other < 0))).astype(quotient.dtype)
+
+
+def _rounded(self: Any, other: Any, rounding_mode: Any) -> Any:
+    a, b = together(self, other)
+    if rounding_mode is None:
+        from gradsh.engine.ambient import current
+
+        default = current().default_dtype
+        return np.true_divide(a, b) if a.dtype.kind == "f" else np.true_divide(a.astype(default), b.astype(default))
+    if rounding_mode == "floor":
+        return floor_quotient(a, b)
+    if rounding_mode == "trunc":
+        return _trunc_quotient(a, b)
+    message = f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+    raise fail("value", message, RuntimeError)
+
+
+op(
+    "div(self: Operand, other: Operand, *, rounding_mode: str?)", "DivBackward2",
+    "Quotient, rounded to the lower (`floor`) or towards zero (`trunc`); the gradient of a rounded one is zero.",
+    forward=_rounded, inplace=True,
+    grads={
+        "self": lambda grad, other, rounding_mode: grad / other if rounding_mode is None else find("zeros_like")(grad),
+        "other": lambda grad, other, self, rounding_mode: (
+            -grad * ((self / other) / other) if rounding_mode is None else find("zeros_like")(grad)
+        ),
+    },
+    samples=(sample((2, 3), Within(0.5, 2, 3), rounding_mode=None),),
+)
+floor_divide = op(
+    "floor_divide(self: Operand, other: Operand)", "", "Quotient rounded down. It has no derivative: backward raises.",
+    forward=floor_quotient, dtypes="promote", inplace=True, grads={"self": None, "other": None},
 )
 neg = op(
     "neg(self)", "NegBackward0", "The negative of each element.",
-    forward=np.negative, inplace=True, grads={"self": lambda grad: -grad}, samples=(sample((2, 3)),),
+    forward=np.negative, check=_check_neg, inplace=True, grads={"self": lambda grad: -grad}, samples=(sample((2, 3)),),
 )
+
+
+def _remainder(self: Any, other: Any) -> Any:
+    if self.dtype.kind == "b":
+        raise unsupported("remainder_cpu", self)
+    zero_division(other)
+    return np.remainder(self, other)
+
+
+def _fmod(self: Any, other: Any) -> Any:
+    if self.dtype.kind == "b":
+        raise unsupported("fmod_cpu", self)
+    zero_division(other)
+    return np.fmod(self, other)
+
+
+def _quotient(self: Any, other: Any, rounding_mode: str) -> Any:
+    return div(self, other, rounding_mode=rounding_mode)
+
+
+remainder = op(
+    "remainder(self: Operand, other)", "RemainderBackward1", "Remainder with the sign of `other`, as Python's %.",
+    forward=_remainder, dtypes="promote", inplace=True,
+    grads={"self": lambda grad: grad, "other": lambda grad, self, other: -grad * _quotient(self, other, "floor")},
+    samples=(sample((2, 3), Within(0.5, 2, 3)),),
+)
+op(
+    "remainder(self, other: Operand)", "RemainderBackward0", "Remainder by a number, with its sign.",
+    forward=_remainder, dtypes="promote", inplace=True, grads={"self": lambda grad: grad}, samples=(sample((2, 3), 0.7),),
+)
+fmod = op(
+    "fmod(self, other)", "FmodBackward1", "Remainder with the sign of `self`.",
+    forward=_fmod, dtypes="promote", inplace=True,
+    grads={"self": lambda grad: grad, "other": lambda grad, self, other: -grad * _quotient(self, other, "trunc")},
+    samples=(sample((2, 3), Within(0.5, 2, 3)),),
+)
+op(
+    "fmod(self, other: Operand)", "FmodBackward0", "Remainder by a number, with the sign of `self`.",
+    forward=_fmod, dtypes="promote", inplace=True, grads={"self": lambda grad: grad}, samples=(sample((2, 3), 0.7),),
+)
+
+
+def _positive(self: Any) -> Any:
+    if self.array.dtype.kind == "b":
+        raise fail("dtype", "The `+` operator, on a bool tensor is not supported.", RuntimeError)
+    return self
+
+
+positive = composite("positive(self)", "The tensor itself.", _positive)
+
 alias("subtract", sub)
 alias("multiply", mul)
 alias("divide", div)
@@ -64,12 +220,15 @@ binary("add", add)
 binary("sub", sub)
 binary("mul", mul)
 binary("truediv", div)
+binary("floordiv", floor_divide)
+binary("mod", remainder)
 reflected("add", add)
 reflected("mul", mul)
-inplace("add")
-inplace("sub")
-inplace("mul")
-inplace("truediv", "div_")
+for _symbol, _method in (
+    ("add", "add_"), ("sub", "sub_"), ("mul", "mul_"), ("truediv", "div_"), ("floordiv", "floor_divide_"),
+    ("mod", "remainder_"),
+):
+    inplace(_symbol, _method)
 
 
 @implements("neg")
@@ -77,12 +236,27 @@ def _neg(self: Tensor) -> Any:
     return neg(self)
 
 
+@implements("pos")
+def _pos(self: Tensor) -> Any:
+    return positive(self)
+
+
 @implements("sub", reflected=True)
 def _rsub(self: Tensor, other: Any) -> Any:
-    return rsub(self, other) if isinstance(other, (int, float)) else NotImplemented
+    return rsub(self, other) if isinstance(other, FIT) else NotImplemented
 
 
 @implements("truediv", reflected=True)
 def _rdiv(self: Tensor, other: Any) -> Any:
     """1 / x is a reciprocal and a product, two nodes, as in PyTorch."""
-    return find("reciprocal")(self) * other if isinstance(other, (int, float)) else NotImplemented
+    return find("reciprocal")(self) * other if isinstance(other, FIT) else NotImplemented
+
+
+@implements("floordiv", reflected=True)
+def _rfloordiv(self: Tensor, other: Any) -> Any:
+    return floor_divide(other, self) if isinstance(other, FIT) else NotImplemented
+
+
+@implements("mod", reflected=True)
+def _rmod(self: Tensor, other: Any) -> Any:
+    return remainder(other, self) if isinstance(other, FIT) else NotImplemented

@@ -7,7 +7,7 @@ import numpy as np
 from gradsh.engine.op import Operation, find, implements
 from gradsh.engine.tensor import Tensor
 
-_FIT = (Tensor, int, float, np.ndarray, np.generic)
+FIT = (Tensor, int, float, np.ndarray, np.generic)
 
 
 def binary(symbol: str, operation: Operation) -> None:
@@ -15,7 +15,7 @@ def binary(symbol: str, operation: Operation) -> None:
 
     @implements(symbol)
     def operator(self: Tensor, other: Any) -> Any:
-        return operation(self, other) if isinstance(other, _FIT) else NotImplemented
+        return operation(self, other) if isinstance(other, FIT) else NotImplemented
 
 
 def reflected(symbol: str, operation: Operation) -> None:
@@ -23,7 +23,7 @@ def reflected(symbol: str, operation: Operation) -> None:
 
     @implements(symbol, reflected=True)
     def operator(self: Tensor, other: Any) -> Any:
-        return operation(self, other) if isinstance(other, _FIT) else NotImplemented
+        return operation(self, other) if isinstance(other, FIT) else NotImplemented
 
 
 def inplace(symbol: str, method: str = "") -> None:
@@ -32,4 +32,4 @@ def inplace(symbol: str, method: str = "") -> None:
 
     @implements("i" + symbol)
     def operator(self: Tensor, other: Any) -> Any:
-        return find(name)(self, other) if isinstance(other, _FIT) else NotImplemented
+        return find(name)(self, other) if isinstance(other, FIT) else NotImplemented

@@ -1,0 +1,340 @@
+"""Functions of one tensor, element by element: exponentials, logarithms, trigonometry, rounding, signs."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.op import Within, alias, composite, find, implements, op, sample
+from gradsh.engine.tensor import Tensor
+from gradsh.ops.arithmetic import div, sub
+from gradsh.ops.kernels import floats_only, not_bool, unsupported
+from gradsh.ops.power import power, pow
+from gradsh.ops.scalars import minus, over, plus, times
+from gradsh.ops.select import where
+
+_OPEN = Within(-0.9, 0.9, 2, 3)
+_POSITIVE = Within(0.2, 3.0, 2, 3)
+
+
+def zeros(grad: Any) -> Any:
+    """Return a gradient of zeros: of a step function, which PyTorch does not leave out of the graph."""
+    return find("zeros_like")(grad)
+
+
+# --- exponentials and logarithms ----------------------------------------------------------------------------------
+
+exp = op(
+    "exp(self)", "ExpBackward0", "e to the power of each element.", forward=np.exp, dtypes="float", inplace=True,
+    grads={"self": lambda grad, result: grad * result}, samples=(sample((2, 3)),), spaces=("torch", "Tensor"),
+)
+exp2 = op(
+    "exp2(self)", "Exp2Backward0", "2 to the power of each element.", forward=np.exp2, dtypes="float", inplace=True,
+    grads={"self": lambda grad, result: times(grad * result, math.log(2))}, samples=(sample((2, 3)),),
+    spaces=("torch", "Tensor", "special"),
+)
+expm1 = op(
+    "expm1(self)", "Expm1Backward0", "exp(x) - 1, accurate near 0.", forward=np.expm1, dtypes="float", inplace=True,
+    grads={"self": lambda grad, result: grad * plus(result, 1)}, samples=(sample((2, 3)),),
+    spaces=("torch", "Tensor", "special"),
+)
+log = op(
+    "log(self)", "LogBackward0", "Natural logarithm.", forward=np.log, dtypes="float", inplace=True,
+    grads={"self": lambda grad, self: grad / self}, samples=(sample(_POSITIVE),),
+)
+log2 = op(
+    "log2(self)", "Log2Backward0", "Logarithm to base 2.", forward=np.log2, dtypes="float", inplace=True,
+    grads={"self": lambda grad, self: grad / times(self, 0.6931471805599453)}, samples=(sample(_POSITIVE),),
+)
+log10 = op(
+    "log10(self)", "Log10Backward0", "Logarithm to base 10.", forward=np.log10, dtypes="float", inplace=True,
+    grads={"self": lambda grad, self: grad / times(self, 2.3025850929940456)}, samples=(sample(_POSITIVE),),
+)
+log1p = op(
+    "log1p(self)", "Log1PBackward0", "log(1 + x), accurate near 0.", forward=np.log1p, dtypes="float", inplace=True,
+    grads={"self": lambda grad, self: grad / plus(self, 1)}, samples=(sample(_POSITIVE),),
+    spaces=("torch", "Tensor", "special"),
+)
+
+# --- roots --------------------------------------------------------------------------------------------------------
+
+sqrt = op(
+    "sqrt(self)", "SqrtBackward0", "Square root.", forward=np.sqrt, dtypes="float", inplace=True,
+    grads={"self": lambda grad, result: grad / times(result, 2)}, samples=(sample(_POSITIVE),),
+)
+rsqrt = op(
+    "rsqrt(self)", "RsqrtBackward0", "1 / sqrt(x).", forward=lambda self: np.reciprocal(np.sqrt(self)), dtypes="float",
+    inplace=True, grads={"self": lambda grad, result: times(grad, -0.5) * power(result, 3)}, samples=(sample(_POSITIVE),),
+)
+reciprocal = op(
+    "reciprocal(self)", "ReciprocalBackward0", "1 / x.", forward=np.reciprocal, dtypes="float", inplace=True,
+    grads={"self": lambda grad, result: -grad * (result * result)}, samples=(sample(_POSITIVE),),
+)
+composite("square(self)", "The square of each element.", lambda self: pow(self, 2))
+composite("square_(self)", "The square of each element. In place.", lambda self: find("pow_")(self, 2))
+
+# --- trigonometry -------------------------------------------------------------------------------------------------
+
+sin = op(
+    "sin(self)", "SinBackward0", "Sine.", forward=np.sin, dtypes="float", inplace=True,
+    grads={"self": lambda grad, self: grad * cos(self)}, samples=(sample((2, 3)),),
+)
+cos = op(
+    "cos(self)", "CosBackward0", "Cosine.", forward=np.cos, dtypes="float", inplace=True,
+    grads={"self": lambda grad, self: grad * -sin(self)}, samples=(sample((2, 3)),),
+)
+tan = op(
+    "tan(self)", "TanBackward0", "Tangent.", forward=np.tan, dtypes="float", inplace=True,
+    grads={"self": lambda grad, result: grad * plus(power(result, 2), 1)}, samples=(sample(_OPEN),),
+)
+asin = op(
+    "asin(self)", "AsinBackward0", "Inverse sine.", forward=np.arcsin, dtypes="float", inplace=True,
+    grads={"self": lambda grad, self: grad * rsqrt(plus(-self * self, 1))}, samples=(sample(_OPEN),),
+)
+acos = op(
+    "acos(self)", "AcosBackward0", "Inverse cosine.", forward=np.arccos, dtypes="float", inplace=True,
+    grads={"self": lambda grad, self: grad * -rsqrt(plus(-self * self, 1))}, samples=(sample(_OPEN),),
+)
+atan = op(
+    "atan(self)", "AtanBackward0", "Inverse tangent.", forward=np.arctan, dtypes="float", inplace=True,
+    grads={"self": lambda grad, self: grad / plus(self * self, 1)}, samples=(sample((2, 3)),),
+)
+sinh = op(
+    "sinh(self)", "SinhBackward0", "Hyperbolic sine.", forward=np.sinh, dtypes="float", inplace=True,
+    grads={"self": lambda grad, self: grad * cosh(self)}, samples=(sample((2, 3)),),
+)
+cosh = op(
+    "cosh(self)", "CoshBackward0", "Hyperbolic cosine.", forward=np.cosh, dtypes="float", inplace=True,
+    grads={"self": lambda grad, self: grad * sinh(self)}, samples=(sample((2, 3)),),
+)
+asinh = op(
+    "asinh(self)", "AsinhBackward0", "Inverse hyperbolic sine.", forward=np.arcsinh, dtypes="float", inplace=True,
+    grads={"self": lambda grad, self: grad * rsqrt(plus(power(self, 2), 1))}, samples=(sample((2, 3)),),
+)
+acosh = op(
+    "acosh(self)", "AcoshBackward0", "Inverse hyperbolic cosine.", forward=np.arccosh, dtypes="float", inplace=True,
+    grads={"self": lambda grad, self: grad * rsqrt(minus(self * self, 1))}, samples=(sample(Within(1.2, 3.0, 2, 3)),),
+)
+atanh = op(
+    "atanh(self)", "AtanhBackward0", "Inverse hyperbolic tangent.", forward=np.arctanh, dtypes="float", inplace=True,
+    grads={"self": lambda grad, self: times(grad, 1) / sub(1, power(self, 2))}, samples=(sample(_OPEN),),
+)
+alias("arcsin", asin)
+alias("arccos", acos)
+alias("arctan", atan)
+alias("arcsinh", asinh)
+alias("arccosh", acosh)
+alias("arctanh", atanh)
+
+
+def _tanh_backward(grad: Any, output: Any) -> Any:
+    return grad * (1 - output * output)
+
+
+tanh = op(
+    "tanh(self)", "TanhBackward0", "Hyperbolic tangent.", forward=np.tanh, dtypes="float", inplace=True,
+    grads={"self": lambda grad, result: tanh_backward(grad, result)}, samples=(sample((2, 3)),),
+    spaces=("torch", "Tensor", "F"),
+)
+tanh_backward = op(
+    "tanh_backward(grad_output, output)", "TanhBackwardBackward0", "The derivative of tanh, from its result.",
+    forward=_tanh_backward, spaces=(), unguarded=True,
+    grads={
+        "grad_output": lambda grad, output: tanh_backward(grad, output),
+        "output": lambda grad, grad_output, output: grad * (times(output, -2) * grad_output),
+    },
+)
+
+
+def _sinc(self: Any) -> Any:
+    product = self * math.pi
+    return np.where(self == 0, np.ones((), self.dtype), np.sin(product) / product)
+
+
+def _sinc_gradient(grad: Any, self: Any) -> Any:
+    scaled = times(self, math.pi)
+    squared = times(self * self, math.pi)
+    return where(squared == 0.0, 0.0, grad * ((scaled * cos(scaled) - sin(scaled)) / squared))
+
+
+sinc = op(
+    "sinc(self)", "SincBackward0", "sin(πx) / (πx), 1 at 0.", forward=_sinc, dtypes="float", inplace=True,
+    grads={"self": _sinc_gradient}, samples=(sample((2, 3)),), spaces=("torch", "Tensor", "special"),
+)
+deg2rad = op(
+    "deg2rad(self)", "Deg2RadBackward0", "Degrees to radians.", dtypes="float", inplace=True,
+    forward=lambda self: self * (math.pi / 180), grads={"self": lambda grad: times(grad, math.pi / 180)},
+    samples=(sample((2, 3)),),
+)
+rad2deg = op(
+    "rad2deg(self)", "Rad2DegBackward0", "Radians to degrees.", dtypes="float", inplace=True,
+    forward=lambda self: self * (180 / math.pi), grads={"self": lambda grad: times(grad, 180 / math.pi)},
+    samples=(sample((2, 3)),),
+)
+
+# --- signs and rounding -------------------------------------------------------------------------------------------
+
+
+def _sign(self: Any) -> Any:
+    if self.dtype.kind == "b":
+        return np.array(self)
+    signs = np.sign(self)
+    return np.nan_to_num(signs, copy=False, nan=0.0) if self.dtype.kind == "f" and self.ndim else _plain_sign(self, signs)
+
+
+def _plain_sign(self: Any, signs: Any) -> Any:
+    """A 0-d nan has sign 0 as well."""
+    return np.where(np.isnan(self), np.zeros((), self.dtype), signs) if self.dtype.kind == "f" else signs
+
+
+abs_ = op(
+    "abs(self)", "AbsBackward0", "Absolute value; its derivative at 0 is 0.", forward=not_bool("abs_cpu", np.abs),
+    inplace=True, grads={"self": lambda grad, self: grad * sgn(self)}, samples=(sample((2, 3)),),
+)
+alias("absolute", abs_)
+sign = op(
+    "sign(self)", "SignBackward0", "-1, 0 or 1; the gradient is zero.", forward=_sign, inplace=True,
+    grads={"self": zeros}, samples=(sample((2, 3)),),
+)
+sgn = op(
+    "sgn(self)", "SgnBackward0", "-1, 0 or 1; the gradient is zero.", forward=_sign, inplace=True,
+    grads={"self": lambda grad: zeros(grad)}, samples=(sample((2, 3)),), attributes=(),
+)
+op("signbit(self)", "", "Whether the sign bit is set (also of -0.0).", forward=lambda self: _signbit(self))
+
+
+def _signbit(self: Any) -> Any:
+    return np.signbit(self) if self.dtype.kind == "f" else np.less(self, 0)
+
+
+def _stepwise(kernel: str, function: Any) -> Any:
+    """Return a rounding kernel: integers are copied, bool refused."""
+
+    def rounded(self: Any) -> Any:
+        if self.dtype.kind == "b":
+            raise unsupported(kernel, self)
+        return function(self) if self.dtype.kind == "f" else np.array(self)
+
+    return rounded
+
+
+floor = op(
+    "floor(self)", "FloorBackward0", "Round down; the gradient is zero.", forward=_stepwise("floor_vml_cpu", np.floor),
+    inplace=True, grads={"self": zeros}, samples=(sample((2, 3)),),
+)
+ceil = op(
+    "ceil(self)", "CeilBackward0", "Round up; the gradient is zero.", forward=_stepwise("ceil_vml_cpu", np.ceil),
+    inplace=True, grads={"self": zeros}, samples=(sample((2, 3)),),
+)
+trunc = op(
+    "trunc(self)", "TruncBackward0", "Round towards zero; the gradient is zero.",
+    forward=_stepwise("trunc_vml_cpu", np.trunc), inplace=True, grads={"self": zeros}, samples=(sample((2, 3)),),
+)
+alias("fix", trunc)
+round_ = op(
+    "round(self)", "RoundBackward0", "Round to the nearest integer, halves to the even one; the gradient is zero.",
+    forward=_stepwise("round_vml_cpu", np.rint), inplace=True, grads={"self": zeros}, samples=(sample((2, 3)),),
+    spaces=("torch", "Tensor", "special"),
+)
+
+
+def _round_decimals(self: Any, decimals: int) -> Any:
+    if self.dtype.kind != "f":
+        raise unsupported("round_cpu", self)
+    factor = self.dtype.type(10.0 ** abs(decimals))
+    return np.rint(self * factor) / factor if decimals >= 0 else np.rint(self / factor) * factor
+
+
+op(
+    "round(self, *, decimals: int)", "RoundBackward1", "Round to a number of decimals (negative: tens, hundreds).",
+    forward=_round_decimals, inplace=True, grads={"self": zeros}, samples=(sample((2, 3), decimals=1),),
+    spaces=("torch", "Tensor", "special"),
+)
+frac = op(
+    "frac(self)", "FracBackward0", "The part behind the point, with the sign of x.",
+    forward=floats_only("frac_cpu", lambda self: self - np.trunc(self)), inplace=True,
+    grads={"self": lambda grad: grad}, samples=(sample((2, 3)),),
+)
+
+
+def _nan_to_num(self: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    if self.dtype.kind != "f":
+        return np.array(self)
+    limits = np.finfo(self.dtype)
+    result = np.array(self)
+    np.copyto(result, 0.0 if nan is None else nan, where=np.isnan(self))
+    np.copyto(result, limits.max if posinf is None else posinf, where=self == np.inf)
+    np.copyto(result, limits.min if neginf is None else neginf, where=self == -np.inf)
+    return result
+
+
+nan_to_num = op(
+    "nan_to_num(self, nan: float? = None, posinf: float? = None, neginf: float? = None)", "NanToNumBackward0",
+    "Replace nan by 0 and the infinities by the largest numbers, or by those given.", forward=_nan_to_num, inplace=True,
+    grads={"self": lambda grad, self: grad * find("isfinite")(self)}, samples=(sample((2, 3)),),
+)
+op(
+    "angle(self)", "AngleBackward0", "0 for positive numbers, π for negative ones.", dtypes="float",
+    forward=lambda self: np.where(self < 0, self.dtype.type(math.pi), np.where(np.isnan(self), self, self.dtype.type(0))),
+    grads={"self": lambda grad: zeros(grad)}, samples=(sample((2, 3)),), saves=("self",),
+)
+composite("conj(self)", "The tensor itself: there are no complex numbers.", lambda self: self)
+composite("conj_physical(self)", "The tensor itself: there are no complex numbers.", lambda self: self)
+composite("real(self)", "The tensor itself: there are no complex numbers.", lambda self: self)
+
+
+# --- logistic -----------------------------------------------------------------------------------------------------
+
+
+def _sigmoid(self: Any) -> Any:
+    result = np.negative(self)
+    result = np.exp(result, out=result) if result.ndim else np.exp(result)
+    result += 1
+    return np.reciprocal(result)
+
+
+sigmoid = op(
+    "sigmoid(self)", "SigmoidBackward0", "1 / (1 + exp(-x)).", forward=_sigmoid, dtypes="float", inplace=True,
+    grads={"self": lambda grad, result: sigmoid_backward(grad, result)}, samples=(sample((2, 3)),),
+    spaces=("torch", "Tensor", "F"),
+)
+sigmoid_backward = op(
+    "sigmoid_backward(grad_output, output)", "SigmoidBackwardBackward0", "The derivative of sigmoid, from its result.",
+    forward=lambda grad_output, output: grad_output * ((1 - output) * output), spaces=(), unguarded=True,
+    grads={
+        "grad_output": lambda grad, output: sigmoid_backward(grad, output),
+        "output": lambda grad, grad_output, output: grad * grad_output * plus(times(output, -2), 1),
+    },
+)
+alias("expit", sigmoid, spaces=("special",))
+
+
+def _logit(self: Any, eps: Any) -> Any:
+    if eps is not None:
+        self = np.clip(self, eps, 1 - eps)
+    return np.log(self / (1 - self))
+
+
+def _logit_gradient(grad: Any, self: Any, eps: Any) -> Any:
+    """Inside the bounds 1 / (x (1 - x)); outside zero with `eps`, nan without."""
+    low, high = (0.0, 1.0) if eps is None else (eps, 1.0 - eps)
+    inside = find("logical_and")(self >= low, self <= high)
+    return where(inside, grad / (self * sub(1.0, self)), math.nan if eps is None else 0.0)
+
+
+logit = op(
+    "logit(self, eps: float? = None)", "LogitBackward0", "log(x / (1 - x)); with `eps` x is first kept within [eps, 1 - eps].",
+    forward=_logit, dtypes="float", inplace=True, grads={"self": _logit_gradient},
+    samples=(sample(Within(0.1, 0.9, 2, 3)), sample(Within(0.01, 0.99, 2, 3), 0.1)),
+    spaces=("torch", "Tensor", "special"),
+)
+
+
+@implements("abs")
+def _abs(self: Tensor) -> Any:
+    return abs_(self)
+
+
+@implements("round")
+def _round(self: Tensor, ndigits: Any = None) -> Any:
+    return round_(self) if ndigits is None else round_(self, decimals=ndigits)

@@ -1,0 +1,51 @@
+"""A tensor and a number that is no tensor: the products, sums and quotients with constants inside derivatives.
+
+In a script `x * 2` wraps the number as a tensor of its own, which the node saves. PyTorch's derivatives multiply by a
+plain number instead: MulBackward1, which saves no tensor. So `times(grad, 2)` stands in formulas where the graph of a
+gradient must come out as PyTorch's. On plain arrays these are numpy's operators.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.op import op
+
+_PLAIN = (np.ndarray, np.generic)
+
+_mul = op(
+    "_mul_scalar(self, other: number)", "MulBackward1", "Product with a constant.",
+    forward=lambda self, other: self * other, grads={"self": lambda grad, other: times(grad, other)}, spaces=(),
+)
+_add = op(
+    "_add_scalar(self, other: number)", "AddBackward1", "Sum with a constant.",
+    forward=lambda self, other: self + other, grads={"self": lambda grad: grad}, spaces=(),
+)
+_sub = op(
+    "_sub_scalar(self, other: number)", "SubBackward1", "Difference from a constant.",
+    forward=lambda self, other: self - other, grads={"self": lambda grad: grad}, spaces=(),
+)
+_div = op(
+    "_div_scalar(self, other: number)", "DivBackward1", "Quotient by a constant.",
+    forward=lambda self, other: self / other, grads={"self": lambda grad, other: over(grad, other)}, spaces=(),
+)
+
+
+def times(value: Any, number: Any) -> Any:
+    """Return value * number."""
+    return value * number if isinstance(value, _PLAIN) else _mul(value, number)
+
+
+def plus(value: Any, number: Any) -> Any:
+    """Return value + number."""
+    return value + number if isinstance(value, _PLAIN) else _add(value, number)
+
+
+def minus(value: Any, number: Any) -> Any:
+    """Return value - number."""
+    return value - number if isinstance(value, _PLAIN) else _sub(value, number)
+
+
+def over(value: Any, number: Any) -> Any:
+    """Return value / number."""
+    return value / number if isinstance(value, _PLAIN) else _div(value, number)

@@ -1,0 +1,93 @@
+"""Choosing elements by a condition: where, masked_fill."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import of_numpy
+from gradsh.engine.op import Within, composite, find, op, sample
+from gradsh.engine.shape import broadcast_shapes, expandable
+from gradsh.engine.tensor import Tensor
+from gradsh.ops.kernels import together
+from gradsh.text.fault import fail
+
+
+def _where(condition: Any, self: Any, other: Any) -> Any:
+    if condition.dtype.kind != "b":
+        if condition.dtype != np.uint8:
+            title = of_numpy(condition.dtype).title
+            message = f"where expected condition to be a boolean tensor, but got a tensor with dtype {title}"
+            raise fail("dtype", message, RuntimeError)
+        condition = condition.astype(np.bool_)
+    a, b = together(self, other)
+    shape = broadcast_shapes(condition.shape, broadcast_shapes(a.shape, b.shape)) if condition.ndim else None
+    chosen = np.where(condition, a, b)
+    return chosen if shape is None or chosen.shape == shape else np.broadcast_to(chosen, shape).copy()
+
+
+where = op(
+    "where(condition, input: Operand, other: Operand)", "WhereBackward0",
+    "Elements of `input` where the condition holds, of `other` elsewhere.",
+    forward=_where,
+    grads={
+        "input": lambda grad, condition: where(condition, grad, 0.0),
+        "other": lambda grad, condition: where(condition, 0.0, grad),
+    },
+    spaces=("torch",),
+    samples=(sample("bool:2,3", (2, 3), (3,)), sample("bool:2,3", (2, 3), 0.0)),
+    note="Only the condition is saved. The gradient of the branch not taken is zero, yet 0 * inf further down still makes nan: "
+    "mask the input of the dangerous operation, not its output.",
+)
+
+
+def _all_true(condition: Any) -> Any:
+    return find("nonzero")(condition, as_tuple=True)
+
+
+composite(
+    "where(condition)", "The indices where the condition holds, one tensor a dimension.", _all_true, spaces=("torch",),
+)
+composite(
+    "Tensor_where(self, condition, other: Operand)", "Elements of the tensor where the condition holds, of `other` elsewhere.",
+    lambda self, condition, other: where(condition, self, other), spaces=("Tensor",),
+)
+
+
+def _masked(self: Any, mask: Any, value: Any) -> Any:
+    if mask.dtype.kind != "b":
+        name = _C_NAMES.get(mask.dtype.name, mask.dtype.name)
+        raise fail("dtype", f"masked_fill_ only supports boolean masks, but got mask with dtype {name}", RuntimeError)
+    value = np.asarray(value)
+    if value.ndim:
+        message = f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        raise fail("shape", message, RuntimeError)
+    if expandable(mask.shape, self.shape):
+        result = np.array(self)
+    else:
+        result = np.broadcast_to(self, broadcast_shapes(self.shape, mask.shape)).copy()
+    np.copyto(result, value.astype(result.dtype), where=mask)
+    return result
+
+
+_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
+            "uint8": "unsigned char"}
+
+def _value_gradient(grad: Any, mask: Any) -> Any:
+    """Sum the gradient over the masked elements, as PyTorch does by masked_select and sum."""
+    if isinstance(grad, Tensor):
+        return find("sum")(find("masked_select")(grad, mask))
+    return np.add.reduce(grad[np.broadcast_to(mask, grad.shape)])
+
+
+masked_fill = op(
+    "masked_fill(self, mask, value)", "MaskedFillBackward1", "A copy with the 0-d tensor `value` where the mask is True.",
+    forward=_masked, inplace=True,
+    grads={"self": lambda grad, mask: masked_fill(grad, mask, 0), "value": _value_gradient},
+    samples=(sample((2, 3), "bool:2,3", ()),),
+)
+op(
+    "masked_fill(self, mask, value: number)", "MaskedFillBackward0", "A copy with `value` where the mask is True.",
+    forward=_masked, inplace=True,
+    grads={"self": lambda grad, mask: masked_fill(grad, mask, 0)},
+    samples=(sample((2, 3), "bool:2,3", 2.5), sample((2, 3), "bool:3", -1)),
+)
