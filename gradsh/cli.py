@@ -100,13 +100,19 @@ def golden(
 
 
 @app.command()
-def explain(kind: Annotated[str | None, typer.Argument(help="A kind of error; none: the list of them.")] = None) -> None:
+def explain(
+    kind: Annotated[list[str] | None, typer.Argument(help="A kind of error, or PyTorch's sentence.")] = None,
+) -> None:
     """Say what a kind of error means, with an example and the ways out."""
-    from gradsh.explain import explain as told
+    from gradsh.commands.explain import Report, lookup, view
+    from gradsh.render.style import Style
+    from gradsh.render.text import lines_of
 
-    status, text = told(kind)
-    typer.echo(text, err=status != 0)
-    raise typer.Exit(status)
+    try:
+        report = Report(lookup(" ".join(kind)) if kind else ())
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    typer.echo("\n".join(lines_of(view(report), Style())))
 
 
 @app.command()

