@@ -5,6 +5,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from gradsh.interpreter import hooks
 from gradsh.interpreter.activation import Place
 from gradsh.interpreter.classify import kind_of
 from gradsh.interpreter.origins import Frame, Origins, expression_at
@@ -32,7 +33,7 @@ class Case:
         self.unit = unit
         variables = local_variables(machine, error)
         self.origins = Origins(machine, [Frame(step, variables.get(id(step.code))) for step in self.steps])
-        self.message = str(error)
+        self.message = str(error).replace("'" + hooks.RESERVED + "__", "'__")
         self.title = ""
         self.labels: list[Label] = []
         self.help: list[str] = []

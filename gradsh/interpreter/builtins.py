@@ -160,7 +160,7 @@ class TypeBuiltin:
         """Return the type of the one value."""
         if len(values) != 1:
             raise fail("type", "type() takes one argument here; write a `class` statement to make a class", TypeError)
-        if values[0] is self or isinstance(values[0], type):
+        if values[0] is self or isinstance(values[0], type | Kind):
             return self
         return self._of(values[0])
 

@@ -37,13 +37,21 @@ class Kind:
         raise AttributeError(name)
 
 
+def _is_public(kind: type) -> bool:
+    """Tell whether a namespace of PyTorch's offers this class under its own name."""
+    from gradsh.api.torch import NAMESPACES
+
+    name = kind.__name__
+    return any(name in space and space.get(name) is kind for space in NAMESPACES.values())
+
+
 class KindOf:
     """Gives each value's type as a script sees it, the same object every time."""
 
-    __slots__ = ("_hidden",)
+    __slots__ = ("_known",)
 
     def __init__(self) -> None:
-        self._hidden: dict[type, Kind] = {}
+        self._known: dict[type, type | Kind] = {}
 
     def of(self, value: Any) -> Any:
         """Return the type of `value`: its class if scripts may have it, else a `Kind` that stands for it."""
@@ -54,11 +62,9 @@ class KindOf:
         entries = type.__getattribute__(kind, "__dict__")
         if kind in _CALLABLE or hooks.SCRIPT in entries or issubclass(kind, BaseException):
             return kind
-        if kind.__module__.partition(".")[0] == "torch":  # a class of the engine, under its public name
-            return kind
-        found = self._hidden.get(kind)
+        found = self._known.get(kind)
         if found is None:
-            found = self._hidden[kind] = Kind(kind)
+            found = self._known[kind] = kind if _is_public(kind) else Kind(kind)
         return found
 
     def name(self, value: Any) -> str:

@@ -34,6 +34,11 @@ class Library:
             text = f"module '{self.name}' has no attribute '{name}'"
             raise fail("attribute", text, AttributeError, owner=self, name=name) from None
 
+    def __getattr__(self, name: str) -> Any:
+        if name[:1] == "_":
+            raise AttributeError(name)
+        return self.get(name)
+
     def names(self) -> list[str]:
         """Return the names it offers."""
         return list(self.members())
