@@ -37,10 +37,15 @@ def run(
         raise fail("expect", f"expected {wanted}, but the statement passed", AssertionError)
     problem = failed.problem
     if kind is not None and problem.kind != kind:
-        message = f"expected {wanted}, but it failed with kind {problem.kind}: {problem.message}"
+        message = f"expected {wanted}, but it failed with kind {problem.kind}: {_first_sentence(problem.message)}"
         raise fail("expect", message, AssertionError, got=problem.kind)
     state.control.show_failure(failed)
     return Report(problem.kind, problem.message)
+
+
+def _first_sentence(text: str) -> str:
+    head, dot, _ = text.split("\n", 1)[0].partition(". ")
+    return head + dot.strip()
 
 
 def view(report: Report) -> View:
