@@ -76,7 +76,7 @@ class Side:
         return eval(code, scope)  # noqa: S307
 
     def array(self, tensor):
-        return tensor.array if self.mine else tensor.detach().numpy()
+        return tensor.array if self.mine else tensor.detach().numpy(force=True)
 
     def dtype(self, tensor):
         return f"torch.{tensor.dtype.name}" if self.mine else str(tensor.dtype)
