@@ -1,0 +1,156 @@
+"""Looking up rows: embedding, bags of embeddings, one_hot."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.op import Operation, composite, find, op
+from gradsh.ops.arguments import array_of
+from gradsh.text.fault import fail
+
+
+def check_indices(indices: Any, argument: str, function: str) -> None:
+    """Refuse indices that are no integers of 32 or 64 bits."""
+    dtype = array_of(indices).dtype
+    if dtype not in (np.int64, np.int32):
+        message = (
+            f"Expected tensor for argument #1 '{argument}' to have one of the following scalar types: Long, Int; but "
+            f"got torch.{of_numpy(dtype).title}Tensor instead (while checking arguments for {function})"
+        )
+        raise fail("dtype", message, RuntimeError)
+
+
+def _rows(weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Array:
+    if weight.ndim != 2:
+        raise fail("shape", "'weight' must be 2-D", RuntimeError)
+    check_indices(indices, "indices", "embedding")
+    if sparse:
+        raise fail("value", "sparse gradients are not offered: leave out sparse=True", RuntimeError)
+    if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
+        raise fail("index", "index out of range in self", IndexError)
+    return weight[indices]
+
+
+def sum_rows(rows: Array, indices: Array, height: int) -> Array:
+    """Return `height` rows, each the sum of the given rows that carry its index."""
+    total = np.zeros((height, rows.shape[1]), rows.dtype)
+    if indices.size:
+        order = np.argsort(indices, kind="stable")
+        ranked = indices[order]
+        starts = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1])))
+        total[ranked[starts]] = np.add.reduceat(rows[order], starts, axis=0)
+    return total
+
+
+def _dense_backward(
+    grad_output: Array, indices: Array, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Array:
+    flat = indices.reshape(-1)
+    rows = grad_output.reshape(flat.size, -1)
+    if rows.shape[1] == 0 and grad_output.ndim:
+        rows = rows.reshape(flat.size, grad_output.shape[-1])
+    used = flat != padding_idx
+    if padding_idx >= 0 and not used.all():
+        flat, rows = flat[used], rows[used]
+    if scale_grad_by_freq and flat.size:
+        rows = rows / np.bincount(flat, minlength=num_weights)[flat][:, None].astype(rows.dtype)
+    return sum_rows(rows, flat, num_weights)
+
+
+def _second(grad: Any, indices: Any, padding_idx: int) -> Any:
+    flat = find("reshape")(indices, (-1,))
+    rows = find("index_select")(grad, 0, flat)
+    if padding_idx >= 0:
+        rows = find("masked_fill")(rows, find("reshape")(indices == padding_idx, (-1, 1)), 0)
+    return find("view")(rows, (*tuple(indices.shape), -1))
+
+
+embedding_dense_backward: Operation = op(
+    "embedding_dense_backward(grad_output, indices, num_weights: int, padding_idx: int, scale_grad_by_freq: bool)",
+    "EmbeddingDenseBackwardBackward0", "Gradient of embedding.", forward=_dense_backward, unguarded=True, spaces=(),
+    grads={"grad_output": _second},
+)
+embedding: Operation = op(
+    "embedding(weight, indices, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False)",
+    "EmbeddingBackward0", "The rows of a weight that indices name.", forward=_rows, spaces=("torch",),
+    attributes=("weight_argsize0", "padding_idx", "scale_grad_by_freq", "sparse"),
+    grads={
+        "weight": lambda grad, indices, weight_argsize0, padding_idx, scale_grad_by_freq, sparse:
+            embedding_dense_backward(grad, indices, weight_argsize0, padding_idx, scale_grad_by_freq),
+    },
+)
+
+
+def _padding(padding_idx: int | None, rows: int) -> int:
+    """Return the row that gets no gradient, counted from the front (-1: none)."""
+    if padding_idx is None:
+        return -1
+    if not -rows <= padding_idx < rows:
+        raise fail("assert", "Padding_idx must be within num_embeddings", AssertionError)
+    return padding_idx % rows
+
+
+def _renorm(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+    """Shrink the named rows to norm `max_norm`, in place and without a record."""
+    from gradsh.engine.ambient import grad_mode
+
+    rows = np.unique(array_of(indices))
+    values = array_of(weight)[rows]
+    norms = np.power(np.add.reduce(np.abs(values.astype(np.float64)) ** norm_type, axis=1), 1 / norm_type)
+    factor = np.where(norms > max_norm, max_norm / (norms + 1e-7), 1.0)[:, None]
+    fresh = array_of(weight).copy()
+    fresh[rows] = (values * factor).astype(values.dtype)
+    from gradsh.engine.tensor import make
+
+    with grad_mode(False):
+        find("copy_")(weight, make(fresh))
+
+
+def _embedding_function(
+    input: Any, weight: Any, padding_idx: int | None, max_norm: float | None, norm_type: float,
+    scale_grad_by_freq: bool, sparse: bool,
+) -> Any:
+    padding = _padding(padding_idx, weight.shape[0] if weight.shape else 0)
+    if max_norm is not None:
+        check_indices(input, "indices", "embedding")
+        _renorm(weight, input, max_norm, norm_type)
+    return embedding(weight, input, padding, scale_grad_by_freq, sparse)
+
+
+composite(
+    "F_embedding(input, weight, padding_idx: int? = None, max_norm: float? = None, norm_type: float = 2.0, "
+    "scale_grad_by_freq: bool = False, sparse: bool = False)",
+    "The rows of weight that the indices in input name.", _embedding_function, ("F",),
+    note="A row `padding_idx` gets no gradient. With `max_norm` the named rows are shrunk in place first.",
+)
+
+# --- one_hot ----------------------------------------------------------------------------------------------------
+
+
+def _one_hot(input: Array, num_classes: int) -> Array:
+    if input.dtype != np.int64:
+        message = (
+            "one_hot is only applicable to index tensor of type LongTensor."
+        )
+        raise fail("dtype", message, RuntimeError)
+    if input.size == 0:
+        if num_classes <= 0:
+            raise fail("value", "Can not infer total number of classes from empty tensor.", RuntimeError)
+        return np.zeros((*input.shape, num_classes), np.int64)
+    if input.min() < 0:
+        raise fail("value", "Class values must be non-negative.", RuntimeError)
+    if num_classes == -1:
+        num_classes = int(input.max()) + 1
+    elif num_classes <= 0:
+        raise fail("value", "num_classes should be positive", RuntimeError)
+    elif input.max() >= num_classes:
+        raise fail("value", "Class values must be smaller than num_classes.", RuntimeError)
+    found: Array = (input[..., None] == np.arange(num_classes)).astype(np.int64)
+    return found
+
+
+one_hot = op(
+    "one_hot(input, num_classes: int = -1)", "", "Rows of zeros with a one at each class.", forward=_one_hot,
+    spaces=("F",),
+)

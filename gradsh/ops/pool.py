@@ -1,0 +1,365 @@
+"""Pooling: greatest values, averages, powers, with fixed or adaptive windows, in one to three dims."""
+
+from typing import Any
+
+from gradsh.engine.dtype import Array
+from gradsh.engine.op import Operation, composite, find, op, sample
+from gradsh.engine.tensor import Tensor
+from gradsh.ops import pool_kernels as kernels
+from gradsh.ops.pool_kernels import Window
+from gradsh.text.fault import fail
+
+_WORDS = {1: "a single int", 2: "a tuple of two ints", 3: "a tuple of three ints"}
+
+
+def numbers(value: Any, dims: int, name: str, what: str) -> tuple[int, ...]:
+    """Return a number for each dim; a single one stands for all."""
+    found: tuple[int, ...] = (value,) if isinstance(value, int) else tuple(value)
+    if len(found) == 1:
+        return found * dims
+    if len(found) != dims:
+        message = f"{name}: {what} must either be a single int, or {_WORDS[dims]}"
+        raise fail("value", message, RuntimeError)
+    return found
+
+
+def _optional(value: Any, dims: int, name: str) -> tuple[int, ...]:
+    if value is None or (not isinstance(value, int) and len(value) == 0):
+        return ()
+    message = f"{name}: stride must either be omitted, a single int, or {_WORDS[dims]}"
+    if not isinstance(value, int) and len(value) not in (1, dims):
+        raise fail("value", message, RuntimeError)
+    return numbers(value, dims, name, "stride")
+
+
+# --- max pooling ------------------------------------------------------------------------------------------------
+
+_MAX = "kernel_size: ints, stride: ints, padding: ints, dilation: ints, ceil_mode: bool"
+
+
+def _window(self: Array, dims: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Window:
+    return Window(self.shape[self.ndim - dims :], kernel, stride or kernel, padding, dilation, ceil_mode)
+
+
+def _gathered(grad: Any, indices: Any, dims: int) -> Any:
+    """Read a gradient at the places that the greatest values came from."""
+    lead = tuple(indices.shape)[: len(indices.shape) - dims]
+    if 0 in tuple(indices.shape):
+        return find("reshape")(grad, tuple(indices.shape))
+    view = find("view")
+    flat = view(find("contiguous")(grad), (*lead, -1))
+    return view(find("gather")(flat, -1, view(indices, (*lead, -1))), tuple(indices.shape))
+
+
+def _max_records(dims: int) -> Operation:
+    """Declare max pooling with indices in `dims` dims and its gradient."""
+    name = f"max_pool{dims}d_with_indices"
+    node = f"MaxPool{dims}DWithIndicesBackward"
+
+    def forward(
+        self: Array, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+    ) -> tuple[Array, Array]:
+        window = _window(self, dims, kernel_size, stride, padding, dilation, ceil_mode)
+        kernels.check_pool(f"max_pool{dims}d", self, window, dims, True)
+        return kernels.max_pool(self, window)
+
+    def backward(
+        grad_output: Array, self: Array, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
+        indices: Array,
+    ) -> Array:
+        window = _window(self, dims, kernel_size, stride, padding, dilation, ceil_mode)
+        return kernels.scatter_indices(grad_output, indices, self.shape, dims, window.disjoint())
+
+    gradient = op(
+        f"{name}_backward(grad_output, self, {_MAX}, indices)", node + "Backward0", "Gradient of max pooling.",
+        forward=backward, unguarded=True, spaces=(),
+        grads={
+            "grad_output": lambda grad, indices: _gathered(grad, indices, dims),
+            "self": lambda self: find("zeros_like")(self),
+        },
+    )
+    return op(
+        f"{name}(self, {_MAX})", node + "0", "Greatest value of each window, and its index.", forward=forward,
+        spaces=(),
+        grads={
+            "self": lambda grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1:
+                gradient(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1),
+        },
+    )
+
+
+_MAX_POOLS = {dims: _max_records(dims) for dims in (2, 3)}
+
+
+def _max_pool(
+    dims: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
+    return_indices: bool,
+) -> Any:
+    name = f"max_pool{dims}d"
+    kernel = numbers(kernel_size, dims, name, "kernel_size")
+    steps = _optional(stride, dims, name)
+    border = numbers(padding, dims, name, "padding")
+    apart = numbers(dilation, dims, name, "dilation")
+    if dims > 1:
+        values, indices = _MAX_POOLS[dims](input, kernel, steps, border, apart, ceil_mode)
+        return (values, indices) if return_indices else values
+    return _max_rows(input, kernel, steps or kernel, border, apart, ceil_mode, return_indices)
+
+
+def _check_rows(input: Any, name: str) -> None:
+    if len(input.shape) not in (2, 3):
+        message = f"{name}() Expected 2D or 3D input tensor, but got {list(input.shape)}"
+        raise fail("shape", message, RuntimeError)
+
+
+def _max_rows(
+    input: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, return_indices: bool
+) -> Any:
+    """Pool rows as images of height 1; without a gradient PyTorch takes a kernel of its own, whose result is no view."""
+    _check_rows(input, "max_pool1d")
+    squeeze = find("squeeze")
+    wide = find("unsqueeze")(input, -2)
+    values, indices = _MAX_POOLS[2](wide, (1, *kernel), (1, *stride), (0, *padding), (1, *dilation), ceil_mode)
+    if not return_indices and isinstance(values, Tensor) and not values.requires_grad:
+        return _own(values, -2)
+    return (squeeze(values, -2), squeeze(indices, -2)) if return_indices else squeeze(values, -2)
+
+
+def _own(values: Any, dim: int) -> Any:
+    """Return a tensor of its own over the squeezed values."""
+    from gradsh.engine.tensor import make
+
+    return make(values.array.squeeze(dim))
+
+
+# --- average pooling --------------------------------------------------------------------------------------------
+
+_AVG = (
+    "kernel_size: ints, stride: ints, padding: ints, ceil_mode: bool, count_include_pad: bool, "
+    "divisor_override: int?"
+)
+
+
+def _avg_records(dims: int) -> Operation:
+    """Declare average pooling in `dims` dims and its gradient."""
+    node = f"AvgPool{dims}DBackward"
+
+    def prepared(self: Array, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, *rest: Any) -> Any:
+        window = _window(self, dims, kernel_size, stride, padding, (1,) * dims, ceil_mode)
+        return window, kernels.divisors(window, *rest)
+
+    def forward(self: Array, *rest: Any) -> Array:
+        kernel_size, stride, padding, ceil_mode = rest[:4]
+        if rest[5] == 0:
+            raise fail("value", "divisor must be not zero", RuntimeError)
+        window = _window(self, dims, kernel_size, stride, padding, (1,) * dims, ceil_mode)
+        kernels.check_pool(f"avg_pool{dims}d", self, window, dims, True)
+        return kernels.avg_pool(self, window, kernels.divisors(window, *rest[4:]))
+
+    def backward(grad_output: Array, self: Array, *rest: Any) -> Array:
+        return kernels.spread_average(grad_output, *prepared(self, *rest))
+
+    gradient: Operation = op(
+        f"avg_pool{dims}d_backward(grad_output, self, {_AVG})", node + "Backward0", "Gradient of average pooling.",
+        forward=backward, unguarded=True, spaces=(),
+        grads={
+            "grad_output": lambda grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
+                forward_op(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
+            "self": lambda self: find("zeros_like")(self),
+        },
+    )
+    forward_op = op(
+        f"_avg_pool{dims}d(self, {_AVG})", node + "0", "Average of each window.", forward=forward, spaces=(),
+        grads={
+            "self": lambda grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
+                gradient(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
+        },
+    )
+    return forward_op
+
+
+_AVG_POOLS = {dims: _avg_records(dims) for dims in (2, 3)}
+
+
+def _avg_pool(
+    dims: int, input: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None = None,
+) -> Any:
+    name = f"avg_pool{dims}d"
+    kernel = numbers(kernel_size, dims, name, "kernel_size")
+    steps = _optional(stride, dims, name)
+    border = numbers(padding, dims, name, "padding")
+    if dims > 1:
+        return _AVG_POOLS[dims](input, kernel, steps, border, ceil_mode, count_include_pad, divisor_override)
+    _check_rows(input, name)
+    wide = find("unsqueeze")(input, -2)
+    result = _AVG_POOLS[2](
+        wide, (1, *kernel), (1, *(steps or kernel)), (0, *border), ceil_mode, count_include_pad, None
+    )
+    return find("squeeze")(result, -2)
+
+
+# --- adaptive pooling -------------------------------------------------------------------------------------------
+
+
+def _targets(output_size: Any, shape: tuple[int, ...], dims: int) -> tuple[int, ...]:
+    """Return the wanted extents; None keeps the input's."""
+    wanted = (output_size,) * dims if isinstance(output_size, int) or output_size is None else tuple(output_size)
+    if len(wanted) == 1:
+        wanted = wanted * dims
+    if len(shape) <= dims and any(n is None for n in wanted):
+        message = f"Input dimension should be at least {dims + 1}"
+        raise fail("shape", message, ValueError)
+    given = shape[len(shape) - dims :]
+    return tuple(given[place] if n is None else n for place, n in enumerate(wanted))
+
+
+def _check_adaptive(name: str, self: Array, output_size: tuple[int, ...], dims: int) -> None:
+    if self.ndim not in (dims + 1, dims + 2):
+        message = f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(self.shape)}"
+        raise fail("shape", message, RuntimeError)
+    if len(output_size) != dims:
+        raise fail("value", f"{name}: output_size must be {dims}", RuntimeError)
+    if any(n == 0 for n in self.shape[1:]):
+        message = (
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+            f"{list(self.shape)}"
+        )
+        raise fail("shape", message, RuntimeError)
+    if any(n < 0 for n in output_size):
+        raise fail("value", "elements of output_size must be greater than or equal to 0", RuntimeError)
+
+
+def _adaptive_avg_records(dims: int) -> Operation:
+    node = f"AdaptiveAvgPool{dims}DBackward"
+
+    def forward(self: Array, output_size: Any) -> Array:
+        _check_adaptive(f"adaptive_avg_pool{dims}d", self, output_size, dims)
+        return kernels.adaptive_avg(self, output_size)
+
+    gradient: Operation = op(
+        f"_adaptive_avg_pool{dims}d_backward(grad_output, self)", node + "Backward0",
+        "Gradient of adaptive average pooling.",
+        forward=lambda grad_output, self: kernels.adaptive_avg_backward(grad_output, self.shape, dims),
+        unguarded=True, spaces=(), attributes=(),
+        grads={
+            "grad_output": lambda grad, grad_output_sizes:
+                forward_op(grad, tuple(grad_output_sizes)[len(grad_output_sizes) - dims :]),
+            "self": lambda self: find("zeros_like")(self),
+        },
+    )
+    forward_op = op(
+        f"_adaptive_avg_pool{dims}d(self, output_size: ints)", node + "0", "Averages of even parts.",
+        forward=forward, spaces=(), grads={"self": lambda grad, self: gradient(grad, self)},
+    )
+    return forward_op
+
+
+def _adaptive_max_records(dims: int) -> Operation:
+    node = f"AdaptiveMaxPool{dims}DBackward"
+
+    def forward(self: Array, output_size: Any) -> tuple[Array, Array]:
+        _check_adaptive(f"adaptive_max_pool{dims}d", self, output_size, dims)
+        return kernels.adaptive_max(self, output_size)
+
+    gradient = op(
+        f"adaptive_max_pool{dims}d_backward(grad_output, self, indices)", node + "Backward0",
+        "Gradient of adaptive max pooling.",
+        forward=lambda grad_output, self, indices:
+            kernels.scatter_indices(grad_output, indices, self.shape, dims, False),
+        unguarded=True, spaces=(),
+        grads={
+            "grad_output": lambda grad, indices: _gathered(grad, indices, dims),
+            "self": lambda self: find("zeros_like")(self),
+        },
+    )
+    return op(
+        f"_adaptive_max_pool{dims}d(self, output_size: ints)", node + "0", "Greatest values of even parts.",
+        forward=forward, spaces=(), grads={"self": lambda grad, self, result1: gradient(grad, self, result1)},
+    )
+
+
+_ADAPTIVE_AVG = {dims: _adaptive_avg_records(dims) for dims in (2, 3)}
+_ADAPTIVE_MAX = {dims: _adaptive_max_records(dims) for dims in (2, 3)}
+
+
+def _adaptive_avg_pool(dims: int, input: Any, output_size: Any) -> Any:
+    wanted = _targets(output_size, tuple(input.shape), dims)
+    if dims == 1:
+        _check_rows(input, "adaptive_avg_pool1d")
+        wide = _even(find("unsqueeze")(input, -2), (1, *wanted), 2)
+        return find("squeeze")(wide, -2)
+    return _even(input, wanted, dims)
+
+
+def _even(input: Any, wanted: tuple[int, ...], dims: int) -> Any:
+    """Average over even parts; over the whole it is a mean, in PyTorch's graph too."""
+    if all(n == 1 for n in wanted) and len(input.shape) > dims:
+        return find("mean")(input, tuple(range(-1, -dims - 1, -1)), True)
+    return _ADAPTIVE_AVG[dims](input, wanted)
+
+
+def _adaptive_max_pool(dims: int, input: Any, output_size: Any, return_indices: bool) -> Any:
+    wanted = _targets(output_size, tuple(input.shape), dims)
+    if dims == 1:
+        _check_rows(input, "adaptive_max_pool1d")
+        squeeze = find("squeeze")
+        wide = _ADAPTIVE_MAX[2](find("unsqueeze")(input, -2), (1, *wanted))
+        values, indices = (squeeze(one, -2) for one in wide)
+    else:
+        values, indices = _ADAPTIVE_MAX[dims](input, wanted)
+    return (values, indices) if return_indices else values
+
+
+# --- powers -----------------------------------------------------------------------------------------------------
+
+
+def _lp_pool(dims: int, input: Any, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
+    kernel = numbers(kernel_size, dims, f"lp_pool{dims}d", "kernel_size")
+    size = 1
+    for extent in kernel:
+        size *= extent
+    mean = _avg_pool(dims, find("pow")(input, norm_type), kernel_size, stride, 0, ceil_mode, True)
+    signed = find("sign")(mean) * find("relu")(find("abs")(mean))
+    return find("pow")(find("mul")(signed, size), 1.0 / norm_type)
+
+
+# --- the functions ----------------------------------------------------------------------------------------------
+
+
+def _declare(dims: int, shape: tuple[int, ...]) -> None:
+    """Declare the functions of one number of dims."""
+    both = ("torch", "F")
+    composite(
+        f"max_pool{dims}d(input, kernel_size: ints, stride: ints? = None, padding: ints = 0, dilation: ints = 1, "
+        "ceil_mode: bool = False, return_indices: bool = False)",
+        "Greatest value of each window.", lambda *values: _max_pool(dims, *values), both,
+        samples=(sample(shape, 2), sample(shape, 2, 1, 1)),
+        note="Saves its input and the int64 indices. Of several greatest values the first counts.",
+    )
+    override = ", divisor_override: int? = None" if dims > 1 else ""
+    composite(
+        f"avg_pool{dims}d(input, kernel_size: ints, stride: ints? = None, padding: ints = 0, ceil_mode: bool = False, "
+        f"count_include_pad: bool = True{override})",
+        "Average of each window.", lambda *values: _avg_pool(dims, *values), both if dims == 1 else ("F",),
+        samples=(sample(shape, 2), sample(shape, 3, 2, 1)),
+        note="Saves its whole input, of which the gradient needs the shape only.",
+    )
+    composite(
+        f"adaptive_avg_pool{dims}d(input, output_size: any)", "Averages of windows that divide the input evenly.",
+        lambda *values: _adaptive_avg_pool(dims, *values), both if dims == 1 else ("F",), samples=(sample(shape, 2),),
+    )
+    composite(
+        f"adaptive_max_pool{dims}d(input, output_size: any, return_indices: bool = False)",
+        "Greatest values of windows that divide the input evenly.",
+        lambda *values: _adaptive_max_pool(dims, *values), ("F",), samples=(sample(shape, 2),),
+    )
+    composite(
+        f"lp_pool{dims}d(input, norm_type: number, kernel_size: ints, stride: ints? = None, ceil_mode: bool = False)",
+        "Root of the sum of powers over each window.", lambda *values: _lp_pool(dims, *values), ("F",),
+    )
+
+
+_declare(1, (2, 2, 6))
+_declare(2, (1, 2, 4, 4))
+_declare(3, (1, 1, 4, 4, 4))
