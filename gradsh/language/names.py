@@ -257,22 +257,23 @@ def _parameters(args: arguments) -> Iterator[tuple[str, Span]]:
 def check_declarations(program: Program) -> None:
     """Raise ProblemError for a `global` or `nonlocal` that Python refuses."""
     for scope in scope_of(program).walk():
-        seen: dict[str, str] = {}
+        seen: dict[str, set[str]] = {}
         for use, name, span in scope.uses:
+            before = seen.setdefault(name, set())
             if use in {"global", "nonlocal"}:
-                _check_declaration(program.source, scope, use, name, span, seen.get(name))
-            seen.setdefault(name, use)
+                _check_declaration(program.source, scope, use, name, span, before)
+            before.add(use)
 
 
-def _check_declaration(source: Source, scope: Scope, word: str, name: str, span: Span, before: str | None) -> None:
+def _check_declaration(source: Source, scope: Scope, word: str, name: str, span: Span, before: set[str]) -> None:
     """Check one name of a declaration; `before` says how the scope has used the name already."""
     if name in scope.parameters:
         _fail(source, span, f"name '{name}' is parameter and {word}", "rename the parameter")
-    if before in {"global", "nonlocal"} and before != word:
+    if before & {"global", "nonlocal"} - {word}:
         _fail(source, span, f"name '{name}' is nonlocal and global", "leave one of the two")
-    if before == "used":
+    if "used" in before:
         _fail(source, span, f"name '{name}' is used prior to {word} declaration", "move the declaration to the top")
-    if before == "assigned to":
+    elif "assigned to" in before:
         _fail(source, span, f"name '{name}' is assigned to before {word} declaration", "move the declaration to the top")
     if word == "nonlocal" and not _bound_around(scope, name):
         _fail(source, span, f"no binding for nonlocal '{name}' found",

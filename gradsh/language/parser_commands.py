@@ -1,7 +1,6 @@
 """The parser of command lines, by their grammar: arguments, options, tails."""
 
 import re
-from difflib import get_close_matches
 from typing import NoReturn
 
 from gradsh.language.command_line import CommandGrammar, Option, Positional, ValueKind
@@ -249,6 +248,8 @@ class CommandParser(FunctionParser):
 
     def fail_option(self, grammar: CommandGrammar, name: str, span: Span) -> NoReturn:
         """Raise the problem of an option that the command does not have, with the nearest that it has."""
+        from difflib import get_close_matches
+
         word = name.replace("_", "-")
         begins = [option for option in grammar.options if word.startswith(option) or option.startswith(word)]
         near = begins or get_close_matches(word, grammar.options, 1, 0.5)
@@ -258,6 +259,8 @@ class CommandParser(FunctionParser):
 
     def fail_choice(self, word: str, choices: tuple[str, ...], span: Span) -> NoReturn:
         """Raise the problem of a word that is none of the choices, with the nearest one."""
+        from difflib import get_close_matches
+
         near = get_close_matches(word, choices, 1, 0.5)
         advice = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(choices)}"
         self.fail(f"'{word}' is none of {', '.join(choices)}", advice, span=span)

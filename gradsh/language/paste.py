@@ -20,15 +20,14 @@ _CHARACTERS = {
     "\u2212": "-", "\u2026": "...", "\uff08": "(", "\uff09": ")", "\uff0c": ",", "\uff1a": ":", "\uff1d": "=",
 }  # fmt: skip
 
-_STRANGE = re.compile(
+_STRANGE = (
     r"(?P<kept>#[^\n]*"
     r"|\"\"\"[^\"\\]*(?:(?:\\.|\"(?!\"\"))[^\"\\]*)*\"\"\"|'''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''"
     r"|\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\"|'[^'\\\n]*(?:\\.[^'\\\n]*)*')"
     r"|(?P<double>[“”„‟«][^“”„‟»\n]*[“”‟»])|(?P<single>[‘’‚‛][^‘’‚‛\n]*[‘’‛])"
-    rf"|(?P<backslash>\\[ \t{_BLANKS}]+(?=\n|\Z))|(?P<character>[{''.join(map(re.escape, _CHARACTERS))}])",
-    re.DOTALL,
+    rf"|(?P<backslash>\\[ \t{_BLANKS}]+(?=\n|\Z))|(?P<character>[{''.join(_CHARACTERS)}])"
 )
-"""What is looked at outside strings and comments (which are kept)."""
+"""What is looked at outside strings and comments (which are kept); compiled when a text needs it."""
 
 
 def clean(text: str) -> tuple[str, list[str]]:
@@ -91,7 +90,7 @@ def _characters(text: str, notes: list[str]) -> str:
         quote = '"' if what == "double" else "'"
         return quote + piece[1:-1].replace(quote, "\\" + quote) + quote
 
-    text = _STRANGE.sub(plain, text)
+    text = re.sub(_STRANGE, plain, text, flags=re.DOTALL)
     sentences = {
         "blank": "non-breaking and invisible blanks were made plain", "character": "typographic characters were made plain",
         "backslash": "blanks behind a backslash were left out",

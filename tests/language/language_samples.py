@@ -1,4 +1,4 @@
-"""Grammars of commands for the tests of the language, which knows none of its own."""
+"""What the tests of the language share: grammars of commands (the language knows none), and ways to parse."""
 
 import pytest
 
@@ -33,23 +33,13 @@ GRAMMARS = {
 }
 
 
-@pytest.fixture
-def problem_of():
-    """Return the problem that parsing a text raises."""
-
-    def problem(text, bound=()):
-        with pytest.raises(ProblemError) as caught:
-            parse(Source("test", text), GRAMMARS, bound)
-        return caught.value.problem
-
-    return problem
-
-
-@pytest.fixture
-def program():
+def statements(text, bound=()):
     """Parse a text and return its statements."""
+    return parse(Source("test", text), GRAMMARS, bound).body
 
-    def statements(text, bound=()):
-        return parse(Source("test", text), GRAMMARS, bound).body
 
-    return statements
+def problem_of(text, bound=()):
+    """Return the problem that parsing a text raises."""
+    with pytest.raises(ProblemError) as caught:
+        parse(Source("test", text), GRAMMARS, bound)
+    return caught.value.problem
