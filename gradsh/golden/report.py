@@ -46,7 +46,7 @@ def diff_lines(tested: Checked) -> list[str]:
 
 
 def _diff(name: str, old: str, new: str) -> list[str]:
-    before, after = (text.replace("\r\n", "\n").split("\n") for text in (old, new))
+    before, after = (text.replace("\r\n", "\n").removesuffix("\n").split("\n") for text in (old, new))
     return list(difflib.unified_diff(before, after, f"{name} (expected)", f"{name} (actual)", lineterm=""))
 
 

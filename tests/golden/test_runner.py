@@ -50,8 +50,8 @@ def test_difference_is_a_unified_diff_with_line_numbers(golden: Golden) -> None:
     assert status == 1
     assert out == (
         "./a.grad:2: the output differs\n"
-        "--- ./a.grad (expected)\n+++ ./a.grad (actual)\n@@ -1,4 +1,4 @@\n"
-        " x = 3\n print(x, 1.0)\n-#> 4 1.0\n+#> 3 1.0\n \n"
+        "--- ./a.grad (expected)\n+++ ./a.grad (actual)\n@@ -1,3 +1,3 @@\n"
+        " x = 3\n print(x, 1.0)\n-#> 4 1.0\n+#> 3 1.0\n"
         "0 passed, 1 failed\n"
     )
 
