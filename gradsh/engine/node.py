@@ -116,6 +116,15 @@ class NodeExtra:
         self.metadata: dict[Any, Any] = {}
 
 
+_OFFERED = frozenset({
+    "name", "next_functions", "saved", "metadata", "register_hook", "register_prehook", "variable", "_sequence_nr",
+})
+
+
+def _offered(name: str) -> bool:
+    return name in _OFFERED or name.startswith("_saved_")
+
+
 class Node:
     """A step of the backward pass. `edges` has one entry for each differentiable input: (node, output number) or None.
 
@@ -123,10 +132,7 @@ class Node:
     """
 
     __slots__ = ("__weakref__", "edges", "entries", "extra", "outputs", "seq", "where")
-    __script_attributes__ = frozenset({
-        "name", "next_functions", "saved", "metadata", "register_hook", "register_prehook", "register_post_hook",
-        "variable", "_sequence_nr", "_input_metadata", "__class__",
-    })
+    __script_attributes__ = staticmethod(_offered)
 
     edges: tuple[Edge | None, ...]
     entries: Any
