@@ -268,9 +268,9 @@ class Node:
         shape = list(array.shape) if array is not None else []
         output = ""
         if type(kept.edge) is int:
-            output = f", which is output {kept.edge} of {self.name()},"
+            output = f", which is output {kept.edge} of {_short(self)},"
         elif kept.edge is not None and not isinstance(kept.edge[0], AccumulateGrad):
-            output = f", which is output {kept.edge[1]} of {kept.edge[0].name()},"
+            output = f", which is output {kept.edge[1]} of {_short(kept.edge[0])},"
         message = (
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{kind} {shape}]{output} is at version {kept.counter.version}; expected version {kept.version} instead. "
@@ -310,6 +310,10 @@ class Node:
         if name in attributes:
             return attributes[name]
         raise AttributeError(f"'{self.name()}' object has no attribute '_saved_{name}'")
+
+
+def _short(node: Node) -> str:
+    return node.name().rstrip("0123456789").removesuffix("Backward")
 
 
 def _outline(entry: Entry) -> Any:

@@ -1,0 +1,404 @@
+"""torch.autograd.Function: operations that a script writes, with their own backward.
+
+The `ctx` that forward and backward receive is the node itself, as in PyTorch: what is put on it lives as long as the
+graph does. Saved tensors are kept as any node's are, so they are listed, freed and checked for versions alike.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import current, grad_mode
+from gradsh.engine.apply import invalid_gradient, sum_tensor_to
+from gradsh.engine.dtype import of_numpy
+from gradsh.engine.node import Kept, Node
+from gradsh.engine.shape import expandable, sum_to
+from gradsh.engine.tensor import Tensor, gradient_edge, make
+from gradsh.engine.view import is_tracked
+from gradsh.text.fault import fail
+
+
+class FunctionNode(Node):
+    """The node of a custom function, and the `ctx` of its forward and backward."""
+
+    __slots__ = (
+        "__dict__", "_args", "_dirty", "_function", "_given", "_inputs", "_materialize", "_shapes", "_to_save",
+        "_undifferentiable", "needs_input_grad",
+    )
+
+    def __init__(self, function: "type[Function]", args: tuple[Any, ...], recorded: bool) -> None:
+        tensors = [one for one in args if isinstance(one, Tensor)]
+        super().__init__(tuple(gradient_edge(one) for one in tensors) if recorded else (), ())
+        self._function = function
+        self._args = len(args)
+        self._given = tuple(isinstance(one, Tensor) for one in args)
+        self._inputs = tuple((one.array.shape, one.array.dtype) for one in tensors)
+        self._shapes: tuple[Any, ...] = ()
+        self._materialize = True
+        self._to_save: Any = ()
+        self._dirty: Any = ()
+        self._undifferentiable: Any = ()
+        self.needs_input_grad = tuple(isinstance(one, Tensor) and is_tracked(one) for one in args)
+
+    @staticmethod
+    def __script_attributes__(name: str) -> bool:
+        """Offer every ordinary name: a function keeps what it likes on its ctx."""
+        return not name.startswith("__") and name not in {"_function", "run", "entries", "edges"}
+
+    # --- what forward says ------------------------------------------------------------------------------------------
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Save tensors (or None) for backward, which finds them in `saved_tensors`."""
+        self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Take tensors for forward mode, which is not offered: nothing is kept."""
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Say which inputs forward modified in place; they must be returned."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Say which outputs have no gradient."""
+        self._undifferentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Say whether backward gets zeros (True) or None for outputs that no gradient reached."""
+        self._materialize = bool(value)
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """The saved tensors; raises once they are freed or where one was modified in place."""
+        if not self.entries:
+            return ()
+        return tuple(self.unpack(0, as_tensor=True))
+
+    # --- what the graph asks ----------------------------------------------------------------------------------------
+
+    def name(self) -> str:
+        """Return the function's name with Backward."""
+        return self._function.__name__ + "Backward"
+
+    def saved_names(self) -> Sequence[str]:
+        """Return the one name under which all saved tensors stand, numbered."""
+        return ("saved_tensors",) if self.entries else ()
+
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{self.name()} object at {id(self):#x}>"
+
+    def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
+        """Call the script's backward and check what it returns."""
+        recorded = any(isinstance(one, Tensor) for one in grads)
+        given = [self._shown(place, one) for place, one in enumerate(grads)]
+        found = _backward_of(self._function)(self, *given)
+        return self._checked(found if isinstance(found, tuple) else (found,), needs, recorded)
+
+    def _shown(self, place: int, grad: Any) -> Any:
+        if isinstance(grad, Tensor):
+            return grad
+        if grad is not None:
+            return make(np.asarray(grad))
+        shape = self._shapes[place]
+        if shape is None or not self._materialize:
+            return None
+        return make(np.zeros(*shape))
+
+    def _checked(self, found: tuple[Any, ...], needs: tuple[bool, ...], recorded: bool) -> list[Any]:
+        expected = self._args
+        if len(found) > expected and all(one is None for one in found[expected:]):
+            found = found[:expected]
+        if len(found) != expected:
+            message = (
+                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got {len(found)})"
+            )
+            raise fail("value", message, RuntimeError, node=self)
+        results: list[Any] = []
+        for place, one in enumerate(found):
+            if not self._given[place]:
+                if one is not None:
+                    message = (
+                        f"function {self.name()} returned a gradient different than None at position {place + 1}, but the "
+                        "corresponding forward input was not a Variable"
+                    )
+                    raise fail("value", message, RuntimeError, node=self)
+                continue
+            if one is not None and not isinstance(one, Tensor):
+                message = f"expected Variable or None (got {type(one).__name__})"
+                raise fail("type", message, RuntimeError, node=self)
+            target = len(results)
+            results.append(self._fit(one, target, recorded) if one is not None and needs[target] else None)
+        return results
+
+    def _fit(self, grad: Tensor, target: int, recorded: bool) -> Any:
+        shape, dtype = self._inputs[target]
+        if grad.array.shape != shape and not expandable(shape, grad.array.shape):
+            raise invalid_gradient(self, target, grad.array.shape, shape)
+        if not recorded:
+            array = sum_to(grad.array, shape) if grad.array.shape != shape else grad.array
+            return array if array.dtype == dtype else array.astype(dtype)
+        if grad.array.shape != shape:
+            grad = sum_tensor_to(grad, shape)
+        return grad if grad.array.dtype == dtype else grad.to(of_numpy(dtype))
+
+    def keep_saved(self) -> None:
+        """Keep what save_for_backward was given, as it is after forward."""
+        saved, self._to_save = self._to_save, ()
+        if not saved:
+            return
+        self.entries = ([None if one is None else self._kept(one) for one in saved],)
+        if current().saved_hooks:
+            from gradsh.engine.saved_hooks import pack_entries
+
+            pack_entries(self)
+
+    def _kept(self, tensor: Tensor) -> Kept:
+        own = tensor.edge is not None and tensor.edge[0] is self
+        edge: Any = tensor.edge[1] if own and tensor.edge is not None else gradient_edge(tensor)
+        return Kept(tensor.array, tensor.counter, tensor.counter.version, edge)
+
+
+def _backward_of(function: "type[Function]") -> Callable[..., Any]:
+    own, other = function.backward, function.vjp
+    if own is not Function.backward and other is not Function.vjp:
+        message = (
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
+            "them."
+        )
+        raise fail("type", message, RuntimeError)
+    return other if own is Function.backward else own
+
+
+class Function:
+    """Base of custom functions: static `forward(ctx, ...)` and `backward(ctx, *grads)`, called with `apply(...)`."""
+
+    __script_attributes__ = frozenset({
+        "apply", "forward", "backward", "setup_context", "vjp", "jvp", "generate_vmap_rule", "name",
+    })
+
+    def __init__(self, *_args: Any, **_kwargs: Any) -> None:
+        current().warning(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke "
+            "them on the class itself. Instantiating an autograd function will raise an error in a future version of "
+            "PyTorch."
+        )
+
+    def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
+        """Refuse the form of old, where a function was an object."""
+        message = (
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+            "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
+        raise fail("type", message, RuntimeError)
+
+    @staticmethod
+    def forward(*_args: Any, **_kwargs: Any) -> Any:
+        """Compute the outputs; subclasses define it."""
+        message = "You must implement the forward function for custom autograd.Function."
+        raise fail("type", message, NotImplementedError)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Save for backward, where forward takes no ctx; subclasses may define it."""
+        del ctx, inputs, output
+        raise fail("type", "setup_context is not implemented.", NotImplementedError)
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Return one gradient for each argument of forward; subclasses define it."""
+        del ctx, grad_outputs
+        message = (
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+            "mode AD."
+        )
+        raise fail("type", message, NotImplementedError)
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Refuse forward mode."""
+        del ctx, grad_inputs
+        message = "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        raise fail("type", message, NotImplementedError)
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run forward on the arguments and put the function into the graph."""
+        apart = cls.setup_context is not Function.setup_context
+        if kwargs:
+            args = _bound(cls, args, kwargs, apart)
+        recorded = current().grad_enabled and any(isinstance(one, Tensor) and is_tracked(one) for one in args)
+        node = FunctionNode(cls, args, recorded)
+        with grad_mode(False):
+            if apart:
+                output = cls.forward(*args)
+                cls.setup_context(node, args, output)
+            else:
+                output = cls.forward(node, *args)
+        many = isinstance(output, tuple)
+        outputs = list(output) if many else [output]
+        wrapped = _Outputs(node, args, outputs, recorded).wrap()
+        if recorded:
+            node.keep_saved()
+        node._to_save = ()
+        return tuple(wrapped) if many else wrapped[0]
+
+
+def _bound(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any], apart: bool) -> tuple[Any, ...]:
+    """Return all arguments by position."""
+    signature = inspect.signature(cls.forward)
+    first = () if apart else (None,)
+    try:
+        bound = signature.bind(*first, *args, **kwargs)
+    except TypeError as error:
+        raise fail("type", f"forward() {error}", TypeError) from None
+    bound.apply_defaults()
+    return bound.args[len(first):]
+
+
+class _Outputs:
+    """Giving the outputs of a custom function their place in the graph."""
+
+    __slots__ = ("dirty", "inputs", "node", "outputs", "recorded", "undifferentiable")
+
+    def __init__(self, node: FunctionNode, args: tuple[Any, ...], outputs: list[Any], recorded: bool) -> None:
+        self.node = node
+        self.outputs = outputs
+        self.recorded = recorded
+        self.inputs = {id(one) for one in args if isinstance(one, Tensor)}
+        _check_tensors("save_for_backward can only save variables, but argument {} is of type {}", node._to_save)
+        for one in node._dirty:
+            if not isinstance(one, Tensor):
+                raise fail("type", "mark_dirty can only accept variables, but argument ", RuntimeError, node=node)
+        self.dirty = {id(one) for one in node._dirty}
+        self.undifferentiable = {id(one) for one in node._undifferentiable}
+
+    def wrap(self) -> list[Any]:
+        """Return the outputs, each with its history."""
+        node = self.node
+        if not self.dirty <= {id(one) for one in self.outputs}:
+            message = (
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+                "modified inplace must all be outputs of the Function."
+            )
+            raise fail("value", message, RuntimeError, node=node)
+        shapes = [(one.array.shape, one.array.dtype) if isinstance(one, Tensor) else None for one in self.outputs]
+        node._shapes = tuple(shapes)
+        node.outputs = tuple(((), np.dtype(np.float32)) if one is None else one for one in shapes)
+        for one in node._dirty:
+            one.counter.bump(node.where)
+        node._dirty = node._undifferentiable = ()
+        wrapped = [self._one(place, one) for place, one in enumerate(self.outputs)]
+        if sum(isinstance(one, Tensor) and one.edge is not None and one.edge[0] is node for one in wrapped) > 1:
+            for one in wrapped:
+                if isinstance(one, Tensor) and one.meta is not None and one.meta.view is not None:
+                    one.meta.view.creation = "multi"
+        return wrapped
+
+    def _one(self, place: int, output: Any) -> Any:
+        if not isinstance(output, Tensor):
+            return output
+        given = id(output) in self.inputs
+        differentiable = self.recorded and id(output) not in self.undifferentiable and output.array.dtype.kind == "f"
+        if not differentiable:
+            if given and (is_tracked(output) or id(output) not in self.dirty):
+                return output.detach()
+            if output._base is None and not given:
+                output.detach_()
+            return output
+        if id(output) in self.dirty:
+            return self._modified(place, output, given)
+        if given:
+            from gradsh.engine.view import view_of
+
+            return view_of(output, output.array, self.node, place, "custom")
+        output.edge = (self.node, place)
+        output.tracked = True
+        if output.meta is not None and output.meta.view is not None:
+            view = output.meta.view
+            view.creation = "custom"
+            view.made_by = (self.node.name(), place)
+            view.version = output.counter.version
+        return output
+
+    def _modified(self, place: int, output: Tensor, given: bool) -> Tensor:
+        from gradsh.engine.view import rebase
+
+        if is_tracked(output) and output.grad_fn is None:
+            message = "a leaf Variable that requires grad has been used in an in-place operation."
+            raise fail("leaf_inplace", message, RuntimeError, tensor=output, leaf=output)
+        if not given:
+            current().warning(
+                "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to "
+                "pass it to mark_dirty()."
+            )
+        view = output._base is not None
+        if view and len(self.outputs) > 1:
+            message = (
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
+                "more than one Tensor. This is not supported by the current autograd engine. You should either make sure "
+                "the input is not a view (using .clone() for example) or make your Function only return one Tensor "
+                "(potentially splitting it into two Functions: one doing the inplace that returns a single Tensor and a "
+                "second one that does the other operations). You can ask on the forum https://discuss.pytorch.org/ if you "
+                "need help to do this change."
+            )
+            raise fail("view_inplace", message, RuntimeError, tensor=output)
+        rebase(output, self.node)
+        if not view:
+            output.edge = (self.node, place)
+        return output
+
+
+def _check_tensors(message: str, values: tuple[Any, ...]) -> None:
+    for place, one in enumerate(values):
+        if one is not None and not isinstance(one, Tensor):
+            raise fail("type", message.format(place, type(one).__name__), TypeError)
+
+
+class _Error(Node):
+    """Stands behind the results of a once-differentiable backward: fails when a gradient arrives."""
+
+    __slots__ = ("message",)
+
+    def name(self) -> str:
+        """Return PyTorch's name."""
+        return "torch::autograd::Error"
+
+    def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
+        """Refuse."""
+        del grads, needs
+        raise fail("other", self.message, RuntimeError, node=self)
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a backward that cannot be differentiated itself: doing so raises."""
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        with grad_mode(False):
+            outputs = fn(ctx, *args)
+        if not current().grad_enabled or not any(isinstance(one, Tensor) and is_tracked(one) for one in args):
+            return outputs
+        found = outputs if isinstance(outputs, tuple) else (outputs,)
+        node = _Error((), tuple(
+            (one.array.shape, one.array.dtype) if isinstance(one, Tensor) else ((), np.dtype(np.float32)) for one in found
+        ))
+        node.message = "trying to differentiate twice a function that was marked with @once_differentiable"
+        results = tuple(_behind(node, place, one) for place, one in enumerate(found))
+        return results if isinstance(outputs, tuple) else results[0]
+
+    return wrapper
+
+
+def _behind(node: Node, place: int, value: Any) -> Any:
+    if not isinstance(value, Tensor):
+        return value
+    fresh = value.detach()
+    fresh.edge = (node, place)
+    fresh.tracked = True
+    return fresh
+
+
