@@ -238,6 +238,8 @@ class Node:
         """
         entries = self.entries
         if type(entries) is Freed:
+            if index < len(entries.shapes) and entries.shapes[index] is None:
+                return None  # nothing had been kept here, so nothing is missing
             raise fail("freed", FREED_SENTENCE, node=self, index=index, freed_where=entries.where)
         entry = entries[index]
         if entry is None:
