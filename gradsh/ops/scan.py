@@ -1,0 +1,252 @@
+"""Running results along a dimension: cumsum, cumprod, cummax, cummin, logcumsumexp; differences and trapezoids."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array
+from gradsh.engine.op import composite, find, op, sample
+from gradsh.engine.shape import wrap_dim
+from gradsh.ops.arguments import array_of
+from gradsh.ops.kernels import unsupported
+from gradsh.ops.reduce import PLAIN, widened
+from gradsh.text.fault import fail
+
+# --- cumsum -----------------------------------------------------------------------------------------------------
+
+
+def _accumulate(function: Any, self: Array, dim: int, dtype: Any) -> Any:
+    """Accumulate along a dimension; float32 in float64, as PyTorch does."""
+    axis = wrap_dim(dim, self.ndim)
+    wide = widened(self, dtype)
+    if wide.ndim == 0 or wide.size == 0:
+        return wide.copy()
+    if wide.dtype == np.float32:
+        return function.accumulate(wide, axis=axis, dtype=np.float64).astype(np.float32)
+    return function.accumulate(wide, axis=axis)
+
+
+def _reversed_cumsum(value: Any, dim: int) -> Any:
+    if isinstance(value, PLAIN):
+        axis = wrap_dim(dim, value.ndim)
+        return np.flip(_accumulate(np.add, np.flip(value, axis), dim, None), axis)
+    flip = find("flip")
+    return flip(cumsum(flip(value, (dim,)), dim), (dim,))
+
+
+def _cumsum_grad(grad: Any, dim: int) -> Any:
+    shape = tuple(grad.shape)
+    if not shape or shape[dim] == 1 or 0 in shape:
+        return grad
+    return _reversed_cumsum(grad, dim)
+
+
+cumsum = op(
+    "cumsum(self, dim: int, *, dtype: dtype? = None)", "CumsumBackward0", "Running sum along a dimension.",
+    forward=lambda self, dim, dtype: _accumulate(np.add, self, dim, dtype), inplace=True, grads={"self": _cumsum_grad},
+    samples=(sample((2, 3), 1), sample((2, 3), 0), sample((), 0)),
+)
+
+# --- cumprod ----------------------------------------------------------------------------------------------------
+
+
+def _cumprod_grad(grad: Any, self: Any, dim: int, result: Any) -> Any:
+    shape = tuple(self.shape)
+    if not shape or shape[dim] == 1 or 0 in shape:
+        return grad
+    if not (array_of(self) == 0).any():
+        return _reversed_cumsum(result * grad, dim) / self
+    if isinstance(grad, PLAIN):
+        return _cumprod_grad_with_zeros(grad, self, wrap_dim(dim, len(shape)), result)
+    return _cumprod_grad_recorded(grad, self, wrap_dim(dim, len(shape)))
+
+
+def _cumprod_grad_with_zeros(grad: Any, self: Any, axis: int, result: Array) -> Array:
+    """Divide where that is possible (before the first zero); at the first zero skip it; after it nothing arrives."""
+    zeros_so_far = np.add.accumulate(self == 0, axis=axis, dtype=np.int64)
+    before = zeros_so_far == 0
+    weighted = np.where(before, result * grad, 0)
+    safe = np.where(before, self, self.dtype.type(1))
+    whole = np.where(before, _reversed_cumsum(weighted, axis) / safe, self.dtype.type(0))
+    first = (zeros_so_far == 1) & (self == 0)
+    behind = (zeros_so_far == 1) & ~first
+    skipping = np.multiply.accumulate(np.where(before | behind, self, self.dtype.type(1)), axis=axis)
+    share = np.add.reduce(np.where(zeros_so_far == 1, skipping * grad, 0), axis=axis, keepdims=True)
+    return np.where(first, share, whole).astype(grad.dtype)
+
+
+def _cumprod_grad_recorded(grad: Any, self: Any, axis: int) -> Any:
+    """The sum over all outputs of the products that leave one input out: differentiable at zeros too."""
+    narrow, cat, prod = find("narrow"), find("cat"), find("prod")
+    count = self.shape[axis]
+    parts = []
+    for k in range(count):
+        before = prod(narrow(self, axis, 0, k), axis, True)
+        left_out = before
+        if k < count - 1:
+            left_out = cat([before, before * cumprod(narrow(self, axis, k + 1, count - k - 1), axis)], axis)
+        parts.append(find("sum")(narrow(grad, axis, k, count - k) * left_out, (axis,)))
+    return find("stack")(parts, axis)
+
+
+cumprod = op(
+    "cumprod(self, dim: int, *, dtype: dtype? = None)", "CumprodBackward0", "Running product along a dimension.",
+    forward=lambda self, dim, dtype: _accumulate(np.multiply, self, dim, dtype), inplace=True,
+    grads={"self": _cumprod_grad}, samples=(sample((2, 3), 1), sample((2, 3), 0)),
+)
+
+# --- cummax, cummin ---------------------------------------------------------------------------------------------
+
+
+def _running(function: Any, self: Array, dim: int) -> tuple[Any, Any]:
+    """Return running extrema and where they are: at the latest of those that tie."""
+    axis = wrap_dim(dim, self.ndim)
+    if self.ndim == 0 or self.size == 0:
+        return self.copy(), np.zeros(self.shape, np.int64)
+    values = function.accumulate(self, axis=axis)
+    fresh = self == values
+    if self.dtype.kind == "f":
+        fresh |= np.isnan(self)
+    shape = [1] * self.ndim
+    shape[axis] = self.shape[axis]
+    places = np.arange(self.shape[axis]).reshape(shape)
+    return values, np.maximum.accumulate(np.where(fresh, places, 0), axis=axis)
+
+
+def _running_grad(grad: Any, self: Any, indices: Any, dim: int) -> Any:
+    shape = tuple(self.shape)
+    if 0 in shape or not shape:
+        return grad
+    zeros = find("zeros")(shape)
+    if isinstance(grad, PLAIN):
+        return find("scatter_add")(np.zeros(shape, grad.dtype), dim, indices, grad)
+    return find("scatter_add")(find("to")(zeros, grad.dtype), dim, indices, grad)
+
+
+for _name, _function in (("cummax", np.maximum), ("cummin", np.minimum)):
+    op(
+        f"{_name}(self, dim: int)", f"{_name.capitalize()}Backward0",
+        f"Running {'maximum' if _name == 'cummax' else 'minimum'} along a dimension, and where it is.",
+        forward=lambda self, dim, function=_function: _running(function, self, dim), fields=("values", "indices"),
+        grads={"self": _running_grad}, samples=(sample((2, 3), 1),),
+    )
+
+# --- logcumsumexp -----------------------------------------------------------------------------------------------
+
+
+def _logcumsumexp(self: Array, dim: int) -> Any:
+    axis = wrap_dim(dim, self.ndim)
+    if self.dtype.kind != "f":
+        raise unsupported("logcumsumexp_out_cpu", self)
+    if self.ndim == 0 or self.size == 0:
+        return self.copy()
+    accumulate: Any = np.logaddexp.accumulate
+    return accumulate(self, axis=axis)
+
+
+def _logcumsumexp_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
+    """Work with the logarithms of the positive and of the negative gradients, which cannot overflow."""
+    shape = tuple(grad.shape)
+    if not shape or 0 in shape:
+        return grad
+    lowest = np.finfo(array_of(grad).dtype).min
+    flip, exp, where = find("flip"), find("exp"), find("where")
+
+    def back(value: Any) -> Any:
+        return flip(logcumsumexp(flip(value, (dim,)), dim), (dim,))
+
+    log_size = find("log")(find("abs")(grad))
+    floor = np.asarray(lowest, array_of(grad).dtype)
+    positive, negative = where(grad > 0, log_size, floor), where(grad < 0, log_size, floor)
+    return exp(back(positive - result) + self) - exp(back(negative - result) + self)
+
+
+logcumsumexp = op(
+    "logcumsumexp(self, dim: int)", "LogcumsumexpBackward0", "Logarithm of the running sum of exp along a dimension.",
+    forward=_logcumsumexp, grads={"self": _logcumsumexp_grad}, samples=(sample((2, 3), 1),),
+)
+
+# --- differences and trapezoids ---------------------------------------------------------------------------------
+
+
+def _diff(self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
+    if self.ndim == 0:
+        message = "diff expects input to be at least one-dimensional"
+        raise fail("shape", message, RuntimeError)
+    if n < 0:
+        raise fail("value", f"order must be non-negative but got {n}", RuntimeError)
+    if prepend is not None or append is not None:
+        parts = [part for part in (prepend, self, append) if part is not None]
+        self = find("cat")(parts, dim)
+    if n == 0:
+        return find("copy_")(find("zeros_like")(self), self)
+    narrow = find("narrow")
+    extent = self.shape[wrap_dim(dim, self.ndim)]
+    combine = find("logical_xor") if array_of(self).dtype == np.bool_ else find("sub")
+    for step in range(1, min(n, extent) + 1):
+        self = combine(narrow(self, dim, 1, extent - step), narrow(self, dim, 0, extent - step))
+    return self
+
+
+composite(
+    "diff(self, n: int = 1, dim: int = -1, prepend: Tensor? = None, append: Tensor? = None)",
+    "Differences of neighbours, n times.", _diff, samples=(sample((2, 4), dim=1), sample((2, 4), 2)),
+)
+
+
+def _ends(value: Any, dim: int) -> tuple[Any, Any]:
+    narrow = find("narrow")
+    count = value.shape[wrap_dim(dim, value.ndim)]
+    return narrow(value, dim, 0, count - 1), narrow(value, dim, 1, count - 1)
+
+
+def _widths(y: Any, x: Any, dim: int, name: str) -> Any:
+    """Return the distances of the sample points, viewed so that they broadcast over y."""
+    if x.ndim == 1:
+        if x.shape[0] != y.shape[dim]:
+            raise fail("shape", f"{name}: There must be one `x` value for each sample point", RuntimeError)
+        x = find("view")(x, tuple(x.shape[0] if place == dim else 1 for place in range(y.ndim)))
+    elif x.ndim < y.ndim:
+        x = find("view")(x, (1,) * (y.ndim - x.ndim) + tuple(x.shape))
+    left, right = _ends(x, dim - y.ndim)
+    return right - left
+
+
+def _no_bool(name: str, *values: Any) -> None:
+    if any(array_of(value).dtype == np.bool_ for value in values):
+        given = "`x` or `y`" if len(values) > 1 else "`y`"
+        raise fail("dtype", f"{name}: received a bool input for {given}, but bool is not supported", RuntimeError)
+
+
+def _trapezoid(y: Any, x: Any, dx: Any, dim: int) -> Any:
+    axis = wrap_dim(dim, y.ndim)
+    if y.shape[axis] == 0:
+        return find("zeros")(tuple(n for place, n in enumerate(y.shape) if place != axis), dtype=y.dtype)
+    select = find("select")
+    if x is None:
+        _no_bool("trapezoid", y)
+        return (find("sum")(y, (axis,)) - (select(y, axis, 0) + select(y, axis, -1)) * 0.5) * dx
+    _no_bool("trapezoid", y, x)
+    left, right = _ends(y, axis)
+    return find("sum")((left + right) * _widths(y, x, axis, "trapezoid"), (axis,)) / 2.0
+
+
+def _cumulative_trapezoid(y: Any, x: Any, dx: Any, dim: int) -> Any:
+    axis = wrap_dim(dim, y.ndim)
+    left, right = _ends(y, axis)
+    if x is None:
+        _no_bool("cumulative_trapezoid", y)
+        return cumsum((left + right) * (dx / 2.0), axis)
+    _no_bool("cumulative_trapezoid", y, x)
+    return cumsum(_widths(y, x, axis, "cumulative_trapezoid") * (left + right), axis) / 2.0
+
+
+for _name, _body, _doc in (
+    ("trapezoid", _trapezoid, "Integral along a dimension by the trapezoidal rule."),
+    ("cumulative_trapezoid", _cumulative_trapezoid, "Running integral along a dimension by the trapezoidal rule."),
+    ("trapz", _trapezoid, "Integral along a dimension by the trapezoidal rule."),
+):
+    composite(
+        f"{_name}(y, x: Tensor? = None, *, dx: number = 1, dim: int = -1)", _doc, _body, ("torch",),
+        samples=(sample((2, 4)), sample((2, 4), (4,))),
+    )

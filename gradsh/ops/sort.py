@@ -1,0 +1,250 @@
+"""Order along a dimension: sort, topk, kthvalue, median, mode, quantile."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array
+from gradsh.engine.op import composite, find, op, sample
+from gradsh.engine.shape import wrap_dim
+from gradsh.ops.arguments import array_of
+from gradsh.ops.extrema import at_indices, chosen, nonzero_extent, shared_evenly
+from gradsh.text.fault import fail
+
+# --- sort -------------------------------------------------------------------------------------------------------
+
+
+def order(self: Array, axis: int, descending: bool) -> Array:
+    """Return the stable order of the elements along an axis; nan counts as the largest."""
+    if not descending:
+        return np.argsort(self, axis=axis, kind="stable")
+    turned = np.argsort(np.flip(self, axis), axis=axis, kind="stable")
+    return np.flip(self.shape[axis] - 1 - turned, axis)
+
+
+def _sort(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
+    axis = wrap_dim(dim, self.ndim)
+    if self.ndim == 0:
+        return self.copy(), np.zeros((), np.int64)
+    places = np.ascontiguousarray(order(self, axis, descending))
+    return np.take_along_axis(self, places, axis), places
+
+
+def _sort_grad(grad: Any, dim: int, indices: Any, self_sizes: tuple[int, ...]) -> Any:
+    return at_indices(grad, dim, indices, self_sizes)
+
+
+op(
+    "sort(self, dim: int = -1, descending: bool = False)", "SortBackward0", "The elements in order along a dimension, and where.",
+    forward=_sort, fields=("values", "indices"), grads={"self": _sort_grad}, samples=(sample((2, 4), 1), sample((2, 4), 0, True)),
+)
+op(
+    "sort(self, *, stable: bool?, dim: int = -1, descending: bool = False)", "SortBackward1",
+    "The elements in order along a dimension, and where.",
+    forward=lambda self, stable, dim, descending: _sort(self, dim, descending), fields=("values", "indices"),
+    grads={"self": _sort_grad}, samples=(sample((2, 4), stable=True, dim=1),),
+)
+op(
+    "argsort(self, dim: int = -1, descending: bool = False)", "", "The order of the elements along a dimension.",
+    forward=lambda self, dim, descending: _sort(self, dim, descending)[1],
+)
+op(
+    "argsort(self, *, stable: bool, dim: int = -1, descending: bool = False)", "", "The order of the elements along a dimension.",
+    forward=lambda self, stable, dim, descending: _sort(self, dim, descending)[1],
+)
+composite("msort(self)", "The elements in order along the first dimension.", lambda self: find("sort")(self, 0)[0],
+          samples=(sample((3, 2)),))
+
+# --- a few of them ----------------------------------------------------------------------------------------------
+
+
+def _topk(self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Array, Array]:
+    axis = wrap_dim(dim, self.ndim)
+    extent = self.shape[axis] if self.ndim else 1
+    if not 0 <= k <= extent:
+        raise fail("index", "selected index k out of range", RuntimeError, k=k, extent=extent)
+    if self.ndim == 0:
+        return self.copy(), np.zeros((), np.int64)
+    places = order(self, axis, largest)
+    places = np.ascontiguousarray(np.take(places, np.arange(k), axis))
+    return np.take_along_axis(self, places, axis), places
+
+
+op(
+    "topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True)", "TopkBackward0",
+    "The k largest (or smallest) elements along a dimension, and where.", forward=_topk, fields=("values", "indices"),
+    grads={"self": _sort_grad}, samples=(sample((2, 4), 2), sample((2, 4), 1, 0, False), sample((2, 4), 9, rejects="index")),
+)
+
+
+def _kth(self: Array, axis: int, place: Any, keepdim: bool) -> tuple[Array, Array]:
+    """Return the element at a place of the order along an axis (one place, or one for each slice)."""
+    if self.ndim == 0:
+        return self.copy(), np.zeros((), np.int64)
+    places = order(self, axis, False)
+    indices = np.take_along_axis(places, place, axis) if isinstance(place, np.ndarray) else np.take(places, [place], axis)
+    return chosen(self, indices, axis, keepdim)
+
+
+def _kthvalue(self: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    axis = wrap_dim(dim, self.ndim)
+    extent = self.shape[axis] if self.ndim else 1
+    nonzero_extent("kthvalue", self, axis)
+    if not 1 <= k <= extent:
+        raise fail("index", "selected number k out of range for dimension " + str(axis), RuntimeError, k=k, extent=extent)
+    return _kth(self, axis, k - 1, keepdim)
+
+
+def _selected_grad(grad: Any, dim: int, indices: Any, self_sizes: tuple[int, ...], keepdim: bool) -> Any:
+    return at_indices(grad, dim, indices, self_sizes, keepdim)
+
+
+op(
+    "kthvalue(self, k: int, dim: int = -1, keepdim: bool = False)", "KthvalueBackward0",
+    "The k-th smallest element along a dimension, and where.", forward=_kthvalue, fields=("values", "indices"),
+    grads={"self": _selected_grad}, samples=(sample((2, 4), 2), sample((2, 4), 1, 0, True)),
+)
+
+
+def _middle(self: Array, axis: int, skip_nan: bool) -> Any:
+    """Return the place of the lower median in each slice; the last place (nan) where a nan counts."""
+    count = self.shape[axis]
+    if self.dtype.kind != "f":
+        return (count - 1) // 2
+    nans = np.add.reduce(np.isnan(self), axis=axis, keepdims=True, dtype=np.int64)
+    if skip_nan:
+        return np.maximum((count - nans - 1) // 2, 0)
+    return np.where(nans > 0, count - nans, (count - 1) // 2)
+
+
+def _declare_median(name: str, skip_nan: bool, doc: str) -> None:
+    node = name.capitalize()
+
+    def whole(self: Array) -> Any:
+        if self.size == 0:
+            return np.asarray(np.nan, self.dtype) if self.dtype.kind == "f" else np.zeros((), self.dtype)
+        flat = self.reshape(-1)
+        return _kth(flat, 0, _middle(flat, 0, skip_nan), False)[0]
+
+    def along(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+        axis = wrap_dim(dim, self.ndim)
+        nonzero_extent("median", self, axis)
+        return _kth(self, axis, _middle(self, axis, skip_nan) if self.ndim else 0, keepdim)
+
+    op(f"{name}(self)", f"{node}Backward0", doc, forward=whole, grads={"self": shared_evenly}, samples=(sample((2, 3)),))
+    op(
+        f"{name}(self, dim: int, keepdim: bool = False)", f"{node}Backward1", doc, forward=along, fields=("values", "indices"),
+        grads={"self": _selected_grad}, samples=(sample((2, 3), 1), sample((2, 3), 0, True)),
+    )
+
+
+_declare_median("median", False, "The middle element (of an even number the lower of the two).")
+_declare_median("nanmedian", True, "The middle element, nan left aside.")
+
+
+def _mode(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    axis = wrap_dim(dim, self.ndim)
+    nonzero_extent("mode", self, axis)
+    if self.ndim == 0:
+        return self.copy(), np.zeros((), np.int64)
+    moved = np.moveaxis(self, axis, -1)
+    rows = moved.reshape(-1, self.shape[axis])
+    indices = np.asarray([_mode_of_row(row) for row in rows], np.int64).reshape(moved.shape[:-1])
+    return chosen(self, np.expand_dims(indices, axis), axis, keepdim)
+
+
+def _mode_of_row(row: Array) -> int:
+    """Return the last place of the most frequent value, the smallest of those that tie."""
+    values, counts = np.unique(row, return_counts=True, equal_nan=False)
+    most = values[np.argmax(counts)]
+    places = np.nonzero(row == most)[0]
+    return int(places[-1]) if places.size else int(np.nonzero(np.isnan(row))[0][0])
+
+
+op(
+    "mode(self, dim: int = -1, keepdim: bool = False)", "ModeBackward0", "The most frequent value along a dimension, and where.",
+    forward=_mode, fields=("values", "indices"), grads={"self": _selected_grad}, samples=(sample((2, 4)),),
+)
+
+# --- quantiles --------------------------------------------------------------------------------------------------
+
+_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _quantile_checks(self: Any, q: Any, interpolation: str) -> None:
+    array, levels = array_of(self), array_of(q)
+    if array.size == 0:
+        raise fail("shape", "quantile() input tensor must be non-empty", RuntimeError)
+    if levels.ndim > 1:
+        raise fail("shape", "quantile() q must be a scalar or 1D tensor", RuntimeError)
+    if array.dtype.kind != "f":
+        raise fail("dtype", "quantile() input tensor must be either float or double dtype", RuntimeError)
+    if array.dtype != levels.dtype:
+        raise fail("dtype", "quantile() q tensor must be same dtype as the input tensor", RuntimeError)
+    if interpolation not in _INTERPOLATIONS:
+        message = f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        raise fail("value", message, RuntimeError)
+    if not ((levels >= 0) & (levels <= 1)).all():
+        raise fail("value", "quantile() q values must be in the range [0, 1]", RuntimeError)
+
+
+def _ranks(ordered: Array, levels: Array, skip_nan: bool, interpolation: str) -> Any:
+    nans = np.isnan(ordered)
+    if skip_nan:
+        ranks = np.maximum(levels * (np.add.reduce(~nans, axis=-1, keepdims=True, dtype=levels.dtype) - 1), 0)
+    else:
+        last = ordered.shape[-1] - 1
+        ranks = np.where(nans.any(-1, keepdims=True), levels.dtype.type(last), levels * levels.dtype.type(last))
+    rounding = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}.get(interpolation)
+    return (ranks if rounding is None else rounding(ranks)).astype(levels.dtype)
+
+
+def _sorted_last(self: Any, dim: int | None) -> Any:
+    sort = find("sort")
+    if dim is None:
+        return sort(find("flatten")(self))[0]
+    if self.ndim == 0 or wrap_dim(dim, self.ndim) == self.ndim - 1:
+        return sort(self)[0]
+    return sort(find("transpose")(find("unsqueeze")(self, -1), wrap_dim(dim, self.ndim), -1))[0]
+
+
+def _quantile_shape(self: Any, dim: int | None, keepdim: bool) -> tuple[int, ...]:
+    if dim is not None and self.ndim:
+        axis = wrap_dim(dim, self.ndim)
+        return tuple(1 if place == axis else n for place, n in enumerate(self.shape) if keepdim or place != axis)
+    return (1,) * self.ndim if keepdim else ()
+
+
+def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
+    from gradsh.engine.tensor import Tensor, make
+
+    if not isinstance(q, Tensor):
+        q = make(np.asarray(q, array_of(self).dtype))
+    if dim is not None:
+        wrap_dim(dim, self.ndim)
+    _quantile_checks(self, q, interpolation)
+    ordered = _sorted_last(self, dim)
+    levels = array_of(q).reshape(-1)
+    ordered = find("view")(ordered, (*_quantile_shape(self, dim, keepdim), ordered.shape[-1]))
+    ranks = _ranks(array_of(ordered), levels, skip_nan, interpolation)
+    ranks = np.broadcast_to(ranks, (*ordered.shape[:-1], levels.size))
+    below = ranks.astype(np.int64)
+    gather = find("gather")
+    values = gather(ordered, -1, make(below))
+    if interpolation in {"linear", "midpoint"}:
+        weights = np.full_like(ranks, 0.5) if interpolation == "midpoint" else (ranks - below).astype(ranks.dtype)
+        above = gather(ordered, -1, make(np.ceil(ranks).astype(np.int64)))
+        values = find("lerp_")(values, above, make(weights))
+    if array_of(q).ndim == 0:
+        return find("squeeze_")(values, -1)
+    values = find("transpose_")(find("unsqueeze_")(values, 0), 0, -1)
+    return find("squeeze_")(values, -1)
+
+
+for _name, _skip in (("quantile", False), ("nanquantile", True)):
+    composite(
+        f"{_name}(self, q: Operand, dim: int? = None, keepdim: bool = False, *, interpolation: str = 'linear')",
+        "The value below which a share q of the elements lies, interpolated between neighbours.",
+        lambda self, q, dim, keepdim, interpolation, skip=_skip: _quantile(self, q, dim, keepdim, interpolation, skip),
+        samples=(sample((3, 4), 0.4), sample((3, 4), 0.4, 1)),
+    )

@@ -1,0 +1,165 @@
+"""Different values and runs, counts in bins, and searches in ordered values."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.op import composite, op
+from gradsh.engine.shape import wrap_dim
+from gradsh.text.fault import fail
+
+# --- unique values, bins, searches ------------------------------------------------------------------------------
+
+
+def not_implemented(name: str) -> Any:
+    """Return a derivative that PyTorch does not have: it raises when the pass gets there."""
+
+    def derivative(grad: Any) -> Any:
+        del grad
+        raise fail("other", f"the derivative for '{name}' is not implemented.", NotImplementedError)
+
+    return derivative
+
+
+def _unique_arrays(self: Array, axis: int | None) -> tuple[Array, Array, Array]:
+    if axis is None or self.ndim == 0:
+        values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, equal_nan=False)
+        return values, inverse.reshape(self.shape), counts
+    values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=axis)
+    return values, inverse.reshape(-1), counts
+
+
+_unique2 = op(
+    "_unique2(self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False)", "Unique2Backward0",
+    "The different values, where each element's value is among them, how often each occurs.",
+    forward=lambda self, *flags: _unique_arrays(self, None), grads={"self": not_implemented("_unique2")}, attributes=(), spaces=(),
+)
+_unique_dim = op(
+    "unique_dim(self, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False)",
+    "UniqueDimBackward0", "The different slices along a dimension.",
+    forward=lambda self, dim, *flags: _unique_arrays(self, wrap_dim(dim, self.ndim)),
+    grads={"self": not_implemented("unique_dim")}, attributes=(), spaces=(),
+)
+
+
+def _picked(found: Any, return_inverse: bool, return_counts: bool) -> Any:
+    values, inverse, counts = found
+    picked = (values, *((inverse,) if return_inverse else ()), *((counts,) if return_counts else ()))
+    return picked[0] if len(picked) == 1 else picked
+
+
+def _unique(self: Any, sorted: bool, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
+    found = _unique2(self) if dim is None else _unique_dim(self, dim)
+    return _picked(found, return_inverse, return_counts)
+
+
+composite(
+    "unique(self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int? = None)",
+    "The different values in order; on request where each element's value is and how often it occurs.", _unique,
+)
+
+
+def _runs(self: Array, axis: int | None) -> tuple[Array, Array, Array]:
+    """Return the first of each run of equal neighbours, the run of each element, and the lengths of the runs."""
+    if axis is None:
+        flat = self.reshape(-1)
+        starts = np.ones(flat.size, np.bool_)
+        starts[1:] = flat[1:] != flat[:-1]
+        shape: tuple[int, ...] = self.shape
+        values = flat[starts]
+    else:
+        moved = np.moveaxis(self, axis, 0)
+        flat2 = moved.reshape(moved.shape[0], -1)
+        starts = np.ones(moved.shape[0], np.bool_)
+        starts[1:] = (flat2[1:] != flat2[:-1]).any(1)
+        shape = (moved.shape[0],)
+        values = np.ascontiguousarray(np.moveaxis(moved[starts], 0, axis))
+    inverse = np.add.accumulate(starts, dtype=np.int64) - 1
+    return values, inverse.reshape(shape), np.bincount(inverse, minlength=int(starts.sum())).astype(np.int64)
+
+
+_unique_runs = op(
+    "_unique_consecutive(self, dim: int? = None)", "UniqueConsecutiveBackward0", "Runs of equal neighbours.",
+    forward=lambda self, dim: _runs(self, None if dim is None else wrap_dim(dim, self.ndim)),
+    grads={"self": not_implemented("unique_consecutive")}, attributes=(), spaces=(),
+)
+composite(
+    "unique_consecutive(self, return_inverse: bool = False, return_counts: bool = False, dim: int? = None)",
+    "One of each run of equal neighbours.",
+    lambda self, return_inverse, return_counts, dim: _picked(_unique_runs(self, dim), return_inverse, return_counts),
+)
+
+
+def _searchsorted(sorted_sequence: Array, self: Any, out_int32: bool, right: bool, side: str | None, sorter: Any) -> Any:
+    if side is not None:
+        if side not in {"left", "right"}:
+            message = f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}"
+            raise fail("value", message, RuntimeError)
+        right = side == "right"
+    values = np.asarray(self)
+    edges = sorted_sequence if sorter is None else np.take_along_axis(sorted_sequence, sorter, -1)
+    where: Any = "right" if right else "left"
+    if edges.ndim == 1:
+        found = np.searchsorted(edges, values, where)
+    else:
+        if edges.shape[:-1] != values.shape[:-1]:
+            message = (
+                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+                f"tensor and input value tensor must match, but we got boundaries tensor {list(edges.shape)} and input value "
+                f"tensor {list(values.shape)}"
+            )
+            raise fail("shape", message, RuntimeError)
+        rows, wanted = edges.reshape(-1, edges.shape[-1]), values.reshape(-1, values.shape[-1])
+        found = np.asarray([np.searchsorted(a, b, where) for a, b in zip(rows, wanted, strict=True)]).reshape(values.shape)
+    return np.asarray(found).astype(np.int32 if out_int32 else np.int64)
+
+
+op(
+    "searchsorted(sorted_sequence, self: Operand, *, out_int32: bool = False, right: bool = False, side: str? = None, "
+    "sorter: Tensor? = None)",
+    "", "Where each value would be inserted to keep the order.", forward=_searchsorted, spaces=("torch",),
+)
+op(
+    "bucketize(self: Operand, boundaries, *, out_int32: bool = False, right: bool = False)", "",
+    "In which bucket between the boundaries each value falls.", spaces=("torch",),
+    forward=lambda self, boundaries, out_int32, right: _searchsorted(boundaries, self, out_int32, right, None, None),
+)
+
+
+def _bincount(self: Array, weights: Any, minlength: int) -> Any:
+    if self.ndim != 1 or self.dtype.kind not in "iub" or (self.size and self.min() < 0):
+        raise fail("value", "bincount only supports 1-d non-negative integral inputs.", RuntimeError)
+    if minlength < 0:
+        raise fail("value", "minlength should be >= 0", RuntimeError)
+    if weights is None:
+        return np.bincount(self, minlength=minlength).astype(np.int64)
+    if weights.shape != self.shape:
+        raise fail("shape", "weights should be 1-d and have the same length as input", RuntimeError)
+    kept = weights.dtype if weights.dtype == np.float32 else np.dtype(np.float64)
+    return np.bincount(self, weights, minlength).astype(kept)
+
+
+op("bincount(self, weights: Tensor? = None, minlength: int = 0)", "", "How often each integer occurs.", forward=_bincount)
+
+
+def _histc(self: Array, bins: int, min: Any, max: Any) -> Any:
+    if bins <= 0:
+        raise fail("value", "bins must be > 0", RuntimeError)
+    if self.dtype.kind != "f":
+        title = of_numpy(self.dtype).title
+        raise fail("dtype", f"\"histogram_cpu\" not implemented for '{title}'", NotImplementedError)
+    low, high = float(min), float(max)
+    if low == high and self.size:
+        low, high = float(self.min()), float(self.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise fail("value", f"range of [{low:g}, {high:g}] is not finite", RuntimeError)
+    if low > high:
+        raise fail("value", "max must be larger than min", RuntimeError)
+    return np.histogram(self[~np.isnan(self)], bins, (low, high))[0].astype(self.dtype)
+
+
+op("histc(self, bins: int = 100, min: number = 0, max: number = 0)", "HistcBackward0", "How many elements fall into each bin.",
+   forward=_histc, grads={"self": not_implemented("histc")}, attributes=())
