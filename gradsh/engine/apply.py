@@ -7,7 +7,7 @@ import numpy as np
 
 from gradsh.engine.ambient import Ambient, current
 from gradsh.engine.dtype import Array, number_dtype, of_numpy, result_type
-from gradsh.engine.node import Edge, Kept, Node
+from gradsh.engine.node import Edge, Freed, Kept, Node
 from gradsh.engine.op import Record
 from gradsh.engine.shape import broadcast_shapes, expandable, sum_to
 from gradsh.engine.storage import VersionCounter
@@ -222,6 +222,8 @@ class OpNode(Node):
         if not self.record.node:
             message = f"derivative for aten::{self.record.name} is not implemented"
             raise fail("other", message, RuntimeError, node=self)
+        if self.entries:
+            self._check_saved()
         results: list[Any] = [None] * len(self.edges)
         as_tensor = any(isinstance(grad, Tensor) for grad in grads)
         spans = self.spans
@@ -247,6 +249,22 @@ class OpNode(Node):
                     if place < end and needs[place] and one is not None:
                         results[place] = self._fit(one, place, as_tensor)
         return results
+
+    def _check_saved(self) -> None:
+        """Refuse to run on anything freed or modified, also where the wanted gradients do not read it, as PyTorch does."""
+        entries = self.entries
+        if type(entries) is Freed:
+            for index in self.record.plan.order:
+                if entries.shapes[index] is not None:
+                    self.unpack(index, as_tensor=False)
+            return
+        for index in self.record.plan.order:
+            entry = entries[index]
+            if entry is None:
+                continue
+            for one in entry if type(entry) is list else (entry,):
+                if one is not None and one.counter.version != one.version:
+                    raise self.modified(one, index)
 
     def _argument(self, call: tuple[str, Any], grads: list[Any], wanted: tuple[bool, ...], as_tensor: bool) -> Any:
         what, detail = call

@@ -19,7 +19,7 @@ and results are saved whenever the node is built. `saves=` names exceptions.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gradsh.engine.signature import Signature
@@ -47,7 +47,7 @@ class SavePlan:
 class Plan:
     """A record's derivatives, compiled on first use: edges, what is saved, how each formula is called."""
 
-    __slots__ = ("attributes", "edges", "formulas", "names", "saves", "sizes", "values")
+    __slots__ = ("attributes", "edges", "formulas", "names", "order", "saves", "sizes", "values")
 
     def __init__(self, record: "Record") -> None:
         params = record.signature.params
@@ -72,6 +72,8 @@ class Plan:
         order += sorted(name for name in readers if name not in index)
         order += [name for name in record.saves if name not in order]
         self.names = order
+        self.order = tuple(sorted(range(len(order)), key=order.__getitem__))
+        """The order in which PyTorch looks at what was saved: by name."""
         self.saves = tuple(self._save(record, name, readers.get(name, []), slots) for name in order)
         for key, formula in zip(keys, record.grads.values(), strict=True):
             calls = tuple(self._argument(record, name) for name in parameter_names(formula))
@@ -289,7 +291,7 @@ def op(
     *,
     forward: Callable[..., Any],
     check: Callable[..., None] | None = None,
-    grads: dict[Any, Formula | None] | None = None,
+    grads: Mapping[Any, Formula | None] | None = None,
     dtypes: str = "keep",
     kind: str = "primitive",
     inplace: Any = None,

@@ -2,72 +2,32 @@
 
 from gradsh.ops import (
     arithmetic as arithmetic,
-)
-from gradsh.ops import (
+    clamp as clamp,
     class_loss as class_loss,
-)
-from gradsh.ops import (
+    compare as compare,
     conv as conv,
-)
-from gradsh.ops import (
     copy as copy,
-)
-from gradsh.ops import (
     create as create,
-)
-from gradsh.ops import (
     embedding as embedding,
-)
-from gradsh.ops import (
     extrema as extrema,
-)
-from gradsh.ops import (
     index as index,
-)
-from gradsh.ops import (
     join as join,
-)
-from gradsh.ops import (
     loss as loss,
-)
-from gradsh.ops import (
     matmul as matmul,
-)
-from gradsh.ops import (
     norms as norms,
-)
-from gradsh.ops import (
+    pairs as pairs,
     pointwise as pointwise,
-)
-from gradsh.ops import (
     pool as pool,
-)
-from gradsh.ops import (
     power as power,
-)
-from gradsh.ops import (
     random as random,
-)
-from gradsh.ops import (
     reduce as reduce,
-)
-from gradsh.ops import scan as scan
-from gradsh.ops import (
+    scan as scan,
+    scatter as scatter,
     select as select,
-)
-from gradsh.ops import (
     shape as shape,
-)
-from gradsh.ops import (
     softmax as softmax,
-)
-from gradsh.ops import sort as sort
-from gradsh.ops import (
+    sort as sort,
     statistics as statistics,
-)
-from gradsh.ops import (
     unique as unique,
-)
-from gradsh.ops import (
     view as view,
 )

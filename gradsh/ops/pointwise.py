@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.op import Within, alias, composite, find, implements, op, sample
+from gradsh.engine.op import Operation, Within, alias, composite, find, implements, op, sample
 from gradsh.engine.tensor import Tensor
-from gradsh.ops.arithmetic import div, sub
+from gradsh.ops.arithmetic import sub
 from gradsh.ops.kernels import floats_only, not_bool, unsupported
-from gradsh.ops.power import power, pow
-from gradsh.ops.scalars import minus, over, plus, times
+from gradsh.ops.power import pow, power
+from gradsh.ops.scalars import minus, plus, times
 from gradsh.ops.select import where
 
 _OPEN = Within(-0.9, 0.9, 2, 3)
@@ -79,7 +79,7 @@ sin = op(
     "sin(self)", "SinBackward0", "Sine.", forward=np.sin, dtypes="float", inplace=True,
     grads={"self": lambda grad, self: grad * cos(self)}, samples=(sample((2, 3)),),
 )
-cos = op(
+cos: Operation = op(
     "cos(self)", "CosBackward0", "Cosine.", forward=np.cos, dtypes="float", inplace=True,
     grads={"self": lambda grad, self: grad * -sin(self)}, samples=(sample((2, 3)),),
 )
@@ -103,7 +103,7 @@ sinh = op(
     "sinh(self)", "SinhBackward0", "Hyperbolic sine.", forward=np.sinh, dtypes="float", inplace=True,
     grads={"self": lambda grad, self: grad * cosh(self)}, samples=(sample((2, 3)),),
 )
-cosh = op(
+cosh: Operation = op(
     "cosh(self)", "CoshBackward0", "Hyperbolic cosine.", forward=np.cosh, dtypes="float", inplace=True,
     grads={"self": lambda grad, self: grad * sinh(self)}, samples=(sample((2, 3)),),
 )
@@ -136,7 +136,7 @@ tanh = op(
     grads={"self": lambda grad, result: tanh_backward(grad, result)}, samples=(sample((2, 3)),),
     spaces=("torch", "Tensor", "F"),
 )
-tanh_backward = op(
+tanh_backward: Operation = op(
     "tanh_backward(grad_output, output)", "TanhBackwardBackward0", "The derivative of tanh, from its result.",
     forward=_tanh_backward, spaces=(), unguarded=True,
     grads={
@@ -196,7 +196,7 @@ sign = op(
     "sign(self)", "SignBackward0", "-1, 0 or 1; the gradient is zero.", forward=_sign, inplace=True,
     grads={"self": zeros}, samples=(sample((2, 3)),),
 )
-sgn = op(
+sgn: Operation = op(
     "sgn(self)", "SgnBackward0", "-1, 0 or 1; the gradient is zero.", forward=_sign, inplace=True,
     grads={"self": lambda grad: zeros(grad)}, samples=(sample((2, 3)),), attributes=(),
 )
@@ -298,7 +298,7 @@ sigmoid = op(
     grads={"self": lambda grad, result: sigmoid_backward(grad, result)}, samples=(sample((2, 3)),),
     spaces=("torch", "Tensor", "F"),
 )
-sigmoid_backward = op(
+sigmoid_backward: Operation = op(
     "sigmoid_backward(grad_output, output)", "SigmoidBackwardBackward0", "The derivative of sigmoid, from its result.",
     forward=lambda grad_output, output: grad_output * ((1 - output) * output), spaces=(), unguarded=True,
     grads={

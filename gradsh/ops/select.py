@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dtype import of_numpy
-from gradsh.engine.op import Within, composite, find, op, sample
+from gradsh.engine.op import Operation, composite, find, op, sample
 from gradsh.engine.shape import broadcast_shapes, expandable
 from gradsh.engine.tensor import Tensor
 from gradsh.ops.kernels import together
@@ -25,7 +25,7 @@ def _where(condition: Any, self: Any, other: Any) -> Any:
     return chosen if shape is None or chosen.shape == shape else np.broadcast_to(chosen, shape).copy()
 
 
-where = op(
+where: Operation = op(
     "where(condition, input: Operand, other: Operand)", "WhereBackward0",
     "Elements of `input` where the condition holds, of `other` elsewhere.",
     forward=_where,
@@ -79,7 +79,7 @@ def _value_gradient(grad: Any, mask: Any) -> Any:
     return np.add.reduce(grad[np.broadcast_to(mask, grad.shape)])
 
 
-masked_fill = op(
+masked_fill: Operation = op(
     "masked_fill(self, mask, value)", "MaskedFillBackward1", "A copy with the 0-d tensor `value` where the mask is True.",
     forward=_masked, inplace=True,
     grads={"self": lambda grad, mask: masked_fill(grad, mask, 0), "value": _value_gradient},
