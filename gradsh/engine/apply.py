@@ -40,6 +40,8 @@ def run_record(record: Record, values: list[Any]) -> Any:
         _lift(values, place)
     if kind == "inplace":
         return _run_inplace(record, values)
+    if kind == "geometry":
+        return _run_geometry(record, values)
     arrays = _arrays(record, values)
     if kind == "view":
         return _wrap_views(record, values, record.forward(*arrays))
@@ -550,6 +552,22 @@ def _run_inplace(record: Record, values: list[Any]) -> Tensor:
         rebase(target, node)
         save_results(node, lambda n: Kept(target.array, target.counter, target.counter.version, 0) if n == 0
                      else keep_array(np.asarray(outputs[n])))
+    return target
+
+
+def _run_geometry(record: Record, values: list[Any]) -> Tensor:
+    """Give the first argument another geometry over its memory (`t_`, `squeeze_`, …): a write, though no element changes."""
+    target: Tensor = values[0]
+    ambient = current()
+    tracked = _needs_graph(record, values, ambient)
+    if tracked:
+        check_inplace(target)
+    array = record.forward(*_arrays(record, values))
+    node = build_node(record, values, [array]) if tracked else None
+    target.array = array
+    target.counter.bump(ambient.place())
+    if node is not None:
+        rebase(target, node)
     return target
 
 

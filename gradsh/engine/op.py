@@ -318,7 +318,8 @@ def op(
                 PyTorch does not have: backward raises "derivative for aten::NAME is not implemented"
     dtypes      "keep" as they come; "promote" operands to their common dtype; "float": the same and integers become the
                 default dtype; "same": operands of different dtypes are refused
-    kind        "primitive", "view" (result shares memory and version), "composite" (no node of its own), "inplace" (writes self)
+    kind        "primitive", "view" (result shares memory and version), "composite" (no node of its own), "inplace" (writes self),
+                "geometry" (gives self another shape over its memory, in place)
     inplace     True: the form NAME_ exists, with the same derivative; or the Record parts that differ, as a dict (node, grads, …)
     returns     how many of the kernel's outputs the caller sees (all); the rest exist to be saved as `result1`, …
     fields      names of the outputs of a named tuple (`max` with dim: values, indices)

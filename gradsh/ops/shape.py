@@ -1,12 +1,30 @@
 """Composites that give tensors another shape: reshape, flatten, movedim, repeat and their like."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradsh.engine.op import composite, sample
+import numpy as np
+
+from gradsh.engine.dtype import Array
+from gradsh.engine.op import alias, composite, find, op, sample
+from gradsh.engine.shape import wrap_dim, wrap_dims
 from gradsh.ops.copy import clone
 from gradsh.ops.geometry import array_of, resolve_size, view_strides
-from gradsh.ops.view import unsafe_view, view
-
+from gradsh.ops.join import at_least
+from gradsh.ops.view import (
+    diagonal,
+    diagonal_array,
+    diagonal_axes,
+    diagonal_backward,
+    expand,
+    permute,
+    sum_to_shape,
+    transpose,
+    unsafe_view,
+    unsqueeze,
+    view,
+)
+from gradsh.text.fault import fail
 
 def _reshape(self: Any, shape: tuple[int, ...]) -> Any:
     array = array_of(self)
@@ -22,4 +40,469 @@ reshape = composite(
     "reshape(self, *shape: ints)", "The same elements in another shape: a view where the memory allows it, else a copy.",
     _reshape, samples=(sample((2, 6), (3, 4)), sample((2, 6), (-1,)), sample((2, 3), (4, -1), rejects="shape")),
     note="A view is ViewBackward0, a copy UnsafeViewBackward0 over CloneBackward0.",
+)
+
+
+# --- views under other names ------------------------------------------------------------------------------------
+
+METHOD = ("Tensor",)
+composite("view_as(self, other)", "A view in the shape of another tensor.", lambda self, other: view(self, tuple(other.shape)), METHOD)
+composite("reshape_as(self, other)", "The elements in the shape of another tensor.", lambda self, other: reshape(self, tuple(other.shape)), METHOD)
+composite("expand_as(self, other)", "A view expanded to the shape of another tensor.", lambda self, other: expand(self, tuple(other.shape)), METHOD)
+composite("broadcast_to(self, size: ints)", "A view expanded to a shape.", lambda self, size: expand(self, size))
+composite("ravel(self)", "All elements in one dimension.", lambda self: reshape(find("contiguous")(self), (-1,)))
+
+
+def _flatten(self: Any, start_dim: int, end_dim: int) -> Any:
+    start, end = wrap_dim(start_dim, self.ndim), wrap_dim(end_dim, self.ndim)
+    if start > end:
+        raise fail("value", "flatten() has invalid args: start_dim cannot come after end_dim", RuntimeError)
+    if self.ndim == 0:
+        return reshape(self, (1,))
+    if start == end:
+        return self
+    shape = tuple(self.shape)
+    product = 1
+    for extent in shape[start : end + 1]:
+        product *= extent
+    return reshape(self, (*shape[:start], product, *shape[end + 1 :]))
+
+
+composite(
+    "flatten(self, start_dim: int = 0, end_dim: int = -1)", "The tensor with several dimensions made one.", _flatten,
+    samples=(sample((2, 3, 4), 1),), note="A 1-d tensor returns itself, not a view.",
+)
+
+
+def _unflatten(self: Any, dim: int, sizes: tuple[int, ...]) -> Any:
+    place = wrap_dim(dim, self.ndim)
+    if not sizes:
+        raise fail("value", "unflatten: sizes must be non-empty", RuntimeError)
+    shape = tuple(self.shape)
+    try:
+        inner = resolve_size(sizes, shape[place])
+    except RuntimeError as error:
+        if "only one" in str(error) or "invalid shape" in str(error):
+            raise
+        message = (
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {place} ({shape[place]}) in the input "
+            "tensor"
+        )
+        raise fail("shape", message, RuntimeError, shapes=(shape,)) from None
+    return view(self, (*shape[:place], *inner, *shape[place + 1 :]))
+
+
+composite("unflatten(self, dim: int, sizes: ints)", "A view with one dimension made several.", _unflatten, samples=(sample((3, 4), 1, (2, 2)),))
+for _name in ("swapaxes", "swapdims"):
+    _first, _second = ("axis0", "axis1") if _name == "swapaxes" else ("dim0", "dim1")
+    composite(
+        f"{_name}(self, {_first}: int, {_second}: int)", "A view with two dimensions exchanged.", lambda self, a, b: transpose(self, a, b),
+        note="It is a transpose: TransposeBackward0.",
+    )
+
+
+def _movedim(self: Any, source: tuple[int, ...], destination: tuple[int, ...]) -> Any:
+    if len(source) != len(destination):
+        message = (
+            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims "
+            f"as destination ({list(destination)} dims)"
+        )
+        raise fail("value", message, RuntimeError)
+    old, new = ([wrap_dim(dim, self.ndim) for dim in dims] for dims in (source, destination))
+    for what, dims, given in (("source", old, source), ("destination", new, destination)):
+        if len(set(dims)) != len(dims):
+            raise fail("value", f"movedim: repeated dim in `{what}` ({list(given)})", RuntimeError)
+    if self.ndim == 0:
+        return find("alias")(self)
+    order = [-1] * self.ndim
+    for here, there in zip(old, new, strict=True):
+        order[there] = here
+    rest = iter(dim for dim in range(self.ndim) if dim not in old)
+    return permute(self, tuple(next(rest) if dim < 0 else dim for dim in order))
+
+
+movedim = composite(
+    "movedim(self, source: ints, destination: ints)", "A view with dimensions moved to other places.", _movedim,
+    note="It is a permutation: PermuteBackward0.",
+)
+alias("moveaxis", movedim)
+
+
+def _atleast(ndim: int) -> None:
+    def body(tensors: Any) -> Any:
+        given = tensors[0] if len(tensors) == 1 else tensors
+        if isinstance(given, (list, tuple)):
+            return tuple(at_least(one, ndim) for one in given)
+        return at_least(given, ndim)
+
+    composite(f"atleast_{ndim}d(*tensors: any)", f"The tensor as one of at least {ndim} dimension{'s' * (ndim > 1)}.", body, ("torch",))
+
+
+for _ndim in (1, 2, 3):
+    _atleast(_ndim)
+
+
+def _sum_to_size(self: Any, size: tuple[int, ...]) -> Any:
+    from gradsh.engine.shape import expandable
+
+    if not expandable(tuple(size), tuple(self.shape)):
+        message = f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}."
+        raise fail("shape", message, RuntimeError, shapes=(size, self.shape))
+    return sum_to_shape(self, size)
+
+
+composite("sum_to_size(self, *size: ints)", "The tensor summed down to a shape that it could have been expanded from.", _sum_to_size, METHOD)
+
+
+# --- repetition -------------------------------------------------------------------------------------------------
+
+
+def _repeat(self: Array, repeats: tuple[int, ...]) -> Array:
+    if len(repeats) < self.ndim:
+        message = "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        raise fail("shape", message, RuntimeError)
+    if any(count < 0 for count in repeats):
+        raise fail("value", f"Trying to create tensor with negative dimension {min(repeats)}: {list(repeats)}", RuntimeError)
+    return np.array(np.tile(self, repeats), order="C")
+
+
+def _repeat_backward(grad: Any, repeats: tuple[int, ...], self_sizes: tuple[int, ...]) -> Any:
+    total = find("sum")
+    if 0 in repeats:
+        from gradsh.ops.index import zeros_of_shape
+
+        return zeros_of_shape(grad, self_sizes)
+    lead = len(repeats) - len(self_sizes)
+    for _ in range(lead):
+        grad = total(grad, (0,), False)
+    shape: list[int] = []
+    summed: list[int] = []
+    for count, extent in zip(repeats[lead:], self_sizes, strict=True):
+        if count != 1:
+            summed.append(len(shape))
+            shape.append(count)
+        shape.append(extent)
+    return total(reshape(grad, tuple(shape)), tuple(summed), False) if summed else grad
+
+
+repeat = op(
+    "repeat(self, *repeats: ints)", "RepeatBackward0", "A copy that repeats the tensor along its dimensions.", forward=_repeat,
+    spaces=METHOD, grads={"self": _repeat_backward}, samples=(sample((3, 4), (2, 3)), sample((3,), (2, 1, 2))),
+)
+composite(
+    "tile(self, *dims: ints)", "A copy that repeats the tensor along its dimensions, the last ones first.",
+    lambda self, dims: repeat(self, (1,) * (self.ndim - len(dims)) + tuple(dims)),
+)
+
+
+def _repeat_interleave(self: Any, repeats: Any, dim: int | None, output_size: Any) -> Any:
+    source = _flatten(self, 0, -1) if dim is None else self
+    place = wrap_dim(dim or 0, source.ndim)
+    if isinstance(repeats, int):
+        if source.ndim == 0:
+            source = reshape(source, (1,))
+        shape = list(source.shape)
+        wide = expand(unsqueeze(source, place + 1), (*shape[: place + 1], repeats, *shape[place + 1 :]))
+        return _flatten(clone(wide, memory_format="contiguous"), place, place + 1)
+    counts = array_of(repeats)
+    if counts.ndim > 1:
+        raise fail("shape", "repeats must be 0-dim or 1-dim tensor", RuntimeError)
+    extent = source.shape[place] if source.ndim else 1
+    if counts.size == 1:
+        counts = np.broadcast_to(counts.reshape(-1), (extent,))
+    if counts.shape != (extent,):
+        message = f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and input.size({place}) = {extent}"
+        raise fail("shape", message, RuntimeError)
+    return find("index_select")(source, place, _interleaved(counts))
+
+
+def _interleaved(counts: Array) -> Any:
+    from gradsh.engine.tensor import make
+
+    if counts.dtype.kind not in "iu":
+        raise fail("dtype", "repeats has to be Long or Int tensor", RuntimeError)
+    if counts.size and counts.min() < 0:
+        raise fail("value", "repeats can not be negative", RuntimeError)
+    return make(np.repeat(np.arange(counts.size), counts))
+
+
+composite(
+    "repeat_interleave(self, repeats: int, dim: int? = None, *, output_size: int? = None)",
+    "Each element (or part along a dimension) repeated.", _repeat_interleave,
+)
+composite(
+    "repeat_interleave(self, repeats, dim: int? = None, *, output_size: int? = None)",
+    "Each part repeated as often as `repeats` says.", _repeat_interleave,
+)
+composite(
+    "repeat_interleave(repeats, *, output_size: int? = None)", "Each index repeated as often as its element says.",
+    lambda repeats, output_size: _interleaved(array_of(repeats)), ("torch",),
+)
+
+
+# --- order ------------------------------------------------------------------------------------------------------
+
+
+def _flip(self: Array, dims: tuple[int, ...]) -> Array:
+    return np.array(np.flip(self, wrap_dims(dims, self.ndim) if dims else ()), order="C") if self.ndim else np.array(self)
+
+
+flip = op(
+    "flip(self, *dims: ints)", "FlipBackward0", "A copy with dimensions in reverse.", forward=_flip,
+    grads={"self": lambda grad, dims: flip(grad, dims)}, samples=(sample((3, 4), (0,)), sample((3, 4), (-1, 0))),
+)
+
+
+def _flipper(name: str, least: int, dim: int) -> None:
+    def body(self: Any) -> Any:
+        if self.ndim < least:
+            raise fail("shape", f"Input must be >= {least}-d.", RuntimeError)
+        return flip(self, (dim,))
+
+    composite(f"{name}(self)", f"A copy reversed along dimension {dim}.", body)
+
+
+_flipper("fliplr", 2, 1)
+_flipper("flipud", 1, 0)
+
+
+def _roll(self: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Array:
+    if not shifts:
+        raise fail("value", "`shifts` required", RuntimeError)
+    if not dims and len(shifts) == 1:
+        return np.array(np.roll(self, shifts[0]), order="C")
+    if len(dims) != len(shifts):
+        message = f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
+        raise fail("value", message, RuntimeError)
+    if self.ndim == 0:
+        raise fail("index", "Dimension specified as 0 but tensor has no dimensions", IndexError)
+    return np.array(np.roll(self, shifts, tuple(wrap_dim(dim, self.ndim) for dim in dims)), order="C")
+
+
+roll = op(
+    "roll(self, shifts: ints, dims: ints = ())", "RollBackward0", "A copy with elements moved along dimensions, around the end.",
+    forward=_roll,
+    grads={"self": lambda grad, shifts, dims: roll(grad, tuple(-one for one in reversed(shifts)), tuple(reversed(dims)))},
+    samples=(sample((3, 4), 1, 0), sample((3, 4), 1), sample((3, 4), (1, 2), (0, 1))),
+)
+
+
+def _rot90(self: Array, k: int, dims: tuple[int, ...]) -> Array:
+    if len(dims) != 2:
+        raise fail("value", f"expected total rotation dims == 2, but got dims = {len(dims)}", RuntimeError)
+    if self.ndim < 2:
+        raise fail("shape", f"expected total dims >= 2, but got total dims = {self.ndim}", RuntimeError)
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == self.ndim:
+        message = f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        raise fail("value", message, RuntimeError)
+    for place, dim in enumerate(dims):
+        if not -self.ndim <= dim < self.ndim:
+            raise fail("index", f"Rotation dim{place} out of range, dim{place} = {dim}", RuntimeError)
+    return np.array(np.rot90(self, k, dims), order="C")
+
+
+rot90 = op(
+    "rot90(self, k: int = 1, dims: ints = (0, 1))", "Rot90Backward0", "A copy turned by k quarters in the plane of two dimensions.",
+    forward=_rot90, grads={"self": lambda grad, k, dims: rot90(grad, -k, dims)}, samples=(sample((3, 4)), sample((2, 3, 4), 2, (1, 2))),
+)
+
+
+# --- triangles and diagonals ------------------------------------------------------------------------------------
+
+
+def _triangle(name: str, function: Callable[..., Any]) -> Any:
+    def kernel(self: Array, diagonal: int) -> Array:
+        if self.ndim < 2:
+            raise fail("shape", f"{name}: input tensor must have at least 2 dimensions", RuntimeError)
+        return np.asarray(function(self, diagonal), self.dtype)
+
+    half = "lower" if name == "tril" else "upper"
+    made = op(
+        f"{name}(self, diagonal: int = 0)", f"{name.capitalize()}Backward0", f"A copy with zeros outside the {half} triangle.",
+        forward=kernel, inplace=True, grads={"self": lambda grad, diagonal: made(grad, diagonal)}, samples=(sample((3, 4)), sample((2, 3, 3), 1)),
+    )
+    return made
+
+
+tril = _triangle("tril", np.tril)
+triu = _triangle("triu", np.triu)
+
+
+def _diag_embed(self: Array, offset: int, dim1: int, dim2: int) -> Array:
+    if self.ndim == 0:
+        raise fail("index", "Dimension out of range (expected to be in range of [-1, 0], but got -2)", IndexError)
+    a, b = diagonal_axes(self.ndim + 1, dim1, dim2)
+    extent = self.shape[-1] + abs(offset)
+    shape = list(self.shape[:-1])
+    for place in sorted((a, b)):
+        shape.insert(place, extent)
+    whole = np.zeros(shape, self.dtype)
+    diagonal_array(whole, offset, a, b)[...] = self
+    return whole
+
+
+diag_embed = op(
+    "diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1)", "DiagEmbedBackward0",
+    "Matrices with the last dimension on a diagonal, zeros elsewhere.", forward=_diag_embed,
+    grads={"self": lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2)}, samples=(sample((4,)), sample((2, 3), 1)),
+)
+diagonal_copy = op(
+    "diagonal_copy(self, offset: int = 0, dim1: int = 0, dim2: int = 1)", "DiagonalBackward0_copy", "The diagonals, as a copy.",
+    forward=lambda self, offset, dim1, dim2: np.array(diagonal_array(self, offset, *diagonal_axes(self.ndim, dim1, dim2)), order="C"),
+    spaces=("torch",), grads={"self": lambda grad, self_sizes, offset, dim1, dim2: diagonal_backward(grad, self_sizes, offset, dim1, dim2)},
+)
+
+
+def _diag(self: Any, diagonal: int) -> Any:
+    if self.ndim == 1:
+        return diag_embed(self, diagonal)
+    if self.ndim == 2:
+        return diagonal_copy(self, diagonal)
+    raise fail("shape", f"diag(): Supports 1D or 2D tensors. Got {self.ndim}D", RuntimeError)
+
+
+composite("diag(self, diagonal: int = 0)", "The matrix with a vector on its diagonal, or the diagonal of a matrix as a copy.", _diag)
+composite("diagflat(self, offset: int = 0)", "The matrix with all elements on its diagonal.", lambda self, offset: diag_embed(reshape(self, (-1,)), offset))
+
+
+# --- channels ---------------------------------------------------------------------------------------------------
+
+
+def _pixel_shuffle(self: Array, upscale_factor: int) -> Array:
+    r = upscale_factor
+    if self.ndim < 3:
+        message = f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.ndim} dimension(s)"
+        raise fail("shape", message, RuntimeError)
+    if r <= 0:
+        raise fail("value", f"pixel_shuffle expects a positive upscale_factor, but got {r}", RuntimeError)
+    *batch, channels, height, width = self.shape
+    if channels % (r * r):
+        message = (
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            f"input.size(-3)={channels} is not divisible by {r * r}"
+        )
+        raise fail("shape", message, RuntimeError)
+    parts = self.reshape((-1, channels // (r * r), r, r, height, width))
+    return parts.transpose(0, 1, 4, 2, 5, 3).reshape((*batch, channels // (r * r), height * r, width * r)).copy()
+
+
+def _pixel_unshuffle(self: Array, downscale_factor: int) -> Array:
+    r = downscale_factor
+    if self.ndim < 3:
+        message = f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.ndim} dimension(s)"
+        raise fail("shape", message, RuntimeError)
+    if r <= 0:
+        raise fail("value", f"pixel_unshuffle expects a positive downscale_factor, but got {r}", RuntimeError)
+    *batch, channels, height, width = self.shape
+    for what, extent in (("height", height), ("width", width)):
+        if extent % r:
+            message = (
+                f"pixel_unshuffle expects {what} to be divisible by downscale_factor, but input.size({-2 if what == 'height' else -1})"
+                f"={extent} is not divisible by {r}"
+            )
+            raise fail("shape", message, RuntimeError)
+    parts = self.reshape((-1, channels, height // r, r, width // r, r))
+    return parts.transpose(0, 1, 3, 5, 2, 4).reshape((*batch, channels * r * r, height // r, width // r)).copy()
+
+
+pixel_shuffle = op(
+    "pixel_shuffle(self, upscale_factor: int)", "PixelShuffleBackward0", "Channels spread into pixels.", forward=_pixel_shuffle,
+    spaces=("torch", "F"), grads={"self": lambda grad, upscale_factor: pixel_unshuffle(grad, upscale_factor)}, samples=(sample((1, 8, 2, 3), 2),),
+)
+pixel_unshuffle = op(
+    "pixel_unshuffle(self, downscale_factor: int)", "PixelUnshuffleBackward0", "Pixels gathered into channels.", forward=_pixel_unshuffle,
+    spaces=("torch", "F"), grads={"self": lambda grad, downscale_factor: pixel_shuffle(grad, downscale_factor)}, samples=(sample((1, 2, 4, 6), 2),),
+)
+
+
+def _channel_shuffle(self: Array, groups: int) -> Array:
+    if self.ndim < 3:
+        message = f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}"
+        raise fail("shape", message, RuntimeError)
+    if groups <= 0:
+        raise fail("value", f"Number of groups to divide channels in must be positive. Value of groups:{groups}", RuntimeError)
+    count, channels, *rest = self.shape
+    if channels % groups:
+        message = f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+        raise fail("shape", message, RuntimeError)
+    return self.reshape((count, groups, channels // groups, *rest)).swapaxes(1, 2).reshape(self.shape).copy()
+
+
+channel_shuffle = op(
+    "channel_shuffle(self, groups: int)", "ChannelShuffleBackward0", "Channels in groups, dealt out like cards.", forward=_channel_shuffle,
+    spaces=("torch", "F"), grads={"self": lambda grad, groups: channel_shuffle(grad, grad.shape[1] // groups)}, samples=(sample((1, 4, 2, 2), 2),),
+)
+
+
+# --- combinations -----------------------------------------------------------------------------------------------
+
+
+def _cartesian(tensors: Any) -> Any:
+    given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
+    for one in given:
+        if one.ndim != 1:
+            message = f"Expect a 1D vector, but got shape {list(one.shape)}"
+            raise fail("shape", message, RuntimeError)
+    if len(given) == 1:
+        return given[0]
+    grids = [_flatten(one, 0, -1) for one in find("meshgrid")(given)]
+    return find("stack")(grids, 1)
+
+
+composite("cartesian_prod(*tensors: any)", "All combinations of elements of vectors, one row each.", _cartesian, ("torch",))
+
+
+def _combinations(self: Any, r: int, with_replacement: bool) -> Any:
+    from itertools import combinations, combinations_with_replacement
+
+    if self.ndim != 1:
+        raise fail("shape", "Expect a 1D vector, but got shape " + str(list(self.shape)), RuntimeError)
+    if r < 0:
+        raise fail("value", f"Expect a non-negative number, but got {r}", RuntimeError)
+    if r == 0:
+        return find("empty")((0,), dtype=self.dtype)
+    choose = combinations_with_replacement if with_replacement else combinations
+    rows = np.array(list(choose(range(self.shape[0]), r)), np.int64).reshape(-1, r)
+    from gradsh.engine.tensor import make
+
+    columns = [find("index_select")(self, 0, make(np.array(rows[:, place]))) for place in range(r)]
+    return find("stack")(columns, 1)
+
+
+composite("combinations(self, r: int = 2, with_replacement: bool = False)", "All combinations of r elements of a vector, one row each.", _combinations, ("torch",))
+
+
+def _block_diag(tensors: Sequence[Array]) -> Array:
+    for place, one in enumerate(tensors):
+        if one.ndim > 2:
+            message = f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {place} has {one.ndim} dimensions"
+            raise fail("shape", message, RuntimeError)
+    blocks = [np.atleast_2d(one) for one in tensors]
+    rows, columns = (sum(one.shape[axis] for one in blocks) for axis in (0, 1))
+    whole = np.zeros((rows, columns), blocks[0].dtype)
+    row = column = 0
+    for one in blocks:
+        whole[row : row + one.shape[0], column : column + one.shape[1]] = one
+        row, column = row + one.shape[0], column + one.shape[1]
+    return whole
+
+
+def _block_diag_backward(grad: Any, tensors_sizes: Sequence[tuple[int, ...]]) -> list[Any]:
+    found, row, column = [], 0, 0
+    for size in tensors_sizes:
+        height, width = ((1, 1), (1, size[0] if size else 1), size)[len(size)] if len(size) < 2 else size
+        part = find("narrow")(find("narrow")(grad, 0, row, height), 1, column, width)
+        found.append(part if len(size) == 2 else reshape(part, size))
+        row, column = row + height, column + width
+    return found
+
+
+composite(
+    "block_diag(*tensors: any)", "A matrix with the given matrices along its diagonal.",
+    lambda tensors: block_diag_of(list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)),
+    ("torch",),
+)
+block_diag_of = op(
+    "_block_diag(tensors: Tensors)", "BlockDiagBackward0", "A matrix with the given matrices along its diagonal.", forward=_block_diag,
+    dtypes="promote", spaces=(), grads={"tensors": _block_diag_backward},
 )

@@ -337,7 +337,8 @@ narrow = composite(
 )
 
 
-def _diagonal_axes(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
+def diagonal_axes(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
+    """Return the two dimensions of a diagonal, counted from the front; they must differ."""
     a, b = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if a == b:
         message = f"diagonal dimensions cannot be identical {dim1}, {dim2}"
@@ -345,8 +346,8 @@ def _diagonal_axes(ndim: int, dim1: int, dim2: int) -> tuple[int, int]:
     return a, b
 
 
-def _diagonal(self: Array, offset: int, dim1: int, dim2: int) -> Array:
-    a, b = _diagonal_axes(self.ndim, dim1, dim2)
+def diagonal_array(self: Array, offset: int, a: int, b: int) -> Array:
+    """Return the view of the diagonals of two (wrapped) dimensions of an array."""
     rows, columns = self.shape[a], self.shape[b]
     count = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
     steps = self.strides
@@ -358,13 +359,13 @@ def _diagonal(self: Array, offset: int, dim1: int, dim2: int) -> Array:
 
 def _diagonal_backward(grad_output: Array, input_sizes: tuple[int, ...], offset: int, dim1: int, dim2: int) -> Array:
     whole = np.zeros(input_sizes, grad_output.dtype)
-    _diagonal(whole, offset, dim1, dim2)[...] = grad_output
+    diagonal_array(whole, offset, *diagonal_axes(whole.ndim, dim1, dim2))[...] = grad_output
     return whole
 
 
 diagonal = op(
     "diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1)", "DiagonalBackward0",
-    "A view of the diagonals of two dimensions, as the last dimension.", forward=_diagonal, kind="view",
+    "A view of the diagonals of two dimensions, as the last dimension.", forward=lambda self, offset, dim1, dim2: diagonal_array(self, offset, *diagonal_axes(self.ndim, dim1, dim2)), kind="view",
     grads={"self": lambda grad, self_sizes, offset, dim1, dim2: diagonal_backward(grad, self_sizes, offset, dim1, dim2)},
     samples=(sample((4, 4)), sample((3, 4), 1), sample((2, 3, 4), -1, 0, 2)),
 )
@@ -455,6 +456,28 @@ as_strided = op(
     },
     samples=(sample((3, 4), (2, 2), (4, 1)), sample((3, 4), (2, 2), (1, 1), 1)),
 )
+
+
+# --- the same in place: another geometry over the memory -----------------------------------------------------
+
+
+def _in_place(text: str, node: str, source: str, overload: int = 0) -> None:
+    """Declare the in-place form of a view operation: same geometry and derivative, another node."""
+    record = find(source).records[overload]
+    op(text, node, record.doc.replace("A view", "In place, the tensor", 1), forward=record.forward, kind="geometry",
+       spaces=("torch", "Tensor") if source in {"squeeze", "as_strided"} else ("Tensor",), grads=record.grads,
+       attributes=record.attributes)
+
+
+_in_place("t_(self)", "TBackward1", "t")
+_in_place("transpose_(self, dim0: int, dim1: int)", "TransposeBackward1", "transpose")
+for _text in ("swapaxes_(self, axis0: int, axis1: int)", "swapdims_(self, dim0: int, dim1: int)"):
+    composite(_text, "In place, the tensor with two dimensions exchanged.", lambda self, a, b: find("transpose_")(self, a, b), ("Tensor",))
+_in_place("unsqueeze_(self, dim: int)", "UnsqueezeBackward1", "unsqueeze")
+_in_place("squeeze_(self)", "SqueezeBackward3", "squeeze")
+_in_place("squeeze_(self, dim: int)", "SqueezeBackward4", "squeeze", 1)
+_in_place("squeeze_(self, dim: ints)", "SqueezeBackward5", "squeeze", 2)
+_in_place("as_strided_(self, size: ints, stride: ints, storage_offset: int? = None)", "AsStridedBackward1", "as_strided")
 
 
 def _contiguous_offset(grad: Any, shape: Any, strides: Any, size: Any, stride: Any, offset: int) -> Any:
