@@ -5,6 +5,7 @@ print options), so nothing leaks from one to the next. The options `--format` an
 are taken here.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -62,6 +63,26 @@ class Session:
         self.left: int | None = None
         self._printed = 0
         self._bound = _Bound(self.machine)
+        self._offer_assertions()
+
+    def _offer_assertions(self) -> None:
+        """Give scripts the functions by which they assert what their graphs hold."""
+        from gradsh.probe.assertions import functions
+
+        self.machine.builtins.update(functions(self._reachable))
+
+    def _reachable(self) -> dict[str, object]:
+        """The program's variables, and those of the script's functions that are running."""
+        found = dict(self.machine.variables())
+        frame = sys._getframe(1)
+        while frame is not None:
+            if frame.f_globals is self.machine.program and frame.f_locals is not self.machine.program:
+                local = frame.f_locals
+                found.update((name, value) for name, value in local.items() if name.isidentifier())
+                if isinstance(local, dict):  # before 3.13 a copy that the frame keeps, and with it the values
+                    local.clear()
+            frame = frame.f_back  # type: ignore[assignment]
+        return found
 
     def _new_ambient(self) -> Ambient:
         ambient = Ambient()
@@ -267,6 +288,7 @@ class Session:
     def reset(self) -> None:
         """Forget every variable, pin and setting, and start from the seed again."""
         self.machine.reset()
+        self._offer_assertions()
         self.state.forget()
         self.ambient = self._new_ambient()
 

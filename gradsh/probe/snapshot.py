@@ -62,9 +62,12 @@ def node_name(node: Node | None) -> str | None:
     return None if node is None else node.name().rsplit("::", 1)[-1]
 
 
-def nodes_below(root: Node | None) -> Iterator[Node]:
-    """Yield each node reachable from `root` once, depth first along `next_functions`, without recursion."""
-    seen: set[Node] = set()
+def nodes_below(root: Node | None, seen: set[Node] | None = None) -> Iterator[Node]:
+    """Yield each node reachable from `root` once, depth first along `next_functions`, without recursion.
+
+    Nodes in `seen` are left out with all below them; those that are yielded are added to it.
+    """
+    seen = set() if seen is None else seen
     stack = [root]
     while stack:
         node = stack.pop()
