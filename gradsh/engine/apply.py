@@ -398,6 +398,8 @@ def _size_of(value: Any, what: str) -> Any:
         return array.shape[0 if what == "argsize0" else -int(what[7])]
     if what == "strides":
         return value.stride()
+    if what == "dim":
+        return array.ndim
     if what == "offset":
         return value.storage_offset()
     return array.size if what == "numel" else array.dtype

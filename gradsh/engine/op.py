@@ -10,7 +10,7 @@ parameter names of a derivative declare what is saved:
 A key of `grads` is an input or a tuple of inputs (one formula for several gradients). A formula's parameters are `grad`
 (gradient of the first output), `grads` (of all outputs, None where none arrived), `grad0`, `grad1`, …; inputs by name
 (saved); `result`, `result1`, … or the names in `outputs` or `fields` (saved outputs); `NAME_sizes`, `NAME_numel`,
-`NAME_strides`, `NAME_offset`, `NAME_dtype` of a tensor input (not saved); other arguments by name; `needs` (which of a tuple's inputs
+`NAME_strides`, `NAME_offset`, `NAME_dim`, `NAME_dtype` of a tensor input (not saved); other arguments by name; `needs` (which of a tuple's inputs
 want a gradient). On a plain pass they get arrays, under `create_graph` Tensors, so formulas use operators and operations,
 never methods of arrays.
 
@@ -113,7 +113,7 @@ def parameter_names(formula: Formula | None) -> tuple[str, ...]:
 
 _TENSOR_TYPES = frozenset({"Tensor", "Operand", "Tensors", "Indices"})
 SIZE_ENDINGS = (
-    "_sizes", "_optsizes", "_numel", "_strides", "_offset", "_dtype", "_argsize0", "_argsize1m", "_argsize2m",
+    "_sizes", "_optsizes", "_numel", "_strides", "_offset", "_dim", "_dtype", "_argsize0", "_argsize1m", "_argsize2m",
 )
 """What a formula may ask of a tensor input without saving it: `self_sizes`, …; `optsizes` admits None, `argsize1m` is the
 extent of the last dim."""

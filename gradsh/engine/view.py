@@ -263,7 +263,7 @@ class CopySlices(Node):
 
     def name(self) -> str:
         """Return PyTorch's name."""
-        return "CopySlices"
+        return "torch::autograd::CopySlices"
 
     def has_saved(self) -> bool:
         """Whether there is anything to free: the write itself counts, though PyTorch shows no saved tensor."""

@@ -49,7 +49,7 @@ def _copy(self: Array, src: Any, non_blocking: bool) -> Array:
 
 
 copy_ = op(
-    "copy_(self, src: Operand, non_blocking: bool = False)", "CopyBackwards", "Write the elements of `src` into `self`.",
+    "copy_(self, src: Operand, non_blocking: bool = False)", "torch::autograd::CopyBackwards", "Write the elements of `src` into `self`.",
     forward=_copy, kind="inplace", spaces=("Tensor",),
     grads={"self": zeros_of, "src": lambda grad: grad},
 )
@@ -229,6 +229,17 @@ composite(
     lambda self, other: to_dtype(self, array_of(other).dtype), ("Tensor",),
 )
 composite("cpu(self, memory_format: any? = None)", "The tensor itself: it is on the CPU.", lambda self, memory_format: self, ("Tensor",))
+
+
+def _numpy(self: Tensor, force: bool) -> Array:
+    if self.requires_grad and not force:
+        message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        raise fail("other", message, RuntimeError, tensor=self)
+    return self.array
+
+
+composite("numpy(self, *, force: bool = False)", "A numpy array over the same memory.", _numpy, ("Tensor",),
+          note="Writes to the array are not noticed: they bump no version.")
 
 
 def _cuda(self: Tensor, device: Any, non_blocking: bool) -> Any:

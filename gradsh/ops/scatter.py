@@ -344,15 +344,15 @@ def _check_parts(name: str, self: Array, place: int, index: Array, source: Array
         raise fail("shape", message, RuntimeError, shapes=(self.shape, source.shape))
 
 
-def _part(grad: Any, dim: int, index: Any, source: Any) -> Any:
+def _part(grad: Any, dim: int, index: Any, source: Any, source_dim: int) -> Any:
     """Return the gradient of the source of index_add or index_copy, in its shape."""
-    if source.ndim == 0:
+    if source_dim == 0:
         return index_select(grad, dim, find("squeeze")(index, 0) if index.ndim else index)
     return index_select(grad, dim, index)
 
 
-def _added(grad: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
-    part = _part(grad, dim, index, source)
+def _added(grad: Any, dim: int, index: Any, source: Any, source_dim: int, alpha: Any) -> Any:
+    part = _part(grad, dim, index, source, source_dim)
     return part if isinstance(alpha, int) and alpha == 1 else part * alpha
 
 

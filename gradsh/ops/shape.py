@@ -298,7 +298,13 @@ def _rot90(self: Array, k: int, dims: tuple[int, ...]) -> Array:
     for place, dim in enumerate(dims):
         if not -self.ndim <= dim < self.ndim:
             raise fail("index", f"Rotation dim{place} out of range, dim{place} = {dim}", RuntimeError)
-    return np.array(np.rot90(self, k, dims), order="C")
+    first, second = (wrap_dim(dim, self.ndim) for dim in dims)
+    quarter = k % 4
+    if quarter == 0:
+        return np.array(self, order="C")
+    axes = (first, second) if quarter == 2 else (second,) if quarter == 1 else (first,)
+    turned = np.array(np.flip(self, axes), order="C")
+    return turned if quarter == 2 else turned.swapaxes(first, second)
 
 
 rot90 = op(
