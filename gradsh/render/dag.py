@@ -11,16 +11,20 @@ BULLETS = {"live": ("●", "*"), "freed": ("○", "o"), "pinned": ("◆", "#"), 
 def draw(dag: Dag, style: Style) -> list[str]:
     """Return the lines of a drawing: tree, marks of saved tensors, source lines; the totals below."""
     rows = _Walk(dag, style).rows()
-    left = max((width_of(row[0]) for row in rows), default=0)
-    middle = max((width_of(row[1]) for row in rows), default=0)
+    marks_at = max((width_of(tree) + 2 for tree, mark, _, _ in rows if mark), default=0)
+    lines_at = max((_width(tree, mark, marks_at) + 2 for tree, mark, _, line in rows if line), default=0)
     out = []
     for tree, mark, state, line in rows:
-        marked = style.paint(state, mark) + " " * (middle - width_of(mark))
-        text = pad(tree, left) + ("  " + marked if middle else "") + (f"  {line}" if line else "")
-        out.append(text.rstrip())
+        text = pad(tree, marks_at) + style.paint(state, mark) if mark else tree
+        blanks = " " * (lines_at - _width(tree, mark, marks_at))
+        out.append((text + blanks + line if line else text).rstrip())
     if dag.more:
         out.append(style.paint("dim", dag.more))
     return out + list(dag.totals)
+
+
+def _width(tree: str, mark: str, marks_at: int) -> int:
+    return marks_at + width_of(mark) if mark else width_of(tree)
 
 
 def node_text(node: DagNode) -> str:

@@ -39,10 +39,10 @@ def test_table() -> None:
 
 def test_shared_nodes_are_drawn_once() -> None:
     assert lines_of(DIAMOND, PLAIN) == [
-        "z  AddBackward0 ()                                 line 3",
-        "├─ MulBackward0 (2,)                   ● self 8 B  line 2",
-        "│  │                                   ○ other",
-        "│  ├─ y  ExpBackward0 (2,)             ◆ result    line 1",
+        "z  AddBackward0 ()                      line 3",
+        "├─ MulBackward0 (2,)        ● self 8 B  line 2",
+        "│  │                        ○ other",
+        "│  ├─ y  ExpBackward0 (2,)  ◆ result    line 1",
         "│  │  └─ x  AccumulateGrad (2,)",
         "│  └─ x  AccumulateGrad ↑ drawn above",
         "└─ y  ExpBackward0 ↑ drawn above",
