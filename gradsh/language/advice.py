@@ -189,6 +189,8 @@ def _typo(cursor: Cursor, expected: str) -> Problem | None:
     if cursor.i != start + 1 or cursor.kinds[start] != "NAME" or cursor.kinds[cursor.i] not in _BEGINS | {"-", ":"}:
         return None
     word = cursor.texts[start]
+    if word in cursor.grammars:
+        return None
     near = get_close_matches(word, [name for name in (*cursor.grammars, *_STATEMENTS) if name != word], 1, 0.65)
     if not near:
         return None

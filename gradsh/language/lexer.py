@@ -193,7 +193,7 @@ class _Lexer(FStringScanner):
         piece = self.text[start:end]
         if not piece.isascii():
             if not piece.isidentifier():
-                wrong = next(i for i in range(len(piece)) if not f"a{piece[i]}".isidentifier())
+                wrong = next(i for i in range(len(piece)) if not piece[: i + 1].isidentifier())
                 return self.unexpected(start + wrong)
             from unicodedata import normalize
 

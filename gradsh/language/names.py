@@ -57,9 +57,9 @@ class Scope:
         if parent is not None:
             parent.children.append(self)
 
-    def bind(self, name: str, span: Span) -> None:
+    def bind(self, name: str, span: Span, how: str = "assigned to") -> None:
         """Note that the scope binds `name`."""
-        self.uses.append(("assigned to", name, span))
+        self.uses.append((how, name, span))
         self.bound.setdefault(name, span)
 
     def module(self) -> "Scope":
@@ -195,11 +195,11 @@ class _Walk:
         match node:
             case Import():
                 for item in node.names:
-                    scope.bind(item.asname or item.name.partition(".")[0], item.span)
+                    scope.bind(item.asname or item.name.partition(".")[0], item.span, "imported")
             case ImportFrom():
                 for item in node.names:
                     if item.name != "*":
-                        scope.bind(item.asname or item.name, item.span)
+                        scope.bind(item.asname or item.name, item.span, "imported")
             case ExceptHandler() if node.name:
                 scope.bind(node.name, node.span)
             case Global() | Nonlocal():

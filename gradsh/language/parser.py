@@ -12,6 +12,7 @@ from gradsh.language.command_line import CommandGrammar
 from gradsh.language.lexer import lex
 from gradsh.language.parser_base import IncompleteError
 from gradsh.language.parser_blocks import BlockParser
+from gradsh.language.scanner import Tokens
 from gradsh.language.tree import ClassDef, For, FunctionDef, If, Program, Try, While, With
 from gradsh.text.problem import Label, Problem, ProblemError
 from gradsh.text.span import Source, Span
@@ -30,6 +31,13 @@ def parse(source: Source, grammars: Mapping[str, CommandGrammar], bound: Contain
 
     Raises ProblemError with a Problem of kind `syntax`, or `limit` for what is too long or nested too deep.
     """
+    return _parse(source, grammars, bound)[0]
+
+
+def _parse(
+    source: Source, grammars: Mapping[str, CommandGrammar], bound: Container[str]
+) -> tuple[Program, Tokens]:
+    """Return the tree and the tokens of `source`."""
     if len(source.text) > MAX_TEXT:
         place = Label("needed", Span(source.first_line, 1, source.first_line, 2), "", source)
         message = f"the text has more than {MAX_TEXT:,} characters"
@@ -44,7 +52,7 @@ def parse(source: Source, grammars: Mapping[str, CommandGrammar], bound: Contain
         from gradsh.language.names import check_declarations
 
         check_declarations(program)
-    return program
+    return program, parser.tokens
 
 
 def is_complete(text: str, grammars: Mapping[str, CommandGrammar], bound: Container[str] = ()) -> bool | Problem:
@@ -52,13 +60,14 @@ def is_complete(text: str, grammars: Mapping[str, CommandGrammar], bound: Contai
 
     As at Python's prompt, a text that ends in a block is complete when an empty line follows it.
     """
-    source = Source("", text)
     try:
-        program = parse(source, grammars, bound)
+        program, tokens = _parse(Source("", text), grammars, bound)
     except IncompleteError:
         return False
     except ProblemError as error:
         return error.problem
+    if tokens.open_end:
+        return False
     if not program.body or not isinstance(program.body[-1], _COMPOUND):
         return True
     last = program.body[-1].span

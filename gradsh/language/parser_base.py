@@ -127,18 +127,21 @@ class Cursor:
             place = self.label("needed", self.here(), "")
             ways = help_lines or (general_help(self, expected),)
             problem = Problem("syntax", f"invalid syntax: expected {expected}, found {shown}", (place,), ways)
-        raise (IncompleteError if kind == "END" else ProblemError)(problem)
+        goes_on = kind == "END" or (self.tokens.open_end and self.at_end(i))
+        raise (IncompleteError if goes_on else ProblemError)(problem)
+
+    def at_end(self, i: int) -> bool:
+        """Return whether nothing but the ends of lines and blocks stands from token `i` on."""
+        return all(kind in {"NEWLINE", "DEDENT", "END"} for kind in self.kinds[i:])
 
     def fail_broken(self, i: int) -> NoReturn:
         """Raise the problem of the ERROR token `i`."""
-        last = all(kind in {"NEWLINE", "DEDENT", "END"} for kind in self.kinds[i + 1 :])
-        raise (IncompleteError if last and self.tokens.open_end else ProblemError)(self.tokens.problems[i])
+        raise (IncompleteError if self.tokens.open_end and self.at_end(i + 1) else ProblemError)(self.tokens.problems[i])
 
     def fail_unclosed(self, opener: int) -> NoReturn:
         """Raise the problem that the bracket at token `opener` is never closed."""
-        bracket, kind = self.texts[opener], self.kinds[self.i]
+        bracket = self.texts[opener]
         closing = {"(": ")", "[": "]", "{": "}"}[bracket]
         place = self.label("needed", self.spans[opener], "opened here")
         problem = Problem("syntax", f"'{bracket}' was never closed", (place,), (f"close it with {closing}",))
-        ends = kind == "END" or (kind == "NEWLINE" and self.kinds[self.i + 1] in {"DEDENT", "END"})
-        raise (IncompleteError if ends else ProblemError)(problem)
+        raise (IncompleteError if self.at_end(self.i) else ProblemError)(problem)

@@ -192,7 +192,7 @@ class SimpleStatementParser(CommandParser):
     def nonlocal_(self) -> stmt:
         """Read `'nonlocal' NAME (',' NAME)*`."""
         start = self.i
-        if not self.in_function:
+        if len(self.scopes) == 1:
             self.fail("nonlocal declaration not allowed at module level", "remove it: names here are the program's own")
         names = self.name_list()
         return Nonlocal(self.span_from(start), names)

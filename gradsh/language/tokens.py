@@ -59,8 +59,8 @@ def pieces(text: str) -> Iterator[tuple[int, int, str]]:
         if match is None:
             start = INDENT.match(text, at).end()  # type: ignore[union-attr]  # it matches everywhere
             at = _broken_end(text, start)
-            if start < at:
-                yield start, at, "string" if text[start] in "\"'rRbBuU" else "error"
+            if start < len(text):
+                yield start, at, "string" if text[start] in "\"'" else "error"
             continue
         group = match.lastindex or NEWLINE
         start, at = match.span(group)
@@ -75,7 +75,7 @@ def pieces(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _broken_end(text: str, start: int) -> int:
     """Return where what is no token ends: an unterminated string at the line's end, else after one character."""
-    if start >= len(text) or text[start] not in "\"'rRbBuU":
+    if start >= len(text) or text[start] not in "\"'":
         return start + 1
     if text[start : start + 3] in {'"""', "'''"}:
         return len(text)
