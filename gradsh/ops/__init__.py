@@ -14,6 +14,7 @@ from gradsh.ops import (
     join as join,
     loss as loss,
     matmul as matmul,
+    norm as norm,
     norms as norms,
     pairs as pairs,
     pointwise as pointwise,

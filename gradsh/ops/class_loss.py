@@ -9,6 +9,7 @@ from gradsh.engine.op import composite, find, op, sample
 from gradsh.ops.arguments import array_of, no_gradient
 from gradsh.ops.loss import F
 from gradsh.ops.reduction import MEAN, NONE, chosen, reduced
+from gradsh.ops.scalars import over, plus, times
 from gradsh.text.fault import fail
 
 
@@ -232,7 +233,7 @@ def _probabilities(input: Any, target: Any, weight: Any, reduction: int, label_s
     log_probabilities = find("log_softmax")(input, class_dim)
     if label_smoothing > 0.0:
         _check_smoothing(label_smoothing)
-        target = target * (1 - label_smoothing) + label_smoothing / classes
+        target = plus(times(target, 1 - label_smoothing), label_smoothing / classes)
     product = log_probabilities * target
     if weight is not None:
         product = product * _along(weight, class_dim, len(input.shape))
@@ -240,7 +241,7 @@ def _probabilities(input: Any, target: Any, weight: Any, reduction: int, label_s
         return -find("sum")(product, class_dim)
     total = -find("sum")(product)
     rows = array_of(input).size // max(classes, 1) if classes else 0
-    return find("div")(total, rows) if reduction == MEAN else total
+    return over(total, rows) if reduction == MEAN else total
 
 
 def _smoothed(
@@ -254,7 +255,7 @@ def _smoothed(
         spread = -find("sum")(values * _along(weight, class_dim, len(values.shape)), class_dim)
     else:
         spread = -find("sum")(values, class_dim)
-    ignored = target == ignore_index
+    ignored = find("eq")(target, ignore_index)
     spread = find("masked_fill")(spread, ignored, 0.0)
     if reduction == MEAN and weight is not None:
         total = find("sum")(spread)
@@ -268,7 +269,7 @@ def _smoothed(
         mean = find("sum")(spread) / find("sum")(find("logical_not")(ignored))
     else:
         mean = reduced(spread, reduction)
-    return loss * (1 - label_smoothing) + mean * (label_smoothing / classes)
+    return times(loss, 1 - label_smoothing) + times(mean, label_smoothing / classes)
 
 
 cross_entropy = composite(

@@ -62,7 +62,7 @@ def _second(grad: Any, indices: Any, padding_idx: int) -> Any:
     flat = find("reshape")(indices, (-1,))
     rows = find("index_select")(grad, 0, flat)
     if padding_idx >= 0:
-        rows = find("masked_fill")(rows, find("reshape")(indices == padding_idx, (-1, 1)), 0)
+        rows = find("masked_fill")(rows, find("reshape")(find("eq")(indices, padding_idx), (-1, 1)), 0)
     return find("view")(rows, (*tuple(indices.shape), -1))
 
 

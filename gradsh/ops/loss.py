@@ -18,6 +18,7 @@ from gradsh.ops.reduction import (
     scale,
     warn_sizes,
 )
+from gradsh.ops.scalars import over
 from gradsh.text.fault import fail
 
 F = ("F",)
@@ -25,7 +26,7 @@ LEGACY = "size_average: any = None, reduce: any = None, reduction: str = 'mean'"
 
 
 def _divided(value: Any, reduction: int, elements: int) -> Any:
-    return value / elements if reduction == MEAN else value
+    return over(value, elements) if reduction == MEAN else value
 
 
 # --- mse_loss ---------------------------------------------------------------------------------------------------
@@ -266,8 +267,7 @@ def _bce_backward(grad_output: Any, self: Any, target: Any, weight: Any, reducti
 
 
 def _bce_target(grad: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
-    log = find("log")
-    slope = (log(1.0 - self) - log(self)) * grad
+    slope = -find("logit")(self) * grad
     return _divided(slope if weight is None else slope * weight, reduction, count(target))
 
 
