@@ -4,12 +4,14 @@ As a library it offers the engine with PyTorch's names: `gradsh.tensor`, `gradsh
 imported before it is asked for.
 """
 
-from typing import Any
-
 from gradsh.version import __version__ as __version__
 
+TYPE_CHECKING = False  # importing `typing` for it would cost as much as all the rest of `gradsh --version`
+if TYPE_CHECKING:
+    from typing import Any
 
-def __getattr__(name: str) -> Any:
+
+def __getattr__(name: str) -> "Any":
     """Find PyTorch's name on first use."""
     if name.startswith("__"):
         raise AttributeError(name)

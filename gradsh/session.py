@@ -25,6 +25,10 @@ from gradsh.text.problem import Problem, ProblemError
 from gradsh.text.span import Source, Span
 
 
+ASSERTIONS = ("freed", "saved", "live_bytes", "reclaimable_bytes")
+"""The functions of `probe.assertions`, imported when a script first calls one."""
+
+
 class Outcome(NamedTuple):
     """How a text went: the exit status it asks for, the lines of its top-level statements, whether interrupted."""
 
@@ -67,9 +71,16 @@ class Session:
 
     def _offer_assertions(self) -> None:
         """Give scripts the functions by which they assert what their graphs hold."""
-        from gradsh.probe.assertions import functions
+        self.machine.builtins.update((name, self._assertion(name)) for name in ASSERTIONS)
 
-        self.machine.builtins.update(functions(self._reachable))
+    def _assertion(self, name: str) -> Callable[..., Any]:
+        def ask(*args: Any, **kwargs: Any) -> Any:
+            from gradsh.probe.assertions import functions
+
+            return functions(self._reachable)[name](*args, **kwargs)
+
+        ask.__name__ = name
+        return ask
 
     def _reachable(self) -> dict[str, object]:
         """The program's variables, and those of the script's functions that are running."""

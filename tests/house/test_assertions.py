@@ -1,7 +1,8 @@
 """The functions by which scripts assert what their graphs hold."""
 
 from gradsh.events import Event, Failure
-from gradsh.session import Session
+from gradsh.probe.assertions import functions
+from gradsh.session import ASSERTIONS, Session
 
 SCRIPT = """
 x = ones(2, 3, requires_grad=True)
@@ -37,3 +38,7 @@ def test_they_survive_a_reset() -> None:
     session = Session()
     session.reset()
     assert session.run("live_bytes()", lambda _: None).status == 0
+
+
+def test_the_session_knows_all_of_them() -> None:
+    assert tuple(functions(dict)) == ASSERTIONS
