@@ -88,7 +88,7 @@ index = op(
     "index(self, indices: Indices)", "IndexBackward0", "The elements at index tensors or masks (`x[i, j]`).",
     forward=_index, spaces=(), attributes=("self_sizes",), saves=("indices",),
     grads={
-        "self": lambda grad, self_sizes, indices: index_put(zeros_of_shape(grad, self_sizes), indices, grad, True),
+        "self": lambda grad, self_sizes, indices: put_impl(zeros_of_shape(grad, self_sizes), indices, grad, True),
     },
 )
 
@@ -133,6 +133,11 @@ index_put = op(
     "index_put(self, indices: Indices, values, accumulate: bool = False)", "IndexPutBackward0",
     "A copy with values written (or added) at index tensors or masks.", forward=_index_put, inplace=True,
     attributes=("accumulate",), saves=("indices",),
+    grads={"self": _index_put_self, "values": lambda grad, indices: index(grad, indices)},
+)
+put_impl = op(
+    "_index_put_impl(self, indices: Indices, values, accumulate: bool = False)", "IndexPutImplBackward0",
+    "What index_put and the gradient of indexing rest on.", forward=_index_put, spaces=(), attributes=("accumulate",), saves=("indices",),
     grads={"self": _index_put_self, "values": lambda grad, indices: index(grad, indices)},
 )
 

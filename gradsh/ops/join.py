@@ -9,7 +9,7 @@ from gradsh.engine.dtype import Array
 from gradsh.engine.op import alias, composite, find, op, sample
 from gradsh.engine.shape import wrap_dim
 from gradsh.engine.tensor import Tensor
-from gradsh.ops.view import narrow, slice_, unsqueeze, view
+from gradsh.ops.view import narrow, select, slice_, unsqueeze, view
 from gradsh.text.fault import fail
 
 # --- joining ----------------------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def _cat_backward(grad: Any, tensors_sizes: Sequence[tuple[int, ...]], dim: int)
     start, found = 0, []
     place = wrap_dim(dim, grad.ndim)
     for size in tensors_sizes:
-        if size == (0,) and grad.ndim != 1:
+        if size == (0,):
             found.append(np.zeros(0, np.float32))
             continue
         found.append(narrow(grad, place, start, size[place]))
@@ -83,7 +83,7 @@ def _stack(tensors: Sequence[Array], dim: int) -> Array:
 stack = op(
     "stack(tensors: Tensors, dim: int = 0)", "StackBackward0", "Join tensors of one shape along a new dimension.",
     forward=_stack, dtypes="promote", spaces=("torch",), attributes=("dim",),
-    grads={"tensors": lambda grad, dim: unbind(grad, dim)},
+    grads={"tensors": lambda grad, tensors_sizes, dim: [select(grad, dim, place) for place in range(len(tensors_sizes))]},
     samples=(sample([(3, 4), (3, 4)]), sample([(3, 4), (3, 4)], dim=-1), sample([(2,), (3,)], rejects="shape")),
 )
 

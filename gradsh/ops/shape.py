@@ -18,6 +18,7 @@ from gradsh.ops.view import (
     diagonal_backward,
     expand,
     permute,
+    reshape_alias,
     sum_to_shape,
     transpose,
     unsafe_view,
@@ -32,7 +33,7 @@ def _reshape(self: Any, shape: tuple[int, ...]) -> Any:
         return view(self, shape)
     wanted = resolve_size(shape, array.size)
     if view_strides(array.shape, array.strides, wanted, array.itemsize) is not None:
-        return view(self, wanted)
+        return reshape_alias(self, wanted)
     return unsafe_view(clone(self, memory_format="contiguous"), wanted)
 
 

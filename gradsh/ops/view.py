@@ -72,6 +72,19 @@ unsafe_view = op(
 )
 
 
+def _reshape_alias(self: Array, size: tuple[int, ...]) -> Array:
+    strides = view_strides(self.shape, self.strides, size, self.itemsize)
+    assert strides is not None
+    return strided(self, size, strides)
+
+
+reshape_alias = op(
+    "_reshape_alias(self, size: ints)", "ReshapeAliasBackward0", "A view in another shape of a tensor whose memory has gaps.",
+    forward=_reshape_alias, kind="view", spaces=(),
+    grads={"self": lambda grad, self_sizes: find("reshape")(grad, self_sizes)},
+)
+
+
 def expand_array(self: Array, size: tuple[int, ...]) -> Array:
     lead = len(size) - self.ndim
     if lead < 0:
@@ -115,9 +128,9 @@ def sum_to_shape(grad: Any, shape: tuple[int, ...]) -> Any:
     from gradsh.engine.shape import sum_to
 
     shape = tuple(shape)
-    if tuple(grad.shape) == shape:
-        return grad
-    return sum_to(grad, shape) if isinstance(grad, np.ndarray) else sum_tensor_to(grad, shape)
+    if isinstance(grad, np.ndarray):
+        return grad if grad.shape == shape else sum_to(grad, shape)
+    return grad if shape and tuple(grad.shape) == shape else sum_tensor_to(grad, shape)
 
 
 expand = op(
