@@ -190,7 +190,13 @@ class _Lexer(FStringScanner):
 
     def name(self, start: int, end: int) -> int:
         """Add a name that is followed by a quote or may hold letters beyond ASCII: Python reads these as NFKC."""
-        piece = self.text[start:end]
+        text = self.text
+        while end < len(text) and not text[end].isascii() and f"a{text[end]}".isidentifier():
+            end += 1  # an accent as a character of its own is no letter, but may stand in a name
+            while end < len(text) and f"a{text[end]}".isidentifier():
+                end += 1
+        piece = text[start:end]
+        kind = piece if piece in KEYWORDS else "NAME"
         if not piece.isascii():
             if not piece.isidentifier():
                 wrong = next(i for i in range(len(piece)) if not piece[: i + 1].isidentifier())
@@ -198,7 +204,7 @@ class _Lexer(FStringScanner):
             from unicodedata import normalize
 
             piece = normalize("NFKC", piece)
-        self.add(piece if piece in KEYWORDS else "NAME", start, end)
+        self.add(kind, start, end)
         self.tokens.texts[-1] = piece
         return end
 

@@ -187,6 +187,16 @@ def test_there_are_real_scripts():
     assert len(REAL) > 50
 
 
+@pytest.mark.parametrize("text", ["e\u0301 = a\u0301b", "ﬁ = 1; fi", "aſ = 2", "ªº", "µ·x"])
+def test_letters_beyond_ascii(text):
+    same_as_python(text)
+
+
+@pytest.mark.parametrize("text", ["ำ", "²", "a²", "\u0301", "x = ½"])
+def test_characters_that_are_no_letters(text):
+    assert not we_accept(text)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("text", ["1if x else 2", "x = '\\d\\{'", "[0x1for x in y]", "f'\\{x}'", "1or 2", "(1)()"])
 def test_what_python_warns_of(text):
