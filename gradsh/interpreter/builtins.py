@@ -71,7 +71,10 @@ def make_builtins(machine: "Machine") -> dict[str, Any]:
     table |= {identifier(name): Refused(name) for name in REFUSED}
     table |= _attributes(machine) | _types(machine) | _reductions(machine)
     table["print"] = _print(machine)
+    # Python itself looks these up under their plain names (class statements; C code that imports). A script cannot:
+    # in generated code its names of this form are others (`identifier`).
     table["__build_class__"] = builtins.__build_class__
+    table["__import__"] = builtins.__import__
     return table
 
 

@@ -12,6 +12,7 @@ from gradsh.interpreter import growth, hooks
 from gradsh.interpreter.activation import ROOT, Place, Progress, Stopped, Units, Where, describe
 from gradsh.interpreter.guard import Guard, Store
 from gradsh.interpreter.lower import Unit, compile_statement
+from gradsh.interpreter.scopes import bound_names
 from gradsh.language.node import stmt
 from gradsh.language.statements import Command
 from gradsh.text.problem import Problem, ProblemError
@@ -83,6 +84,9 @@ class Machine:
     def __init__(self) -> None:
         self.program: dict[str, Any] = {}
         self.builtins: dict[str, Any] = {}
+        self.taken: set[str] = set()
+        """Names that the program has ever bound at the top level: no bare name of PyTorch's stands in for them."""
+        self.brought: set[str] = set()
         self.guard = Guard(self.program)
         self.progress = Progress(self.program)
         self.units = Units()
@@ -105,6 +109,8 @@ class Machine:
     def reset(self) -> None:
         """Forget every name of the program."""
         self.program.clear()
+        self.taken.clear()
+        self.brought.clear()
         self.builtins.clear()
         self.builtins.update(self.offer.builtins())
         self.builtins.update(self._hooks())
@@ -141,6 +147,7 @@ class Machine:
         if unit.commands:
             self._by_number[number] = unit
         self.resolve(unit)
+        self.taken.update(name for name, _ in bound_names([statement]))
         return unit
 
     def resolve(self, unit: Unit) -> list[str]:
@@ -151,7 +158,15 @@ class Machine:
             if key not in builtins:
                 builtins[key] = self.guard.getter(attribute)
         for name in unit.names:
-            if name not in builtins and name not in self.program and not self.offer.bring(name, builtins):
+            if name in self.program:
+                continue
+            if name in self.taken and name in self.brought:
+                builtins.pop(name, None)  # bound once and deleted: it means nothing now, as in Python
+            elif name in builtins:
+                continue
+            elif name not in self.taken and self.offer.bring(name, builtins):
+                self.brought.add(name)
+            else:
                 unknown.append(name)
         return unknown
 
