@@ -109,10 +109,13 @@ def as_strided_backward(grad: Any, layout: Layout, size: Shape, stride: Shape, o
         flat = _gather_plain(grad, extent, size, stride, there)
         whole = _cut(flat, shape, strides, here)
         return whole / _repeats(shape, strides, here, extent) if _overlaps(shape, strides) else np.array(whole)
-    for dim, step in enumerate(stride):
-        if step == 0 and size[dim] > 1:
-            grad = find("sum")(grad, (dim,), True)
-    size = tuple(1 if step == 0 else n for n, step in zip(size, stride, strict=True))
+    for dim in range(len(size) - 1, -1, -1):
+        if size[dim] == 1:
+            grad = find("squeeze")(grad, dim)
+        elif stride[dim] == 0:
+            grad = find("sum")(grad, (dim,), False)
+    kept = [(n, step) for n, step in zip(size, stride, strict=True) if n != 1 and step]
+    size, stride = tuple(n for n, _ in kept), tuple(step for _, step in kept)
     flat = find("zeros")((extent,), dtype=grad.dtype)
     if _overlaps(size, stride):
         places = _cut(np.arange(extent), size, stride, there).reshape(-1)

@@ -334,7 +334,6 @@ def _meshgrid(tensors: Any, indexing: str) -> tuple[Any, ...]:
         column = tuple(-1 if dim == place else 1 for dim in range(len(given)))
         grids.append(find("expand")(view(one, column), shape))
     if swap:
-        grids = [find("transpose")(grid, 0, 1) for grid in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
 

@@ -10,6 +10,7 @@ from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.shape import wrap_dim
 from gradsh.ops.geometry import array_of
 from gradsh.ops.index import zeros_of_shape
+from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
 
 # --- checks and coordinates -------------------------------------------------------------------------------------
@@ -18,7 +19,7 @@ from gradsh.text.fault import fail
 def _check_index(name: str, self: Array, dim: int, index: Array) -> int:
     """Check dtype, dimensions and bounds of an index of gather or scatter; return the wrapped dim."""
     if index.dtype.kind not in "iu" or index.dtype.itemsize < 4:
-        if index.size or index.dtype.kind in "iu":
+        if index.size:
             raise fail("dtype", f"{name}(): Expected dtype int32/int64 for index", RuntimeError)
     place = wrap_dim(dim, self.ndim)
     if index.size == 0:
@@ -216,44 +217,61 @@ def _equals(a: Any, b: Any) -> Any:
     return np.asarray(a == b) if isinstance(a, np.ndarray) else find("eq")(a, b)
 
 
+class _Along:
+    """How a reduction along a dimension reads, adds, reduces and wipes: by gather and scatter, or by whole parts."""
+
+    def __init__(self, read: Any, add: Any, reduce: Any, wipe: Any) -> None:
+        self.read = read
+        self.add = add
+        self.reduce = reduce
+        self.wipe = wipe
+
+
 def _product_gradients(
-    grad: Any, self: Any, dim: int, index: Any, src: Any, include_self: bool, result: Any
+    way: _Along, grad: Any, self: Any, dim: int, index: Any, src: Any, include_self: bool, result: Any
 ) -> tuple[Any, Any]:
-    where, fill, again = find("where"), find("masked_fill"), scatter_reduce
+    where, fill = find("where"), find("masked_fill")
     self_zero, src_zero = _equals(self, 0), _equals(src, 0)
     masked_self = fill(self, self_zero, 1)
-    self_result = again(masked_self, dim, index, src, "prod", include_self=include_self)
+    self_result = way.reduce(masked_self, dim, index, src, "prod", include_self=include_self)
     grad_self = grad * self_result / masked_self
-    zeros = gather(scatter_add(zeros_of_shape(grad, self.shape), dim, index, _mask(src_zero, src)), dim, index)
+    zeros = way.read(way.add(zeros_of_shape(grad, self.shape), dim, index, _mask(src_zero, src)), dim, index)
     single = find("logical_and")(src_zero, _equals(zeros, 1))
-    src_result = again(self, dim, index, fill(src, single, 1), "prod", include_self=include_self)
+    src_result = way.reduce(self, dim, index, fill(src, single, 1), "prod", include_self=include_self)
     grad_src = where(
-        single, gather(grad * src_result, dim, index), gather(grad * result, dim, index) / fill(src, src_zero, 1)
+        single, way.read(grad * src_result, dim, index), way.read(grad * result, dim, index) / fill(src, src_zero, 1)
     )
+    return grad_self, grad_src
+
+
+def _reduce_gradients(
+    way: _Along, grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any
+) -> tuple[Any, Any]:
+    """Return the gradients of scatter_reduce or index_reduce; ties of amax and amin share evenly."""
+    if reduce == "sum":
+        grad_self, grad_src = grad, way.read(grad, dim, index)
+    elif reduce == "prod":
+        grad_self, grad_src = _product_gradients(way, grad, self, dim, index, src, include_self, result)
+    elif reduce == "mean":
+        start = _ones_like(grad) if include_self else zeros_of_shape(grad, grad.shape)
+        count = way.add(start, dim, index, _ones_like(src))
+        count = find("masked_fill")(count, _equals(count, 0), 1)
+        grad_self, grad_src = grad / count, way.read(grad, dim, index) / way.read(count, dim, index)
+    else:
+        self_is = _mask(_equals(self, result), grad)
+        src_is = _mask(_equals(src, way.read(result, dim, index)), grad)
+        shared = grad / way.add(self_is, dim, index, src_is)
+        grad_self, grad_src = self_is * shared, src_is * way.read(shared, dim, index)
+    if not include_self:
+        grad_self = way.wipe(grad_self, dim, index, 0)
     return grad_self, grad_src
 
 
 def _scatter_reduce_backward(
     grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any
 ) -> tuple[Any, Any]:
-    """Return the gradients of scatter_reduce; ties of amax and amin share evenly."""
-    if reduce == "sum":
-        grad_self, grad_src = grad, gather(grad, dim, index)
-    elif reduce == "prod":
-        grad_self, grad_src = _product_gradients(grad, self, dim, index, src, include_self, result)
-    elif reduce == "mean":
-        start = _ones_like(grad) if include_self else zeros_of_shape(grad, grad.shape)
-        count = scatter_add(start, dim, index, _ones_like(src))
-        count = find("masked_fill")(count, _equals(count, 0), 1)
-        grad_self, grad_src = grad / count, gather(grad, dim, index) / gather(count, dim, index)
-    else:
-        self_is = _mask(_equals(self, result), grad)
-        src_is = _mask(_equals(src, gather(result, dim, index)), grad)
-        shared = grad / scatter_add(self_is, dim, index, src_is)
-        grad_self, grad_src = self_is * shared, src_is * gather(shared, dim, index)
-    if not include_self:
-        grad_self = scatter(grad_self, dim, index, 0)
-    return grad_self, grad_src
+    way = _Along(gather, scatter_add, scatter_reduce, scatter)
+    return _reduce_gradients(way, grad, self, dim, index, src, reduce, include_self, result)
 
 
 scatter_reduce = op(
@@ -348,12 +366,12 @@ def _part(grad: Any, dim: int, index: Any, source: Any, source_dim: int) -> Any:
     """Return the gradient of the source of index_add or index_copy, in its shape."""
     if source_dim == 0:
         return index_select(grad, dim, find("squeeze")(index, 0) if index.ndim else index)
-    return index_select(grad, dim, index)
+    return find("expand")(index_select(grad, dim, index), tuple(source.shape))
 
 
 def _added(grad: Any, dim: int, index: Any, source: Any, source_dim: int, alpha: Any) -> Any:
     part = _part(grad, dim, index, source, source_dim)
-    return part if isinstance(alpha, int) and alpha == 1 else part * alpha
+    return part if isinstance(alpha, int) and alpha == 1 else times(part, alpha)
 
 
 index_add = op(
@@ -419,16 +437,11 @@ def _index_reduce(self: Array, dim: int, index: Array, source: Array, reduce: st
 def _index_reduce_backward(
     grad: Any, self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool, result: Any
 ) -> tuple[Any, Any]:
-    """Return the gradients of index_reduce: those of scatter_reduce at the index spread over the other dimensions."""
-    place = wrap_dim(dim, self.ndim)
-    spread = np.asarray(array_of(index)).reshape(-1)
-    shape = tuple(source.shape)
-    if shape:
-        spread = np.broadcast_to(spread.reshape((-1, *(1,) * (len(shape) - 1 - place))), shape)
-    return _scatter_reduce_backward(grad, self, dim, np.array(spread).reshape(shape), source, reduce, include_self, result)
+    way = _Along(index_select, index_add, index_reduce, index_fill)
+    return _reduce_gradients(way, grad, self, dim, index, source, reduce, include_self, result)
 
 
-op(
+index_reduce = op(
     "index_reduce(self, dim: int, index, source, reduce: str, *, include_self: bool = True)", "IndexReduceBackward0",
     "Reduce the parts of `source` into `self` at the given indices: prod, mean, amax or amin.", forward=_index_reduce,
     inplace=True, grads={("self", "source"): _index_reduce_backward},
@@ -482,8 +495,8 @@ put = op(
         "self": lambda grad, index, source_sizes, accumulate: grad if accumulate else put(
             grad, index, zeros_of_shape(grad, source_sizes)
         ),
-        "source": lambda grad, index, source_sizes: find("reshape")(take(grad, index), source_sizes),
-    },
+        "source": lambda grad, index, source: find("reshape")(take(grad, index), tuple(source.shape)),
+    }, attributes=("accumulate",),
 )
 
 
@@ -593,7 +606,7 @@ masked_scatter_backward = op(
 def _nonzero(self: Array) -> Array:
     if self.ndim == 0:
         return np.zeros((int(bool(self)), 0), np.int64)
-    return np.stack(np.nonzero(self), axis=1).astype(np.int64)
+    return np.array(np.nonzero(self), np.int64).T  # row by row in memory, as PyTorch lays it out
 
 
 nonzero_rows = op("argwhere(self)", "", "The indices of the elements that are not zero, one row each.", forward=_nonzero, samples=(sample((3, 4)),))

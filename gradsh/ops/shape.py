@@ -1,5 +1,6 @@
 """Composites that give tensors another shape: reshape, flatten, movedim, repeat and their like."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -389,7 +390,7 @@ def _pixel_shuffle(self: Array, upscale_factor: int) -> Array:
             f"input.size(-3)={channels} is not divisible by {r * r}"
         )
         raise fail("shape", message, RuntimeError)
-    parts = self.reshape((-1, channels // (r * r), r, r, height, width))
+    parts = self.reshape((math.prod(batch), channels // (r * r), r, r, height, width))
     return parts.transpose(0, 1, 4, 2, 5, 3).reshape((*batch, channels // (r * r), height * r, width * r)).copy()
 
 
@@ -408,7 +409,7 @@ def _pixel_unshuffle(self: Array, downscale_factor: int) -> Array:
                 f"={extent} is not divisible by {r}"
             )
             raise fail("shape", message, RuntimeError)
-    parts = self.reshape((-1, channels, height // r, r, width // r, r))
+    parts = self.reshape((math.prod(batch), channels, height // r, r, width // r, r))
     return parts.transpose(0, 1, 3, 5, 2, 4).reshape((*batch, channels * r * r, height // r, width // r)).copy()
 
 
