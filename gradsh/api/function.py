@@ -363,6 +363,8 @@ class _Error(Node):
 
     __slots__ = ("message",)
 
+    message: str
+
     def name(self) -> str:
         """Return PyTorch's name."""
         return "torch::autograd::Error"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import Ambient, current, grad_mode
-from gradsh.engine.hooks import accumulate, run_node_hooks, run_post_hooks
+from gradsh.engine.hooks import accumulate, run_node_hooks, run_post_hooks, run_prehooks
 from gradsh.engine.node import AccumulateGrad, Edge, Freed, Node
 from gradsh.engine.tensor import Size, Tensor, gradient_edge, make
 from gradsh.text.fault import fail, fault_of
@@ -244,8 +244,8 @@ class Pass:
     """One backward pass: its buffers of gradients on the way, and what it has done so far."""
 
     __slots__ = (
-        "ambient", "arriving", "buffers", "captured", "create", "deferred", "needed", "observer", "order", "owned", "position",
-        "retain", "roots", "targets", "where", "wrote",
+        "ambient", "arriving", "buffers", "captured", "create", "deferred", "needed", "observer", "order", "position",
+        "retain", "roots", "sums", "targets", "where", "wrote",
     )
 
     def __init__(
@@ -261,7 +261,8 @@ class Pass:
         self.ambient: Ambient = current()
         self.where = self.ambient.place()
         self.buffers: dict[Node, list[Any]] = {}
-        self.owned: set[tuple[Node, int]] = set()
+        self.sums: dict[Edge, int] = {}
+        """Where gradients were summed into an array of the pass's own: how often in place."""
         self.captured: dict[tuple[Node, int], Any] = {}
         self.wrote: list[Tensor] = []
         self.position = 0
@@ -290,7 +291,7 @@ class Pass:
     def _start(self) -> None:
         for edge, gradient in self.roots:
             if self.needed is None or edge[0] in self.needed:
-                self._deliver(edge, gradient)
+                self._deliver(edge, [gradient], 0)
         self.roots = []
 
     def _loop(self) -> None:
@@ -310,16 +311,19 @@ class Pass:
         grads = self.buffers.pop(node, None)
         if grads is None:
             grads = [None] * len(node.outputs)
-        if node.extra is not None:
-            grads = run_node_hooks(node, grads)
         edges = node.edges
+        wanted = None if self.targets is None else self.targets.get(node)
+        if wanted is not None:
+            further = any(edge is not None and edge[0] in self.needed for edge in edges)  # type: ignore[operator]
+            # as in PyTorch: what is captured has been through the tensor's hooks only if the pass ends here
+            arrived = run_node_hooks(node, grads) if node.extra is not None and not further else grads
+            for output in wanted:
+                self.captured[(node, output)] = arrived[output]
+            if not further:
+                return
+        if node.extra is not None:
+            grads = run_prehooks(node, run_node_hooks(node, list(grads)))
         if self.targets is not None:
-            wanted = self.targets.get(node)
-            if wanted is not None:
-                for output in wanted:
-                    self.captured[(node, output)] = grads[output]
-                if not any(edge is not None and edge[0] in self.needed for edge in edges):  # type: ignore[operator]
-                    return
             needs = tuple(edge is not None and edge[0] in self.needed for edge in edges)  # type: ignore[operator]
         elif None in edges:
             needs = tuple(edge is not None for edge in edges)
@@ -335,9 +339,7 @@ class Pass:
         del grads
         for place, edge in enumerate(edges):
             if edge is not None and needs[place]:
-                result = results[place]
-                results[place] = None
-                self._deliver(edge, result)
+                self._deliver(edge, results, place)
 
     def _results(self, node: Node, grads: list[Any], needs: tuple[bool, ...]) -> list[Any]:
         if all(grad is None for grad in grads):
@@ -363,29 +365,37 @@ class Pass:
             else:
                 node.free(self.where)
 
-    def _deliver(self, edge: Edge, gradient: Any) -> None:
-        """Add a gradient to the buffer of its receiver; a leaf receives at once when nothing more can arrive."""
-        node, output = edge
-        leaf = type(node) is AccumulateGrad
-        if gradient is not None:
-            held = self.buffers.get(node)
-            if held is None:
-                held = self.buffers[node] = [None] * (1 if leaf else len(node.outputs))
-            before = held[output]
-            if before is None:
-                held[output] = gradient
-            elif self.create:
-                held[output] = before + gradient
-            elif (node, output) in self.owned:
-                np.add(before, gradient, out=before)
-            else:
-                held[output] = np.asarray(before + gradient)
-                self.owned.add((node, output))
-        if leaf:
+    def _deliver(self, edge: Edge, gradients: list[Any], place: int) -> None:
+        """Move a gradient to the buffer of its receiver; a leaf receives at once when nothing more can arrive.
+
+        It is taken out of the list, so that a leaf can keep an array to which nobody else refers.
+        """
+        node = edge[0]
+        if gradients[place] is not None:
+            self._add(edge, gradients, place)
+        if type(node) is AccumulateGrad:
             left = self.arriving[node] = self.arriving[node] - 1
             if left == 0:
-                del gradient
-                self._finish_leaf(node)  # type: ignore[arg-type]
+                self._finish_leaf(node)
+
+    def _add(self, edge: Edge, gradients: list[Any], place: int) -> None:
+        node, output = edge
+        gradient = gradients[place]
+        gradients[place] = None
+        held = self.buffers.get(node)
+        if held is None:
+            held = self.buffers[node] = [None] * len(node.outputs)
+        before = held[output]
+        if before is None:
+            held[output] = gradient
+        elif self.create:
+            held[output] = before + gradient
+        elif edge in self.sums or (sys.getrefcount(before) <= 3 and _owns_memory(before) and before.flags.writeable):
+            np.add(before, gradient, out=before)
+            self.sums[edge] = self.sums.get(edge, 0) + 1
+        else:
+            held[output] = np.asarray(before + gradient)
+            self.sums[edge] = 0
 
     def _finish_leaf(self, node: AccumulateGrad) -> None:
         held = self.buffers.pop(node, None)
@@ -406,11 +416,11 @@ class Pass:
         if self.deferred is not None:
             self.deferred.append(lambda: self._write(node, gradient, False))
             return
-        owned = not self.create and sys.getrefcount(gradient) <= 2 and gradient.base is None
+        owned = not self.create and sys.getrefcount(gradient) <= 2 and _owns_memory(gradient)
         self._write(node, gradient, owned)
 
     def _write(self, node: AccumulateGrad, gradient: Any, owned: bool) -> None:
-        first = accumulate(node, gradient, self.create, owned, self.where)
+        first = accumulate(node, gradient, self.create, owned, self.where, self.sums.get((node, 0), 0))
         self.wrote.append(node.variable)
         if self.observer is not None:
             self.observer.wrote(node.variable, first)
@@ -427,6 +437,14 @@ class Pass:
             for saved in node.saved
         ]
         fault.fields["done"] = Done(self.position, tuple(freed), tuple(self.wrote))
+
+
+def _owns_memory(array: Any) -> bool:
+    """Whether nobody else refers to the memory of `array` (to which its caller alone refers) or could see it written."""
+    base = array.base
+    if base is None:
+        return True
+    return type(base) is np.ndarray and sys.getrefcount(base) <= 3 and base.base is None and base.size == array.size
 
 
 def _check_nan(node: Node, results: Sequence[Any]) -> None:

@@ -64,9 +64,9 @@ def moved_on(tensor: Tensor) -> None:
 
 
 def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], grad: Any) -> Any:
-    """Run hooks over one gradient (array or Tensor, returned as the same kind)."""
+    """Run hooks over one gradient (array or Tensor, returned as the same kind; None if none arrived)."""
     plain = not isinstance(grad, Tensor)
-    value: Tensor = make(np.asarray(grad)) if plain else grad
+    value: Tensor | None = None if grad is None else make(np.asarray(grad)) if plain else grad
     for hook in list(hooks.values()):
         found = hook(value)
         if found is None:
@@ -74,24 +74,32 @@ def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], grad: Any) -> Any:
         if not isinstance(found, Tensor):
             message = f"expected Variable, but hook returned '{type(found).__name__}'"
             raise fail("type", message, TypeError)
-        if found.array.shape != value.array.shape:
-            name = getattr(hook, "__name__", "hook")
-            raise fail("grad_shape", f"hook '{name}' has changed the size of value", RuntimeError)
+        _check_same(hook, value, found)
         value = found
-    return value.array if plain else value
+    return value.array if plain and value is not None else value
+
+
+def _check_same(hook: Callable[..., Any], before: Tensor | None, after: Tensor) -> None:
+    """Refuse what a hook returned if it changed dtype or shape."""
+    name = getattr(hook, "__name__", "hook")
+    if before is None:
+        message = f"hook '{name}' has replaced a None with a value"
+        raise fail("grad_shape", message, RuntimeError)
+    if after.array.dtype != before.array.dtype:
+        was, got = (f"torch.{one.dtype.title}Tensor" for one in (before, after))
+        message = f"hook '{name}' has changed the type of value (was {was} got {got})"
+        raise fail("dtype", message, RuntimeError)
+    if after.array.shape != before.array.shape:
+        raise fail("grad_shape", f"hook '{name}' has changed the size of value", RuntimeError)
 
 
 def run_node_hooks(node: Node, grads: list[Any]) -> list[Any]:
-    """Run what is registered on a node for its incoming gradients: pre-hooks, tensor hooks, then retain_grad."""
+    """Run the hooks of the tensors that are a node's outputs, then fill the `.grad` of those that retain it."""
     extra = node.extra
     assert extra is not None
     for output, hooks in extra.tensor_hooks.items():
-        if grads[output] is not None and hooks:
+        if hooks:
             grads[output] = run_tensor_hooks(hooks, grads[output])
-    for prehook in list(extra.prehooks.values()):
-        found = prehook(_as_tensors(grads))
-        if found is not None:
-            grads = _like(found if isinstance(found, tuple) else (found,), grads)
     for output, kept in extra.keep_grads.items():
         tensor = kept()
         if tensor is not None and grads[output] is not None:
@@ -99,14 +107,35 @@ def run_node_hooks(node: Node, grads: list[Any]) -> list[Any]:
     return grads
 
 
+def run_prehooks(node: Node, grads: list[Any]) -> list[Any]:
+    """Run the pre-hooks of a node; a returned tuple replaces the gradients of its outputs."""
+    assert node.extra is not None
+    for hook in list(node.extra.prehooks.values()):
+        grads = _replaced(hook, hook(_as_tensors(grads)), grads)
+    return grads
+
+
 def run_post_hooks(node: Node, results: list[Any], grads: list[Any]) -> list[Any]:
     """Run the post-hooks of a node; a returned tuple replaces the gradients of its inputs."""
     assert node.extra is not None
     for hook in list(node.extra.posthooks.values()):
-        found = hook(_as_tensors(results), _as_tensors(grads))
-        if found is not None:
-            results = _like(found if isinstance(found, tuple) else (found,), results)
+        results = _replaced(hook, hook(_as_tensors(results), _as_tensors(grads)), results)
     return results
+
+
+def _replaced(hook: Callable[..., Any], found: Any, before: list[Any]) -> list[Any]:
+    """Return the gradients after a node's hook has answered."""
+    if found is None:
+        return before
+    given = found if isinstance(found, (tuple, list)) else (found,)
+    if len(given) != len(before):
+        name = getattr(hook, "__name__", "hook")
+        message = f"hook '{name}' has returned an incorrect number of values (got {len(given)}, but expected {len(before)})"
+        raise fail("value", message, RuntimeError)
+    for old, new in zip(before, given, strict=True):
+        if isinstance(new, Tensor) and old is not None:
+            _check_same(hook, old if isinstance(old, Tensor) else make(np.asarray(old)), new)
+    return _like(tuple(given), before)
 
 
 def keep_grad(tensor: Tensor, grad: Any) -> None:
@@ -130,44 +159,56 @@ def _like(found: tuple[Any, ...], grads: Any) -> list[Any]:
     return [one.array if isinstance(one, Tensor) and not recorded else one for one in found]
 
 
-def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, owned: bool, where: Any) -> bool:
+def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, owned: bool, where: Any, writes: int = 0) -> bool:
     """Add a gradient to the leaf's `.grad`, after the leaf's hooks; returns whether `.grad` was empty before.
 
     The first gradient is taken over if the pass owns it, else copied; a later one is added in place (which bumps the
-    version of `.grad`) unless the pass is recorded, when a new tensor replaces it.
+    version of `.grad`) unless the pass is recorded, when a new tensor replaces it. `writes`: how often the gradient was
+    added to in place on its way, which its version counts too.
     """
     leaf = node.variable
     meta = more(leaf)
     if not leaf.tracked:
         return False
+    version = writes if owned else 1
     if meta.hooks:
         grad = run_tensor_hooks(meta.hooks, grad)
         owned = False
     if node.extra is not None:
-        grad = run_node_hooks(node, [grad])[0]
+        grad = run_prehooks(node, run_node_hooks(node, [grad]))[0]
         owned = False
+    if grad is None:
+        return False
     first = meta.grad is None
     if meta.grad is None:
-        if recorded:
-            from gradsh.engine.op import find
-
-            meta.grad = find("clone")(grad)
-        else:
-            meta.grad = make(grad if owned and grad.flags.c_contiguous else np.array(grad, order="C"))
+        meta.grad = _taken(grad, recorded, owned, version)
     elif recorded:
         meta.grad = meta.grad + grad
     else:
-        held = meta.grad
-        if held.tracked:
-            from gradsh.engine.op import find
-
-            held_sum = find("add")(held.detach(), make(grad))
-            held.array[...] = held_sum.array
-        else:
-            np.add(held.array, grad, out=held.array)
-        held.counter.bump(where)
+        _add_in_place(meta.grad, grad)
+        meta.grad.counter.bump(where)
     for hook in list(meta.post_hooks.values()):
         hook(leaf)
     if node.extra is not None and node.extra.posthooks:
-        run_post_hooks(node, [], [meta.grad])
+        run_post_hooks(node, [], [grad])
     return first
+
+
+def _taken(grad: Any, recorded: bool, owned: bool, version: int) -> Tensor:
+    """Return a first gradient as the `.grad` it becomes. PyTorch copies by writing into fresh memory: version 1."""
+    if recorded:
+        from gradsh.engine.op import find
+
+        return find("clone")(grad)  # type: ignore[no-any-return]
+    fresh = make(grad if owned and grad.flags.c_contiguous else np.array(grad, order="C"))
+    fresh.counter.version = version
+    return fresh
+
+
+def _add_in_place(held: Tensor, grad: Any) -> None:
+    if held.tracked:
+        from gradsh.engine.op import find
+
+        held.array[...] = find("add")(held.detach(), make(grad)).array
+    else:
+        np.add(held.array, grad, out=held.array)

@@ -1,0 +1,217 @@
+"""A module's forward and backward hooks, and the call of a module that has some.
+
+Backward hooks stand on the nodes of an identity function put around the module's inputs and outputs, so they see the
+gradients of exactly these, in PyTorch's order.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gradsh.api.function import Function
+from gradsh.engine.ambient import current
+from gradsh.engine.node import Handle, Node
+from gradsh.engine.tensor import Tensor
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.api.nn.module import Module
+
+_FIRES_AT_OUTPUTS = (
+    "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+    "gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook "
+    "for more details."
+)
+
+
+class Hooks:
+    """The hooks of one module, by sort, in the order in which they run."""
+
+    __slots__ = ("always", "kwargs", "tables")
+
+    def __init__(self) -> None:
+        sorts = ("forward_pre", "forward", "backward", "backward_pre")
+        self.tables: dict[str, OrderedDict[int, Callable[..., Any]]] = {sort: OrderedDict() for sort in sorts}
+        self.kwargs: set[int] = set()
+        self.always: set[int] = set()
+
+    def add(self, sort: str, hook: Callable[..., Any], prepend: bool, with_kwargs: bool = False) -> Handle:
+        """Add a hook of a sort (first with `prepend`) and return its handle."""
+        table = self.tables[sort]
+        handle = Handle(table, hook)
+        if prepend:
+            table.move_to_end(handle.id, last=False)
+        if with_kwargs:
+            self.kwargs.add(handle.id)
+        return handle
+
+
+def call(module: "Module", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a module's forward with its hooks around it."""
+    hooks: Hooks = module.__dict__["_hooks"]
+    ran: set[int] = set()
+    try:
+        return _call(module, hooks, args, kwargs, ran)
+    except Exception:
+        for number, hook in list(hooks.tables["forward"].items()):
+            if number in hooks.always and number not in ran:
+                more = (kwargs,) if number in hooks.kwargs else ()
+                hook(module, args, *more, None)
+        raise
+
+
+def _call(module: "Module", hooks: Hooks, args: tuple[Any, ...], kwargs: dict[str, Any], ran: set[int]) -> Any:
+    args, kwargs = _before(module, hooks, args, kwargs)
+    around = None
+    if hooks.tables["backward"] or hooks.tables["backward_pre"]:
+        around = _Around(module, list(hooks.tables["backward"].values()), list(hooks.tables["backward_pre"].values()))
+        args = around.inputs(args)
+    result = module.forward(*args, **kwargs)
+    for number, hook in list(hooks.tables["forward"].items()):
+        ran.add(number)
+        more = (kwargs,) if number in hooks.kwargs else ()
+        found = hook(module, args, *more, result)
+        if found is not None:
+            result = found
+    return result if around is None else around.outputs(result)
+
+
+def _before(
+    module: "Module", hooks: Hooks, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    for number, hook in list(hooks.tables["forward_pre"].items()):
+        if number in hooks.kwargs:
+            found = hook(module, args, kwargs)
+            if found is None:
+                continue
+            if not isinstance(found, tuple) or len(found) != 2:
+                message = f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {found}."
+                raise fail("value", message, RuntimeError)
+            args, kwargs = found
+        else:
+            found = hook(module, args)
+            if found is not None:
+                args = found if isinstance(found, tuple) else (found,)
+    return args, kwargs
+
+
+class BackwardHookFunction(Function):
+    """The identity, on whose node a module's backward hooks stand."""
+
+    @staticmethod
+    def forward(ctx: Any, *args: Any) -> Any:
+        """Return the arguments."""
+        ctx.mark_non_differentiable(*[arg for arg in args if not arg.requires_grad])
+        return args
+
+    @staticmethod
+    def backward(ctx: Any, *args: Any) -> Any:
+        """Return the gradients."""
+        del ctx
+        return args
+
+
+class _Around:
+    """The backward hooks of one call of a module."""
+
+    def __init__(self, module: "Module", hooks: list[Any], prehooks: list[Any]) -> None:
+        self.module = module
+        self.hooks = hooks
+        self.prehooks = prehooks
+        self.grad_outputs: Any = None
+        self.input_places: list[int] | None = None
+        self.output_places: list[int] | None = None
+        self.inputs_count = 0
+        self.outputs_count = 0
+
+    def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the inputs behind the node on which the hooks stand."""
+        args, self.input_places = _identity(args, self._at_inputs)
+        self.inputs_count = len(args)
+        return args
+
+    def outputs(self, result: Any) -> Any:
+        """Return the result behind the node on which the pre-hooks stand."""
+        if not isinstance(result, (Tensor, tuple)):
+            current().warning(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                f"{type(result)}"
+            )
+        many = isinstance(result, tuple)
+        found, self.output_places = _identity(result if many else (result,), self._at_outputs)
+        self.outputs_count = len(found)
+        return found if many else found[0]
+
+    def _at_inputs(self, node: Node) -> None:
+        def hook(grad_input: Any, _: Any) -> Any:
+            if self.grad_outputs is None:
+                return None  # a gradient that came past the module's output
+            gradients = _spread(self.input_places, grad_input, self.inputs_count)
+            for one in self.hooks:
+                found = one(self.module, gradients, self.grad_outputs)
+                if found is None:
+                    continue
+                found = found if isinstance(found, tuple) else (found,)
+                _check_count("Backward hook returned an invalid number of grad_input", found, gradients)
+                gradients = found
+            self.grad_outputs = None
+            assert self.input_places is not None
+            return tuple(gradients[place] for place in self.input_places)
+
+        node.register_hook(hook)
+
+    def _at_outputs(self, node: Node) -> None:
+        def hook(_: Any, grad_output: Any) -> Any:
+            gradients = _spread(self.output_places, grad_output, self.outputs_count)
+            for one in self.prehooks:
+                found = one(self.module, gradients)
+                if found is None:
+                    continue
+                found = found if isinstance(found, tuple) else (found,)
+                _check_count("Backward pre hook returned an invalid number of grad_output", found, gradients)
+                gradients = found
+            self.grad_outputs = gradients
+            if self.input_places is None:
+                self._fire()
+            assert self.output_places is not None
+            return tuple(gradients[place] for place in self.output_places)
+
+        node.register_hook(hook)
+
+    def _fire(self) -> None:
+        current().warning(_FIRES_AT_OUTPUTS)
+        for one in self.hooks:
+            found = one(self.module, (None,) * self.inputs_count, self.grad_outputs)
+            if found is not None and not (isinstance(found, tuple) and all(each is None for each in found)):
+                message = (
+                    "Backward hook for Modules where no input requires gradient should always return None or None for all "
+                    "gradients."
+                )
+                raise fail("value", message, RuntimeError)
+        self.grad_outputs = None
+
+
+def _check_count(message: str, found: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
+    if len(found) != len(expected):
+        raise fail("value", f"{message}, got {len(found)}, but expected {len(expected)}", RuntimeError)
+
+
+def _identity(args: tuple[Any, ...], place_hook: Callable[[Node], None]) -> tuple[tuple[Any, ...], list[int] | None]:
+    """Put tensors behind one identity node; return them and their places (None where nothing needs a gradient)."""
+    places = [place for place, arg in enumerate(args) if isinstance(arg, Tensor)]
+    if not current().grad_enabled or not any(args[place].requires_grad for place in places):
+        return args, None
+    found = list(args)
+    fresh = BackwardHookFunction.apply(*(args[place] for place in places))
+    for place, one in zip(places, fresh, strict=True):
+        found[place] = one
+    node = next(one.grad_fn for one in fresh if one.grad_fn is not None)
+    place_hook(node)
+    return tuple(found), places
+
+
+def _spread(places: list[int] | None, values: Any, count: int) -> tuple[Any, ...]:
+    found: list[Any] = [None] * count
+    for place, value in zip(places or (), values, strict=False):
+        found[place] = value
+    return tuple(found)
