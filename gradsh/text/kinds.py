@@ -4,6 +4,8 @@ Kinds are stable: scripts, goldens and consumers of the JSON name them. The exam
 statement of an example fails with its kind, and every way out runs without an error.
 """
 
+import re
+
 from gradsh.text import kinds_autograd as autograd
 from gradsh.text import kinds_general as general
 from gradsh.text.kind import Kind
@@ -21,12 +23,16 @@ KINDS: dict[str, Kind] = {
 
 
 def kinds_for(sentence: str) -> list[str]:
-    """Return the kinds whose sentences contain `sentence`, or are contained in it, whatever the case of its letters."""
-    wanted = " ".join(sentence.casefold().split())
-    if not wanted:
-        return []
-    return [
-        kind.name
-        for kind in KINDS.values()
-        if any(wanted in known.casefold() or known.casefold() in wanted for known in kind.sentences)
-    ]
+    """Return the kinds that a sentence leads to, the best first: it contains one of theirs, or is a part of one.
+
+    The case of letters and the name of the exception before it do not count. Where a whole sentence is found, kinds that share a word with it are left out.
+    """
+    wanted = re.sub(r"^\w+error: ", "", " ".join(sentence.casefold().split()))
+    scores = {kind.name: max((_score(wanted, known.casefold()) for known in kind.sentences), default=0) for kind in KINDS.values()}
+    best = max(scores.values())
+    return sorted((name for name, score in scores.items() if score and score * 2 >= best), key=lambda name: -scores[name])
+
+
+def _score(wanted: str, known: str) -> int:
+    """Return how many characters of two sentences agree, where one contains the other."""
+    return min(len(wanted), len(known)) if wanted in known or known in wanted else 0

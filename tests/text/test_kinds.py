@@ -1,11 +1,14 @@
-"""Each kind of error: complete, found by its sentences, and its scripts are programs (what they do is tested with `explain`)."""
+"""Each kind of error: complete, found by its sentences; its example fails with it, its ways out work."""
 
 import re
 
 import pytest
 
+from gradsh.commands import USAGE
+from gradsh.events import Failure
 from gradsh.language.command_line import CommandGrammar, Positional
 from gradsh.language.parser import parse
+from gradsh.session import Session
 from gradsh.text.kinds import KINDS, kinds_for
 from gradsh.text.problem import ProblemError
 from gradsh.text.span import Source
@@ -60,6 +63,33 @@ def test_its_scripts_are_programs(kind):
 )
 def test_a_sentence_leads_to_its_kind(sentence, kind):
     assert kind in kinds_for(sentence)
+
+
+def test_a_whole_sentence_beats_a_word():
+    assert kinds_for("RuntimeError: Trying to backward through the graph a second time (or directly access saved tensors") == ["freed"]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if kind.example], ids=lambda kind: kind.name)
+def test_its_example_fails_with_it_at_the_last_statement(kind):
+    if kind.name == "io" and "load" not in USAGE:
+        pytest.skip("the command load is not there yet")
+    failures = failures_of(kind.example)
+    assert [failure.problem.kind for failure in failures] == [kind.name]
+    last = kind.example.rstrip("\n").count("\n") + 1
+    spans = [label.span for label in failures[0].problem.labels if label.role in {"needed", "called"}]
+    assert any(span.line <= last <= span.end_line for span in spans) or kind.name in {"limit", "value"}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+def test_its_ways_out_work(kind):
+    for way in kind.ways:
+        assert [failure.problem.message for failure in failures_of(way.script) if not failure.expected] == []
+
+
+def failures_of(script):
+    events = []
+    Session().run(script, events.append, name="script")
+    return [event for event in events if isinstance(event, Failure)]
 
 
 def test_nothing_leads_nowhere():
