@@ -1,6 +1,12 @@
 """One file a family of operations, each operation a record. Importing this package registers them all."""
 
 from gradsh.ops import (
+    activation as activation,
+)
+from gradsh.ops import (
+    activation_smooth as activation_smooth,
+)
+from gradsh.ops import (
     arithmetic as arithmetic,
 )
 from gradsh.ops import (
@@ -70,6 +76,9 @@ from gradsh.ops import (
     reduce as reduce,
 )
 from gradsh.ops import (
+    rrelu as rrelu,
+)
+from gradsh.ops import (
     scan as scan,
 )
 from gradsh.ops import (
@@ -86,6 +95,9 @@ from gradsh.ops import (
 )
 from gradsh.ops import (
     sort as sort,
+)
+from gradsh.ops import (
+    special as special,
 )
 from gradsh.ops import (
     statistics as statistics,

@@ -43,7 +43,7 @@ def _bounds(grad: Any, self: Any, min: Any, max: Any, needs: tuple[bool, ...]) -
     return low, high
 
 
-_TENSORS = {"self": _inside, ("min", "max"): _bounds}
+_TENSORS: dict[Any, Any] = {"self": _inside, ("min", "max"): _bounds}
 clamp: Operation = op(
     "clamp(self, min: Tensor? = None, max: Tensor? = None)", "ClampBackward0", "Keep each element within [min, max].",
     forward=_clamp, inplace=True, grads=_TENSORS, samples=(sample((2, 3), (3,), None),),

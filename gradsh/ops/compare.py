@@ -73,9 +73,9 @@ def _isclose(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -
     if rtol == 0 and atol == 0:
         return close
     wide = np.float64 if self.dtype.kind != "f" else self.dtype
-    a, b = np.asarray(self, wide), np.asarray(other, wide)
-    error = np.abs(a - b)
-    return close | (np.isfinite(error) & (error <= atol + np.abs(b * rtol)))
+    left, right = np.asarray(self, wide), np.asarray(other, wide)
+    error = np.abs(left - right)
+    return close | (np.isfinite(error) & (error <= atol + np.abs(right * rtol)))
 
 
 isclose = op(

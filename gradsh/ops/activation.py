@@ -1,0 +1,391 @@
+"""Activations with corners: relu and its relatives, thresholds, hard and shrinking functions, prelu, rrelu."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import of_numpy
+from gradsh.engine.op import Operation, composite, find, op, sample
+from gradsh.ops.arithmetic import sub
+from gradsh.ops.kernels import gated, unsupported
+from gradsh.ops.pointwise import tanh, zeros
+from gradsh.ops.scalars import times
+from gradsh.ops.select import where
+from gradsh.text.fault import fail
+
+
+def functional(name: str, text: str, doc: str, plain: Any, inplace: Any = None) -> Operation:
+    """Declare F.NAME, whose last argument `inplace` chooses between two operations."""
+    if inplace is None:
+        return composite(f"F_{name}({text})", doc, lambda *values: plain(*values), spaces=("F",))
+    return composite(
+        f"F_{name}({text}, inplace: bool = False)", doc,
+        lambda *values: (inplace if values[-1] else plain)(*values[:-1]), spaces=("F",),
+    )
+
+
+# --- relu and threshold -------------------------------------------------------------------------------------------
+
+
+def _relu(self: Any) -> Any:
+    if self.dtype.kind == "b":
+        raise fail("dtype", "Boolean inputs not supported for relu", RuntimeError)
+    return np.maximum(self, _ZERO[self.dtype])
+
+
+_ZERO = {np.dtype(kind): np.zeros((), kind) for kind in ("f4", "f8", "i8", "i4", "i2", "i1", "u1")}
+
+
+threshold_backward: Operation = op(
+    "threshold_backward(grad_output, self, threshold: number)", "ThresholdBackwardBackward0",
+    "The gradient where `self` is above the threshold, zero elsewhere.", spaces=(),
+    forward=lambda grad_output, self, threshold: gated(grad_output, ~(self <= threshold)), unguarded=True,
+    grads={
+        "grad_output": lambda grad, self, threshold: threshold_backward(grad, self, threshold),
+        "self": lambda grad: zeros(grad),
+    },
+)
+relu: Operation = op(
+    "relu(self)", "ReluBackward0", "max(x, 0); its derivative at 0 is 0.", forward=_relu, inplace=True,
+    grads={"self": lambda grad, result: threshold_backward(grad, result, 0)}, samples=(sample((2, 3)),),
+    note="The result is saved, so modifying the output in place makes backward raise.",
+)
+relu_ = find("relu_")
+functional("relu", "input", "max(x, 0).", relu, relu_)
+relu_.spaces = (*relu_.spaces, "F")
+
+
+def _threshold(self: Any, threshold: Any, value: Any) -> Any:
+    return np.where(self <= threshold, self.dtype.type(value), self)
+
+
+threshold: Operation = op(
+    "threshold(self, threshold: number, value: number)", "ThresholdBackward0", "x above the threshold, `value` elsewhere.",
+    forward=_threshold, spaces=("torch",), samples=(sample((2, 3), 0.1, 20.0),),
+    grads={"self": lambda grad, self, threshold: threshold_backward(grad, self, threshold)},
+)
+threshold_ = op(
+    "threshold_(self, threshold: number, value: number)", "ThresholdBackward1", "x above the threshold, `value` elsewhere. In place.",
+    forward=_threshold, kind="inplace", spaces=("torch", "F"),
+    grads={"self": lambda grad, self, threshold: threshold_backward(grad, self, threshold)},
+)
+functional("threshold", "input, threshold: number, value: number", "x above the threshold, `value` elsewhere.", threshold, threshold_)
+
+# --- leaky relu ---------------------------------------------------------------------------------------------------
+
+
+def _leaky(self: Any, negative_slope: Any) -> Any:
+    if self.dtype.kind != "f":
+        raise unsupported("leaky_relu_cpu", self)
+    return np.where(self > 0, self, self * negative_slope)
+
+
+leaky_relu_backward: Operation = op(
+    "leaky_relu_backward(grad_output, self, negative_slope: number, self_is_result: bool)", "LeakyReluBackwardBackward0",
+    "The derivative of leaky_relu.", spaces=(), unguarded=True,
+    forward=lambda grad_output, self, negative_slope, self_is_result: np.where(
+        self > 0, grad_output, grad_output * negative_slope
+    ),
+    grads={
+        "grad_output": lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope, False),
+        "self": lambda grad: zeros(grad),
+    },
+)
+leaky_relu = op(
+    "leaky_relu(self, negative_slope: number = 0.01)", "LeakyReluBackward0", "x, times a small slope below 0.",
+    forward=_leaky, spaces=(), samples=(sample((2, 3), 0.1),),
+    grads={"self": lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope, False)},
+)
+leaky_relu_ = op(
+    "leaky_relu_(self, negative_slope: number = 0.01)", "LeakyReluBackward1", "x, times a small slope below 0. In place.",
+    forward=_leaky, kind="inplace", spaces=("F",),
+    grads={"self": lambda grad, result, negative_slope: leaky_relu_backward(grad, result, negative_slope, True)},
+)
+functional(
+    "leaky_relu", "input, negative_slope: number = 0.01", "x, times a small slope below 0.", leaky_relu, leaky_relu_,
+)
+
+# --- elu, selu, celu ----------------------------------------------------------------------------------------------
+
+
+def _elu(self: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
+    if self.dtype.kind != "f":
+        raise unsupported("elu_cpu", self)
+    return np.where(self < 0, np.expm1(np.minimum(self, 0) * input_scale) * (alpha * scale), self * scale)
+
+
+def _elu_backward(grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, place: Any) -> Any:
+    if is_result:
+        below = grad * input_scale * (place + alpha * scale)
+    else:
+        below = grad * (input_scale * alpha * scale) * np.exp(np.minimum(place, 0) * input_scale)
+    return np.where(place <= 0, below, grad * scale)
+
+
+def _elu_double(
+    grad: Any, grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, self_or_result: Any
+) -> Any:
+    inner = times(grad * grad_output, input_scale)
+    below = where(self_or_result < 0, 1.0, 0.0)
+    if is_result:
+        return inner * below
+    return elu_backward(inner, alpha, scale, input_scale, is_result, self_or_result) * below
+
+
+elu_backward: Operation = op(
+    "elu_backward(grad_output, alpha: number, scale: number, input_scale: number, is_result: bool, self_or_result)",
+    "EluBackwardBackward0", "The derivative of elu, from its input or its result.", forward=_elu_backward, spaces=(), unguarded=True,
+    grads={
+        "grad_output": lambda grad, alpha, scale, input_scale, is_result, self_or_result: elu_backward(
+            grad, alpha, scale, input_scale, is_result, self_or_result
+        ),
+        "self_or_result": _elu_double,
+    },
+)
+elu = op(
+    "elu(self, alpha: number = 1, scale: number = 1, input_scale: number = 1)", "EluBackward0",
+    "x above 0, alpha (exp(x) - 1) below.", forward=_elu, spaces=(), samples=(sample((2, 3), 0.5),),
+    grads={"self": lambda grad, alpha, scale, input_scale, self: elu_backward(grad, alpha, scale, input_scale, False, self)},
+)
+elu_ = op(
+    "elu_(self, alpha: number = 1, scale: number = 1, input_scale: number = 1)", "EluBackward1",
+    "x above 0, alpha (exp(x) - 1) below. In place.", forward=_elu, kind="inplace", spaces=("F",),
+    grads={"self": lambda grad, alpha, scale, input_scale, result: elu_backward(grad, alpha, scale, input_scale, True, result)},
+)
+functional("elu", "input, alpha: number = 1.0", "x above 0, alpha (exp(x) - 1) below.", elu, elu_)
+
+_SELU = (1.6732632423543772, 1.0507009873554805)
+_SELU_DOC = "The self-normalising elu: alpha 1.6733, scale 1.0507."
+selu = composite("selu(self)", _SELU_DOC, lambda self: elu(self, *_SELU), spaces=("torch",))
+selu_ = composite("selu_(self)", _SELU_DOC + " In place.", lambda self: elu_(self, *_SELU), spaces=("torch", "F"))
+functional("selu", "input", _SELU_DOC, selu, selu_)
+
+
+def _celu(self: Any, alpha: Any) -> Any:
+    if alpha == 0:
+        raise fail("arithmetic", "ZeroDivisionError: alpha cannot be 0 for CELU", RuntimeError)
+    return _elu(self, alpha, 1, 1 / alpha)
+
+
+celu = op(
+    "celu(self, alpha: number = 1.0)", "CeluBackward0", "x above 0, alpha (exp(x / alpha) - 1) below.", forward=_celu,
+    spaces=("torch",), samples=(sample((2, 3), 0.5),),
+    grads={"self": lambda grad, alpha, self: elu_backward(grad, alpha, 1, 1.0 / alpha, False, self)},
+)
+celu_ = op(
+    "celu_(self, alpha: number = 1.0)", "CeluBackward1", "x above 0, alpha (exp(x / alpha) - 1) below. In place.",
+    forward=_celu, kind="inplace", spaces=("torch", "F"),
+    grads={"self": lambda grad, alpha, result: elu_backward(grad, alpha, 1, 1.0 / alpha, True, result)},
+)
+functional("celu", "input, alpha: number = 1.0", "x above 0, alpha (exp(x / alpha) - 1) below.", celu, celu_)
+
+# --- hardtanh, relu6 ----------------------------------------------------------------------------------------------
+
+
+def _hardtanh(self: Any, min_val: Any, max_val: Any) -> Any:
+    if self.dtype.kind == "b":
+        raise fail("dtype", "Bool inputs not supported for hardtanh", RuntimeError)
+    return np.minimum(np.maximum(self, self.dtype.type(min_val)), self.dtype.type(max_val))
+
+
+hardtanh_backward: Operation = op(
+    "hardtanh_backward(grad_output, self, min_val: number, max_val: number)", "HardtanhBackwardBackward0",
+    "The gradient strictly between the bounds, zero elsewhere.", spaces=(), unguarded=True,
+    forward=lambda grad_output, self, min_val, max_val: gated(grad_output, ~((self <= min_val) | (self >= max_val))),
+    grads={
+        "grad_output": lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val),
+        "self": lambda grad: zeros(grad),
+    },
+)
+hardtanh = op(
+    "hardtanh(self, min_val: number = -1, max_val: number = 1)", "HardtanhBackward0", "x kept within two bounds.",
+    forward=_hardtanh, inplace=True, spaces=(), samples=(sample((2, 3)),),
+    grads={"self": lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val)},
+)
+hardtanh_ = find("hardtanh_")
+hardtanh_.spaces = ("F",)
+
+
+def _checked_hardtanh(operation: Any) -> Any:
+    def run(input: Any, min_val: Any, max_val: Any) -> Any:
+        if min_val > max_val:
+            raise fail("value", "min_val cannot be greater than max_val", ValueError)
+        return operation(input, min_val, max_val)
+
+    return run
+
+
+functional(
+    "hardtanh", "input, min_val: number = -1.0, max_val: number = 1.0",
+    "x kept within two bounds; at the bounds the gradient is zero.", _checked_hardtanh(hardtanh), _checked_hardtanh(hardtanh_),
+)
+functional(
+    "relu6", "input", "x kept within 0 and 6.", lambda input: hardtanh(input, 0, 6), lambda input: hardtanh_(input, 0, 6),
+)
+
+# --- shrinking ----------------------------------------------------------------------------------------------------
+
+
+def _hardshrink(self: Any, lambd: Any) -> Any:
+    if self.dtype.kind != "f":
+        raise unsupported("hardshrink_cpu", self)
+    return gated(self, ~((self >= -lambd) & (self <= lambd)))
+
+
+hardshrink_backward: Operation = op(
+    "hardshrink_backward(grad_out, self, lambd: number)", "HardshrinkBackwardBackward0",
+    "The gradient outside [-lambd, lambd], zero within.", spaces=(), unguarded=True,
+    forward=lambda grad_out, self, lambd: gated(grad_out, ~((self >= -lambd) & (self <= lambd))),
+    grads={
+        "grad_out": lambda grad, self, lambd: hardshrink_backward(grad, self, lambd),
+        "self": lambda grad: zeros(grad),
+    },
+)
+hardshrink = op(
+    "hardshrink(self, lambd: number = 0.5)", "HardshrinkBackward0", "x outside [-lambd, lambd], 0 within.",
+    forward=_hardshrink, spaces=("torch", "Tensor", "F"), samples=(sample((2, 3)),),
+    grads={"self": lambda grad, self, lambd: hardshrink_backward(grad, self, lambd)},
+)
+
+
+def _softshrink(self: Any, lambd: Any) -> Any:
+    if lambd < 0:
+        message = f"lambda must be greater or equal to 0, but found to be {lambd:g}."
+        raise fail("value", message, RuntimeError)
+    if self.dtype.kind != "f":
+        raise unsupported("softshrink_cpu", self)
+    return np.where(self > lambd, self - lambd, np.where(self < -lambd, self + lambd, self * 0))
+
+
+softshrink_backward: Operation = op(
+    "softshrink_backward(grad_output, self, lambd: number)", "SoftshrinkBackwardBackward0",
+    "The gradient outside [-lambd, lambd], zero within.", spaces=(), unguarded=True,
+    forward=lambda grad_output, self, lambd: gated(grad_output, ~((self >= -lambd) & (self <= lambd))),
+    grads={
+        "grad_output": lambda grad, self, lambd: softshrink_backward(grad, self, lambd),
+        "self": lambda grad: zeros(grad),
+    },
+)
+softshrink = op(
+    "softshrink(self, lambd: number = 0.5)", "SoftshrinkBackward0", "x brought nearer to 0 by lambd, 0 within [-lambd, lambd].",
+    forward=_softshrink, spaces=("F",), samples=(sample((2, 3)),),
+    grads={"self": lambda grad, self, lambd: softshrink_backward(grad, self, lambd)},
+)
+functional("tanhshrink", "input", "x - tanh(x), two nodes.", lambda input: sub(input, tanh(input)))
+
+# --- hard versions of smooth functions ----------------------------------------------------------------------------
+
+
+def _hardsigmoid(self: Any) -> Any:
+    if self.dtype.kind != "f":
+        raise unsupported("hardsigmoid", self)
+    return np.minimum(np.maximum(self + 3, 0), 6) / 6
+
+
+hardsigmoid_backward = op(
+    "hardsigmoid_backward(grad_output, self)", "", "A sixth of the gradient within (-3, 3), zero elsewhere.", spaces=(),
+    forward=lambda grad_output, self: gated(grad_output / 6, (self > -3) & (self < 3)),
+    grads={"grad_output": None, "self": None},
+)
+hardsigmoid = op(
+    "hardsigmoid(self)", "HardsigmoidBackward0", "clamp(x + 3, 0, 6) / 6.", forward=_hardsigmoid, inplace=True, spaces=(),
+    grads={"self": lambda grad, self: hardsigmoid_backward(grad, self)}, samples=(sample((2, 3)),),
+    note="PyTorch has no second derivative of it.",
+)
+functional("hardsigmoid", "input", "clamp(x + 3, 0, 6) / 6.", hardsigmoid, find("hardsigmoid_"))
+
+
+def _hardswish(self: Any) -> Any:
+    if self.dtype.kind != "f":
+        raise unsupported("hardswish_cpu", self)
+    return self * np.minimum(np.maximum(self + 3, 0), 6) / 6
+
+
+def _hardswish_backward(grad: Any, self: Any) -> Any:
+    middle = np.where(self < 3, grad * (self / 3 + 0.5), grad)
+    return np.where(self <= -3, np.zeros((), grad.dtype), middle)
+
+
+def _hardswish_double(grad: Any, grad_output: Any, self: Any) -> Any:
+    inside = find("logical_and")(self > -3.0, self < 3.0)
+    return where(inside, times(grad * grad_output, 1 / 3.0), 0.0)
+
+
+hardswish_backward: Operation = op(
+    "hardswish_backward(grad_output, self)", "HardswishBackwardBackward0", "The derivative of hardswish.", spaces=(),
+    forward=_hardswish_backward, unguarded=True,
+    grads={"grad_output": lambda grad, self: hardswish_backward(grad, self), "self": _hardswish_double},
+)
+hardswish = op(
+    "hardswish(self)", "HardswishBackward0", "x clamp(x + 3, 0, 6) / 6.", forward=_hardswish, inplace=True, spaces=(),
+    grads={"self": lambda grad, self: hardswish_backward(grad, self)}, samples=(sample((2, 3)),),
+)
+functional("hardswish", "input", "x clamp(x + 3, 0, 6) / 6.", hardswish, find("hardswish_"))
+
+# --- prelu --------------------------------------------------------------------------------------------------------
+
+
+def _prelu_gradients(grad: Any, self: Any, weight: Any) -> tuple[Any, Any]:
+    return _prelu_backward(grad, self, weight)  # type: ignore[no-any-return]
+
+
+def _prelu_double(grads: Any, grad_output: Any, self: Any, weight: Any, needs: tuple[bool, ...]) -> tuple[Any, Any, Any]:
+    first, second = grads
+    above = self >= 0
+    through = None if first is None else where(above, first, first * weight)
+    if second is not None:
+        extra = where(above, 0.0, second * self)
+        through = extra if through is None else through + extra
+    own = zeros(self) if second is None else where(above, 0.0, grad_output * second)
+    slope = zeros(weight) if first is None else where(above, 0.0, grad_output * first)
+    return through, own if needs[1] else None, slope if needs[2] else None
+
+
+_prelu_backward: Operation = op(
+    "_prelu_kernel_backward(grad_output, self, weight)", "PreluKernelBackwardBackward0", "The derivatives of prelu.", spaces=(),
+    forward=lambda grad_output, self, weight: (
+        np.where(self > 0, grad_output, grad_output * weight),
+        np.where(self > 0, np.zeros((), self.dtype), grad_output * self),
+    ),
+    grads={("grad_output", "self", "weight"): _prelu_double},
+)
+_prelu_kernel = op(
+    "_prelu_kernel(self, weight)", "PreluKernelBackward0", "x above 0, weight * x below.", spaces=(),
+    forward=lambda self, weight: np.where(self > 0, self, self * weight), grads={("self", "weight"): _prelu_gradients},
+    samples=(sample((2, 3), (1, 3)),),
+)
+
+
+def _prelu(self: Any, weight: Any) -> Any:
+    a, w = self.array, weight.array
+    if a.dtype != w.dtype:
+        x, y = (of_numpy(one.dtype).title for one in (a, w))
+        names = {"Float": "float", "Double": "double", "Long": "long int", "Int": "int"}
+        message = f"prelu: Type promoting not supported. Got {names.get(x, x)} and {names.get(y, y)}"
+        raise fail("dtype", message, RuntimeError)
+    if w.ndim > 1:
+        message = f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}"
+        raise fail("shape", message, RuntimeError)
+    if w.size != 1:
+        if a.ndim == 0:
+            raise fail("shape", "Not allow zero-dim input tensor.", RuntimeError)
+        channels = a.shape[1] if a.ndim > 1 else 1
+        if channels != w.size:
+            message = (
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {w.size} and channel "
+                f"size = {channels}."
+            )
+            raise fail("shape", message, RuntimeError)
+    if a.ndim == 0:
+        return _prelu_kernel(self, find("squeeze")(weight) if w.ndim == 1 else weight)
+    shape = tuple(w.size if dim == 1 else 1 for dim in range(a.ndim))
+    return _prelu_kernel(self, find("reshape")(weight, shape))
+
+
+composite(
+    "prelu(self, weight)", "x above 0, a learnt slope times x below: one weight, or one a channel (dim 1).", _prelu,
+    spaces=("torch", "Tensor", "F"), samples=(sample((2, 3), (3,)), sample((2, 3), (1,))),
+)
+functional(
+    "softsign", "input", "x / (1 + |x|), three nodes.", lambda input: input / (find("abs")(input) + 1),
+)

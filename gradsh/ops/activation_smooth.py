@@ -1,0 +1,279 @@
+"""Smooth activations: gelu, silu, mish, softplus, logsigmoid, glu. (tanh and sigmoid are in `pointwise`.)"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.op import Operation, find, op, sample
+from gradsh.engine.shape import wrap_dim
+from gradsh.engine.tensor import Tensor
+from gradsh.ops.activation import functional
+from gradsh.ops.arithmetic import sub
+from gradsh.ops.kernels import blocked, unsupported
+from gradsh.ops.pointwise import exp, log1p, sigmoid, sigmoid_backward, tanh
+from gradsh.ops.scalars import plus, times
+from gradsh.ops.select import where
+from gradsh.ops.special_functions import erf_kernel
+from gradsh.text.fault import fail
+
+_BETA = math.sqrt(2.0 / math.pi)
+_CUBIC = 0.044715
+_ROOT = math.sqrt(0.5)
+
+
+def _floating(kernel: str, self: Any) -> None:
+    if self.dtype.kind != "f":
+        raise unsupported(kernel, self)
+
+
+# --- gelu ---------------------------------------------------------------------------------------------------------
+
+
+def _normal_cdf(self: Any) -> Any:
+    return 0.5 * (1 + erf_kernel(self * _ROOT))
+
+
+def _tanh_part(self: Any) -> Any:
+    return np.tanh(_BETA * (self + _CUBIC * self * self * self))
+
+
+def _gelu(self: Any, approximate: str) -> Any:
+    _check_approximate(approximate)
+    _floating("GeluKernelImpl", self)
+    if approximate == "tanh":
+        return blocked(lambda x: 0.5 * x * (1 + _tanh_part(x)))(self)
+    return blocked(lambda x: x * _normal_cdf(x))(self)
+
+
+def _check_approximate(approximate: str) -> None:
+    if approximate not in {"none", "tanh"}:
+        raise fail("value", "approximate argument must be either none or tanh.", RuntimeError)
+
+
+def _gelu_slope(self: Any, approximate: str) -> Any:
+    if approximate == "tanh":
+        inner = _tanh_part(self)
+        steep = _BETA * (1 + 3 * _CUBIC * self * self)
+        return 0.5 * (1 + inner) + 0.5 * self * (1 - inner * inner) * steep
+    density = np.exp(self * self * -0.5) * (1 / math.sqrt(2 * math.pi))
+    return _normal_cdf(self) + self * density
+
+
+def _gelu_double(grad: Any, grad_output: Any, self: Any, approximate: str) -> Any:
+    """The second derivative of gelu, itself differentiable."""
+    squared = self * self
+    if approximate == "tanh":
+        inner = tanh(times(self + times(squared * self, _CUBIC), _BETA))
+        steep = times(plus(times(squared, 3 * _CUBIC), 1), _BETA)
+        bend = sub(1, inner * inner)
+        curve = bend * steep + times(self * bend, 0.5) * (
+            times(self, 6 * _CUBIC * _BETA) - times(inner * (steep * steep), 2)
+        )
+        return grad_output * grad * curve
+    density = times(exp(times(squared, -0.5)), 1 / math.sqrt(2 * math.pi))
+    return grad * grad_output * sub(2, squared) * density
+
+
+gelu_backward: Operation = op(
+    "gelu_backward(grad_output, self, *, approximate: str = 'none')", "GeluBackwardBackward0", "The derivative of gelu.", spaces=(),
+    forward=lambda grad_output, self, approximate: grad_output * blocked(lambda x: _gelu_slope(x, approximate))(self),
+    grads={
+        "grad_output": lambda grad, self, approximate: gelu_backward(grad, self, approximate=approximate),
+        "self": _gelu_double,
+    },
+)
+gelu = op(
+    "gelu(self, *, approximate: str = 'none')", "GeluBackward0", "x times the normal distribution function of x, or its tanh form.",
+    forward=_gelu, spaces=("F",), samples=(sample((2, 3)), sample((2, 3), approximate="tanh")), inplace=False,
+    grads={"self": lambda grad, self, approximate: gelu_backward(grad, self, approximate=approximate)},
+)
+
+# --- silu, mish ---------------------------------------------------------------------------------------------------
+
+
+def _silu(self: Any) -> Any:
+    _floating("silu_cpu", self)
+    return self / (1 + np.exp(-self))
+
+
+def _silu_backward(grad: Any, self: Any) -> Any:
+    logistic = 1 / (1 + np.exp(-self))
+    return grad * logistic * (1 + self * (1 - logistic))
+
+
+def _silu_gradient(grad: Any, self: Any) -> Any:
+    if not isinstance(grad, Tensor):
+        return _silu_backward(grad, self)
+    logistic = sigmoid(self)
+    return grad * logistic * plus(self * sub(1, logistic), 1)
+
+
+silu = op(
+    "silu(self)", "SiluBackward0", "x sigmoid(x).", forward=_silu, inplace=True, spaces=(), grads={"self": _silu_gradient},
+    samples=(sample((2, 3)),),
+)
+functional("silu", "input", "x sigmoid(x).", silu, find("silu_"))
+
+
+def _softplus_of(self: Any) -> Any:
+    return np.logaddexp(self, 0)
+
+
+def _mish(self: Any) -> Any:
+    _floating("mish_cpu", self)
+    return self * np.tanh(_softplus_of(self))
+
+
+def _mish_gradient(grad: Any, self: Any) -> Any:
+    if not isinstance(grad, Tensor):
+        logistic = 1 / (1 + np.exp(-self))
+        bent = np.tanh(_softplus_of(self))
+        return grad * (bent + self * logistic * (1 - bent * bent))
+    logistic = sigmoid(self)
+    bent = tanh(log1p(exp(self)))
+    return grad * (bent + self * logistic * sub(1, bent * bent))
+
+
+mish = op(
+    "mish(self)", "MishBackward0", "x tanh(softplus(x)).", forward=_mish, inplace=True, spaces=(), grads={"self": _mish_gradient},
+    samples=(sample((2, 3)),),
+)
+functional("mish", "input", "x tanh(softplus(x)).", mish, find("mish_"))
+
+# --- softplus, logsigmoid -----------------------------------------------------------------------------------------
+
+
+def _softplus(self: Any, beta: Any, threshold: Any) -> Any:
+    _floating("softplus_cpu", self)
+    scaled = self * beta
+    return np.where(scaled > threshold, self, np.log1p(np.exp(scaled)) / beta)
+
+
+def _softplus_backward(grad: Any, self: Any, beta: Any, threshold: Any) -> Any:
+    scaled = self * beta
+    risen = np.exp(scaled)
+    return np.where(scaled > threshold, grad, grad * risen / (risen + 1))
+
+
+def _softplus_double(grad: Any, grad_output: Any, self: Any, beta: Any, threshold: Any) -> Any:
+    scaled = times(self, beta)
+    bend = sigmoid_backward(grad * grad_output, sigmoid(scaled))
+    return times(bend * where(scaled < threshold, 1.0, 0.0), beta)
+
+
+softplus_backward: Operation = op(
+    "softplus_backward(grad_output, self, beta: number, threshold: number)", "SoftplusBackwardBackward0",
+    "The derivative of softplus.", forward=_softplus_backward, spaces=(),
+    grads={
+        "grad_output": lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold),
+        "self": _softplus_double,
+    },
+)
+softplus = op(
+    "softplus(self, beta: number = 1, threshold: number = 20)", "SoftplusBackward0",
+    "log(1 + exp(beta x)) / beta; x itself where beta x is above the threshold.", forward=_softplus, spaces=("F",),
+    samples=(sample((2, 3)), sample((2, 3), 2, 1)),
+    grads={"self": lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold)},
+)
+
+
+def _log_sigmoid(self: Any) -> tuple[Any, Any]:
+    _floating("log_sigmoid_cpu", self)
+    buffer = np.exp(-np.abs(self))
+    return np.minimum(self, 0) - np.log1p(buffer), buffer
+
+
+def _log_sigmoid_backward(grad: Any, self: Any, buffer: Any) -> Any:
+    negative = self < 0
+    share = buffer / (1 + buffer)
+    return grad * np.where(negative, 1 - share, share)
+
+
+def _log_sigmoid_double(grad: Any, grad_output: Any, self: Any) -> Any:
+    logistic = sigmoid(self)
+    return grad * grad_output * plus(logistic, -1) * logistic
+
+
+log_sigmoid_backward: Operation = op(
+    "log_sigmoid_backward(grad_output, self, buffer)", "LogSigmoidBackwardBackward0", "The derivative of logsigmoid.",
+    forward=_log_sigmoid_backward, spaces=(),
+    grads={
+        "grad_output": lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer),
+        "self": _log_sigmoid_double,
+    },
+)
+log_sigmoid_forward = op(
+    "log_sigmoid_forward(self)", "LogSigmoidBackward0", "log(sigmoid(x)), with the buffer that its derivative wants.",
+    forward=_log_sigmoid, outputs=("output", "buffer"), returns=1, spaces=(), samples=(sample((2, 3)),),
+    grads={"self": lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer)},
+)
+functional("logsigmoid", "input", "log(sigmoid(x)) without underflow.", log_sigmoid_forward)
+
+# --- glu ----------------------------------------------------------------------------------------------------------
+
+
+def _halves(self: Any, dim: int) -> tuple[Any, Any]:
+    """Return the two halves of an array along a dimension."""
+    axis = wrap_dim(dim, self.ndim)
+    half = self.shape[axis] // 2
+    index: list[Any] = [slice(None)] * self.ndim
+    index[axis] = slice(0, half)
+    first = self[tuple(index)]
+    index[axis] = slice(half, 2 * half)
+    return first, self[tuple(index)]
+
+
+def _glu(self: Any, dim: int) -> Any:
+    if self.ndim == 0:
+        raise fail("shape", "glu does not support 0-dimensional tensors", RuntimeError)
+    axis = wrap_dim(dim, self.ndim)
+    extent = self.shape[axis]
+    if extent % 2:
+        message = f"Halving dimension must be even, but dimension {axis} is size {extent}"
+        raise fail("shape", message, RuntimeError)
+    _floating("glu_cpu", self)
+    first, second = _halves(self, dim)
+    return first / (1 + np.exp(-second))
+
+
+def _glu_backward(grad: Any, self: Any, dim: int) -> Any:
+    first, second = _halves(self, dim)
+    gate = 1 / (1 + np.exp(-second))
+    return np.concatenate((grad * gate, grad * first * (gate * (1 - gate))), wrap_dim(dim, self.ndim))
+
+
+def _narrowed(value: Any, dim: int) -> tuple[Any, Any]:
+    half = value.shape[dim] // 2
+    if not isinstance(value, Tensor):
+        return _halves(value, dim)
+    narrow = find("narrow")
+    return narrow(value, dim, 0, half), narrow(value, dim, half, half)
+
+
+def _glu_double_output(grad: Any, self: Any, dim: int) -> Any:
+    first, second = _narrowed(self, dim)
+    left, right = _narrowed(grad, dim)
+    gate = sigmoid(second)
+    return left * gate + right * first * (gate * sub(1, gate))
+
+
+def _glu_double(grad: Any, grad_output: Any, self: Any, dim: int) -> Any:
+    first, second = _narrowed(self, dim)
+    left, right = _narrowed(grad, dim)
+    gate = sigmoid(second)
+    slope = gate * sub(1, gate)
+    upper = right * grad_output * slope
+    lower = left * grad_output * slope + right * grad_output * first * slope * sub(1, times(gate, 2))
+    return find("cat")([upper, lower], dim)
+
+
+glu_backward: Operation = op(
+    "glu_backward(grad_output, self, dim: int)", "GluBackwardBackward0", "The derivative of glu.", forward=_glu_backward, spaces=(),
+    grads={"grad_output": _glu_double_output, "self": _glu_double},
+)
+glu = op(
+    "glu(self, dim: int = -1)", "GluBackward0", "The first half times the sigmoid of the second half.", forward=_glu,
+    spaces=("F",), samples=(sample((2, 4)), sample((4, 3), 0)),
+    grads={"self": lambda grad, self, dim: glu_backward(grad, self, dim)},
+)

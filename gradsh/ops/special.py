@@ -1,0 +1,187 @@
+"""Special functions: erf and its relatives, gamma and Bessel functions, entropies."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.op import Operation, Within, alias, composite, find, op, sample
+from gradsh.ops import special_functions as functions
+from gradsh.ops.pointwise import exp, log, reciprocal, sgn
+from gradsh.ops.power import power
+from gradsh.ops.scalars import minus, over, plus, times
+from gradsh.ops.select import masked_fill, where
+from gradsh.text.fault import fail
+
+_POSITIVE = Within(0.3, 3.0, 2, 3)
+_BOTH = ("torch", "Tensor", "special")
+_SPECIAL = ("special",)
+
+# --- error functions ----------------------------------------------------------------------------------------------
+
+erf = op(
+    "erf(self)", "ErfBackward0", "The error function.", forward=functions.erf_kernel, dtypes="float", inplace=True, spaces=_BOTH,
+    grads={"self": lambda grad, self: times(exp(-power(self, 2)), 2.0 / math.sqrt(math.pi)) * grad},
+    samples=(sample((2, 3)),),
+)
+erfc = op(
+    "erfc(self)", "ErfcBackward0", "1 - erf(x), accurate for large x.", forward=functions.erfc_kernel, dtypes="float",
+    inplace=True, spaces=_BOTH, samples=(sample((2, 3)),),
+    grads={"self": lambda grad, self: times(exp(-power(self, 2)), -2.0 / math.sqrt(math.pi)) * grad},
+)
+erfinv: Operation = op(
+    "erfinv(self)", "ErfinvBackward0", "The inverse of erf.", forward=functions.erfinv_kernel, dtypes="float",
+    inplace=True, spaces=_BOTH, samples=(sample(Within(-0.9, 0.9, 2, 3)),),
+    grads={"self": lambda grad, self: times(exp(power(erfinv(self), 2)), 0.5 * math.sqrt(math.pi)) * grad},
+)
+op(
+    "erfcx(self)", "SpecialErfcxBackward0", "exp(x²) erfc(x).", forward=functions.erfcx_kernel, dtypes="float",
+    spaces=_SPECIAL, samples=(sample((2, 3)),),
+    grads={"self": lambda grad, self, result: minus(times(self, 2.0) * result, 2.0 / math.sqrt(math.pi)) * grad},
+)
+op(
+    "ndtri(self)", "SpecialNdtriBackward0", "The quantile of the normal distribution.", forward=functions.ndtri_kernel,
+    dtypes="float", spaces=_SPECIAL, samples=(sample(Within(0.1, 0.9, 2, 3)),),
+    grads={"self": lambda grad, result: times(grad, math.sqrt(2 * math.pi)) * exp(over(power(result, 2), 2))},
+)
+op(
+    "log_ndtr(self)", "SpecialLogNdtrBackward0", "The logarithm of the normal distribution function.",
+    forward=functions.log_ndtr_kernel, dtypes="float", spaces=_SPECIAL, samples=(sample((2, 3)),),
+    grads={
+        "self": lambda grad, self, result: over(grad, math.sqrt(2 * math.pi)) * exp(-(result + over(power(self, 2), 2))),
+    },
+)
+composite(
+    "ndtr(self)", "The normal distribution function, by erf.",
+    lambda self: times(plus(erf(times(self, math.sqrt(0.5))), 1), 0.5), spaces=_SPECIAL,
+)
+
+# --- gamma functions ----------------------------------------------------------------------------------------------
+
+lgamma = op(
+    "lgamma(self)", "LgammaBackward0", "The logarithm of |Γ(x)|.", forward=functions.lgamma_kernel, dtypes="float", inplace=True,
+    grads={"self": lambda grad, self: grad * digamma(self)}, samples=(sample(_POSITIVE),),
+)
+digamma: Operation = op(
+    "digamma(self)", "DigammaBackward0", "The derivative of log Γ.", forward=functions.digamma_kernel, dtypes="float",
+    inplace=True, spaces=_BOTH, grads={"self": lambda grad, self: grad * polygamma(1, self)}, samples=(sample(_POSITIVE),),
+)
+
+
+def _polygamma(n: int, self: Any) -> Any:
+    if n < 0:
+        raise fail("value", "polygamma(n, x) does not support negative n.", RuntimeError)
+    return functions.polygamma_kernel(n, self)
+
+
+polygamma: Operation = op(
+    "polygamma(n: int, self)", "PolygammaBackward0", "The n-th derivative of digamma.", forward=_polygamma, dtypes="float",
+    spaces=("torch", "special"), grads={"self": lambda grad, n, self: grad * polygamma(n + 1, self)},
+    samples=(sample(1, _POSITIVE), sample(2, _POSITIVE)),
+)
+composite(
+    "Tensor_polygamma(self, n: int)", "The n-th derivative of digamma.", lambda self, n: polygamma(n, self), spaces=("Tensor",),
+)
+op(
+    "zeta(self, other)", "SpecialZetaBackward0", "Hurwitz's zeta function.", forward=functions.zeta_kernel, dtypes="float",
+    spaces=_SPECIAL, samples=(sample(2.5, _POSITIVE),),
+    grads={"self": None, "other": lambda grad, self, other: grad * -self * find("zeta")(plus(self, 1.0), other)},
+)
+
+
+def _mvlgamma_gradient(grad: Any, self: Any, p: int) -> Any:
+    """The sum of digamma over the shifted arguments."""
+    from gradsh.engine.tensor import Tensor, make
+
+    steps = np.arange(1 - p, 1, dtype=np.float64) / 2
+    shifts: Any = steps.astype(self.array.dtype if isinstance(self, Tensor) else self.dtype)
+    if isinstance(self, Tensor):
+        shifts = make(shifts)
+        return grad * find("sum")(digamma(shifts + find("unsqueeze")(self, -1)), (-1,))
+    return grad * functions.digamma_kernel(shifts + np.asarray(self)[..., None]).sum(-1)
+
+
+def _mvlgamma(self: Any, p: int) -> Any:
+    if not np.all(self > (p - 1) / 2):
+        raise fail("value", "All elements must be greater than (p-1)/2", RuntimeError)
+    total = np.asarray(p * (p - 1) / 4 * math.log(math.pi), self.dtype)
+    for step in range(p):
+        total = total + functions.lgamma_kernel(self - step / 2)
+    return total
+
+
+op(
+    "mvlgamma(self, p: int)", "MvlgammaBackward0", "The logarithm of the multivariate gamma function.", forward=_mvlgamma,
+    dtypes="float", inplace=True, grads={"self": _mvlgamma_gradient}, samples=(sample(Within(1.0, 3.0, 2, 3), 2),),
+)
+
+# --- Bessel functions ---------------------------------------------------------------------------------------------
+
+
+def _i1_gradient(grad: Any, self: Any, result: Any) -> Any:
+    """I1'(x) = I0(x) - I1(x)/x, one half at 0."""
+    away = find("abs")(self) > _tiny(self)
+    safe = where(away, self, _tiny(self))
+    return grad * where(away, i0(safe) - result * reciprocal(safe), 0.5)
+
+
+def _i1e_gradient(grad: Any, self: Any, result: Any) -> Any:
+    away = find("abs")(self) > _tiny(self)
+    safe = where(away, self, _tiny(self))
+    return grad * where(away, i0e(safe) - result * (sgn(safe) + reciprocal(safe)), 0.5)
+
+
+def _tiny(value: Any) -> float:
+    array = value if isinstance(value, (np.ndarray, np.generic)) else value.array
+    return float(np.finfo(array.dtype).eps)
+
+
+i0 = op(
+    "i0(self)", "I0Backward0", "The modified Bessel function I0.", forward=functions.i0_kernel, dtypes="float", inplace=True,
+    spaces=_BOTH, grads={"self": lambda grad, self: grad * i1(self)}, samples=(sample((2, 3)),),
+)
+i0e = op(
+    "i0e(self)", "SpecialI0EBackward0", "exp(-|x|) I0(x).", forward=functions.i0e_kernel, dtypes="float", spaces=_SPECIAL,
+    grads={"self": lambda grad, self, result: grad * (i1e(self) - sgn(self) * result)}, samples=(sample((2, 3)),),
+)
+i1: Operation = op(
+    "i1(self)", "SpecialI1Backward0", "The modified Bessel function I1.", forward=functions.i1_kernel, dtypes="float",
+    spaces=_SPECIAL, grads={"self": _i1_gradient}, samples=(sample((2, 3)),),
+)
+i1e: Operation = op(
+    "i1e(self)", "SpecialI1EBackward0", "exp(-|x|) I1(x).", forward=functions.i1e_kernel, dtypes="float", spaces=_SPECIAL,
+    grads={"self": _i1e_gradient}, samples=(sample((2, 3)),),
+)
+
+# --- entropies ----------------------------------------------------------------------------------------------------
+
+
+def _entr(self: Any) -> Any:
+    product = -self * np.log(self)
+    return np.where(self > 0, product, np.where(self == 0, np.zeros((), self.dtype), np.where(self < 0, -np.inf, self)))
+
+
+op(
+    "entr(self)", "SpecialEntrBackward0", "-x log(x), 0 at 0, -inf below.", forward=lambda self: _entr(self).astype(self.dtype),
+    dtypes="float", spaces=_SPECIAL, grads={"self": lambda grad, self: grad * -plus(log(self), 1)}, samples=(sample(_POSITIVE),),
+)
+
+
+def _xlog1py(self: Any, other: Any) -> Any:
+    product = self * np.log1p(other)
+    return np.where((self == 0) & ~np.isnan(other), np.zeros((), product.dtype), product)
+
+
+xlog1py: Operation = op(
+    "xlog1py(self: Operand, other: Operand)", "SpecialXlog1PyBackward0", "self * log1p(other), 0 where `self` is 0.",
+    forward=_xlog1py, dtypes="float", spaces=_SPECIAL, samples=(sample((2, 3), _POSITIVE),),
+    grads={
+        "self": lambda grad, self, other: masked_fill(
+            xlog1py(grad, other), find("logical_and")(self == 0.0, other <= -1.0), 0.0
+        ),
+        "other": lambda grad, self, other: grad * self / plus(other, 1),
+    },
+)
+alias("psi", digamma, spaces=_SPECIAL)
+alias("gammaln", lgamma, spaces=_SPECIAL)
+alias("multigammaln", find("mvlgamma"), spaces=_SPECIAL)
