@@ -292,6 +292,14 @@ def _empty_strided(size: Any, stride: Any, dtype: Any, requires_grad: bool) -> T
     return finished(strided(flat, size, tuple(step * flat.itemsize for step in stride)), requires_grad)
 
 
+composite(
+    f"new_empty_strided(self, size: ints, stride: ints, *, {OPTIONS})", "A tensor of this dtype, these extents and strides, of zeros.",
+    lambda self, size, stride, dtype, layout, device, requires_grad, pin_memory: _empty_strided(
+        size, stride, self.array.dtype if dtype is None else dtype, requires_grad
+    ), ("Tensor",),
+)
+
+
 def _fill_value(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.item()

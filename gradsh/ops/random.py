@@ -328,16 +328,16 @@ def _normal_std(mean: float, std: Array, generator: Any) -> Array:
 
 op(
     "normal(mean, std, *, generator: any? = None)", "NormalBackward3", "Normal numbers with means and deviations of two tensors.",
-    forward=_normal_both, dtypes="promote", spaces=TORCH, attributes=(),
+    forward=_normal_both, dtypes="promote", spaces=TORCH,
     grads={"mean": lambda grad, mean_sizes: _zeros(grad, mean_sizes), "std": lambda grad, std_sizes: _zeros(grad, std_sizes)},
 )
 op(
     "normal(mean, std: float = 1.0, *, generator: any? = None)", "NormalBackward1", "Normal numbers with the means of a tensor.",
-    forward=_normal_mean, spaces=TORCH, attributes=(), grads={"mean": lambda grad, mean_sizes: _zeros(grad, mean_sizes)},
+    forward=_normal_mean, spaces=TORCH, grads={"mean": lambda grad, mean_sizes: _zeros(grad, mean_sizes)},
 )
 op(
     "normal(mean: float, std, *, generator: any? = None)", "NormalBackward2", "Normal numbers with the deviations of a tensor.",
-    forward=_normal_std, spaces=TORCH, attributes=(), grads={"std": lambda grad, std_sizes: _zeros(grad, std_sizes)},
+    forward=_normal_std, spaces=TORCH, grads={"std": lambda grad, std_sizes: _zeros(grad, std_sizes)},
 )
 
 
@@ -412,44 +412,64 @@ def _feature_mask(input: Any, p: float) -> Any:
     return make(current().generator.dropout_mask(shape, p, array.dtype))
 
 
-def _feature_dropout(input: Any, p: float, training: bool, inplace: bool, least: int) -> Any:
+def _feature_dropout(input: Any, p: float, training: bool, inplace: bool) -> Any:
     _check_probability(p)
     times = find("mul_" if inplace else "mul")
     if not training or p == 0 or array_of(input).size == 0:
         return input
     if p == 1:
         return times(input, make(np.zeros((), array_of(input).dtype)))
-    if input.ndim >= least:
-        return times(input, _feature_mask(input, p))
-    lifted = times(find("unsqueeze")(input, 0), _feature_mask(find("unsqueeze")(input, 0), p))
-    return find("squeeze")(lifted, 0)
+    if input.ndim < 2:
+        raise fail("shape", "Feature dropout requires at least 2 dimensions in the input", RuntimeError)
+    return times(input, _feature_mask(input, p))
 
 
-def _feature(name: str, least: int) -> None:
+def _batched(name: str, batched: int, allowed: tuple[int, ...]) -> None:
+    """Declare a dropout of channels that gives an input without batch a batch of one."""
+
+    def body(input: Any, p: float, training: bool, inplace: bool) -> Any:
+        _check_probability(p)
+        if allowed and input.ndim not in allowed:
+            message = (
+                f"{name}: Expected 2D or 3D input, but received a {input.ndim}D input. Note that {name} exists to provide "
+                "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension "
+                "(i.e. 2D or 3D inputs)."
+            )
+            raise fail("shape", message, RuntimeError)
+        if input.ndim == batched or not batched:
+            return _feature_dropout(input, p, training, inplace)
+        lifted = find("unsqueeze_" if inplace else "unsqueeze")(input, 0)
+        return find("squeeze_" if inplace else "squeeze")(_feature_dropout(lifted, p, training, inplace), 0)
+
     composite(
         f"F_{name}(input, p: float = 0.5, training: bool = True, inplace: bool = False)",
-        "Zero whole channels with probability p and scale the others by 1/(1-p).",
-        lambda input, p, training, inplace: _feature_dropout(input, p, training, inplace, least), ("F",),
+        "Zero whole channels with probability p and scale the others by 1/(1-p).", body, ("F",),
     )
 
 
-_feature("dropout1d", 3)
-_feature("dropout2d", 3)
-_feature("dropout3d", 5)
+_batched("dropout1d", 3, (2, 3))
+_batched("dropout2d", 0, ())
+_batched("dropout3d", 5, ())
 
 _ALPHA = 1.7580993408473766
 
 
-def _alpha_dropout(input: Any, p: float, training: bool, inplace: bool) -> Any:
+def _alpha_dropout(input: Any, p: float, training: bool, inplace: bool, feature: bool = False) -> Any:
     """Keep mean and variance of SELU activations: dropped elements become -alpha', and the whole is rescaled."""
     _check_probability(p)
     array = array_of(input)
     if not training or p == 0 or array.size == 0:
         return input
     if p == 1:
-        return find("mul")(input, make(np.zeros((), array.dtype)))
+        return find("mul_" if inplace else "mul")(input, make(np.zeros((), array.dtype)))
+    if feature and array.ndim < 2:
+        raise fail("shape", "Feature dropout requires at least 2 dimensions in the input", RuntimeError)
     a = 1.0 / np.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
-    noise = in_memory_order(array, lambda shape, flat: current().generator.bernoulli(1 - p, shape, array.dtype))
+    stream = current().generator
+    if feature:
+        noise = stream.bernoulli(1 - p, (*array.shape[:2], *(1,) * (array.ndim - 2)), array.dtype)
+    else:
+        noise = in_memory_order(array, lambda shape, flat: stream.bernoulli(1 - p, shape, array.dtype))
     shift = ((noise + array.dtype.type(-1)) * array.dtype.type(_ALPHA * a)) + array.dtype.type(_ALPHA * a * p)
     scaled = find("mul_" if inplace else "mul")(input, make(noise * array.dtype.type(a)))
     return find("add_" if inplace else "add")(scaled, make(shift))
@@ -458,4 +478,21 @@ def _alpha_dropout(input: Any, p: float, training: bool, inplace: bool) -> Any:
 composite(
     "F_alpha_dropout(input, p: float = 0.5, training: bool = False, inplace: bool = False)",
     "Dropout that keeps the mean and variance of SELU activations.", _alpha_dropout, ("F",),
+)
+composite(
+    "F_feature_alpha_dropout(input, p: float = 0.5, training: bool = False, inplace: bool = False)",
+    "Dropout of whole channels that keeps the mean and variance of SELU activations.",
+    lambda input, p, training, inplace: _alpha_dropout(input, p, training, inplace, True), ("F",),
+)
+composite(
+    "alpha_dropout(input, p: float, train: bool)", "Dropout that keeps the mean and variance of SELU activations.",
+    lambda input, p, train: _alpha_dropout(input, p, train, False), TORCH,
+)
+composite(
+    "feature_dropout(input, p: float, train: bool)", "Zero whole channels with probability p and scale the others.",
+    lambda input, p, train: _feature_dropout(input, p, train, False), TORCH,
+)
+composite(
+    "feature_alpha_dropout(input, p: float, train: bool)", "Alpha dropout of whole channels.",
+    lambda input, p, train: _alpha_dropout(input, p, train, False, True), TORCH,
 )
