@@ -28,7 +28,10 @@ def kinds_for(sentence: str) -> list[str]:
     The case of letters and the name of the exception before it do not count. Where a whole sentence is found, kinds that share a word with it are left out.
     """
     wanted = re.sub(r"^\w+error: ", "", " ".join(sentence.casefold().split()))
-    scores = {kind.name: max((_score(wanted, known.casefold()) for known in kind.sentences), default=0) for kind in KINDS.values()}
+    scores = {
+        kind.name: max((_score(wanted, known.casefold()) for known in kind.sentences), default=0)
+        for kind in KINDS.values()
+    }
     best = max(scores.values())
     return sorted((name for name, score in scores.items() if score and score * 2 >= best), key=lambda name: -scores[name])
 
