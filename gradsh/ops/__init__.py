@@ -55,6 +55,9 @@ from gradsh.ops import (
     norms as norms,
 )
 from gradsh.ops import (
+    pad as pad,
+)
+from gradsh.ops import (
     pairs as pairs,
 )
 from gradsh.ops import (
@@ -74,6 +77,9 @@ from gradsh.ops import (
 )
 from gradsh.ops import (
     reduce as reduce,
+)
+from gradsh.ops import (
+    resize as resize,
 )
 from gradsh.ops import (
     rrelu as rrelu,

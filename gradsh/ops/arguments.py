@@ -1,5 +1,7 @@
 """What operations of networks ask of their arguments: arrays behind them, numbers for each dim, PyTorch's refusals."""
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 from gradsh.engine.ambient import current
@@ -40,3 +42,14 @@ def no_gradient(value: Any, argument: str, function: str) -> None:
             "cannot have requires_grad True."
         )
         raise fail("other", message, RuntimeError, tensor=value)
+
+
+def with_parameters(function: Callable[..., Any], *names: str) -> Callable[..., Any]:
+    """Return a formula whose parameters have these names, which declare what a node keeps; it gets them in order."""
+
+    def formula(*values: Any) -> Any:
+        return function(*values)
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    formula.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]
+    return formula

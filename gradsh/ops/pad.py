@@ -1,0 +1,210 @@
+"""Padding: with a constant, by reflection, by the border's values, around in a circle."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array
+from gradsh.engine.op import Operation, composite, find, op, sample
+from gradsh.ops.arguments import array_of
+from gradsh.text.fault import fail
+
+# --- constant ---------------------------------------------------------------------------------------------------
+
+
+def _pairs(pad: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Return (before, after) for the padded dims, first dim first; `pad` starts with the last dim."""
+    return [(pad[place], pad[place + 1]) for place in range(len(pad) - 2, -1, -2)]
+
+
+def _constant(self: Array, pad: tuple[int, ...], value: Any) -> Array:
+    if len(pad) % 2:
+        raise fail("value", f"Length of pad must be even but instead it equals {len(pad)}", RuntimeError)
+    if len(pad) > 2 * self.ndim:
+        message = (
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
+            f"{len(pad)} while the input has {self.ndim} dimensions."
+        )
+        raise fail("value", message, RuntimeError)
+    pairs = _pairs(pad)
+    lead = self.ndim - len(pairs)
+    shape = list(self.shape)
+    source: list[Any] = [slice(None)] * self.ndim
+    target: list[Any] = [slice(None)] * self.ndim
+    for dim, (before, after) in enumerate(pairs, lead):
+        extent = self.shape[dim]
+        shape[dim] = extent + before + after
+        if shape[dim] < 0:
+            message = (
+                f"The input size {extent}, plus negative padding {before} and {after} resulted in a negative output "
+                f"size, which is invalid. Check dimension {dim} of your input."
+            )
+            raise fail("shape", message, RuntimeError)
+        source[dim] = slice(max(-before, 0), extent - max(-after, 0))
+        target[dim] = slice(max(before, 0), shape[dim] - max(after, 0))
+    result = np.full(shape, value, self.dtype)
+    if self.dtype.kind == "b":
+        result = np.full(shape, bool(value), self.dtype)
+    result[tuple(target)] = self[tuple(source)]
+    return result
+
+
+constant_pad_nd: Operation = op(
+    "constant_pad_nd(self, pad: ints, value: number = 0)", "ConstantPadNdBackward0",
+    "A border of one value; `pad` has two numbers a dim, the last dim first; negative ones cut off.",
+    forward=_constant, spaces=("torch",), grads={
+        "self": lambda grad, pad: constant_pad_nd(grad, tuple(-n for n in pad), 0),
+    },
+    samples=(sample((2, 3), (1, 2)), sample((2, 3), (-1, 1, 0, 2)), sample((2, 3), (1,), rejects="value")),
+)
+
+# --- reflection and replication ---------------------------------------------------------------------------------
+
+
+def _sources(kind: str, extent: int, before: int, after: int) -> Array:
+    """Return for each place of a padded dim the place it is read from."""
+    places = np.arange(-before, extent + after)
+    if kind == "replication":
+        return np.clip(places, 0, extent - 1)
+    last = extent - 1
+    found: Array = last - np.abs(last - np.abs(places))
+    return found
+
+
+def _check(kind: str, self: Array, padding: tuple[int, ...], dims: int) -> None:
+    lead = self.ndim - dims
+    if len(padding) != 2 * dims:
+        raise fail("value", f"padding size is expected to be {2 * dims}", RuntimeError)
+    if lead not in (1, 2) or any(n == 0 for n in self.shape[1:]):
+        message = (
+            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {list(self.shape)}"
+        )
+        raise fail("shape", message, RuntimeError)
+    for place in range(dims):
+        dim = self.ndim - 1 - place
+        before, after = padding[2 * place : 2 * place + 2]
+        if kind == "reflection" and (before >= self.shape[dim] or after >= self.shape[dim]):
+            message = (
+                "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+                f"({before}, {after}) at dimension {dim} of input {list(self.shape)}"
+            )
+            raise fail("shape", message, RuntimeError)
+        if self.shape[dim] + before + after < 1:
+            message = (
+                f"input (W: {self.shape[dim]}) is too small. Calculated output W: {self.shape[dim] + before + after}"
+            )
+            raise fail("shape", message, RuntimeError)
+
+
+def _read(kind: str, self: Array, padding: tuple[int, ...], dims: int) -> Array:
+    _check(kind, self, padding, dims)
+    result = self
+    for dim, pair in enumerate(_pairs(padding), self.ndim - dims):
+        result = np.take(result, _sources(kind, self.shape[dim], *pair), axis=dim)
+    return result
+
+
+def _write_back(kind: str, grad: Array, shape: tuple[int, ...], padding: tuple[int, ...], dims: int) -> Array:
+    """Add the border's gradients to where their values were read, dim by dim."""
+    result = grad
+    for dim, pair in enumerate(_pairs(padding), len(shape) - dims):
+        sources = _sources(kind, shape[dim], *pair)
+        moved = np.moveaxis(result, dim, 0)
+        total = np.zeros((shape[dim], *moved.shape[1:]), grad.dtype)
+        for place, source in enumerate(sources):
+            total[source] += moved[place]
+        result = np.moveaxis(total, 0, dim)
+    return np.ascontiguousarray(result)
+
+
+def _records(kind: str, dims: int) -> Operation:
+    """Declare one kind of padding for one number of dims, and its gradient."""
+    node = f"{kind.title()}Pad{dims}DBackward"
+    name = f"{kind}_pad{dims}d"
+    backward: Operation = op(
+        f"{name}_backward(grad_output, self, padding: ints)", node + "Backward0", f"Gradient of {name}.",
+        forward=lambda grad_output, self, padding: _write_back(kind, grad_output, self.shape, padding, dims),
+        unguarded=True, spaces=(),
+        grads={
+            "grad_output": lambda grad, padding: forward(grad, padding),
+            "self": lambda self: find("zeros_like")(self),
+        },
+    )
+    forward = op(
+        f"{name}(self, padding: ints)", node + "0", f"Padding by {kind} of the last {dims} dims.",
+        forward=lambda self, padding: _read(kind, self, padding, dims), spaces=(),
+        grads={"self": lambda grad, self, padding: backward(grad, self, padding)},
+    )
+    return forward
+
+
+_RECORDS = {(kind, dims): _records(kind, dims) for kind in ("reflection", "replication") for dims in (1, 2, 3)}
+
+# --- circular ---------------------------------------------------------------------------------------------------
+
+
+def _circular(input: Any, padding: tuple[int, ...]) -> Any:
+    """Pad by the values of the other end: copies into slices of a fresh tensor, as in PyTorch's graph."""
+    dims = len(padding) // 2
+    shape = list(input.shape)
+    if dims + 2 != len(shape):
+        raise fail("value", f"Invalid padding size, expected {2 * (len(shape) - 2)} but got {len(padding)}", RuntimeError)
+    for place in range(dims):
+        dim = dims - place + 1
+        before, after = padding[2 * place : 2 * place + 2]
+        if before > shape[dim] or after > shape[dim]:
+            raise fail("value", "Padding value causes wrapping around more than once.", RuntimeError)
+        if shape[dim] + before + after < 0:
+            raise fail("value", "Negative padding value is resulting in an empty dimension", RuntimeError)
+        shape[dim] += before + after
+    cut, copy = find("slice"), find("copy_")
+    result = find("new_empty")(input, tuple(shape))
+    target, source = result, input
+    for place in range(dims):
+        dim = dims - place + 1
+        before, after = padding[2 * place : 2 * place + 2]
+        target = cut(target, dim, max(before, 0), shape[dim] - max(after, 0))
+        source = cut(source, dim, max(-before, 0), input.shape[dim] - max(-after, 0))
+    copy(target, source)
+    for place in range(dims):
+        dim = dims - place + 1
+        before, after = padding[2 * place : 2 * place + 2]
+        end = shape[dim] - max(after, 0)
+        if before > 0:
+            copy(cut(result, dim, 0, before), cut(result, dim, end - before, end))
+        if after > 0:
+            start = max(before, 0)
+            copy(cut(result, dim, shape[dim] - after, shape[dim]), cut(result, dim, start, start + after))
+    return result
+
+
+# --- the function -----------------------------------------------------------------------------------------------
+
+_KINDS = {"reflect": "reflection", "replicate": "replication"}
+
+
+def _pad(input: Any, pad: Any, mode: str, value: float | None) -> Any:
+    padding = tuple(pad)
+    if mode == "constant":
+        return constant_pad_nd(input, padding, 0.0 if value is None else value)
+    if value is not None and value != 0:
+        raise fail("value", f'Padding mode "{mode}" doesn\'t take in value argument', RuntimeError)
+    dims, ndim = len(padding) // 2, len(array_of(input).shape)
+    if mode == "circular" and len(padding) % 2 == 0 and dims in (1, 2, 3) and ndim == dims + 2:
+        return _circular(input, padding)
+    if len(padding) % 2 == 0 and dims in (1, 2, 3) and ndim in (dims + 1, dims + 2):
+        kind = _KINDS.get(mode)
+        if kind is not None:
+            return _RECORDS[kind, dims](input, padding)
+        if mode != "circular":
+            raise fail("value", f"Unrecognised padding mode {mode}", NotImplementedError)
+    message = "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"
+    raise fail("value", message, NotImplementedError)
+
+
+pad = composite(
+    "pad(input, pad: ints, mode: str = 'constant', value: number? = None)",
+    "A border around the input: constant, reflect, replicate or circular.", _pad, ("F",),
+    note="`pad` has two numbers a dim, the last dim first. Reflection and replication save the input.",
+)
