@@ -25,7 +25,8 @@ KINDS: dict[str, Kind] = {
 def kinds_for(sentence: str) -> list[str]:
     """Return the kinds that a sentence leads to, the best first: it contains one of theirs, or is a part of one.
 
-    The case of letters and the name of the exception before it do not count. Where a whole sentence is found, kinds that share a word with it are left out.
+    The case of letters and the name of the exception before it do not count. Where a whole sentence is found,
+    kinds that share a word with it are left out.
     """
     wanted = re.sub(r"^\w+error: ", "", " ".join(sentence.casefold().split()))
     scores = {
