@@ -407,8 +407,8 @@ def _size_of(value: Any, what: str) -> Any:
     return array.size if what == "numel" else array.dtype
 
 
-def save_inputs(node: OpNode, values: list[Any], clones: dict[int, Array] | None = None) -> None:
-    """Keep the inputs that the derivatives read; `clones` holds old contents for in-place forms."""
+def save_inputs(node: OpNode, values: list[Any], old: Tensor | None = None) -> None:
+    """Keep the inputs that the derivatives read; `old` holds the former content of what an in-place form writes."""
     saves = node.record.plan.saves
     if not saves:
         return
@@ -417,10 +417,8 @@ def save_inputs(node: OpNode, values: list[Any], clones: dict[int, Array] | None
         if save.output >= 0 or (save.guard >= 0 and not _guarded(node, save.guard)):
             entries.append(None)
             continue
-        value = values[save.param]
-        if clones and save.param in clones:
-            entries.append(keep_array(clones[save.param], gradient_edge(value)))
-        elif type(value) is list:
+        value = values[save.param] if old is None or save.param != 0 else old
+        if type(value) is list:
             entries.append([None if one is None else keep(one) for one in value])
         else:
             entries.append(keep(value))
@@ -545,11 +543,13 @@ def _run_inplace(record: Record, values: list[Any]) -> Tensor:
     node = None
     if tracked:
         node = build_node(record, values, [target.array])
-        clones = {}
+        old = None
         saves = record.plan.saves
         if any(save.param == 0 and (save.guard < 0 or node.edges[save.guard] is not None) for save in saves):
-            clones[0] = target.array.copy()
-        save_inputs(node, values, clones)
+            from gradsh.engine.op import find
+
+            old = find("clone")(target)
+        save_inputs(node, values, old)
     target.array[...] = first
     target.counter.bump(ambient.place())
     if node is not None:

@@ -674,7 +674,7 @@ for _name in _BINARY:
     setattr(Tensor, f"__{_name}__", _operator(_name))
     setattr(Tensor, f"__r{_name}__", _operator(_name, reflected=True))
     setattr(Tensor, f"__i{_name}__", _operator("i" + _name))
-for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert", "getitem", "round"):
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert", "getitem"):
     setattr(Tensor, f"__{_name}__", _operator(_name))
 
 

@@ -85,7 +85,7 @@ def gated(grad: Any, mask: Any) -> Any:
 
     For arrays of one shape the bits are masked: `np.where` on an irregular mask is six times slower.
     """
-    if grad.dtype.kind != "f" or grad.shape != mask.shape or not grad.flags.c_contiguous or not mask.flags.c_contiguous:
+    if grad.dtype.kind != "f" or not grad.ndim or grad.shape != mask.shape or not grad.flags.c_contiguous or not mask.flags.c_contiguous:
         return np.where(mask, grad, np.zeros((), grad.dtype))
     integer = _INTS[grad.itemsize]
     result = np.negative(mask.view(np.int8), dtype=integer)

@@ -12,6 +12,7 @@ from gradsh.ops.kernels import floats_only, not_bool, unsupported
 from gradsh.ops.power import pow, power
 from gradsh.ops.scalars import minus, plus, times
 from gradsh.ops.select import where
+from gradsh.text.fault import fail
 
 _OPEN = Within(-0.9, 0.9, 2, 3)
 _POSITIVE = Within(0.2, 3.0, 2, 3)
@@ -99,6 +100,17 @@ atan = op(
     "atan(self)", "AtanBackward0", "Inverse tangent.", forward=np.arctan, dtypes="float", inplace=True,
     grads={"self": lambda grad, self: grad / plus(self * self, 1)}, samples=(sample((2, 3)),),
 )
+
+def _no_inverse(name: str) -> dict[str, Any]:
+    """Return the parts of an in-place form whose derivative PyTorch does not have."""
+
+    def refuse(grad: Any) -> Any:
+        message = f"the derivative for 'inplace version of {name}' is not implemented."
+        raise fail("other", message, NotImplementedError)
+
+    return {"node": f"{name.capitalize()}Backward1", "grads": {"self": refuse}}
+
+
 sinh = op(
     "sinh(self)", "SinhBackward0", "Hyperbolic sine.", forward=np.sinh, dtypes="float", inplace=True,
     grads={"self": lambda grad, self: grad * cosh(self)}, samples=(sample((2, 3)),),
@@ -108,15 +120,15 @@ cosh: Operation = op(
     grads={"self": lambda grad, self: grad * sinh(self)}, samples=(sample((2, 3)),),
 )
 asinh = op(
-    "asinh(self)", "AsinhBackward0", "Inverse hyperbolic sine.", forward=np.arcsinh, dtypes="float", inplace=True,
+    "asinh(self)", "AsinhBackward0", "Inverse hyperbolic sine.", forward=np.arcsinh, dtypes="float", inplace=_no_inverse("asinh"),
     grads={"self": lambda grad, self: grad * rsqrt(plus(power(self, 2), 1))}, samples=(sample((2, 3)),),
 )
 acosh = op(
-    "acosh(self)", "AcoshBackward0", "Inverse hyperbolic cosine.", forward=np.arccosh, dtypes="float", inplace=True,
+    "acosh(self)", "AcoshBackward0", "Inverse hyperbolic cosine.", forward=np.arccosh, dtypes="float", inplace=_no_inverse("acosh"),
     grads={"self": lambda grad, self: grad * rsqrt(minus(self * self, 1))}, samples=(sample(Within(1.2, 3.0, 2, 3)),),
 )
 atanh = op(
-    "atanh(self)", "AtanhBackward0", "Inverse hyperbolic tangent.", forward=np.arctanh, dtypes="float", inplace=True,
+    "atanh(self)", "AtanhBackward0", "Inverse hyperbolic tangent.", forward=np.arctanh, dtypes="float", inplace=_no_inverse("atanh"),
     grads={"self": lambda grad, self: times(grad, 1) / sub(1, power(self, 2))}, samples=(sample(_OPEN),),
 )
 alias("arcsin", asin)
@@ -198,7 +210,7 @@ sign = op(
 )
 sgn: Operation = op(
     "sgn(self)", "SgnBackward0", "-1, 0 or 1; the gradient is zero.", forward=_sign, inplace=True,
-    grads={"self": lambda grad: zeros(grad)}, samples=(sample((2, 3)),), attributes=(),
+    grads={"self": lambda grad, self, result: zeros(grad)}, samples=(sample((2, 3)),),
 )
 op("signbit(self)", "", "Whether the sign bit is set (also of -0.0).", forward=lambda self: _signbit(self))
 
@@ -234,13 +246,12 @@ alias("fix", trunc)
 round_ = op(
     "round(self)", "RoundBackward0", "Round to the nearest integer, halves to the even one; the gradient is zero.",
     forward=_stepwise("round_vml_cpu", np.rint), inplace=True, grads={"self": zeros}, samples=(sample((2, 3)),),
-    spaces=("torch", "Tensor", "special"),
 )
 
 
 def _round_decimals(self: Any, decimals: int) -> Any:
     if self.dtype.kind != "f":
-        raise unsupported("round_cpu", self)
+        raise unsupported("round_cpu" if decimals else "round_vml_cpu", self)
     factor = self.dtype.type(10.0 ** abs(decimals))
     return np.rint(self * factor) / factor if decimals >= 0 else np.rint(self / factor) * factor
 
@@ -248,7 +259,10 @@ def _round_decimals(self: Any, decimals: int) -> Any:
 op(
     "round(self, *, decimals: int)", "RoundBackward1", "Round to a number of decimals (negative: tens, hundreds).",
     forward=_round_decimals, inplace=True, grads={"self": zeros}, samples=(sample((2, 3), decimals=1),),
-    spaces=("torch", "Tensor", "special"),
+)
+composite(
+    "special_round(self, *, decimals: int = 0)", "Round to a number of decimals.",
+    lambda self, decimals: round_(self, decimals=decimals), spaces=("special",),
 )
 frac = op(
     "frac(self)", "FracBackward0", "The part behind the point, with the sign of x.",
@@ -315,9 +329,17 @@ def _logit(self: Any, eps: Any) -> Any:
     return np.log(self / (1 - self))
 
 
+def _logit_slope(grad: Any, self: Any, low: float, high: float, outside: float) -> Any:
+    edge = (self == 0) | (self == 1)
+    inside = np.where(edge, grad * np.inf, grad / (self * (1 - self)))
+    return np.where((self < low) | (self > high), outside, inside)
+
+
 def _logit_gradient(grad: Any, self: Any, eps: Any) -> Any:
     """Inside the bounds 1 / (x (1 - x)); outside zero with `eps`, nan without."""
     low, high = (0.0, 1.0) if eps is None else (eps, 1.0 - eps)
+    if not isinstance(grad, Tensor):
+        return _logit_slope(grad, self, low, high, math.nan if eps is None else 0.0)
     inside = find("logical_and")(self >= low, self <= high)
     return where(inside, grad / (self * sub(1.0, self)), math.nan if eps is None else 0.0)
 
@@ -333,8 +355,3 @@ logit = op(
 @implements("abs")
 def _abs(self: Tensor) -> Any:
     return abs_(self)
-
-
-@implements("round")
-def _round(self: Tensor, ndigits: Any = None) -> Any:
-    return round_(self) if ndigits is None else round_(self, decimals=ndigits)

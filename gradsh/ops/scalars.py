@@ -5,29 +5,38 @@ plain number instead: MulBackward1, which saves no tensor. So `times(grad, 2)` s
 gradient must come out as PyTorch's. On plain arrays these are numpy's operators.
 """
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gradsh.engine.op import op
+from gradsh.ops.kernels import together
 
 _PLAIN = (np.ndarray, np.generic)
 
+
+def _promoted(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a kernel that first brings tensor and number to their common dtype."""
+    return lambda self, other: function(*together(self, other))
+
+
 _mul = op(
     "_mul_scalar(self, other: number)", "MulBackward1", "Product with a constant.",
-    forward=lambda self, other: self * other, grads={"self": lambda grad, other: times(grad, other)}, spaces=(),
+    forward=_promoted(operator.mul), grads={"self": lambda grad, other: times(grad, other)}, spaces=(),
 )
 _add = op(
     "_add_scalar(self, other: number)", "AddBackward1", "Sum with a constant.",
-    forward=lambda self, other: self + other, grads={"self": lambda grad: grad}, spaces=(),
+    forward=_promoted(operator.add), grads={"self": lambda grad: grad}, spaces=(),
 )
 _sub = op(
     "_sub_scalar(self, other: number)", "SubBackward1", "Difference from a constant.",
-    forward=lambda self, other: self - other, grads={"self": lambda grad: grad}, spaces=(),
+    forward=_promoted(operator.sub), grads={"self": lambda grad: grad}, spaces=(),
 )
 _div = op(
     "_div_scalar(self, other: number)", "DivBackward1", "Quotient by a constant.",
-    forward=lambda self, other: self / other, grads={"self": lambda grad, other: over(grad, other)}, spaces=(),
+    forward=_promoted(operator.truediv), grads={"self": lambda grad, other: over(grad, other)}, spaces=(),
 )
 
 

@@ -102,8 +102,8 @@ def _mvlgamma_gradient(grad: Any, self: Any, p: int) -> Any:
 
 
 def _mvlgamma(self: Any, p: int) -> Any:
-    if not np.all(self > (p - 1) / 2):
-        raise fail("value", "All elements must be greater than (p-1)/2", RuntimeError)
+    if p < 1:
+        raise fail("value", "p has to be greater than or equal to 1", RuntimeError)
     total = np.asarray(p * (p - 1) / 4 * math.log(math.pi), self.dtype)
     for step in range(p):
         total = total + functions.lgamma_kernel(self - step / 2)
