@@ -8,6 +8,7 @@ exception, not its traceback.
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from gradsh.engine.tensor import Tensor
 from gradsh.interpreter import growth, hooks
 from gradsh.interpreter.activation import ROOT, Place, Progress, Stopped, Units, Where, describe
 from gradsh.interpreter.guard import Guard, Store
@@ -125,6 +126,7 @@ class Machine:
             hooks.IMPORT: self.offer.imports.module, hooks.IMPORT_FROM: self.offer.imports.member,
             hooks.IMPORT_STAR: self.offer.imports.star, hooks.ENTER: enter, hooks.LEAVE: leave, hooks.LOOP: loop,
             hooks.PASS: advance, hooks.TICK: tick, hooks.BASE: self.offer.base, hooks.LOCALS: locals,
+            hooks.TYPE: type, hooks.TENSOR: Tensor,
             hooks.CAUGHT_INTERRUPT: self.clear_interrupt, hooks.TIMES: growth.times, hooks.POWER: growth.power,
             hooks.SHIFT: growth.shift, hooks.TIMES + "=": growth.in_place_times,
             hooks.POWER + "=": growth.in_place_power, hooks.SHIFT + "=": growth.in_place_shift,
