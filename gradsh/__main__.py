@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from gradsh.batch import RunOptions
 
-SUBCOMMANDS = frozenset({"run", "test", "explain", "check"})
+SUBCOMMANDS = frozenset({"run", "test", "explain", "check", "watch"})
 FLAGS = {"--keep-going": "keep_going", "--plain": "plain"}
 VALUES = {"--format": "format", "--seed": "seed"}
 

@@ -5,25 +5,22 @@ A script ends at its first failed statement unless told to go on. Exit status: 0
 that cannot be read, 130 interrupted.
 """
 
-import os
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradsh.events import Done, Event, Failure, Result, Snapshot
+from gradsh.events import Failure
 from gradsh.limits import UNBOUNDED, Limits
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
 
 if TYPE_CHECKING:
-    from gradsh.render.style import Style
     from gradsh.session import Session
+    from gradsh.sinks import Sink
 
 DONE, FAILED, UNREADABLE, INTERRUPTED = 0, 1, 2, 130
-FLUSH_SECONDS = 0.02  # a loop's output is seen while it runs, without a system call a line
 
 
 class RunOptions(NamedTuple):
@@ -36,6 +33,10 @@ class RunOptions(NamedTuple):
     seed: int | None = 0
     plain: bool = False
     limits: Limits = UNBOUNDED
+    jobs: int = 1
+    fail_fast: bool = False
+    values: tuple[tuple[str, str], ...] = ()
+    profile: bool = False
 
 
 class Script(NamedTuple):
@@ -57,23 +58,21 @@ def prepare() -> None:
             reconfigure(errors="backslashreplace")
 
 
+def refused(options: RunOptions) -> bool:
+    """Say what is wrong with the values of `--set`, if anything is; nothing is run then."""
+    wrong = _wrong_values(options) if options.values else ""
+    if wrong:
+        sys.stderr.write(f"gradsh run: {wrong}\n")
+    return bool(wrong)
+
+
 def run(options: RunOptions) -> int:
-    """Run everything that the options name; return the exit status."""
-    from gradsh.limits import bound_memory
+    """Run the one script that the options name; return the exit status."""
+    from gradsh.sinks import looks_of, sink_for
 
-    bound_memory(options.limits.max_memory)
-    return _run(options)
-
-
-def _run(options: RunOptions) -> int:
-    status = DONE
-    several = len(options.files) > 1
-    for script in scripts_of(options):
-        sink = sink_for(options, script.name if several else None)
-        status = max(status, run_script(script, options, sink), sink.close())
-        if status == INTERRUPTED or sink.broken:
-            break
-    return status
+    script = scripts_of(options)[0]
+    sink = sink_for(looks_of(options.format, plain=options.plain, several=False), None, sys.stdout, sys.stderr)
+    return max(run_script(script, options, sink), sink.close())
 
 
 def scripts_of(options: RunOptions) -> Sequence[Script]:
@@ -108,13 +107,25 @@ def run_script(script: Script, options: RunOptions, sink: "Sink") -> int:
 
     session = Session(options.seed, limits=options.limits)
     sink.when_broken = session.abandon
-    with interruptible(session):
-        outcome = session.run(script.text, sink, name=script.name, keep_going=options.keep_going)
+    profiler, watching = _profiler(session, options)
+    with interruptible(session), watching:
+        outcome = session.run(
+            script.text, sink, name=script.name, keep_going=options.keep_going, values=dict(options.values)
+        )
+    if profiler is not None:
+        sink(profiler.result(script.name))
     if sink.wants_state:
         sink(session.snapshot())
-    if outcome.interrupted:
-        return INTERRUPTED
-    return outcome.status
+    return INTERRUPTED if outcome.interrupted else outcome.status
+
+
+def _profiler(session: "Session", options: RunOptions) -> tuple[Any, Any]:
+    if not options.profile:
+        return None, nullcontext()
+    from gradsh.profile import Profiler
+
+    profiler = Profiler(session.machine)
+    return profiler, profiler.watching()
 
 
 @contextmanager
@@ -148,139 +159,39 @@ def unreadable(script: Script) -> Failure:
     return Failure(0, 0, Problem("io", message), Source(script.name, ""))
 
 
-class Sink:
-    """Takes events and writes them; `wants_state` asks for the snapshot at the end.
+def _wrong_values(options: RunOptions) -> str:
+    """Say what is wrong with the values of `--set`, or nothing."""
+    from gradsh.parameters import parameters_in, wrong_values
 
-    A stream that breaks (a reader that has gone, a full disk) is no failure of the script: what follows is dropped,
-    and `when_broken` is told so that the script need not run on.
-    """
-
-    wants_state = False
-
-    def __init__(self, out: TextIO, err: TextIO) -> None:
-        self.out = out
-        self.err = err
-        self.broken: OSError | None = None
-        self.when_broken: Callable[[], None] = lambda: None
-        self._flushed = 0.0
-
-    def __call__(self, event: Event) -> None:
-        """Write an event."""
-        if self.broken:
-            return
-        try:
-            self.write(event)
-        except OSError as error:
-            self._break(error)
-
-    def write(self, event: Event) -> None:
-        """Write an event; may raise OSError."""
-        raise AssertionError("a sink says how it writes")
-
-    def close(self) -> int:
-        """Bring out what is held back; return the exit status that a broken stream asks for."""
-        try:
-            if not self.broken:
-                self.out.flush()
-                self.err.flush()
-        except OSError as error:
-            self._break(error)
-        if self.broken is None or isinstance(self.broken, BrokenPipeError):
-            return DONE
-        return FAILED
-
-    def _break(self, error: OSError) -> None:
-        self.broken = error
-        if not isinstance(error, BrokenPipeError):
-            with suppress(OSError):
-                self.err.write(f"gradsh: cannot write the output: {error.strerror or error}\n")
-        _close_quietly(self.out)
-        self.when_broken()
-
-    def _pace(self) -> None:
-        now = time.monotonic()
-        if now - self._flushed > FLUSH_SECONDS:
-            self._flushed = now
-            self.out.flush()
+    scripts = [read_script(name) for name in options.files] if options.code is None else scripts_of(options)
+    known = [parameter for script in scripts for parameter in parameters_in(script.name, script.text)]
+    return wrong_values(known, dict(options.values))
 
 
-class TextSink(Sink):
-    """Output on the one stream, diagnostics on the other, in the order in which they came."""
-
-    def __init__(self, out: TextIO, err: TextIO, style: "Style", err_style: "Style") -> None:
-        super().__init__(out, err)
-        self.style = style
-        self.err_style = err_style
-        from gradsh.render.text import event_text
-
-        self._text = event_text
-
-    def write(self, event: Event) -> None:
-        """Write an event as text."""
-        if type(event) is Done:
-            return
-        if type(event) is Result and event.output:
-            write_result(event, self.style)
-            return
-        shown = self._text(event, self.err_style if type(event) is Failure else self.style)
-        if shown is None:
-            return
-        stream, text = shown
-        if stream == "out":
-            self.out.write(text)
-            self._pace()
-        else:
-            self.out.flush()
-            self.err.write(text)
-            self.err.flush()
-
-
-class JsonSink(Sink):
-    """One JSON object a line on standard output; `file` is named where several run."""
-
-    wants_state = True
-
-    def __init__(self, out: TextIO, err: TextIO, file: str | None) -> None:
-        super().__init__(out, err)
-        self.file = file
-        from gradsh.render.json import line_of
-
-        self._line: Callable[[Event, str | None], str | None] = line_of
-
-    def write(self, event: Event) -> None:
-        """Write an event as a line of JSON."""
-        if type(event) is Result and event.output:
-            from gradsh.render.style import Style
-
-            write_result(event, Style())
-        text = self._line(event, self.file)
-        if text is not None:
-            self.out.write(text + "\n")
-            self._pace() if type(event) is not Snapshot else self.out.flush()
-
-
-def sink_for(options: RunOptions, file: str | None) -> Sink:
-    """Return the sink that the options ask for."""
-    if options.format == "json":
-        return JsonSink(sys.stdout, sys.stderr, file)
+def list_parameters(options: RunOptions) -> int:
+    """Print the parameters of each script (`--params`); return the exit status."""
+    from gradsh.parameters import parameter_table, parameters_in
+    from gradsh.render.json import plain
     from gradsh.render.style import style_for
+    from gradsh.render.table import draw
 
-    return TextSink(
-        sys.stdout, sys.stderr,
-        style_for(sys.stdout, plain=options.plain, files=file is not None),
-        style_for(sys.stderr, plain=options.plain, files=file is not None),
-    )
+    status = DONE
+    several = len(options.files) > 1
+    for script in scripts_of(options):
+        if script.unreadable:
+            sys.stderr.write(f"error[io]: {unreadable(script).problem.message}\n")
+            status = UNREADABLE
+            continue
+        found = parameters_in(script.name, script.text)
+        if options.format == "json":
+            _print_json({"event": "parameter", **plain(one), "file": script.name} for one in found)
+            continue
+        lines = draw(parameter_table(found), style_for(sys.stdout, plain=options.plain))
+        sys.stdout.write("".join(line + "\n" for line in ([f"{script.name}:"] if several else []) + lines))
+    return status
 
 
-def write_result(result: Result, style: "Style") -> None:
-    """Write a command's result to the file that `--output` names, whole or not at all."""
-    from gradsh.files import write_whole
-    from gradsh.render.text import result_text
+def _print_json(rows: Iterator[Mapping[str, Any]]) -> None:
+    import json
 
-    write_whole(Path(result.output), result_text(result, style).encode())
-
-
-def _close_quietly(stream: TextIO) -> None:
-    """Point a broken stream at nothing, so that the flush at exit stays silent too."""
-    with suppress(OSError, ValueError), open(os.devnull, "w", encoding="utf-8") as nothing:  # noqa: PTH123  # a device
-        os.dup2(nothing.fileno(), stream.fileno())
+    sys.stdout.write("".join(json.dumps(row) + "\n" for row in rows))

@@ -23,6 +23,7 @@ Output = Annotated[str | None, typer.Option("--max-output", metavar="SIZE", help
 AllowFiles = Annotated[
     str | None, typer.Option("--allow-files", metavar="DIR", help="Where a script's commands may touch files.")
 ]
+Jobs = Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Processes; 0: one a CPU.")]
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -48,18 +49,47 @@ def run(
     max_memory: Memory = None,
     max_output: Output = None,
     allow_files: AllowFiles = None,
+    jobs: Jobs = 1,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="End at the first script that fails.")] = False,
+    values: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter of the scripts.")
+    ] = None,
+    params: Annotated[bool, typer.Option("--params", help="List the parameters of the scripts, and leave.")] = False,
+    threads: Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="Threads of numpy.")] = None,
+    profile: Annotated[bool, typer.Option("--profile", help="Show time and bytes by line at the end.")] = False,
 ) -> None:
     """Run scripts; without any, the shell on a terminal, else standard input."""
-    from gradsh.batch import RunOptions
+    from gradsh.batch import RunOptions, list_parameters
     from gradsh.start import start
+    from gradsh.workers import use_threads
 
     if code is not None and files:
         raise typer.BadParameter("give either -c CODE or files, not both")
+    if threads is not None:
+        use_threads(threads)
     limits = UNBOUNDED._replace(
         timeout=timeout, max_memory=_size(max_memory), max_output=_size(max_output), allow_files=allow_files
     )
-    options = RunOptions(tuple(files or ()), code, keep_going, format, _seed(seed), plain, limits)
-    raise typer.Exit(start(options))
+    options = RunOptions(
+        tuple(files or ()), code, keep_going, format, _seed(seed), plain, limits, jobs or _cpus(), fail_fast,
+        tuple(map(_setting, values or ())), profile,
+    )
+    raise typer.Exit(list_parameters(options) if params else start(options))
+
+
+@app.command("watch")
+def watch_file(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A script.")],
+    keep_going: KeepGoing = False,
+    seed: Seed = "0",
+    plain: Plain = False,
+) -> None:
+    """Run a script, and again whenever its file changes."""
+    from gradsh.batch import RunOptions, prepare
+    from gradsh.watch import watch
+
+    prepare()
+    raise typer.Exit(watch(RunOptions((file,), keep_going=keep_going, seed=_seed(seed), plain=plain)))
 
 
 @app.command("test")
@@ -67,7 +97,7 @@ def golden(
     paths: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help="Scripts, or folders of them.")] = None,
     update: Annotated[bool, typer.Option("--update", help="Rewrite the expectations that no longer hold.")] = False,
     review: Annotated[bool, typer.Option("--review", help="Ask about each difference, then rewrite.")] = False,
-    jobs: Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Processes; 0: one a CPU.")] = 1,
+    jobs: Jobs = 1,
     word: Annotated[list[str] | None, typer.Option("-k", metavar="WORD", help="Only paths with this word.")] = None,
     junit: Annotated[str | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
     tap: Annotated[bool, typer.Option("--tap", help="Report in TAP (Test Anything Protocol).")] = False,
@@ -84,9 +114,10 @@ def golden(
 ) -> None:
     """Run golden tests: scripts that carry their expected output."""
     from gradsh.batch import RunOptions, prepare
-    from gradsh.golden.runner import GoldenOptions, one_thread, run_tests
+    from gradsh.golden.runner import GoldenOptions, run_tests
+    from gradsh.workers import use_threads
 
-    one_thread()
+    use_threads(1, unless_set=True)
     prepare()
     limits = UNBOUNDED._replace(
         timeout=timeout, max_memory=_size(max_memory), max_output=_size(max_output), allow_files=allow_files
@@ -130,6 +161,13 @@ def _seed(text: str) -> int | None:
         return int(text, 0)
     except ValueError:
         raise typer.BadParameter(f"--seed takes a whole number or `random`, not {text!r}") from None
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, sep, value = text.partition("=")
+    if not sep or not name.isidentifier():
+        raise typer.BadParameter(f"--set takes NAME=VALUE, not {text!r}")
+    return name, value
 
 
 def _size(text: str | None) -> int | None:

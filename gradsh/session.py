@@ -6,7 +6,7 @@ are taken here.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gradsh.commands import GRAMMARS, find
@@ -23,7 +23,6 @@ from gradsh.text.expectations import Block, options_of, scan
 from gradsh.text.fault import fail
 from gradsh.text.problem import Problem, ProblemError
 from gradsh.text.span import Source, Span
-
 
 ASSERTIONS = ("freed", "saved", "live_bytes", "reclaimable_bytes")
 """The functions of `probe.assertions`, imported when a script first calls one."""
@@ -107,31 +106,40 @@ class Session:
     # ------------------------------------------------------------------ running
 
     def run(
-        self, text: str, emit: Emit, *, name: str = "<input>", keep_going: bool = False, first_line: int = 1
+        self, text: str, emit: Emit, *, name: str = "<input>", keep_going: bool = False, first_line: int = 1,
+        values: Mapping[str, str] | None = None,
     ) -> Outcome:
         """Run a text; every event goes to `emit`. Ends at the first failed statement unless `keep_going`.
 
         A failure that the text announces (a `#!` below the statement) is emitted as expected and ends nothing.
+        `values` sets parameters of the text (see `parameters.py`), which have been checked to be of their types.
         """
         outer = self.emit
         self.emit = emit
         try:
             with enter(self.ambient):
-                return self._run(text, name, keep_going, first_line)
+                return self._run(text, name, keep_going, first_line, values or {})
         finally:
             self.emit = outer
 
-    def _run(self, text: str, name: str, keep_going: bool, first_line: int) -> Outcome:
+    def _run(
+        self, text: str, name: str, keep_going: bool, first_line: int, values: Mapping[str, str]
+    ) -> Outcome:
         text, notes = clean(text)
         for note in notes:
             self.emit(Warn(0, str(note)))
         source = Source(name, text, first_line)
         try:
             self._take_options(source)
-            body = parse(source, GRAMMARS, self._bound).body
+            program = parse(source, GRAMMARS, self._bound)
         except ProblemError as error:
             self._fail(_unparsed(error.problem, source), expected=False)
             return Outcome(1, ())
+        if values:
+            from gradsh.parameters import set_parameters
+
+            set_parameters(program, values)
+        body = program.body
         lines = tuple((one.span.line, one.span.end_line) for one in body)
         blocks = scan(source, lines, strict=False)
         watchdog = self._watchdog()

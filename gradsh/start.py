@@ -2,7 +2,8 @@
 
 import sys
 
-from gradsh.batch import RunOptions, prepare, run
+from gradsh.batch import UNREADABLE, RunOptions, prepare, refused, run
+from gradsh.limits import bound_memory
 
 
 def start(options: RunOptions) -> int:
@@ -12,4 +13,11 @@ def start(options: RunOptions) -> int:
 
         return interactive(options)
     prepare()
+    if refused(options):
+        return UNREADABLE
+    bound_memory(options.limits.max_memory)
+    if len(options.files) > 1:
+        from gradsh.many import run_many
+
+        return run_many(options)
     return run(options)

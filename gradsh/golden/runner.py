@@ -5,7 +5,6 @@ A worker runs many scripts in one process, each in a session of its own; nothing
 
 import os
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from gradsh.golden.collect import matching, orphans, scripts_below
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.update import proposed, write
 from gradsh.limits import FOR_TESTS
+from gradsh.progress import Progress
 from gradsh.render.style import Style, style_for
 
 
@@ -81,11 +81,11 @@ def _refuse(text: str) -> int:
 def _run_all(scripts: Sequence[str], options: GoldenOptions, style: Style) -> tuple[list[Checked], bool]:
     """Run the scripts, with a progress line where a terminal shows it; return the results and whether interrupted."""
     results: list[Checked] = []
-    progress = _Progress(len(scripts), options)
+    progress = Progress(len(scripts), plain=options.plain)
     try:
         for tested in _outcomes(scripts, options):
             results.append(tested)
-            progress.step(tested)
+            progress.step(failed=not tested.passed)
             if not tested.passed and not options.tap and not (options.update or options.review):
                 progress.clear()
                 sys.stdout.write("".join(line + "\n" for line in report.failure_lines(tested, style)))
@@ -106,7 +106,9 @@ def _outcomes(scripts: Sequence[str], options: GoldenOptions) -> Iterator[Checke
         return
     import multiprocessing
 
-    with multiprocessing.get_context("spawn").Pool(jobs, _start_worker) as pool:
+    from gradsh.workers import start_worker
+
+    with multiprocessing.get_context("spawn").Pool(jobs, start_worker) as pool:
         yield from pool.imap(_Task(options), scripts, chunksize=max(1, min(16, len(scripts) // (4 * jobs))))
 
 
@@ -119,46 +121,6 @@ class _Task:
 
     def __call__(self, path: str) -> Checked:
         return check_file(path, self.run, self.tolerance)
-
-
-def _start_worker() -> None:
-    """Let the parent alone answer an interrupt, and keep numpy to one thread."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    one_thread()
-
-
-def one_thread() -> None:
-    """Keep OpenBLAS to one thread, before numpy loads: sums are then the same from run to run."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-
-class _Progress:
-    """One line on standard error that says how far the run is; silent where no terminal shows it."""
-
-    def __init__(self, total: int, options: GoldenOptions) -> None:
-        self.total = total
-        self.done = self.failed = 0
-        self.shown = sys.stderr.isatty() and not options.plain and os.environ.get("TERM") != "dumb"
-        self.last = 0.0
-
-    def step(self, tested: Checked) -> None:
-        """Count a result and redraw, at most ten times a second."""
-        self.done += 1
-        self.failed += not tested.passed
-        now = time.monotonic()
-        if self.shown and now - self.last > 0.1:
-            self.last = now
-            failed = f", {self.failed} failed" if self.failed else ""
-            sys.stderr.write(f"\r\x1b[K{self.done}/{self.total}{failed}")
-            sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Take the line away."""
-        if self.shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
 
 
 def _accept(results: list[Checked], options: GoldenOptions, style: Style) -> list[Checked]:

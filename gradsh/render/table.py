@@ -3,7 +3,7 @@
 from gradsh.render.style import Style, pad, printable, width_of
 from gradsh.view.shapes import Cell, CellKind, Column, Table
 
-RIGHT = {"bytes", "count"}
+RIGHT = {"bytes", "count", "number", "percent"}
 
 
 def draw(table: Table, style: Style) -> list[str]:
@@ -39,6 +39,10 @@ def cell_text(cell: Cell, kind: CellKind) -> str:
         return f"{cell:,} B"
     if kind == "count":
         return f"{cell:,}"
+    if kind == "number":
+        return f"{cell:,.3f}"
+    if kind == "percent" and isinstance(cell, int | float):
+        return f"{100 * cell:.1f} %"
     if kind == "line":
         return f"line {cell}"
     if isinstance(cell, tuple):

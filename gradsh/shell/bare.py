@@ -3,8 +3,8 @@
 import sys
 from typing import TYPE_CHECKING
 
-from gradsh.batch import DONE, RunOptions, TextSink, interruptible, prepare
-from gradsh.render.style import style_for
+from gradsh.batch import DONE, RunOptions, interruptible, prepare
+from gradsh.sinks import looks_of, sink_for
 
 if TYPE_CHECKING:
     from gradsh.session import Session
@@ -19,8 +19,7 @@ def interactive(options: RunOptions) -> int:
     from gradsh.session import Session
 
     session = Session(options.seed, limits=options.limits, typed=True)
-    sink = TextSink(sys.stdout, sys.stderr, style_for(sys.stdout, plain=options.plain),
-                    style_for(sys.stderr, plain=options.plain))
+    sink = sink_for(looks_of("text", plain=options.plain, several=False), None, sys.stdout, sys.stderr)
     sys.stdout.write("gradsh: type tensor expressions, `backward z`, `graph z`, `buffers`; `help` says more.\n")
     line = 1
     while session.left is None:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
 
-CellKind = Literal["text", "bytes", "count", "line", "shape", "names"]
+CellKind = Literal["text", "bytes", "count", "number", "percent", "line", "shape", "names"]
 Cell = str | int | float | bool | tuple[object, ...] | None
 
 
@@ -22,8 +22,8 @@ class Lines(NamedTuple):
 class Column(NamedTuple):
     """A column: its heading and what its cells are.
 
-    `kind` decides how a cell is written: `text` as it is; `bytes` as `1,024 B`; `count` as a whole number; `line` as
-    `line 3`; `shape` as `(2, 3)`; `names` as a list of names.
+    `kind` decides how a cell is written: `text` as it is; `bytes` as `1,024 B`; `count` as a whole number; `number` with
+    three decimals; `percent` a part of 1 as `12.5 %`; `line` as `line 3`; `shape` as `(2, 3)`; `names` as a list.
     """
 
     title: str

@@ -8,8 +8,9 @@ import gradsh
 ROOT = Path(gradsh.__file__).parent
 ORDER = (
     ("version", "text"), ("language", "engine"), ("ops",), ("api",), ("probe",), ("interpreter",), ("view",),
-    ("limits", "files", "state"), ("commands",), ("events",), ("session",), ("render",), ("explain",),
-    ("batch",), ("shell", "golden", "check"), ("pytest_plugin", "start"), ("cli",), ("__main__",),
+    ("limits", "files", "state"), ("commands",), ("events", "parameters"), ("session", "profile"), ("render",),
+    ("sinks", "progress"), ("batch",), ("workers",), ("many", "watch", "check", "golden", "shell"), ("pytest_plugin", "start"),
+    ("cli",), ("__main__",),
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 LOADERS = {"engine/op.py": "ops"}  # the registry of operations loads the records on first use, naming none of them
