@@ -1,0 +1,195 @@
+"""Scaled dot-product attention: in one node for batches of heads, spelled out for everything else, as PyTorch does."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array
+from gradsh.engine.op import composite, find, op, sample
+from gradsh.engine.tensor import Tensor, make
+from gradsh.ops.arguments import array_of
+from gradsh.ops.scalars import times
+from gradsh.text.fault import fail
+
+
+def _scores(query: Array, key: Array, is_causal: bool, attn_mask: Any, scale: float | None) -> Array:
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = np.matmul(query, key.swapaxes(-2, -1)) * query.dtype.type(factor)
+    if attn_mask is not None:
+        scores = scores + attn_mask
+    if is_causal:
+        rows, columns = scores.shape[-2:]
+        scores = np.where(np.arange(columns) <= np.arange(rows)[:, None], scores, scores.dtype.type(-np.inf))
+    return scores
+
+
+def _flash(
+    query: Array, key: Array, value: Array, dropout_p: float, is_causal: bool, attn_mask: Any, scale: float | None
+) -> tuple[Array, Array]:
+    """Return the attention and the logarithm of each row's sum of exponentials; memory order (batch, place, head)."""
+    scores = _scores(query, key, is_causal, attn_mask, scale)
+    top = np.maximum.reduce(scores, axis=-1, keepdims=True, initial=-np.inf)
+    top = np.where(np.isinf(top), scores.dtype.type(0), top)
+    weights = np.exp(scores - top)
+    total = np.add.reduce(weights, axis=-1, keepdims=True)
+    logsumexp = (np.log(total) + top)[..., 0]
+    weights = weights / np.where(total == 0, scores.dtype.type(1), total)
+    batch, heads, rows = weights.shape[:3]
+    memory = np.empty((batch, rows, heads, value.shape[-1]), query.dtype)
+    result = memory.swapaxes(1, 2)
+    np.matmul(weights, value, out=result)
+    return result, logsumexp
+
+
+def _flash_backward(
+    grad: Array, query: Array, key: Array, value: Array, output: Array, logsumexp: Array, dropout_p: float,
+    is_causal: bool, attn_mask: Any, scale: float | None,
+) -> tuple[Array, Array, Array]:
+    factor = query.dtype.type(1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    scores = _scores(query, key, is_causal, attn_mask, scale)
+    rows = logsumexp[..., None]
+    weights = np.where(np.isinf(rows), scores.dtype.type(0), np.exp(scores - rows))
+    by_value = np.matmul(weights.swapaxes(-2, -1), grad)
+    by_weights = np.matmul(grad, value.swapaxes(-2, -1))
+    delta = np.add.reduce(grad * output, axis=-1, keepdims=True)
+    by_scores = weights * (by_weights - delta) * factor
+    return np.matmul(by_scores, key), np.matmul(by_scores.swapaxes(-2, -1), query), by_value
+
+
+flash_backward = op(
+    "_scaled_dot_product_flash_attention_for_cpu_backward(grad_out, query, key, value, out, logsumexp, "
+    "dropout_p: float, is_causal: bool, attn_mask: Tensor?, scale: float?)",
+    "", "Gradients of attention. They have no derivative of their own.", forward=_flash_backward, spaces=(),
+    grads={"grad_out": None, "query": None, "key": None, "value": None, "out": None},
+)
+flash = op(
+    "_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p: float = 0.0, is_causal: bool = False, *, "
+    "attn_mask: Tensor? = None, scale: float? = None)",
+    "ScaledDotProductFlashAttentionForCpuBackward0", "Attention in one node.", forward=_flash, spaces=(), returns=1,
+    outputs=("output", "logsumexp"),
+    grads={
+        ("query", "key", "value"):
+            lambda grad, query, key, value, output, logsumexp, dropout_p, is_causal, attn_mask, scale:
+                flash_backward(grad, query, key, value, output, logsumexp, dropout_p, is_causal, attn_mask, scale),
+    },
+)
+
+
+def _safe_softmax(self: Array, dim: int) -> Array:
+    top = np.maximum.reduce(self, axis=dim, keepdims=True, initial=-np.inf)
+    weights = np.exp(self - np.where(np.isinf(top), self.dtype.type(0), top))
+    total = np.add.reduce(weights, axis=dim, keepdims=True)
+    found: Array = np.where(np.isneginf(top), self.dtype.type(0), weights / total)
+    return found
+
+
+safe_softmax = op(
+    "_safe_softmax(self, dim: int)", "SafeSoftmaxBackward0", "Softmax with rows of zeros for rows of -inf.",
+    forward=_safe_softmax, spaces=(),
+    grads={"self": lambda grad, result, dim: find("_softmax_backward_data")(grad, result, dim)},
+)
+
+
+def _additive(mask: Any, query: Any) -> Any:
+    """Turn a mask of bools into what is added to the scores: 0 where true, -inf elsewhere."""
+    if mask is None or array_of(mask).dtype != np.bool_:
+        return mask
+    zero, low = (np.asarray(n, array_of(query).dtype) for n in (0, -np.inf))
+    return make(np.where(array_of(mask), zero, low))
+
+
+def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) -> None:
+    if is_causal and attn_mask is not None:
+        message = "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+        raise fail("value", message, RuntimeError)
+    dtypes = {array_of(one).dtype for one in (query, key, value)}
+    if len(dtypes) > 1:
+        shown = [one.dtype for one in (query, key, value)]
+        names = {"torch.float32": "float", "torch.float64": "double"}
+        a, b, c = (names.get(str(one), str(one)) for one in shown)
+        message = (
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {a} key.dtype: {b} and "
+            f"value.dtype: {c} instead."
+        )
+        raise fail("dtype", message, RuntimeError)
+    if any(len(one.shape) < 2 for one in (query, key, value)):
+        a, b, c = (len(one.shape) for one in (query, key, value))
+        message = (
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim(): "
+            f"{a}, key.dim(): {b} and value.dim(): {c} instead."
+        )
+        raise fail("shape", message, RuntimeError)
+    if attn_mask is not None:
+        kind = array_of(attn_mask).dtype
+        if kind != np.bool_ and kind != array_of(query).dtype:
+            message = (
+                "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+                f"{attn_mask.dtype} and  query.dtype: {query.dtype} instead."
+            )
+            raise fail("dtype", message, RuntimeError)
+
+
+def _fits_flash(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float) -> bool:
+    """Whether PyTorch takes the fused kernel on the CPU."""
+    shapes = [tuple(one.shape) for one in (query, key, value)]
+    if dropout_p > 0 or any(len(shape) != 4 or 0 in shape for shape in shapes):
+        return False
+    if isinstance(attn_mask, Tensor) and attn_mask.requires_grad:
+        return False
+    if not shapes[0][:2] == shapes[1][:2] == shapes[2][:2] or len({shape[3] for shape in shapes}) > 1:
+        return False
+    if attn_mask is not None and not _mask_fits(tuple(attn_mask.shape), shapes):
+        return False
+    return all(array_of(one).strides[-1] == array_of(one).itemsize for one in (query, key, value))
+
+
+def _mask_fits(mask: tuple[int, ...], shapes: list[tuple[int, ...]]) -> bool:
+    wanted = (*shapes[0][:2], shapes[0][2], shapes[1][2])
+    if len(mask) == 2:
+        return all(m in (1, n) for m, n in zip(mask, wanted[2:], strict=True))
+    return len(mask) == 4 and all(m in (1, n) for m, n in zip(mask, wanted, strict=True))
+
+
+def _spelled_out(
+    query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool, scale: float | None
+) -> Any:
+    """Compute attention by operations: products, a sum, a softmax."""
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    root = math.sqrt(abs(factor))
+    scaled = times(query, -root if factor < 0 else root)
+    matmul = find("matmul")
+    if is_causal:
+        rows, columns = query.shape[-2], key.shape[-2]
+        attn_mask = make(np.tri(rows, columns, dtype=np.bool_))
+    attn_mask = _additive(attn_mask, query)
+    scores = matmul(scaled, times(find("transpose")(key, -2, -1), root))
+    if attn_mask is not None:
+        scores = find("add_")(scores, attn_mask)
+    weights = safe_softmax(scores, -1)
+    if dropout_p > 0:
+        weights = find("dropout")(weights, dropout_p, True)
+    return matmul(weights, value)
+
+
+def _attention(
+    query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool, scale: float | None,
+    enable_gqa: bool,
+) -> Any:
+    _check(query, key, value, attn_mask, is_causal)
+    if enable_gqa and query.shape[-3] != key.shape[-3]:
+        repeat, heads = find("repeat_interleave"), query.shape[-3]
+        key = repeat(key, heads // key.shape[-3], -3)
+        value = repeat(value, heads // value.shape[-3], -3)
+    if _fits_flash(query, key, value, attn_mask, dropout_p):
+        return flash(query, key, value, dropout_p, is_causal, attn_mask=_additive(attn_mask, query), scale=scale)
+    return _spelled_out(query, key, value, attn_mask, dropout_p, is_causal, scale)
+
+
+scaled_dot_product_attention = composite(
+    "scaled_dot_product_attention(query, key, value, attn_mask: Tensor? = None, dropout_p: float = 0.0, "
+    "is_causal: bool = False, *, scale: float? = None, enable_gqa: bool = False)",
+    "softmax(query keyᵀ / √width + mask) value.", _attention, ("F",),
+    samples=(sample((2, 3, 4), (2, 5, 4), (2, 5, 4)),),
+    note="Inputs of 4 dims run in one node that has no second derivative, unless the mask needs a gradient.",
+)
