@@ -29,7 +29,16 @@ _NN_CLASSES = {
     "rnn": "RNNCell LSTMCell GRUCell",
 }
 """PyTorch's modules by the file (of gradsh.api.nn) that holds them."""
-_OPTIMIZERS = {"optimizer": "Optimizer", "sgd": "SGD"}
+_OPTIMIZERS = {
+    "optimizer": "Optimizer", "sgd": "SGD", "adam": "Adam AdamW Adamax NAdam RAdam",
+    "rms": "RMSprop Adagrad Adadelta Rprop ASGD", "lbfgs": "LBFGS",
+}
+_SCHEDULERS = {
+    "scheduler_base": "LRScheduler _LRScheduler=LRScheduler",
+    "schedulers": "LambdaLR MultiplicativeLR StepLR MultiStepLR ConstantLR LinearLR ExponentialLR PolynomialLR CosineAnnealingLR",
+    "cycles": "CosineAnnealingWarmRestarts CyclicLR OneCycleLR",
+    "combined": "SequentialLR ChainedScheduler ReduceLROnPlateau",
+}
 _INIT = (
     "calculate_gain uniform_ normal_ trunc_normal_ constant_ ones_ zeros_ eye_ dirac_ xavier_uniform_ xavier_normal_ "
     "kaiming_uniform_ kaiming_normal_ orthogonal_ sparse_"
@@ -140,7 +149,7 @@ NAMESPACES: dict[str, Namespace] = {
         "torch.optim",
         {**_from_files("gradsh.api.optim", _OPTIMIZERS), "lr_scheduler": _spaces("torch.optim.lr_scheduler")},
     ),
-    "torch.optim.lr_scheduler": Namespace("torch.optim.lr_scheduler", {}),
+    "torch.optim.lr_scheduler": Namespace("torch.optim.lr_scheduler", _from_files("gradsh.api.optim", _SCHEDULERS)),
     "torch.utils": Namespace("torch.utils", {"checkpoint": _spaces("torch.utils.checkpoint"), "data": _spaces("torch.utils.data")}),
     "torch.utils.checkpoint": Namespace(
         "torch.utils.checkpoint", lazily("gradsh.api.checkpoint", "checkpoint checkpoint_sequential")

@@ -132,7 +132,7 @@ class Optimizer:
                     self._update(parameter, -grad if group.get("maximize") else grad, group)
 
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
-        raise AssertionError("an optimizer says how it updates")
+        raise fail("type", f"{type(self).__name__} is missing the required `step` function", NotImplementedError)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call `hook(optimizer, args, kwargs)` before each step."""

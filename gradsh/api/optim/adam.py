@@ -1,0 +1,238 @@
+"""Adam and its kin: AdamW, Adamax, NAdam, RAdam."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.api.optim.optimizer import Optimizer, check, number, written, zeros_like
+from gradsh.engine.dtype import Array
+from gradsh.engine.tensor import Tensor, make
+from gradsh.text.fault import fail
+
+Betas = tuple[float, float]
+
+
+def check_adam(lr: Any, betas: Betas, eps: float, weight_decay: float) -> None:
+    """Refuse settings out of range."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise fail("value", "Tensor lr must be 1-element", ValueError)
+    check("learning rate", lr, lr >= 0)
+    check("epsilon value", eps, eps >= 0)
+    check("beta parameter at index 0", betas[0], 0 <= betas[0] < 1)
+    check("beta parameter at index 1", betas[1], 0 <= betas[1] < 1)
+    check("weight_decay value", weight_decay, weight_decay >= 0)
+
+
+def counted(state: dict[str, Any]) -> float:
+    """Count a step in the state and return its number."""
+    step = state["step"]
+    step.array += 1
+    written(step)
+    return float(step.array)
+
+
+def lerp(average: Tensor, value: Array, weight: float) -> None:
+    """Move an average towards a value."""
+    average.array += (value - average.array) * weight
+    written(average)
+
+
+def decayed_square(average: Tensor, value: Array, beta: float) -> None:
+    """Move an average of squares towards that of a value."""
+    average.array *= beta
+    average.array += value * value * (1 - beta)
+    written(average, 2)
+
+
+class Adam(Optimizer):
+    """Steps scaled by averages of gradients and of their squares."""
+
+    _decoupled = False
+
+    def __init__(
+        self, params: Any, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
+        differentiable: bool = False, fused: bool | None = None, decoupled_weight_decay: bool = False,
+    ) -> None:
+        check_adam(lr, betas, eps, weight_decay)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize,
+            "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        })
+
+    def _start(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        state = self.state[parameter]
+        if not state:
+            state["step"] = make(np.zeros((), np.float32))
+            state["exp_avg"] = zeros_like(parameter)
+            state["exp_avg_sq"] = zeros_like(parameter)
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = zeros_like(parameter)
+        return state
+
+    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+        state = self._start(parameter, group)
+        step = counted(state)
+        lr = number(group["lr"])
+        beta1, beta2 = group["betas"]
+        array = parameter.array
+        if group["weight_decay"] != 0:
+            if group["decoupled_weight_decay"]:
+                array *= 1 - lr * group["weight_decay"]
+                written(parameter)
+            else:
+                grad = grad + array * group["weight_decay"]
+        lerp(state["exp_avg"], grad, 1 - beta1)
+        decayed_square(state["exp_avg_sq"], grad, beta2)
+        root = (1 - beta2**step) ** 0.5
+        square = state["exp_avg_sq"].array
+        if group["amsgrad"]:
+            largest = state["max_exp_avg_sq"]
+            np.maximum(largest.array, square, out=largest.array)
+            written(largest)
+            square = largest.array
+        below = np.sqrt(square)
+        below /= root
+        below += group["eps"]
+        array += state["exp_avg"].array / below * (-lr / (1 - beta1**step))
+        written(parameter)
+
+
+class AdamW(Adam):
+    """Adam with weight decay apart from the gradient."""
+
+    def __init__(
+        self, params: Any, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 1e-2,
+        amsgrad: bool = False, *, maximize: bool = False, foreach: bool | None = None, capturable: bool = False,
+        differentiable: bool = False, fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
+            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
+        )
+
+
+class Adamax(Optimizer):
+    """Adam with the largest gradient in place of the average of squares."""
+
+    def __init__(
+        self, params: Any, lr: float = 2e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        foreach: bool | None = None, *, maximize: bool = False, differentiable: bool = False, capturable: bool = False,
+    ) -> None:
+        check_adam(lr, betas, eps, weight_decay)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "capturable": capturable,
+        })
+
+    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+        state = self.state[parameter]
+        if not state:
+            state["step"] = make(np.zeros((), np.float32))
+            state["exp_avg"] = zeros_like(parameter)
+            state["exp_inf"] = zeros_like(parameter)
+        step = counted(state)
+        beta1, beta2 = group["betas"]
+        if group["weight_decay"] != 0:
+            grad = grad + parameter.array * group["weight_decay"]
+        lerp(state["exp_avg"], grad, 1 - beta1)
+        largest = state["exp_inf"]
+        np.maximum(largest.array * beta2, np.abs(grad) + group["eps"], out=largest.array)
+        written(largest, 2)
+        rate = number(group["lr"]) / (1 - beta1**step)
+        parameter.array -= state["exp_avg"].array / largest.array * rate
+        written(parameter)
+
+
+class NAdam(Optimizer):
+    """Adam with Nesterov's momentum."""
+
+    def __init__(
+        self, params: Any, lr: float = 2e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        momentum_decay: float = 4e-3, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
+        maximize: bool = False, capturable: bool = False, differentiable: bool = False,
+    ) -> None:
+        check_adam(lr, betas, eps, weight_decay)
+        check("momentum_decay value", momentum_decay, momentum_decay >= 0)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize, "foreach": foreach,
+            "capturable": capturable, "differentiable": differentiable,
+        })
+
+    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+        state = self.state[parameter]
+        if not state:
+            state["step"] = make(np.zeros((), np.float32))
+            state["mu_product"] = make(np.ones((), np.float32))
+            state["exp_avg"] = zeros_like(parameter)
+            state["exp_avg_sq"] = zeros_like(parameter)
+        step = counted(state)
+        lr = number(group["lr"])
+        beta1, beta2 = group["betas"]
+        array = parameter.array
+        if group["weight_decay"] != 0:
+            if group["decoupled_weight_decay"]:
+                array *= 1 - lr * group["weight_decay"]
+                written(parameter)
+            else:
+                grad = grad + array * group["weight_decay"]
+        decay = group["momentum_decay"]
+        mu = beta1 * (1.0 - 0.5 * (0.96 ** (step * decay)))
+        mu_next = beta1 * (1.0 - 0.5 * (0.96 ** ((step + 1) * decay)))
+        product = state["mu_product"]
+        product.array *= mu
+        written(product)
+        lerp(state["exp_avg"], grad, 1 - beta1)
+        decayed_square(state["exp_avg_sq"], grad, beta2)
+        below = np.sqrt(state["exp_avg_sq"].array / (1 - beta2**step)) + group["eps"]
+        total = float(product.array)
+        array += grad / below * (-lr * (1.0 - mu) / (1.0 - total))
+        array += state["exp_avg"].array / below * (-lr * mu_next / (1.0 - total * mu_next))
+        written(parameter, 2)
+
+
+class RAdam(Optimizer):
+    """Adam that waits with scaling until its average of squares can be trusted."""
+
+    def __init__(
+        self, params: Any, lr: float = 1e-3, betas: Betas = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        decoupled_weight_decay: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+        capturable: bool = False, differentiable: bool = False,
+    ) -> None:
+        check_adam(lr, betas, eps, weight_decay)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "foreach": foreach,
+            "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable,
+        })
+
+    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+        state = self.state[parameter]
+        if not state:
+            state["step"] = make(np.zeros((), np.float32))
+            state["exp_avg"] = zeros_like(parameter)
+            state["exp_avg_sq"] = zeros_like(parameter)
+        step = counted(state)
+        lr = number(group["lr"])
+        beta1, beta2 = group["betas"]
+        array = parameter.array
+        if group["weight_decay"] != 0:
+            if group["decoupled_weight_decay"]:
+                array *= 1 - lr * group["weight_decay"]
+                written(parameter)
+            else:
+                grad = grad + array * group["weight_decay"]
+        lerp(state["exp_avg"], grad, 1 - beta1)
+        decayed_square(state["exp_avg_sq"], grad, beta2)
+        corrected = state["exp_avg"].array / (1 - beta1**step)
+        rest = 1 - beta2**step
+        most = 2 / (1 - beta2) - 1
+        length = most - 2 * step * (beta2**step) / rest
+        rate = lr
+        if length > 5.0:
+            over, under = (length - 4) * (length - 2) * most, (most - 4) * (most - 2) * length
+            rate = lr * (over / under) ** 0.5
+            corrected = corrected * (rest**0.5 / (np.sqrt(state["exp_avg_sq"].array) + group["eps"]))
+        array -= corrected * rate
+        written(parameter)

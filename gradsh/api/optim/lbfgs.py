@@ -1,0 +1,155 @@
+"""L-BFGS: steps from the curvature that former steps showed, with an optional line search."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradsh.api.optim.line_search import strong_wolfe
+from gradsh.api.optim.optimizer import Optimizer, check, number, written
+from gradsh.engine.ambient import grad_mode
+from gradsh.engine.dtype import Array
+from gradsh.engine.tensor import Tensor, make
+from gradsh.text.fault import fail
+
+
+class LBFGS(Optimizer):
+    """A quasi-Newton method; `step` needs a closure that computes the loss and its gradients anew."""
+
+    def __init__(
+        self, params: Any, lr: float = 1, max_iter: int = 20, max_eval: int | None = None, tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9, history_size: int = 100, line_search_fn: str | None = None,
+    ) -> None:
+        check("learning rate", lr, lr >= 0)
+        evaluations = max_iter * 5 // 4 if max_eval is None else max_eval
+        super().__init__(params, {
+            "lr": lr, "max_iter": max_iter, "max_eval": evaluations, "tolerance_grad": tolerance_grad,
+            "tolerance_change": tolerance_change, "history_size": history_size, "line_search_fn": line_search_fn,
+        })
+        if len(self.param_groups) != 1:
+            message = "LBFGS doesn't support per-parameter options (parameter groups)"
+            raise fail("value", message, ValueError)
+        self._tensors: list[Tensor] = self.param_groups[0]["params"]
+
+    def _gradient(self) -> Array:
+        parts = []
+        for one in self._tensors:
+            held = one.meta.grad if one.meta is not None else None
+            parts.append(np.zeros(one.array.size, one.array.dtype) if held is None else held.array.reshape(-1))
+        return np.concatenate(parts)
+
+    def _move(self, length: float, direction: Array) -> None:
+        start = 0
+        for one in self._tensors:
+            size = one.array.size
+            one.array += direction[start : start + size].reshape(one.array.shape) * length
+            written(one)
+            start += size
+
+    def _restore(self, values: list[Array]) -> None:
+        for one, value in zip(self._tensors, values, strict=True):
+            one.array[...] = value
+            written(one)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Make up to max_iter iterations; return the loss of the first evaluation."""
+        if closure is None:
+            message = "LBFGS.step() missing 1 required positional argument: 'closure'"
+            raise fail("type", message, TypeError)
+        with grad_mode(False):
+            return self._iterate(closure)
+
+    def _iterate(self, closure: Callable[[], Any]) -> Any:
+        def evaluate() -> Any:
+            with grad_mode(True):
+                return closure()
+
+        group = self.param_groups[0]
+        state = self.state[self._tensors[0]]
+        state.setdefault("func_evals", 0)
+        state.setdefault("n_iter", 0)
+        first = evaluate()
+        loss = float(first)
+        evaluations = 1
+        state["func_evals"] += 1
+        gradient = self._gradient()
+        if np.abs(gradient).max() <= group["tolerance_grad"]:
+            return first
+        iteration = 0
+        while iteration < group["max_iter"]:
+            iteration += 1
+            state["n_iter"] += 1
+            direction = self._direction(state, gradient, group)
+            before_gradient, before_loss = gradient.copy(), loss
+            length = number(group["lr"])
+            if state["n_iter"] == 1:
+                length *= min(1.0, 1.0 / float(np.abs(gradient).sum()))
+            slope = float(gradient @ direction)
+            if slope > -group["tolerance_change"]:
+                break
+            spent = 1
+            if group["line_search_fn"] is not None:
+                loss, gradient, length, spent = self._search(evaluate, group, length, direction, loss, gradient, slope)
+                self._move(length, direction)
+            else:
+                self._move(length, direction)
+                if iteration != group["max_iter"]:
+                    loss = float(evaluate())
+                    gradient = self._gradient()
+            state.update(d=make(direction), t=length, prev_flat_grad=make(before_gradient), prev_loss=before_loss)
+            evaluations += spent
+            state["func_evals"] += spent
+            still = np.abs(direction * length).max() <= group["tolerance_change"]
+            same = abs(loss - before_loss) < group["tolerance_change"]
+            flat = np.abs(gradient).max() <= group["tolerance_grad"]
+            if iteration == group["max_iter"] or evaluations >= group["max_eval"] or flat or still or same:
+                break
+        return first
+
+    def _direction(self, state: dict[str, Any], gradient: Array, group: dict[str, Any]) -> Array:
+        """Return the next direction from the gradient and the history of steps (two-loop recursion)."""
+        if state["n_iter"] == 1:
+            state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
+            return -gradient
+        change = gradient - state["prev_flat_grad"].array
+        moved = state["d"].array * state["t"]
+        curvature = float(change @ moved)
+        if curvature > 1e-10:
+            if len(state["old_dirs"]) == group["history_size"]:
+                for name in ("old_dirs", "old_stps", "ro"):
+                    state[name].pop(0)
+            state["old_dirs"].append(make(change))
+            state["old_stps"].append(make(moved))
+            state["ro"].append(1.0 / curvature)
+            state["H_diag"] = curvature / float(change @ change)
+        history = [
+            (changed.array, stepped.array, inverse)
+            for changed, stepped, inverse in zip(state["old_dirs"], state["old_stps"], state["ro"], strict=True)
+        ]
+        found: Array = -gradient
+        weights = []
+        for changed, stepped, inverse in reversed(history):
+            weight = float(stepped @ found) * inverse
+            weights.append(weight)
+            found = found - changed * weight
+        found = found * state["H_diag"]
+        for (changed, stepped, inverse), weight in zip(history, reversed(weights), strict=True):
+            found = found + stepped * (weight - float(changed @ found) * inverse)
+        return found
+
+    def _search(
+        self, evaluate: Callable[[], Any], group: dict[str, Any], length: float, direction: Array, loss: float,
+        gradient: Array, slope: float,
+    ) -> tuple[float, Array, float, int]:
+        if group["line_search_fn"] != "strong_wolfe":
+            raise fail("value", "only 'strong_wolfe' is supported", RuntimeError)
+        start = [one.array.copy() for one in self._tensors]
+
+        def at(step: float) -> tuple[float, Array]:
+            self._move(step, direction)
+            value = float(evaluate())
+            found = self._gradient()
+            self._restore(start)
+            return value, found
+
+        return strong_wolfe(at, length, direction, loss, gradient, slope)

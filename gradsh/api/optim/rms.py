@@ -1,0 +1,213 @@
+"""RMSprop, Adagrad, Adadelta, Rprop, ASGD: rates from the gradients' history."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradsh.api.optim.adam import counted, decayed_square
+from gradsh.api.optim.optimizer import Optimizer, check, number, written, zeros_like
+from gradsh.engine.dtype import Array
+from gradsh.engine.tensor import Tensor, make
+
+
+def _scalar(value: float) -> Tensor:
+    return make(np.asarray(value, np.float32))
+
+
+class RMSprop(Optimizer):
+    """Steps divided by the root of an average of squared gradients."""
+
+    def __init__(
+        self, params: Any, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
+        momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: bool | None = None,
+        maximize: bool = False, differentiable: bool = False,
+    ) -> None:
+        check("learning rate", lr, lr >= 0)
+        check("epsilon value", eps, eps >= 0)
+        check("momentum value", momentum, momentum >= 0)
+        check("weight_decay value", weight_decay, weight_decay >= 0)
+        check("alpha value", alpha, alpha >= 0)
+        super().__init__(params, {
+            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered, "weight_decay": weight_decay,
+            "capturable": capturable, "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
+        })
+
+    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+        state = self.state[parameter]
+        if not state:
+            state["step"] = _scalar(0)
+            state["square_avg"] = zeros_like(parameter)
+            if group["momentum"] > 0:
+                state["momentum_buffer"] = zeros_like(parameter)
+            if group["centered"]:
+                state["grad_avg"] = zeros_like(parameter)
+        counted(state)
+        if group["weight_decay"] != 0:
+            grad = grad + parameter.array * group["weight_decay"]
+        alpha = group["alpha"]
+        decayed_square(state["square_avg"], grad, alpha)
+        square = state["square_avg"].array
+        if group["centered"]:
+            mean = state["grad_avg"]
+            mean.array += (grad - mean.array) * (1 - alpha)
+            written(mean)
+            square = square - mean.array * mean.array
+        step = grad / (np.sqrt(square) + group["eps"])
+        lr = number(group["lr"])
+        if group["momentum"] > 0:
+            buffer = state["momentum_buffer"]
+            buffer.array *= group["momentum"]
+            buffer.array += step
+            written(buffer, 2)
+            step = buffer.array
+        parameter.array -= step * lr
+        written(parameter)
+
+
+class Adagrad(Optimizer):
+    """Steps divided by the root of the sum of squared gradients."""
+
+    def __init__(
+        self, params: Any, lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+        initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *, maximize: bool = False,
+        differentiable: bool = False, fused: bool | None = None,
+    ) -> None:
+        check("learning rate", lr, lr >= 0)
+        check("lr_decay value", lr_decay, lr_decay >= 0)
+        check("weight_decay value", weight_decay, weight_decay >= 0)
+        check("initial_accumulator_value value", initial_accumulator_value, initial_accumulator_value >= 0)
+        check("epsilon value", eps, eps >= 0)
+        super().__init__(params, {
+            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "fused": fused,
+        })
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                state = self.state[parameter]
+                state["step"] = _scalar(0)
+                state["sum"] = make(np.full_like(parameter.array, initial_accumulator_value))
+
+    def share_memory(self) -> None:
+        """Do nothing."""
+
+    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+        state = self.state[parameter]
+        step = counted(state)
+        if group["weight_decay"] != 0:
+            grad = grad + parameter.array * group["weight_decay"]
+        total = state["sum"]
+        total.array += grad * grad
+        written(total)
+        rate = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        parameter.array -= grad / (np.sqrt(total.array) + group["eps"]) * rate
+        written(parameter)
+
+
+class Adadelta(Optimizer):
+    """Steps in units of an average of former steps."""
+
+    def __init__(
+        self, params: Any, lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
+        foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False, differentiable: bool = False,
+    ) -> None:
+        check("learning rate", lr, lr >= 0)
+        check("rho value", rho, 0 <= rho <= 1)
+        check("epsilon value", eps, eps >= 0)
+        check("weight_decay value", weight_decay, weight_decay >= 0)
+        super().__init__(params, {
+            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "capturable": capturable,
+            "foreach": foreach, "differentiable": differentiable,
+        })
+
+    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+        state = self.state[parameter]
+        if not state:
+            state["step"] = _scalar(0)
+            state["square_avg"] = zeros_like(parameter)
+            state["acc_delta"] = zeros_like(parameter)
+        counted(state)
+        if group["weight_decay"] != 0:
+            grad = grad + parameter.array * group["weight_decay"]
+        decayed_square(state["square_avg"], grad, group["rho"])
+        root = np.sqrt(state["square_avg"].array + group["eps"])
+        step = np.sqrt(state["acc_delta"].array + group["eps"]) / root * grad
+        decayed_square(state["acc_delta"], step, group["rho"])
+        parameter.array -= step * number(group["lr"])
+        written(parameter)
+
+
+class Rprop(Optimizer):
+    """Steps of a size of their own for each element, by the sign of the gradient."""
+
+    def __init__(
+        self, params: Any, lr: float = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,
+        maximize: bool = False, differentiable: bool = False,
+    ) -> None:
+        check("learning rate", lr, lr >= 0)
+        check("eta values", f"{etas[0]}, {etas[1]}", 0.0 < etas[0] < 1.0 < etas[1])
+        super().__init__(params, {
+            "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "capturable": capturable,
+        })
+
+    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+        state = self.state[parameter]
+        if not state:
+            state["step"] = _scalar(0)
+            state["prev"] = zeros_like(parameter)
+            state["step_size"] = make(np.full_like(parameter.array, number(group["lr"])))
+        counted(state)
+        smaller, larger = group["etas"]
+        least, most = group["step_sizes"]
+        agreement = np.sign(grad * state["prev"].array)
+        factor = np.where(agreement > 0, larger, np.where(agreement < 0, smaller, 1)).astype(grad.dtype)
+        size = state["step_size"]
+        np.clip(size.array * factor, least, most, out=size.array)
+        written(size, 2)
+        grad = np.where(agreement < 0, grad.dtype.type(0), grad)
+        parameter.array -= np.sign(grad) * size.array
+        written(parameter)
+        state["prev"].array[...] = grad
+        written(state["prev"])
+
+
+class ASGD(Optimizer):
+    """Gradient descent that also averages the parameters (state `ax`)."""
+
+    def __init__(
+        self, params: Any, lr: float = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
+        weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check("learning rate", lr, lr >= 0)
+        check("weight_decay value", weight_decay, weight_decay >= 0)
+        super().__init__(params, {
+            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
+        })
+
+    def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
+        state = self.state[parameter]
+        lr = number(group["lr"])
+        if not state:
+            state["step"] = _scalar(0)
+            state["eta"] = _scalar(lr)
+            state["mu"] = _scalar(1)
+            state["ax"] = zeros_like(parameter)
+        step = counted(state)
+        if group["weight_decay"] != 0:
+            grad = grad + parameter.array * group["weight_decay"]
+        eta, mu, average = float(state["eta"].array), float(state["mu"].array), state["ax"]
+        parameter.array *= 1 - group["lambd"] * eta
+        parameter.array -= grad * eta
+        written(parameter, 2)
+        if mu == 1:
+            average.array[...] = parameter.array
+        else:
+            average.array += (parameter.array - average.array) * mu
+        written(average)
+        state["eta"] = _scalar(lr / math.pow(1 + group["lambd"] * lr * step, group["alpha"]))
+        state["mu"] = _scalar(1 / max(1, step - group["t0"]))
