@@ -7,7 +7,7 @@ import numpy as np
 
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import composite, find, op, sample
-from gradsh.engine.shape import wrap_dims
+from gradsh.engine.shape import wrap_dim, wrap_dims
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, sum_over, unsqueezed
 from gradsh.text.fault import fail
 
@@ -151,4 +151,77 @@ composite(
     "Norm of all elements or over dimensions; p is 'fro', 'nuc' or a number.", _norm,
     samples=(sample((2, 3)), sample((2, 3), 1), sample((2, 3), 3, 1)),
     note="The gradient at 0 is 0.",
+)
+
+# --- norms of matrices ------------------------------------------------------------------------------------------
+
+
+def _to_the_end(self: Any, dims: tuple[int, int]) -> tuple[Any, tuple[int, ...]]:
+    """Move two dimensions to the end; return the view and the permutation that undoes it."""
+    order = (*(dim for dim in range(self.ndim) if dim not in dims), *dims)
+    back = tuple(order.index(dim) for dim in range(self.ndim))
+    return find("permute")(self, order), back
+
+
+def _by_singular_values(self: Any, dims: tuple[int, int], keepdim: bool, reduce: Any) -> Any:
+    moved, back = _to_the_end(self, dims)
+    result = reduce(find("linalg_svdvals")(moved))
+    return find("permute")(find("unsqueeze")(result, -1), back) if keepdim else result
+
+
+def _check_matrix_norm(self: Any, dim: tuple[int, ...]) -> tuple[int, int]:
+    if len(dim) != 2:
+        message = f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}"
+        raise fail("shape", message, RuntimeError)
+    if self.ndim < 2:
+        message = "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
+        raise fail("shape", message, RuntimeError)
+    first, second = wrap_dim(dim[0], self.ndim), wrap_dim(dim[1], self.ndim)
+    if first == second:
+        message = f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})"
+        raise fail("shape", message, RuntimeError)
+    return first, second
+
+
+def _matrix_norm(self: Any, ord: Any, dim: tuple[int, ...], keepdim: bool, dtype: Any) -> Any:
+    dims = _check_matrix_norm(self, dim)
+    kind = None if dtype is None else of_numpy(dtype)
+    if ord == "fro":
+        return vector_norm(self, 2, dims, keepdim, dtype=kind)
+    wide = self if dtype is None else find("to")(self, kind)
+    if ord == "nuc":
+        return _by_singular_values(wide, dims, keepdim, lambda values: find("sum")(values, (-1,), keepdim))
+    if isinstance(ord, str) or abs(ord) not in {1, 2, math.inf}:
+        raise fail("value", f"linalg.matrix_norm: Order {ord} not supported.", RuntimeError)
+    choose = find("amax" if ord > 0 else "amin")
+    if abs(ord) == 2:
+        return _by_singular_values(wide, dims, keepdim, lambda values: choose(values, (-1,), keepdim))
+    summed, left = dims if abs(ord) == 1 else dims[::-1]
+    if not keepdim and summed < left:
+        left -= 1
+    return choose(vector_norm(self, 1.0, (summed,), keepdim, dtype=kind), (left,), keepdim)
+
+
+composite(
+    "linalg_matrix_norm(self, ord: any = 'fro', dim: ints = (-2, -1), keepdim: bool = False, *, dtype: dtype? = None)",
+    "Norm of matrices: 'fro', 'nuc', 1, -1, 2, -2, inf or -inf.", _matrix_norm, ("linalg",), samples=(sample((2, 3)),),
+)
+
+
+def _linalg_norm(self: Any, ord: Any, dim: Dims, keepdim: bool, dtype: Any) -> Any:
+    kind = None if dtype is None else of_numpy(dtype)
+    if dim is not None and len(dim) not in {1, 2}:
+        message = f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}"
+        raise fail("shape", message, RuntimeError)
+    if dim is None and ord is not None and self.ndim not in {1, 2}:
+        message = f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.ndim}D."
+        raise fail("shape", message, RuntimeError)
+    if isinstance(ord, str) or (ord is not None and (len(dim) == 2 if dim is not None else self.ndim == 2)):
+        return find("linalg_matrix_norm")(self, ord, (0, 1) if dim is None else dim, keepdim, dtype=kind)
+    return vector_norm(self, 2.0 if ord is None else ord, dim, keepdim, dtype=kind)
+
+
+composite(
+    "linalg_norm(self, ord: any = None, dim: ints? = None, keepdim: bool = False, *, dtype: dtype? = None)",
+    "Norm of vectors or matrices, by the number of dimensions.", _linalg_norm, ("linalg",), samples=(sample((2, 3)),),
 )

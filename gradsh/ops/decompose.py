@@ -1,0 +1,359 @@
+"""Decompositions of matrices: Cholesky, QR, singular values, symmetric eigenvalues; and what is read off them."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array
+from gradsh.engine.op import composite, find, op, sample
+from gradsh.ops.arguments import array_of
+from gradsh.ops.factor import (
+    PLAIN,
+    check_float,
+    check_matrix,
+    check_square,
+    column_major,
+    solve_triangular_array,
+    turned,
+)
+from gradsh.ops.linalg import BOTH, LINALG, linalg_inv, linalg_solve_triangular
+from gradsh.ops.matmul import matmul
+from gradsh.text.fault import fail
+
+# --- Cholesky ---------------------------------------------------------------------------------------------------
+
+
+def _cholesky(self: Array, upper: bool, name: str = "linalg.cholesky") -> Array:
+    check_float(self, name)
+    check_square(self, name)
+    lower = np.tril(self) if not upper else np.swapaxes(np.triu(self), -1, -2)
+    try:
+        factor = np.linalg.cholesky(lower)
+    except np.linalg.LinAlgError:
+        raise _not_positive(lower, name) from None
+    return column_major(np.swapaxes(factor, -1, -2) if upper else factor)
+
+
+def _not_positive(lower: Array, name: str) -> Exception:
+    """Return the error that names the first leading minor which is not positive."""
+    full = lower + np.swapaxes(np.tril(lower, -1), -1, -2)
+    for place, matrix in enumerate(full.reshape(-1, *full.shape[-2:])):
+        for order in range(1, matrix.shape[0] + 1):
+            if np.linalg.eigvalsh(matrix[:order, :order]).min() <= 0:
+                where = f"(Batch element {place}): " if full.ndim > 2 else ""
+                message = (
+                    f"{name}: {where}The factorization could not be completed because the input is not "
+                    f"positive-definite (the leading minor of order {order} is not positive-definite)."
+                )
+                return fail("value", message, RuntimeError)
+    return fail("value", f"{name}: the input is not positive-definite", RuntimeError)
+
+
+def _cholesky_grad(grad: Any, L: Any, upper: bool) -> Any:
+    factor, upstream = (turned(L), turned(grad)) if upper else (L, grad)
+    tril = find("tril")
+    part = tril(matmul(turned(factor), upstream))
+    part = (part + turned(tril(part, -1))) * 0.5
+    part = linalg_solve_triangular(turned(factor), part, upper=True)
+    return linalg_solve_triangular(factor, part, upper=False, left=False)
+
+
+_cholesky_ex = op(
+    "_linalg_cholesky_ex(self, upper: bool)", "LinalgCholeskyExBackward0", "Cholesky factor.",
+    forward=lambda self, upper: _cholesky(self, upper), outputs=("L",), spaces=(),
+    grads={"self": lambda grad, L, upper: _cholesky_grad(grad, L, upper)},
+)
+linalg_cholesky = composite(
+    "linalg_cholesky(self, *, upper: bool = False)", "L with L @ L.T = A, for a symmetric positive definite A.",
+    lambda self, upper: _cholesky_ex(self, upper), LINALG,
+)
+op(
+    "cholesky(self, upper: bool = False)", "CholeskyBackward0", "L with L @ L.T = A, for a symmetric positive definite A.",
+    forward=lambda self, upper: _cholesky(self, upper, "cholesky"),
+    grads={"self": lambda grad, result, upper: _cholesky_grad(grad, result, upper)},
+)
+
+
+def _cholesky_solve(self: Array, input2: Array, upper: bool) -> Array:
+    check_square(input2, "cholesky_solve")
+    first, second = (np.swapaxes(input2, -1, -2), input2) if upper else (input2, np.swapaxes(input2, -1, -2))
+    half = solve_triangular_array(first, self, False, True, False)
+    return column_major(solve_triangular_array(second, half, True, True, False))
+
+
+def _cholesky_solve_grad(
+    grad: Any, self: Any, input2: Any, result: Any, upper: bool, needs: tuple[bool, ...]
+) -> tuple[Any, Any]:
+    del self  # saved by PyTorch, though its values are not used
+    grad_self = cholesky_solve(grad, input2, upper)
+    if not needs[1]:
+        return grad_self, None
+    common = matmul(grad_self, turned(result))
+    common = common + turned(common)
+    return grad_self, -matmul(input2, common) if upper else -matmul(common, input2)
+
+
+cholesky_solve: Any = op(
+    "cholesky_solve(self, input2, upper: bool = False)", "CholeskySolveBackward0",
+    "Solution of A @ x = self, given the Cholesky factor of A.", forward=_cholesky_solve, unguarded=True,
+    grads={("self", "input2"): _cholesky_solve_grad}, samples=(sample((3, 2), (3, 3)),),
+)
+
+
+def _cholesky_inverse(self: Array, upper: bool) -> Array:
+    check_square(self, "cholesky_inverse")
+    eye = np.broadcast_to(np.eye(self.shape[-1], dtype=self.dtype), self.shape)
+    return _cholesky_solve(eye, self, upper)
+
+
+def _cholesky_inverse_grad(grad: Any, self: Any, upper: bool, result: Any) -> Any:
+    common = grad + turned(grad)
+    common = matmul(result, matmul(common, result))
+    return -matmul(self, common) if upper else -matmul(common, self)
+
+
+op(
+    "cholesky_inverse(self, upper: bool = False)", "CholeskyInverseBackward0", "Inverse of A, given its Cholesky factor.",
+    forward=_cholesky_inverse, grads={"self": _cholesky_inverse_grad}, samples=(sample((3, 3)),),
+)
+
+# --- QR ---------------------------------------------------------------------------------------------------------
+
+
+def _qr(A: Array, mode: str) -> tuple[Array, Array]:
+    check_float(A, "linalg.qr")
+    check_matrix(A, "linalg.qr")
+    if mode not in {"reduced", "complete", "r"}:
+        message = f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        raise fail("value", message, RuntimeError)
+    decompose: Any = np.linalg.qr
+    if mode == "r":
+        return np.zeros((0,), A.dtype), column_major(decompose(A, "r").astype(A.dtype))
+    Q, R = decompose(A, mode)
+    return column_major(Q.astype(A.dtype)), column_major(R.astype(A.dtype))
+
+
+def _qr_grad(grad0: Any, grad1: Any, Q: Any, R: Any, mode: str) -> Any:
+    if mode == "r":
+        message = (
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
+            "mode='reduced') if you are going to differentiate through linalg.qr."
+        )
+        raise fail("other", message, RuntimeError)
+    rows, columns = Q.shape[-2], R.shape[-1]
+    if mode == "complete" and rows > columns:
+        message = "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
+        raise fail("other", message, RuntimeError)
+    if grad0 is None:
+        part = matmul(grad1, turned(R))
+    elif grad1 is None:
+        part = -matmul(turned(Q), grad0)
+    else:
+        part = matmul(grad1, turned(R)) - matmul(turned(Q), grad0)
+    if rows >= columns:
+        part = find("triu")(part)
+        part = matmul(Q, (part + turned(part)) * _half_diagonal(part))
+        if grad0 is not None:
+            part = part + grad0
+        return linalg_solve_triangular(turned(R), part, upper=False, left=False)
+    return _qr_wide_grad(part, grad1, Q, R)
+
+
+def _half_diagonal(value: Any) -> Any:
+    size, dtype = value.shape[-1], array_of(value).dtype
+    return np.ones((size, size), dtype) - np.eye(size, dtype=dtype) * dtype.type(0.5)
+
+
+def _qr_wide_grad(part: Any, grad1: Any, Q: Any, R: Any) -> Any:
+    rows, columns = Q.shape[-2], R.shape[-1]
+    skew = find("tril")(turned(part) - part)
+    narrow = find("narrow")
+    first = linalg_solve_triangular(turned(narrow(R, -1, 0, rows)), matmul(Q, skew), upper=False, left=False)
+    rest: Any = np.zeros((*R.shape[:-1], columns - rows), array_of(R).dtype)
+    if not isinstance(first, PLAIN):
+        from gradsh.engine.tensor import make
+
+        rest = make(rest)
+    whole = find("cat")([first, rest], -1)
+    return whole if grad1 is None else whole + matmul(Q, grad1)
+
+
+linalg_qr = op(
+    "linalg_qr(A, mode: str = 'reduced')", "LinalgQrBackward0", "Orthogonal Q and upper triangular R with Q @ R = A.",
+    forward=_qr, fields=("Q", "R"), grads={"A": _qr_grad}, spaces=LINALG, samples=(sample((4, 3)), sample((2, 3))),
+)
+composite(
+    "qr(self, some: bool = True)", "Orthogonal Q and upper triangular R with Q @ R = A.",
+    lambda self, some: linalg_qr(self, "reduced" if some else "complete"), BOTH,
+)
+
+# --- singular values --------------------------------------------------------------------------------------------
+
+
+def _svd(A: Array, full_matrices: bool, S_sym_argsize_minus_1: int) -> tuple[Array, Array, Array]:
+    del S_sym_argsize_minus_1  # kept for the derivative, as PyTorch keeps it
+    check_float(A, "linalg.svd")
+    check_matrix(A, "linalg.svd")
+    if not np.isfinite(A).all():
+        message = (
+            "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
+        )
+        raise fail("value", message, RuntimeError)
+    U, S, Vh = np.linalg.svd(A, full_matrices=full_matrices)
+    return column_major(U), S, column_major(Vh)
+
+
+def _svd_grad(
+    grad0: Any, grad1: Any, grad2: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, S_sym_argsize_minus_1: int
+) -> Any:
+    if full_matrices:
+        narrow, count = find("narrow"), S_sym_argsize_minus_1
+        U, Vh = narrow(U, -1, 0, count), narrow(Vh, -2, 0, count)
+        grad0 = None if grad0 is None else narrow(grad0, -1, 0, count)
+        grad2 = None if grad2 is None else narrow(grad2, -2, 0, count)
+    rows, columns = U.shape[-2], Vh.shape[-1]
+    unsqueeze = find("unsqueeze")
+    if grad0 is None and grad2 is None:
+        if rows >= columns:
+            return matmul(U, unsqueeze(grad1, -1) * Vh)
+        return matmul(U * unsqueeze(grad1, -2), Vh)
+    core = _svd_core(grad0, grad2, U, S, Vh)
+    if grad1 is not None:
+        core = core + find("diag_embed")(grad1)
+    if rows > columns and grad0 is not None:
+        scaled = grad0 / unsqueeze(S, -2)
+        core = matmul(U, core) + scaled - matmul(U, matmul(turned(U), scaled))
+        return matmul(core, Vh)
+    if rows < columns and grad2 is not None:
+        scaled = grad2 / unsqueeze(S, -1)
+        core = matmul(core, Vh) + scaled - matmul(matmul(scaled, turned(Vh)), Vh)
+        return matmul(U, core)
+    return matmul(U, matmul(core, Vh)) if rows >= columns else matmul(matmul(U, core), Vh)
+
+
+def _svd_core(grad0: Any, grad2: Any, U: Any, S: Any, Vh: Any) -> Any:
+    """Return the part of the gradient between U and Vh, apart from the singular values' own."""
+    unsqueeze = find("unsqueeze")
+    row, column = unsqueeze(S, -2), unsqueeze(S, -1)
+    squares = S * S
+    gaps = unsqueeze(squares, -2) - unsqueeze(squares, -1) + np.eye(S.shape[-1], dtype=array_of(S).dtype)
+
+    def skew(value: Any) -> Any:
+        return value - turned(value)
+
+    left = None if grad0 is None else skew(matmul(turned(U), grad0))
+    right = None if grad2 is None else skew(matmul(Vh, turned(grad2)))
+    if left is None:
+        return column * (right / gaps)
+    if right is None:
+        return left / gaps * row
+    return (left * row + column * right) / gaps
+
+
+_linalg_svd: Any = op(
+    "_linalg_svd(A, full_matrices: bool, S_sym_argsize_minus_1: int)", "LinalgSvdBackward0", "Singular values and vectors.",
+    forward=_svd, outputs=("U", "S", "Vh"), grads={"A": _svd_grad}, spaces=(),
+)
+
+
+def _svd_of(A: Any, full_matrices: bool, name: str, fields: tuple[str, ...]) -> Any:
+    from gradsh.engine.named import named_result
+
+    parts = _linalg_svd(A, full_matrices, min(A.shape[-2:]) if A.ndim > 1 else 0)
+    return parts if isinstance(parts[0], PLAIN) else named_result(name, fields, list(parts))
+
+
+composite(
+    "linalg_svd(A, full_matrices: bool = True, *, driver: str? = None)", "U, S and Vh with U @ diag(S) @ Vh = A.",
+    lambda A, full_matrices, driver: _svd_of(A, full_matrices, "linalg_svd", ("U", "S", "Vh")), LINALG,
+)
+composite(
+    "linalg_svdvals(A, *, driver: str? = None)", "Singular values, the largest first.",
+    lambda A, driver: _linalg_svd(A, False, min(A.shape[-2:]) if A.ndim > 1 else 0)[1], LINALG, samples=(sample((3, 2)),),
+)
+
+
+def _old_svd(self: Any, some: bool, compute_uv: bool) -> Any:
+    from gradsh.engine.named import named_result
+
+    del compute_uv
+    U, S, Vh = _linalg_svd(self, not some, min(self.shape[-2:]))
+    return named_result("svd", ("U", "S", "V"), [U, S, turned(Vh)])
+
+
+composite("svd(self, some: bool = True, compute_uv: bool = True)", "U, S and V with U @ diag(S) @ V.T = A.", _old_svd, BOTH)
+
+# --- symmetric eigenvalues --------------------------------------------------------------------------------------
+
+
+def _eigh(A: Array, UPLO: str) -> tuple[Array, Array]:
+    check_float(A, "linalg.eigh")
+    check_square(A, "linalg.eigh")
+    word = UPLO.upper()
+    if word not in {"L", "U"}:
+        raise fail("value", f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}", RuntimeError)
+    decompose: Any = np.linalg.eigh
+    values, vectors = decompose(A, word)
+    return values, column_major(vectors)
+
+
+def _eigh_grad(grad0: Any, grad1: Any, eigenvalues: Any, eigenvectors: Any) -> Any:
+    V, unsqueeze = eigenvectors, find("unsqueeze")
+    if grad1 is None:
+        return matmul(V * unsqueeze(grad0, -2), turned(V))
+    part = matmul(turned(V), grad1)
+    part = (part - turned(part)) * 0.5
+    eye = np.eye(V.shape[-1], dtype=array_of(V).dtype)
+    part = part / (unsqueeze(eigenvalues, -2) - unsqueeze(eigenvalues, -1) + eye)
+    if grad0 is not None:
+        part = part + find("diag_embed")(grad0)
+    return matmul(V, matmul(part, turned(V)))
+
+
+_linalg_eigh: Any = op(
+    "_linalg_eigh(A, UPLO: str)", "LinalgEighBackward0", "Eigenvalues and eigenvectors of a symmetric matrix.", forward=_eigh,
+    outputs=("eigenvalues", "eigenvectors"), grads={"A": _eigh_grad}, spaces=(),
+)
+
+
+def _eigh_named(A: Any, UPLO: str) -> Any:
+    from gradsh.engine.named import named_result
+
+    return named_result("linalg_eigh", ("eigenvalues", "eigenvectors"), list(_linalg_eigh(A, UPLO)))
+
+
+composite("linalg_eigh(A, UPLO: str = 'L')", "Eigenvalues (ascending) and eigenvectors of a symmetric matrix.", _eigh_named, LINALG)
+composite("linalg_eigvalsh(A, UPLO: str = 'L')", "Eigenvalues of a symmetric matrix, ascending.",
+          lambda A, UPLO: _linalg_eigh(A, UPLO)[0], LINALG)
+
+# --- read off ---------------------------------------------------------------------------------------------------
+
+
+def _cond(self: Any, p: Any) -> Any:
+    norm = find("linalg_matrix_norm")
+    if p is None or p in {2, -2}:
+        values = find("linalg_svdvals")(self)
+        narrow = find("narrow")
+        largest, smallest = narrow(values, -1, 0, 1), narrow(values, -1, values.shape[-1] - 1, 1)
+        return find("squeeze")(smallest / largest if p == -2 else largest / smallest, -1)
+    check_square(array_of(self), "linalg.cond")
+    return norm(self, p) * norm(linalg_inv(self), p)
+
+
+composite("linalg_cond(self, p: any = None)", "Condition number.", _cond, LINALG)
+
+
+def _matrix_rank(self: Array, tol: Any, hermitian: bool, atol: Any, rtol: Any) -> Any:
+    values = np.abs(np.linalg.eigvalsh(self)) if hermitian else np.linalg.svd(self, compute_uv=False)
+    eps = float(np.finfo(self.dtype).eps) * max(self.shape[-2:])
+    absolute = 0.0 if atol is None else float(np.asarray(atol))
+    relative = (0.0 if absolute > 0 else eps) if rtol is None else float(np.asarray(rtol))
+    top = values.max(-1, keepdims=True, initial=0.0)
+    limit = np.maximum(absolute, relative * top) if tol is None else np.asarray(tol)
+    return np.add.reduce(values > limit, axis=-1, dtype=np.int64)
+
+
+op(
+    "linalg_matrix_rank(self, tol: Operand? = None, hermitian: bool = False, *, atol: Operand? = None, rtol: Operand? = None)", "",
+    "Number of singular values above a limit.", forward=_matrix_rank, spaces=LINALG,
+)

@@ -1,0 +1,119 @@
+"""Kernels of linear algebra on batches of matrices: LU, triangular solves, checks, memory order; and their error texts.
+
+LAPACK returns matrices column by column in memory, and so do PyTorch's results (strides (1, n)).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.op import find
+from gradsh.text.fault import fail
+
+PLAIN = (np.ndarray, np.generic)
+
+
+def turned(value: Any) -> Any:
+    """Return matrices transposed (`mT`) of an array or a Tensor."""
+    return np.swapaxes(value, -1, -2) if isinstance(value, PLAIN) else find("transpose")(value, -2, -1)
+
+
+def column_major(value: Array) -> Array:
+    """Return the matrices laid out column by column."""
+    return np.swapaxes(np.ascontiguousarray(np.swapaxes(value, -1, -2)), -1, -2)
+
+
+def check_matrix(self: Array, name: str, word: str = "A") -> None:
+    """Refuse what is no matrix or batch of matrices."""
+    if self.ndim < 2:
+        message = f"{name}: The input tensor {word} must have at least 2 dimensions."
+        raise fail("shape", message, RuntimeError, shape=self.shape)
+
+
+def check_square(self: Array, name: str, word: str = "A") -> None:
+    """Refuse what is no square matrix or batch of them."""
+    check_matrix(self, name, word)
+    if self.shape[-1] != self.shape[-2]:
+        message = (
+            f"{name}: {word} must be batches of square matrices, but they are {self.shape[-2]} by {self.shape[-1]} matrices"
+        )
+        raise fail("shape", message, RuntimeError, shape=self.shape)
+
+
+def check_float(self: Array, name: str) -> None:
+    """Refuse integers."""
+    if self.dtype.kind != "f":
+        title = of_numpy(self.dtype).title
+        message = f"{name}: Expected a floating point or complex tensor as input. Got {title}"
+        raise fail("dtype", message, RuntimeError)
+
+
+def lu_factor(matrices: Array) -> tuple[Array, Array]:
+    """Return LU (packed, of the row-permuted matrices) and the pivots, counted from 1; partial pivoting, in float64."""
+    packed = np.array(matrices, np.float64)
+    *batch, rows, columns = packed.shape
+    flat = packed.reshape(-1, rows, columns)
+    steps = min(rows, columns)
+    pivots = np.zeros((len(flat), steps), np.int32)
+    every = np.arange(len(flat))
+    for step in range(steps):
+        best = np.argmax(np.abs(flat[:, step:, step]), axis=1) + step
+        pivots[:, step] = best + 1
+        swapped = flat[every, best].copy()
+        flat[every, best] = flat[:, step]
+        flat[:, step] = swapped
+        pivot = flat[:, step, step]
+        divisor = np.where(pivot == 0, 1.0, pivot)
+        flat[:, step + 1 :, step] /= divisor[:, None]
+        flat[:, step + 1 :, step + 1 :] -= flat[:, step + 1 :, step, None] * flat[:, step, None, step + 1 :]
+    return flat.reshape(packed.shape), pivots.reshape(*batch, steps)
+
+
+def permutation_sign(pivots: Array) -> Any:
+    """Return the sign of the row permutation that pivots stand for."""
+    moved = pivots != np.arange(1, pivots.shape[-1] + 1)
+    return np.where(np.add.reduce(moved, axis=-1, dtype=np.int64) % 2, -1.0, 1.0)
+
+
+def first_zero(diagonal: Array) -> int:
+    """Return the place, counted from 1, of the first 0 on the diagonals; 0 where there is none."""
+    places = np.argwhere(diagonal == 0)
+    return int(places[0][-1]) + 1 if len(places) else 0
+
+
+def singular(name: str, place: int, what: str, batch: bool) -> Exception:
+    """Return the error for a singular matrix."""
+    where = "(Batch element 0): " if batch else ""
+    message = f"{name}: {where}{what.format(place)}"
+    return fail("value", message, RuntimeError, place=place)
+
+
+def solve_array(a: Array, b: Array) -> Array:
+    """Return the solution of a @ x = b for matrices; singular ones give inf and nan instead of an error."""
+    try:
+        return np.linalg.solve(a, b)
+    except np.linalg.LinAlgError:
+        return np.full(np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + b.shape[-2:], np.nan, b.dtype)
+
+
+def solve_triangular_array(a: Array, b: Array, upper: bool, left: bool, unit: bool) -> Array:
+    """Return the solution of a @ x = b (or x @ a = b), reading only one triangle of a."""
+    if not left:
+        return np.swapaxes(
+            solve_triangular_array(np.swapaxes(a, -1, -2), np.swapaxes(b, -1, -2), not upper, True, unit), -1, -2
+        )
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    size = a.shape[-1]
+    result = np.array(np.broadcast_to(b, batch + b.shape[-2:]), np.float64)
+    for row in range(size - 1, -1, -1) if upper else range(size):
+        known = slice(row + 1, size) if upper else slice(0, row)
+        result[..., row, :] -= (a[..., row, None, known] @ result[..., known, :])[..., 0, :]
+        if not unit:
+            result[..., row, :] /= a[..., row, row, None]
+    return result.astype(b.dtype)
+
+
+def is_vector(a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> bool:
+    """Whether the right-hand side of a system is a batch of vectors."""
+    return len(b_shape) == 1 or (len(a_shape) - 1 == len(b_shape) and tuple(a_shape[:-1]) == tuple(b_shape))

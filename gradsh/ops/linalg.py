@@ -1,0 +1,463 @@
+"""Determinants, inverses, linear systems, least squares, the matrix exponential."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.op import composite, find, op, sample
+from gradsh.ops.arguments import array_of
+from gradsh.ops.factor import (
+    PLAIN,
+    check_float,
+    check_matrix,
+    check_square,
+    column_major,
+    first_zero,
+    is_vector,
+    lu_factor,
+    permutation_sign,
+    singular,
+    solve_array,
+    solve_triangular_array,
+    turned,
+)
+from gradsh.ops.matmul import matmul
+from gradsh.text.fault import fail
+
+LINALG = ("linalg",)
+BOTH = ("torch", "Tensor")
+
+# --- determinants -----------------------------------------------------------------------------------------------
+
+
+def _factored(A: Array, name: str) -> tuple[Array, Array, Array]:
+    """Return LU and pivots as PyTorch keeps them (of the transpose where A is contiguous), and LU's diagonal."""
+    check_float(A, name)
+    check_square(A, name)
+    exact, pivots = lu_factor(np.swapaxes(A, -1, -2) if A.flags.c_contiguous else A)
+    return column_major(exact.astype(A.dtype)), pivots, np.diagonal(exact, axis1=-2, axis2=-1)
+
+
+def _det(A: Array) -> tuple[Any, ...]:
+    packed, pivots, diagonal = _factored(A, "linalg.det")
+    result = permutation_sign(pivots) * np.multiply.reduce(diagonal, axis=-1)
+    return np.asarray(result).astype(A.dtype), packed, pivots
+
+
+def _column(value: Any) -> Any:
+    return find("unsqueeze")(find("unsqueeze")(value, -1), -1)
+
+
+def _diagonal_of(value: Any, size: int) -> Any:
+    """Return matrices with `value` all along the diagonal."""
+    wide = find("expand")(find("unsqueeze")(value, -1), (*value.shape, size))
+    return turned(find("diag_embed")(wide))
+
+
+def _det_grad(grad: Any, result: Any, A: Any) -> Any:
+    """Return det times the inverse transposed; from the singular values where the matrix is (nearly) singular."""
+    array = array_of(A)
+    if array.size == 0:
+        return np.zeros_like(array)
+    tiny = np.abs(array_of(result)) < 100 * np.finfo(array.dtype).eps
+    if isinstance(grad, PLAIN):
+        if tiny.any():
+            return _adjugate(np.asarray(grad), array)
+        return _column(grad * result) * np.swapaxes(np.linalg.inv(array), -1, -2)
+    if tiny.any():
+        U, S, Vh = find("linalg_svd")(A)
+        from gradsh.ops.reduce import prod_without
+
+        scale = linalg_det(U) * linalg_det(Vh) * grad
+        others = prod_without(find("unsqueeze")(scale, -1), S, S.ndim - 1)
+        return matmul(U * find("unsqueeze")(others, -2), Vh)
+    return linalg_solve(turned(A), _diagonal_of(grad * result, array.shape[-1]))
+
+
+def _adjugate(grad: Array, A: Array) -> Any:
+    U, S, Vh = np.linalg.svd(A.astype(np.float64))
+    size = S.shape[-1]
+    others = np.stack([np.multiply.reduce(np.delete(S, k, -1), axis=-1) for k in range(size)], -1)
+    scale = np.linalg.det(U) * np.linalg.det(Vh) * grad
+    return ((U * (others * scale[..., None])[..., None, :]) @ Vh).astype(A.dtype)
+
+
+linalg_det: Any = op(
+    "linalg_det(A)", "LinalgDetBackward0", "Determinant.", forward=_det, returns=1, outputs=("result", "LU", "pivots"),
+    saves=("LU", "pivots"), grads={"A": _det_grad}, spaces=LINALG, samples=(sample((3, 3)), sample((2, 2, 2))),
+)
+composite("det(self)", "Determinant.", lambda self: linalg_det(self), BOTH, samples=(sample((3, 3)),))
+
+
+def _slogdet(A: Array) -> tuple[Any, ...]:
+    packed, pivots, diagonal = _factored(A, "linalg.slogdet")
+    sign = permutation_sign(pivots) * np.multiply.reduce(np.sign(diagonal), axis=-1)
+    size = np.add.reduce(np.log(np.abs(diagonal)), axis=-1)
+    return np.asarray(sign).astype(A.dtype), np.asarray(size).astype(A.dtype), packed, pivots
+
+
+def _slogdet_grad(grad1: Any, A: Any) -> Any:
+    if grad1 is None:
+        return None
+    array = array_of(A)
+    if isinstance(grad1, PLAIN):
+        eye = np.eye(array.shape[-1], dtype=array.dtype)
+        return solve_array(np.swapaxes(array, -1, -2), np.asarray(grad1)[..., None, None] * eye)
+    return linalg_solve(turned(A), _diagonal_of(grad1, array.shape[-1]))
+
+
+linalg_slogdet: Any = op(
+    "linalg_slogdet(A)", "LinalgSlogdetBackward0", "Sign and logarithm of the absolute value of the determinant.",
+    forward=_slogdet, returns=2, fields=("sign", "logabsdet"), outputs=("sign", "logabsdet", "LU", "pivots"),
+    saves=("sign", "LU", "pivots"), grads={"A": _slogdet_grad}, spaces=LINALG, samples=(sample((3, 3)),),
+)
+composite("slogdet(self)", "Sign and logarithm of the absolute value of the determinant.", lambda self: linalg_slogdet(self), BOTH)
+
+
+def _logdet(self: Any) -> Any:
+    sign, size = linalg_slogdet(self)
+    return find("where")(find("eq")(sign, -1.0), math.nan, size)
+
+
+composite("logdet(self)", "Logarithm of the determinant; nan where it is negative.", _logdet, BOTH)
+
+# --- inverses ---------------------------------------------------------------------------------------------------
+
+_NO_INVERSE = "The diagonal element {} is zero, the inversion could not be completed because the input matrix is singular."
+
+
+def _inv_array(A: Array, name: str) -> Array:
+    check_float(A, name)
+    check_square(A, name)
+    try:
+        return column_major(np.linalg.inv(A))
+    except np.linalg.LinAlgError:
+        place = first_zero(np.diagonal(lu_factor(A)[0], axis1=-2, axis2=-1)) or A.shape[-1]
+        raise singular(name, place, _NO_INVERSE, A.ndim > 2) from None
+
+
+_inv_ex: Any = op(
+    "_linalg_inv_ex(A)", "LinalgInvExBackward0", "Inverse of square matrices.", forward=lambda A: _inv_array(A, "linalg.inv"),
+    outputs=("inverse",), spaces=(),
+    grads={"A": lambda grad, inverse: -matmul(turned(inverse), matmul(grad, turned(inverse)))},
+)
+linalg_inv = composite("linalg_inv(A)", "Inverse of square matrices.", lambda A: _inv_ex(A), LINALG, samples=(sample((3, 3)),))
+composite("inverse(self)", "Inverse of square matrices.", lambda self: _inv_ex(self), BOTH, samples=(sample((3, 3)),))
+
+
+def _inv_with_info(A: Any, check_errors: bool) -> Any:
+    from gradsh.engine.named import named_result
+    from gradsh.engine.tensor import make
+
+    info = np.zeros(A.shape[:-2], np.int32)
+    return named_result("linalg_inv_ex", ("inverse", "info"), [_inv_ex(A), make(np.asarray(info))])
+
+
+composite("linalg_inv_ex(A, *, check_errors: bool = False)", "Inverse, and a code that is 0 for success.", _inv_with_info, LINALG)
+
+
+def _cut_off(A: Array, atol: Any, rtol: Any) -> tuple[float, float]:
+    eps = float(np.finfo(A.dtype).eps) * max(A.shape[-2:], default=0)
+    if rtol is None:
+        rtol = eps if atol is None or not float(np.max(np.asarray(atol))) > 0 else 0.0
+    return 0.0 if atol is None else float(np.asarray(atol)), float(np.asarray(rtol))
+
+
+def _pinv_array(self: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
+    check_float(self, "linalg.pinv")
+    if self.ndim < 2:
+        message = f"linalg.pinv(Float{{{list(self.shape)}}}): expected a tensor with 2 or more dimensions of floating types"
+        raise fail("shape", message, RuntimeError)
+    if self.size == 0:
+        return np.zeros((*self.shape[:-2], self.shape[-1], self.shape[-2]), self.dtype)
+    absolute, relative = _cut_off(self, atol, rtol)
+    if hermitian:
+        check_square(self, "linalg.pinv")
+        values, vectors = np.linalg.eigh(self)
+        size = np.abs(values)
+        limit = np.maximum(absolute, relative * size.max(-1, keepdims=True))
+        inverse = np.where(size > limit, 1 / np.where(size > limit, values, 1), 0)
+        return np.ascontiguousarray((vectors * inverse[..., None, :]) @ np.swapaxes(vectors, -1, -2)).astype(self.dtype)
+    U, S, Vh = np.linalg.svd(self, full_matrices=False)
+    limit = np.maximum(absolute, relative * S.max(-1, keepdims=True))
+    inverse = np.where(limit < S, 1 / np.where(limit < S, S, 1), 0)
+    V = np.swapaxes(Vh, -1, -2)
+    return np.ascontiguousarray((V * inverse[..., None, :]) @ np.swapaxes(U, -1, -2)).astype(self.dtype)
+
+
+def pinv_backward(grad: Any, pinv: Any, A: Any) -> Any:
+    """Return the gradient of a pseudo-inverse, by products as small as the shape allows."""
+    rows, columns = A.shape[-2:]
+    pinv_t, grad_t = turned(pinv), turned(grad)
+    if rows <= columns:
+        K = matmul(grad_t, pinv)
+        K_pinv_t = matmul(K, pinv_t)
+        return (
+            -turned(matmul(pinv, K)) + K_pinv_t - matmul(matmul(A, pinv), K_pinv_t)
+            + matmul(matmul(pinv_t, pinv), grad_t - matmul(K, A))
+        )
+    K = matmul(pinv, grad_t)
+    pinv_t_K = matmul(pinv_t, K)
+    return (
+        -turned(matmul(K, pinv)) + matmul(matmul(grad_t - matmul(A, K), pinv), pinv_t) + pinv_t_K
+        - matmul(matmul(pinv_t_K, pinv), A)
+    )
+
+
+def _pinv(self: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
+    return _pinv_array(self, atol, rtol, hermitian)
+
+
+linalg_pinv: Any = op(
+    "linalg_pinv(self, *, atol: Operand? = None, rtol: Operand? = None, hermitian: bool = False)", "LinalgPinvBackward0",
+    "Pseudo-inverse, from the singular values above a limit.", forward=_pinv, spaces=LINALG,
+    grads={"self": lambda grad, result, self: pinv_backward(grad, result, self)}, attributes=(),
+    samples=(sample((3, 2)), sample((2, 3))),
+)
+composite("linalg_pinv(self, rcond: Operand, hermitian: bool = False)", "Pseudo-inverse.",
+          lambda self, rcond, hermitian: linalg_pinv(self, atol=0.0, rtol=rcond, hermitian=hermitian), LINALG)
+composite("pinverse(self, rcond: float = 1e-15)", "Pseudo-inverse.",
+          lambda self, rcond: linalg_pinv(self, atol=0.0, rtol=rcond), BOTH)
+
+# --- linear systems ---------------------------------------------------------------------------------------------
+
+
+def _check_system(A: Array, B: Array, name: str, left: bool) -> bool:
+    """Check the operands of a linear system; return whether the right-hand side is a vector."""
+    check_float(A, name)
+    if A.dtype != B.dtype:
+        titles = of_numpy(A.dtype).title, of_numpy(B.dtype).title
+        message = f"{name}: Expected A and B to have the same dtype, but found A of type {titles[0]} and B of type {titles[1]} instead"
+        raise fail("dtype", message, RuntimeError)
+    check_square(A, name)
+    vector = is_vector(A.shape, B.shape)
+    if vector and not left:
+        message = f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case {name} is "
+        raise fail("shape", message + "equivalent to B / A.squeeze(-1)", RuntimeError)
+    other = B[..., None] if vector else B
+    if other.ndim < 2 or A.shape[-2] != other.shape[-2 if left else -1]:
+        message = (
+            f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+            f"({A.shape[-2]}x{A.shape[-1]} and {other.shape[-2]}x{other.shape[-1]})"
+        )
+        raise fail("shape", message, RuntimeError)
+    return vector
+
+
+_NO_SOLUTION = "The solver failed because the input matrix is singular."
+
+
+def _solve(A: Array, B: Array, left: bool, name: str = "linalg.solve") -> tuple[Array, Array, Array]:
+    vector = _check_system(A, B, name, left)
+    other = B[..., None] if vector else B
+    packed, pivots, diagonal = _factored(A, name)
+    if (diagonal == 0).any():
+        raise singular("torch." + name, 0, _NO_SOLUTION, A.ndim > 2)
+    if left:
+        result = column_major(np.linalg.solve(A, other))
+    else:  # X @ A = B is A.T @ X.T = B.T
+        turned_result = np.linalg.solve(np.swapaxes(A, -1, -2), np.swapaxes(other, -1, -2))
+        result = column_major(np.swapaxes(turned_result, -1, -2))
+    return result[..., 0] if vector else result, packed, pivots
+
+
+def _solve_grad(grad: Any, A: Any, result: Any, left: bool, needs: tuple[bool, ...]) -> tuple[Any, Any]:
+    vector = is_vector(tuple(A.shape), tuple(result.shape))
+    unsqueeze = find("unsqueeze")
+    right = unsqueeze(grad, -1) if vector else grad
+    if isinstance(grad, PLAIN):
+        grad_b = _solve(turned(A), np.broadcast_to(right, right.shape), left)[0]
+    else:
+        grad_b = linalg_solve(turned(A), right, left=left)
+    grad_a = None
+    if needs[0]:
+        X = turned(unsqueeze(result, -1) if vector else result)
+        grad_a = -matmul(grad_b, X) if left else -matmul(X, grad_b)
+    return grad_a, find("squeeze")(grad_b, -1) if vector else grad_b
+
+
+_solve_ex: Any = op(
+    "_linalg_solve_ex(A, B, left: bool)", "LinalgSolveExBackward0", "Solution of a linear system.", forward=_solve, returns=1,
+    outputs=("result", "LU", "pivots"), saves=("LU", "pivots"), unguarded=True, grads={("A", "B"): _solve_grad}, spaces=(),
+)
+linalg_solve: Any = composite(
+    "linalg_solve(A, B, *, left: bool = True)", "X with A @ X = B (or X @ A = B).", lambda A, B, left: _solve_ex(A, B, left), LINALG,
+    samples=(sample((3, 3), (3, 2)), sample((3, 3), (3,))),
+)
+
+
+def _solve_triangular(self: Array, B: Array, upper: bool, left: bool, unitriangular: bool) -> Array:
+    name = "linalg.solve_triangular"
+    if self.dtype != B.dtype:
+        titles = of_numpy(self.dtype).title, of_numpy(B.dtype).title
+        message = f"{name}: Expected A and B to have the same dtype, but found A of type {titles[0]} and B of type {titles[1]} instead"
+        raise fail("dtype", message, RuntimeError)
+    check_square(self, name)
+    check_matrix(B, name, "B")
+    if self.shape[-2] != B.shape[-2 if left else -1]:
+        message = (
+            f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+            f"({self.shape[-2]}x{self.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+        )
+        raise fail("shape", message, RuntimeError)
+    return column_major(solve_triangular_array(self, B, upper, left, unitriangular))
+
+
+def _triangle(value: Any, upper: bool, unit: bool) -> Any:
+    return find("triu")(value, 1 if unit else 0) if upper else find("tril")(value, -1 if unit else 0)
+
+
+def _solve_triangular_grad(
+    grad: Any, self: Any, result: Any, upper: bool, left: bool, unitriangular: bool, needs: tuple[bool, ...]
+) -> tuple[Any, Any]:
+    grad_b = linalg_solve_triangular(turned(self), grad, upper=not upper, left=left, unitriangular=unitriangular)
+    if not needs[0]:
+        return None, grad_b
+    X = turned(result)
+    grad_a = -matmul(grad_b, X) if left else -matmul(X, grad_b)
+    return _triangle(grad_a, upper, unitriangular), grad_b
+
+
+linalg_solve_triangular: Any = op(
+    "linalg_solve_triangular(self, B, *, upper: bool, left: bool = True, unitriangular: bool = False)",
+    "LinalgSolveTriangularBackward0", "Solution of a triangular system.", forward=_solve_triangular, unguarded=True,
+    grads={("self", "B"): _solve_triangular_grad}, spaces=LINALG, samples=(sample((3, 3), (3, 2), upper=True),),
+)
+
+
+def _triangular_solve(self: Array, A: Array, upper: bool, transpose: bool, unitriangular: bool) -> tuple[Array, Array]:
+    check_square(A, "triangular_solve")
+    matrix = np.swapaxes(A, -1, -2) if transpose else A
+    solution = solve_triangular_array(matrix, self, upper != transpose, True, unitriangular)
+    return column_major(solution), column_major(A)
+
+
+def _triangular_solve_grad(
+    grad0: Any, grad1: Any, A: Any, solution: Any, upper: bool, transpose: bool, unitriangular: bool,
+    needs: tuple[bool, ...],
+) -> tuple[Any, Any]:
+    grad_b = grad_a = None
+    if grad0 is not None:
+        grad_b = find("triangular_solve")(grad0, A, upper, not transpose, unitriangular)[0]
+        if needs[1]:
+            grad_a = -matmul(solution, turned(grad_b)) if transpose else -matmul(grad_b, turned(solution))
+            grad_a = _triangle(grad_a, upper, unitriangular)
+    if grad1 is not None and needs[1]:
+        grad_a = grad1 if grad_a is None else grad_a + grad1
+    return grad_b, grad_a
+
+
+op(
+    "triangular_solve(self, A, upper: bool = True, transpose: bool = False, unitriangular: bool = False)",
+    "TriangularSolveBackward0", "Solution of a triangular system, and a copy of the matrix.", forward=_triangular_solve,
+    fields=("solution", "cloned_coefficient"), unguarded=True, grads={("self", "A"): _triangular_solve_grad},
+    samples=(sample((3, 2), (3, 3)),),
+)
+
+# --- least squares ----------------------------------------------------------------------------------------------
+
+
+def _lstsq(self: Array, b: Array, rcond: Any, driver: Any) -> tuple[Array, ...]:
+    check_matrix(self, "torch.linalg.lstsq", "input")
+    vector = is_vector(self.shape, b.shape)
+    other = b[..., None] if vector else b
+    if other.shape[-2] != self.shape[-2]:
+        message = "torch.linalg.lstsq: input.size(-2) should match other.size(-" + ("1)" if vector else "2)")
+        raise fail("shape", message, RuntimeError)
+    rows, columns = self.shape[-2:]
+    limit = float(np.finfo(self.dtype).eps) * max(rows, columns) if rcond is None else float(rcond)
+    U, S, Vh = np.linalg.svd(self, full_matrices=False)
+    large = limit * S.max(-1, keepdims=True) < S
+    inverse = np.where(large, 1 / np.where(large, S, 1), 0)
+    solution = np.swapaxes(Vh, -1, -2) @ (inverse[..., None] * (np.swapaxes(U, -1, -2) @ other))
+    rank = np.add.reduce(large, axis=-1, dtype=np.int64)
+    residuals = np.zeros((0,), self.dtype)
+    if rows > columns and bool((rank == columns).all()):
+        residuals = np.add.reduce((self @ solution - other) ** 2, axis=-2)
+    values = S.astype(self.dtype) if driver in {"gelsd", "gelss"} else np.zeros((0,), self.dtype)
+    shown_rank = rank if driver != "gels" else np.zeros((0,), np.int64)
+    solution = (solution[..., 0] if vector else column_major(solution)).astype(self.dtype)
+    return solution, residuals.astype(self.dtype), shown_rank, values
+
+
+def _lstsq_grad(grad0: Any, grad1: Any, self: Any, b: Any, solution: Any) -> tuple[Any, Any]:
+    vector = is_vector(tuple(self.shape), tuple(b.shape))
+    unsqueeze, squeeze = find("unsqueeze"), find("squeeze")
+
+    def matrix(value: Any) -> Any:
+        return unsqueeze(value, -1) if vector else value
+
+    grad_a = grad_b = None
+    if grad0 is not None:
+        pinv = linalg_pinv(self)
+        upstream = matrix(grad0)
+        grad_a = pinv_backward(matmul(upstream, turned(matrix(b))), pinv, self)
+        grad_b = matmul(turned(pinv), upstream)
+    if grad1 is not None and 0 not in grad1.shape:
+        left_over = matmul(self, matrix(solution)) - matrix(b)
+        weighted = unsqueeze(grad1, -2) * left_over * 2.0
+        more_a, more_b = matmul(weighted, turned(matrix(solution))), -weighted
+        grad_a = more_a if grad_a is None else grad_a + more_a
+        grad_b = more_b if grad_b is None else grad_b + more_b
+    return grad_a, squeeze(grad_b, -1) if vector and grad_b is not None else grad_b
+
+
+op(
+    "linalg_lstsq(self, b, rcond: float? = None, *, driver: str? = None)", "LinalgLstsqBackward0",
+    "The x that makes the norm of A @ x - b smallest.", forward=_lstsq, unguarded=True,
+    fields=("solution", "residuals", "rank", "singular_values"), grads={("self", "b"): _lstsq_grad}, spaces=LINALG,
+    samples=(sample((4, 2), (4, 2)),),
+)
+
+# --- matrix exponential -----------------------------------------------------------------------------------------
+
+_PADE = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
+         10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0)
+"""Coefficients of the diagonal Padé approximant of degree 13 (Higham, 2005)."""
+
+
+def _matrix_exp(self: Array) -> Array:
+    """Scale until the norm is below 5.37, approximate, square back; in float64."""
+    check_float(self, "linalg.matrix_exp")
+    check_square(self, "linalg.matrix_exp")
+    if self.size == 0:
+        return self.copy()
+    A = self.astype(np.float64)
+    norm = float(np.abs(A).sum(-2).max())
+    halvings = max(0, math.ceil(math.log2(norm / 5.371920351148152))) if norm > 0 and math.isfinite(norm) else 0
+    A = A / 2.0**halvings
+    eye = np.eye(A.shape[-1])
+    A2 = A @ A
+    A4 = A2 @ A2
+    A6 = A4 @ A2
+    c = _PADE
+    odd = A @ (A6 @ (c[13] * A6 + c[11] * A4 + c[9] * A2) + c[7] * A6 + c[5] * A4 + c[3] * A2 + c[1] * eye)
+    even = A6 @ (c[12] * A6 + c[10] * A4 + c[8] * A2) + c[6] * A6 + c[4] * A4 + c[2] * A2 + c[0] * eye
+    result = solve_array(even - odd, even + odd)
+    for _ in range(halvings):
+        result = result @ result
+    return np.ascontiguousarray(result).astype(self.dtype)
+
+
+def _matrix_exp_grad(grad: Any, self: Any) -> Any:
+    """The exponential of [[A.T, grad], [0, A.T]] holds the gradient in its upper right block."""
+    size = self.shape[-1]
+    A = turned(self)
+    cat, narrow = find("cat"), find("narrow")
+    zeros = np.zeros(tuple(A.shape), array_of(A).dtype)
+    if not isinstance(A, PLAIN):
+        from gradsh.engine.tensor import make
+
+        zeros = make(zeros)  # type: ignore[assignment]
+    block = cat([cat([A, grad], -1), cat([zeros, A], -1)], -2)
+    return narrow(narrow(linalg_matrix_exp(block), -2, 0, size), -1, size, size)
+
+
+linalg_matrix_exp: Any = op(
+    "linalg_matrix_exp(self)", "LinalgMatrixExpBackward0", "Exponential of square matrices.", forward=_matrix_exp,
+    grads={"self": _matrix_exp_grad}, spaces=LINALG, samples=(sample((3, 3)),),
+)
+composite("matrix_exp(self)", "Exponential of square matrices.", lambda self: linalg_matrix_exp(self), BOTH,
+          samples=(sample((3, 3)),))
