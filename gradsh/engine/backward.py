@@ -143,6 +143,7 @@ def grad(
             raise fail("unused", message, RuntimeError, tensor=inputs[place], index=place)
         if value is not None and not isinstance(value, Tensor):
             value = make(value if value.flags.writeable and value.base is None else np.array(value))
+            value.counter.version = task.sums.get((node, output), 0)  # as often as it was added to in place
         found.append(value)
     return tuple(found)
 
