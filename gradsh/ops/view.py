@@ -193,7 +193,9 @@ op(
 
 def _unsqueeze(self: Array, dim: int) -> Array:
     place = wrap_dim(dim, self.ndim + 1)
-    return self[(slice(None),) * place + (None, Ellipsis)]
+    shape, steps = self.shape, self.strides
+    step = self.itemsize if place == self.ndim else shape[place] * steps[place]  # numpy would say 0
+    return strided(self, (*shape[:place], 1, *shape[place:]), (*steps[:place], step, *steps[place:]))
 
 
 unsqueeze = op(
