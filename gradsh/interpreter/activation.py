@@ -70,7 +70,7 @@ class Progress:
 
         def where() -> Where | None:
             """Return the place of the innermost frame of the script, or None outside of any."""
-            frame = frame_at(1)
+            frame = frame_at(2)  # the engine asks through at least one function of its own
             try:
                 while frame.f_globals is not program:
                     frame = frame.f_back  # type: ignore[assignment]

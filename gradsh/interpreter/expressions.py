@@ -192,9 +192,16 @@ class ExpressionLowering:
         return ast.Subscript(pieces, self.constant(-2, place), LOAD, **place)
 
     def _binary(self, node: tree.BinOp, left: Any, right: Any, place: dict[str, Any]) -> ast.expr:
-        if node.op in GROWING and not _harmless(node):
-            return self.hook(GROWING[node.op], place, left, right)
-        return ast.BinOp(left, operator(node.op), right, **place)
+        plain = ast.BinOp(left, operator(node.op), right, **place)
+        if node.op not in GROWING or _harmless(node):
+            return plain
+        checked = self.hook(GROWING[node.op], place, left, right)
+        if not isinstance(node.left, tree.Name) or not _is_short(node.right):
+            return checked
+        kind = self.hook(hooks.TYPE, place, left)  # the usual case, a tensor, is spared the call of the helper
+        self.hooked.add(hooks.TENSOR)
+        test = ast.Compare(kind, [ast.Is()], [ast.Name(hooks.TENSOR, LOAD, **place)], **place)
+        return ast.IfExp(test, plain, checked, **place)
 
     def _UnaryOp(self, node: tree.UnaryOp) -> ast.expr:
         return ast.UnaryOp(_UNARY[node.op](), self.expression(node.operand), **self.place(node.span))
@@ -271,6 +278,13 @@ class ExpressionLowering:
             [self.optional(default) for default in node.kw_defaults],
             None if node.kwarg is None else one(node.kwarg), self.expressions(node.defaults),
         )
+
+
+def _is_short(node: expr) -> bool:
+    """Tell whether an expression may be lowered twice: it is a name, a constant, or an attribute of a name."""
+    return isinstance(node, tree.Name | tree.Constant) or (
+        isinstance(node, tree.Attribute) and isinstance(node.value, tree.Name)
+    )
 
 
 def _harmless(node: tree.BinOp) -> bool:
