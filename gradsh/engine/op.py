@@ -24,7 +24,6 @@ from typing import Any
 
 from gradsh.engine.signature import Signature
 from gradsh.engine.tensor import Tensor
-from gradsh.text.fault import fail
 
 Formula = Callable[..., Any]
 REGISTRY: dict[str, "Operation"] = {}
@@ -207,53 +206,14 @@ class Operation:
             values = record.signature.bind(args, kwargs)
             if values is not None:
                 return self.run(record, values)
-        raise self.mismatch(args, kwargs)
+        from gradsh.engine.mismatch import mismatch
+
+        raise mismatch(self, args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
         return BoundOperation(self, instance)
-
-    def mismatch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
-        """Return the TypeError for a call that fits no overload, in PyTorch's words."""
-        shown = [_type_name(value) for value in args] + [f"{name}={_type_name(v)}" for name, v in kwargs.items()]
-        if len(self.records) == 1:
-            message = self._single(args, kwargs)
-            if message is not None:
-                return fail("type", message, TypeError, operation=self)
-        message = f"{self.name}() received an invalid combination of arguments - got ({', '.join(shown)}), but expected"
-        if len(self.records) == 1:
-            message += f" {self.records[0].signature}"
-        else:
-            message += " one of:\n" + "\n".join(f" * {record.signature}" for record in self.records)
-        return fail("type", message, TypeError, operation=self)
-
-    def _single(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-        from gradsh.engine.signature import ALIASES, MISMATCH, REQUIRED
-
-        signature = self.records[0].signature
-        if len(args) > signature.positional:
-            takes = signature.positional
-            return f"{self.name}() takes {takes} positional argument{'s' * (takes != 1)} but {len(args)} were given"
-        for place, value in enumerate(args):
-            param = signature.params[place]
-            if param.convert(value) is MISMATCH:
-                wanted = str(param).partition(" ")[0] if param.type != "ints" else "tuple of ints"
-                return (
-                    f"{self.name}(): argument '{param.name}' (position {place + 1}) must be {wanted}, "
-                    f"not {_type_name(value)}"
-                )
-        for name in kwargs:
-            if name not in signature.index and ALIASES.get(name, "") not in signature.index:
-                return f"{self.name}() got an unexpected keyword argument '{name}'"
-        missing = [
-            param.name for param in signature.params[len(args) :]
-            if param.default is REQUIRED and not param.variadic and param.name not in kwargs
-        ]
-        if missing:
-            quoted = ", ".join(f'"{name}"' for name in missing)
-            return f"{self.name}() missing {len(missing)} required positional arguments: {quoted}"
-        return None
 
     def __repr__(self) -> str:
         return f"<built-in method {self.name}>"
@@ -271,17 +231,18 @@ class BoundOperation:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the operation with the tensor first."""
-        return self.operation(self.instance, *args, **kwargs)
+        operation = self.operation
+        args = (self.instance, *args)
+        for record in operation.records:
+            values = record.signature.bind(args, kwargs)
+            if values is not None:
+                return operation.run(record, values)
+        from gradsh.engine.mismatch import mismatch
+
+        raise mismatch(operation, args, kwargs, method=True)
 
     def __repr__(self) -> str:
         return f"<built-in method {self.operation.name} of Tensor object>"
-
-
-def _type_name(value: Any) -> str:
-    if isinstance(value, (list, tuple)) and value:
-        inner = ", ".join(_type_name(one) for one in value)
-        return f"{type(value).__name__} of ({inner}{',' * (len(value) == 1)})" if len(value) < 4 else type(value).__name__
-    return type(value).__name__
 
 
 def op(

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.op import Within, alias, composite, find, implements, op, sample
+from gradsh.engine.op import Operation, Within, alias, composite, find, implements, op, sample
+from gradsh.engine.shape import broadcast_shapes
 from gradsh.engine.tensor import Tensor
 from gradsh.ops.kernels import together, unsupported, zero_division
 from gradsh.ops.operators import FIT, binary, inplace, reflected
@@ -75,17 +76,25 @@ sub = op(
     grads={"self": lambda grad: grad, "other": lambda grad, alpha: _scaled(-grad, alpha)},
     samples=(sample((2, 3), (3,)), sample((2, 3), 2.5), sample("bool:2", "bool:2", rejects="dtype")),
 )
-_check_rsub = _check_sub
+
+
+def _check_rsub(self: Any, other: Any, alpha: Any = 1) -> None:
+    """The operands are told in the order of the difference, also where their shapes do not fit."""
+    _check_sub(other, self, alpha)
+    if isinstance(other, np.ndarray):
+        broadcast_shapes(other.shape, self.shape)
+
+
 rsub = op(
     "rsub(self, other, *, alpha: number = 1)", "RsubBackward0", "Reversed difference: other - alpha * self.",
     forward=lambda self, other, alpha: _sub(other, self, alpha), check=_check_rsub, dtypes="promote",
-    grads={"self": lambda grad, alpha: _scaled(-grad, alpha), "other": lambda grad: grad},
+    spaces=("torch",), grads={"self": lambda grad, alpha: _scaled(-grad, alpha), "other": lambda grad: grad},
     samples=(sample((2, 3), (3,)),),
 )
 op(
     "rsub(self, other: Operand, *, alpha: number = 1)", "RsubBackward1", "Reversed difference: number - alpha * self.",
     forward=lambda self, other, alpha: _sub(other, self, alpha), check=_check_rsub, dtypes="promote",
-    grads={"self": lambda grad, alpha: _scaled(-grad, alpha)},
+    spaces=("torch",), grads={"self": lambda grad, alpha: _scaled(-grad, alpha)},
     samples=(sample((2, 3), 2.5),),
 )
 mul = op(
@@ -95,12 +104,12 @@ mul = op(
     samples=(sample((2, 3), (3,)), sample((2, 3), 2.5), sample((2, 3), (4,), rejects="shape")),
     note="A Python number is saved as a 0-d float64 or int64 tensor, so `2 * x` cannot be run backward twice.",
 )
-div = op(
+div: Operation = op(
     "div(self: Operand, other: Operand)", "DivBackward0", "Quotient, element by element; of integers a float.",
     forward=np.true_divide, dtypes="float", inplace=True,
     grads={
         "self": lambda grad, other: grad / other,
-        "other": lambda grad, other, self: -grad * ((self / other) / other),
+        "other": lambda grad, other, self: -grad * (div(self, other) / other),
     },
     samples=(sample((2, 3), Within(0.5, 2, 3)), sample((2, 3), 2.5)),
     note="`other` is saved whichever operand needs a gradient.",
@@ -147,7 +156,7 @@ op(
     grads={
         "self": lambda grad, other, rounding_mode: grad / other if rounding_mode is None else find("zeros_like")(grad),
         "other": lambda grad, other, self, rounding_mode: (
-            -grad * ((self / other) / other) if rounding_mode is None else find("zeros_like")(grad)
+            -grad * (div(self, other) / other) if rounding_mode is None else find("zeros_like")(grad)
         ),
     },
     samples=(sample((2, 3), Within(0.5, 2, 3), rounding_mode=None),),
@@ -181,7 +190,7 @@ def _quotient(self: Any, other: Any, rounding_mode: str) -> Any:
 
 
 remainder = op(
-    "remainder(self: Operand, other)", "RemainderBackward1", "Remainder with the sign of `other`, as Python's %.",
+    "remainder(self, other)", "RemainderBackward1", "Remainder with the sign of `other`, as Python's %.",
     forward=_remainder, dtypes="promote", inplace=True,
     grads={"self": lambda grad: grad, "other": lambda grad, self, other: -grad * _quotient(self, other, "floor")},
     samples=(sample((2, 3), Within(0.5, 2, 3)),),
@@ -189,6 +198,10 @@ remainder = op(
 op(
     "remainder(self, other: Operand)", "RemainderBackward0", "Remainder by a number, with its sign.",
     forward=_remainder, dtypes="promote", inplace=True, grads={"self": lambda grad: grad}, samples=(sample((2, 3), 0.7),),
+)
+op(
+    "remainder(self: Operand, other)", "", "Remainder of a number. It has no derivative: backward raises.",
+    forward=_remainder, dtypes="promote", spaces=("torch",), grads={"other": None},
 )
 fmod = op(
     "fmod(self, other)", "FmodBackward1", "Remainder with the sign of `self`.",

@@ -295,7 +295,7 @@ op(
 op(
     "nextafter(self, other)", "NextafterBackward0", "The next floating point number towards `other`.",
     forward=floats_only("nextafter_cpu", np.nextafter), dtypes="promote", inplace=True,
-    grads={"self": lambda grad, self, other: where(self != other, grad, 0), "other": lambda grad, other: zeros(other)},
+    grads={"self": lambda grad, self, other: where(self != other, grad, 0), "other": lambda grad: zeros(grad)},
 )
 ldexp = op(
     "ldexp(self, other)", "LdexpBackward0", "self * 2**other.", dtypes="float", inplace=True,

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.op import Within, composite, find, implements, op, sample
+from gradsh.engine.dtype import float64, of_numpy
+from gradsh.engine.op import Operation, Within, composite, find, implements, op, sample
 from gradsh.engine.tensor import Tensor
 from gradsh.ops.kernels import common_dtype, together, unsupported
 from gradsh.ops.operators import FIT
@@ -79,7 +80,15 @@ def _self_gradient(grad: Any, self: Any, exponent: Any) -> Any:
 def exponent_gradient(grad: Any, self: Any, exponent: Any, result: Any) -> Any:
     """Return the gradient with respect to the exponent: 0 where 0 is raised to a power of 0 or more."""
     calm = find("logical_and")(self == 0, exponent >= 0)
-    return grad * where(calm, 0.0, result * find("log")(self))
+    return grad * where(calm, 0.0, result * find("log")(_promoted(self, exponent)))
+
+
+def _promoted(self: Any, exponent: Any) -> Any:
+    """Return the base at the dtype of the power."""
+    if not isinstance(self, Tensor):
+        return self
+    dtype = common_dtype(self.array, exponent.array)
+    return self if dtype == self.array.dtype else find("to")(self, of_numpy(dtype))
 
 
 def number_gradient(grad: Any, self: Any, exponent: Any, result: Any) -> Any:
@@ -89,17 +98,17 @@ def number_gradient(grad: Any, self: Any, exponent: Any, result: Any) -> Any:
     return grad * times(result, float(np.log(np.float64(self))))
 
 
-pow = op(
-    "pow(self: number, exponent)", "PowBackward2", "Powers of a number.",
-    forward=lambda self, exponent: _pow(self, exponent), spaces=("torch",),
-    grads={"exponent": number_gradient}, samples=(sample(2, (2, 3)), sample(2.5, (2, 3))),
-    note="The exponent and the result are saved.",
-)
-op(
+pow: Operation = op(
     "pow(self, exponent)", "PowBackward1", "Powers, element by element.", forward=_pow, inplace=True,
     grads={"self": _self_gradient, "exponent": exponent_gradient}, unguarded=True,
     samples=(sample(Within(0.2, 2, 2, 3), (3,)),),
     note="Saves both operands and the result, whichever needs a gradient.",
+)
+op(
+    "pow(self: number, exponent)", "PowBackward2", "Powers of a number.",
+    forward=lambda self, exponent: _pow(self, exponent), spaces=("torch",),
+    grads={"exponent": number_gradient}, samples=(sample(2, (2, 3)), sample(2.5, (2, 3))),
+    note="The exponent and the result are saved.",
 )
 op(
     "pow(self, exponent: number)", "PowBackward0", "Each element to one power.", forward=_pow_number, inplace=True,
@@ -110,11 +119,18 @@ op(
 
 
 def _double(value: Any) -> Any:
-    from gradsh.engine.dtype import float64
-
     return find("to")(value, float64) if isinstance(value, Tensor) else float(value)
 
 
+def _float_power_(self: Tensor, exponent: Any) -> Any:
+    if self.array.dtype != np.float64:
+        title = of_numpy(self.array.dtype).title
+        message = f"the base given to float_power_ has dtype {title} but the operation's result requires dtype Double"
+        raise fail("dtype", message, RuntimeError)
+    return find("pow_")(self, _double(exponent))
+
+
+composite("float_power_(self, exponent: Operand)", "Powers computed in float64. In place.", _float_power_, spaces=("Tensor",))
 composite(
     "float_power(self: Operand, exponent: Operand)", "Powers computed in float64.",
     lambda self, exponent: pow(_double(self), _double(exponent)),

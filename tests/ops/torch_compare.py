@@ -149,11 +149,11 @@ def outputs_of(side, value):
     return [], [plain(value)]
 
 
-def close(got, expected, loose):
-    """Whether two arrays agree to the accuracy of their dtype."""
+def close(got, expected, loose, single=False):
+    """Whether two arrays agree to the accuracy of their dtype (of float32, where an input was)."""
     if got.dtype.kind not in "f":
         return np.array_equal(got, expected)
-    tolerance = (1e-9 if got.dtype == np.float64 else 2e-5) * loose
+    tolerance = (1e-9 if got.dtype == np.float64 and not single else 2e-5) * loose
     scale = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
     return np.allclose(got, expected, rtol=tolerance, atol=tolerance * min(scale, 1e6), equal_nan=True)
 
@@ -167,6 +167,7 @@ class Comparison:
         self.needing = needing
         self.options = options
         self.problems = []
+        self.single = any(getattr(value, "dtype", None) == np.float32 for value in arrays.values())
 
     def differ(self, what, expected, got):
         self.problems.append(f"{self.needing} {what}:\n      PyTorch {expected}\n      here    {got}")
@@ -226,7 +227,7 @@ class Comparison:
             self.differ(f"{what} (shape, dtype, requires_grad, is_leaf, is a view)", facts[0], facts[1])
             return
         a, b = HERE.array(one), THERE.array(other)
-        if not close(a, b, loose):
+        if not close(a, b, loose, self.single):
             self.differ(f"{what} values", b.tolist(), a.tolist())
         if self.options.get("strides", True) and one.is_contiguous() != other.is_contiguous():
             self.differ(f"{what} strides", other.stride(), one.stride())
@@ -331,7 +332,7 @@ class Comparison:
             self.differ(f"{what} (shape, dtype, requires_grad)", facts[0], facts[1])
             return
         a, b = HERE.array(one), THERE.array(other)
-        if not close(a, b, loose):
+        if not close(a, b, loose, self.single):
             self.differ(f"{what} values", b.tolist(), a.tolist())
 
     def compare_double(self, sides, data):

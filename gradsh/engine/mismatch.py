@@ -1,0 +1,93 @@
+"""The TypeError for a call that fits no overload of an operation, in PyTorch's words.
+
+As a function an operation's first parameter is called `input`; as a method it is not counted.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from gradsh.engine.signature import ALIASES, MISMATCH, REQUIRED, Param, Signature
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.engine.op import Operation
+
+
+def mismatch(operation: "Operation", args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False) -> Exception:
+    """Return the error; `args` of a method begin with the tensor."""
+    name = operation.name.removeprefix("F_").removeprefix("Tensor_")
+    signatures = [record.signature for record in operation.records]
+    if len(signatures) == 1:
+        message = _single(name, signatures[0], args, kwargs, method)
+        if message is not None:
+            return fail("type", message, TypeError, operation=operation)
+    shown = [type_name(value) for value in args[method:]] + [f"{key}={type_name(v)}" for key, v in kwargs.items()]
+    message = f"{name}() received an invalid combination of arguments - got ({', '.join(shown)}), but expected"
+    if len(signatures) == 1:
+        message += f" {parameters(signatures[0], method)}"
+    else:
+        message += " one of:\n" + "".join(f" * {parameters(each, method)}\n" for each in signatures)
+    return fail("type", message, TypeError, operation=operation)
+
+
+def _single(
+    name: str, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool
+) -> str | None:
+    """Return the sentence about what is wrong with a call of the only overload, None where a list says it better."""
+    if len(args) > signature.positional:
+        takes = signature.positional - method
+        given = len(args) - method
+        return f"{name}() takes {takes} positional argument{'s' * (takes != 1)} but {given} were given"
+    for place, value in enumerate(args):
+        param = signature.params[place]
+        if param.convert(value) is MISMATCH:
+            wanted = _word(param) if param.type != "ints" else "tuple of ints"
+            shown = _called(param, place, method)
+            position = place + 1 - method
+            return f"{name}(): argument '{shown}' (position {position}) must be {wanted}, not {type_name(value)}"
+    for key, value in kwargs.items():
+        index = signature.index.get(key, signature.index.get(ALIASES.get(key, "")))
+        if index is None:
+            return f"{name}() got an unexpected keyword argument '{key}'"
+        param = signature.params[index]
+        if param.convert(value) is MISMATCH:
+            wanted = _word(param) if param.type != "ints" else "tuple of ints"
+            return f"{name}(): argument '{key}' must be {wanted}, not {type_name(value)}"
+    missing = [
+        _called(param, place, method) for place, param in enumerate(signature.params[len(args) :], len(args))
+        if param.default is REQUIRED and not param.variadic and not ({param.name, ALIASES.get(param.name)} & {*kwargs})
+    ]
+    if missing:
+        quoted = ", ".join(f'"{one}"' for one in missing)
+        return f"{name}() missing {len(missing)} required positional argument{'s' * (len(missing) != 1)}: {quoted}"
+    return None
+
+
+def _word(param: Param) -> str:
+    return str(param).partition(f" {param.name}")[0]
+
+
+def _called(param: Param, place: int, method: bool) -> str:
+    return "input" if place == 0 and param.name == "self" and not method else param.name
+
+
+def parameters(signature: Signature, method: bool = False) -> str:
+    """Return a signature as PyTorch lists it."""
+    shown: list[str] = []
+    for place, param in enumerate(signature.params):
+        if method and place == 0:
+            continue
+        if param.keyword_only and (place == 0 or not signature.params[place - 1].keyword_only):
+            shown.append("*")
+        text = str(param)
+        shown.append(text if place or param.name != "self" else text.replace(" self", " input", 1))
+    return f"({', '.join(shown)})"
+
+
+def type_name(value: Any) -> str:
+    """Return how PyTorch names an argument's type."""
+    if isinstance(value, (list, tuple)) and value:
+        if len(value) > 3:
+            return type(value).__name__
+        inner = ", ".join(type_name(one) for one in value)
+        return f"{type(value).__name__} of ({inner}{',' * (len(value) == 1)})"
+    return type(value).__name__
