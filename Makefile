@@ -4,8 +4,9 @@ PYTHON = python3
 VENV = .venv
 BIN = $(VENV)/bin
 PARITY = .venv-parity
+PACKAGE = .venv-package
 
-.PHONY: run test check parity lint types unit golden clean
+.PHONY: run test check parity package lint types unit golden clean
 
 # The main job: the story of scenario S1, with the failure that it announces.
 run: $(VENV)/installed
@@ -32,6 +33,15 @@ parity: $(PARITY)/installed
 	$(PARITY)/bin/python -m pytest -m parity tests
 	$(PARITY)/bin/python -m pytest tests/oracle
 
+# Builds the sdist and, from it, the wheel; installs the wheel in a fresh environment and uses it there.
+package: $(VENV)/developed
+	rm -rf dist $(PACKAGE)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv $(PACKAGE)
+	$(PACKAGE)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd $(PACKAGE) && bin/gradsh --version && bin/gradsh -c 'x = ones(2, requires_grad=True); backward (x * x).sum()'
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
@@ -49,4 +59,4 @@ $(PARITY)/installed: pyproject.toml constraints.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(PARITY) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PARITY) $(PACKAGE) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
