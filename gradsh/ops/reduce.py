@@ -54,8 +54,9 @@ def spread(grad: Any, sizes: tuple[int, ...], dim: Dims = None, keepdim: bool = 
 
 def restored(value: Any, dim: Dims, keepdim: bool) -> Any:
     """Put reduced dimensions back in one step (`reshape`), as PyTorch's amax does."""
-    if keepdim or not dim:
+    if keepdim or (not dim and isinstance(value, PLAIN)):
         return value
+    dim = dim or ()
     ndim = len(value.shape) + len(dim)
     reduced = {wrap_dim(one, ndim) for one in dim} if value.shape or len(dim) > 1 else {0}
     extents = iter(value.shape)
