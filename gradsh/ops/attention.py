@@ -15,19 +15,20 @@ from gradsh.text.fault import fail
 
 def _scores(query: Array, key: Array, is_causal: bool, attn_mask: Any, scale: float | None) -> Array:
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = np.matmul(query, key.swapaxes(-2, -1)) * query.dtype.type(factor)
+    scores: Any = np.matmul(query, key.swapaxes(-2, -1)) * query.dtype.type(factor)
     if attn_mask is not None:
         scores = scores + attn_mask
     if is_causal:
         rows, columns = scores.shape[-2:]
         scores = np.where(np.arange(columns) <= np.arange(rows)[:, None], scores, scores.dtype.type(-np.inf))
-    return scores
+    found: Array = scores
+    return found
 
 
 def _flash(
     query: Array, key: Array, value: Array, dropout_p: float, is_causal: bool, attn_mask: Any, scale: float | None
 ) -> tuple[Array, Array]:
-    """Return the attention and the logarithm of each row's sum of exponentials; memory order (batch, place, head)."""
+    """Return the attention and the logarithm of each row's sum of exponentials."""
     scores = _scores(query, key, is_causal, attn_mask, scale)
     top = np.maximum.reduce(scores, axis=-1, keepdims=True, initial=-np.inf)
     top = np.where(np.isinf(top), scores.dtype.type(0), top)
@@ -35,11 +36,7 @@ def _flash(
     total = np.add.reduce(weights, axis=-1, keepdims=True)
     logsumexp = (np.log(total) + top)[..., 0]
     weights = weights / np.where(total == 0, scores.dtype.type(1), total)
-    batch, heads, rows = weights.shape[:3]
-    memory = np.empty((batch, rows, heads, value.shape[-1]), query.dtype)
-    result = memory.swapaxes(1, 2)
-    np.matmul(weights, value, out=result)
-    return result, logsumexp
+    return np.matmul(weights, value), logsumexp
 
 
 def _flash_backward(
@@ -114,10 +111,10 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) ->
         )
         raise fail("dtype", message, RuntimeError)
     if any(len(one.shape) < 2 for one in (query, key, value)):
-        a, b, c = (len(one.shape) for one in (query, key, value))
+        x, y, z = (len(one.shape) for one in (query, key, value))
         message = (
             "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim(): "
-            f"{a}, key.dim(): {b} and value.dim(): {c} instead."
+            f"{x}, key.dim(): {y} and value.dim(): {z} instead."
         )
         raise fail("shape", message, RuntimeError)
     if attn_mask is not None:

@@ -7,10 +7,9 @@ import numpy as np
 from gradsh.engine.ambient import grad_mode
 from gradsh.engine.dtype import Array, promote_pair
 from gradsh.engine.op import Operation, composite, find, op, sample
-from gradsh.engine.shape import wrap_dims
+from gradsh.engine.shape import broadcast_shapes, wrap_dims
 from gradsh.ops.arguments import array_of
 from gradsh.ops.norms import norm_array, norm_backward
-from gradsh.ops.reduction import broadcast_pair
 from gradsh.ops.scalars import plus
 from gradsh.text.fault import fail
 
@@ -46,7 +45,9 @@ def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
 
         to = find("to")
         x1, x2 = to(x1, of_numpy(common)), to(x2, of_numpy(common))
-    x1, x2 = broadcast_pair(x1, x2)
+    if tuple(x1.shape) != tuple(x2.shape):
+        shape = broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
+        x1, x2 = find("expand")(x1, shape), find("expand")(x2, shape)
     norm, clone = find("linalg_vector_norm"), find("clone")
     lengths = [clone(norm(one, 2, (dim,), True)) for one in (x1, x2)]
     with grad_mode(False):

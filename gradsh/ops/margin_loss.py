@@ -9,7 +9,7 @@ from gradsh.ops.arguments import array_of
 from gradsh.ops.distance import pairwise
 from gradsh.ops.loss import LEGACY, F
 from gradsh.ops.reduction import chosen, named, number, reduced
-from gradsh.ops.scalars import minus, plus
+from gradsh.ops.scalars import minus, plus, times
 from gradsh.text.fault import fail
 
 _EPSILON = 1e-12
@@ -23,11 +23,12 @@ def _kl_div(input: Any, target: Any, size_average: Any, reduce: Any, reduction: 
             "same as 'batchmean' in the next major release."
         )
     reduction = named(size_average, reduce, reduction)
-    if log_target:
-        terms = find("exp")(target) * (target - input)
+    if log_target:  # the right operand first, as the compiled PyTorch does: its graphs of gradients show the order
+        terms = target - input
+        terms = find("exp")(target) * terms
     else:
-        terms = find("xlogy")(target, target)
-        terms = terms - target * input
+        terms = target * input
+        terms = find("xlogy")(target, target) - terms
     loss = reduced(terms, number("sum" if reduction == "batchmean" else reduction))
     return loss / input.shape[0] if reduction == "batchmean" and input.shape else loss
 
@@ -45,9 +46,11 @@ def _poisson(
 ) -> Any:
     code = chosen(size_average, reduce, reduction)
     log = find("log")
-    loss = find("exp")(input) - target * input if log_input else input - target * log(plus(input, eps))
+    product = target * (input if log_input else log(plus(input, eps)))
+    loss = (find("exp")(input) if log_input else input) - product
     if full:
-        stirling = target * log(target) - target + 0.5 * log(2 * math.pi * target)
+        half = times(log(times(target, 2 * math.pi)), 0.5)
+        stirling = target * log(target) - target + half
         loss = loss + find("masked_fill")(stirling, find("le")(target, 1), 0)
     return reduced(loss, code)
 
