@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gradsh.golden.check import Mismatch, Ran, Checked
+from gradsh.golden.check import Checked, Mismatch, Ran
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.update import proposed, write
 from gradsh.text.expectations import scan
