@@ -9,10 +9,11 @@ from gradsh.engine.ambient import Ambient, current
 from gradsh.engine.dtype import Array, number_dtype, of_numpy, result_type
 from gradsh.engine.node import Edge, Freed, Kept, Node
 from gradsh.engine.op import Record
+from gradsh.engine.overlap import check_apart, check_distinct
 from gradsh.engine.shape import broadcast_shapes, expandable, sum_to
 from gradsh.engine.storage import VersionCounter
 from gradsh.engine.tensor import Tensor, gradient_edge, make, make_result
-from gradsh.engine.view import check_inplace, is_tracked, rebase, view_of
+from gradsh.engine.view import check_inplace, is_tracked, rebase, reshaped, view_of
 from gradsh.text.fault import fail, fault_of
 
 np.seterr(all="ignore")  # infinities and nans are results here, as in PyTorch, and errstate per operation costs 0.6 us
@@ -265,7 +266,7 @@ class OpNode(Node):
             if entry is None:
                 continue
             for one in entry if type(entry) is list else (entry,):
-                if one is not None and one.counter.version != one.version:
+                if one is not None and one.packed is None and one.counter.version != one.version:
                     raise self.modified(one, index)
 
     def _argument(self, call: tuple[str, Any], grads: list[Any], wanted: tuple[bool, ...], as_tensor: bool) -> Any:
@@ -536,12 +537,16 @@ def _run_inplace(record: Record, values: list[Any]) -> Tensor:
     if ambient.grad_enabled and (tracked or is_tracked(target)):
         check_inplace(target)
     arrays = _arrays(record, values)
+    if not record.writes:
+        check_distinct(target.array)
+        check_apart(target.array, arrays[1:])
     outputs = _compute(record, arrays)
     first = outputs[0] if type(outputs) is tuple else outputs
     first = np.asarray(first)
-    _check_writable(target, first)
+    if not record.writes:
+        _check_writable(target, first)
     node = None
-    if tracked:
+    if tracked and target.array.dtype.kind == "f":
         node = build_node(record, values, [target.array])
         old = None
         saves = record.plan.saves
@@ -550,7 +555,8 @@ def _run_inplace(record: Record, values: list[Any]) -> Tensor:
 
             old = find("clone")(target)
         save_inputs(node, values, old)
-    target.array[...] = first
+    if not record.writes:
+        target.array[...] = first
     target.counter.bump(ambient.place())
     if node is not None:
         rebase(target, node)
@@ -571,7 +577,7 @@ def _run_geometry(record: Record, values: list[Any]) -> Tensor:
     target.array = array
     target.counter.bump(ambient.place())
     if node is not None:
-        rebase(target, node)
+        reshaped(target, node)
     return target
 
 
@@ -586,10 +592,3 @@ def _check_writable(target: Tensor, result: Array) -> None:
             f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(result.shape)}"
         )
         raise fail("shape", message, RuntimeError, tensor=target, shapes=(array.shape, result.shape))
-    steps = zip(array.shape, array.strides, strict=True)
-    if array.size and 0 in array.strides and any(n > 1 and step == 0 for n, step in steps):
-        message = (
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-            "location. Please clone() the tensor before performing the operation."
-        )
-        raise fail("other", message, RuntimeError, tensor=target)

@@ -124,6 +124,7 @@ class Record:
     __slots__ = (
         "_plan", "_signature", "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "inplace", "kind",
         "multi_view", "name", "node", "note", "outputs", "returns", "samples", "saves", "tensors", "text", "unguarded",
+        "writes",
     )
 
     forward: Callable[..., Any]
@@ -137,6 +138,7 @@ class Record:
     outputs: tuple[str, ...]
     saves: tuple[str, ...]
     unguarded: bool
+    writes: bool
     multi_view: bool
     attributes: tuple[str, ...] | None
     samples: tuple[Any, ...]
@@ -261,6 +263,7 @@ def op(
     outputs: tuple[str, ...] = (),
     saves: tuple[str, ...] = (),
     unguarded: bool = False,
+    writes: bool = False,
     multi_view: bool = False,
     spaces: tuple[str, ...] = SPACES,
     attributes: tuple[str, ...] | None = None,
@@ -287,6 +290,7 @@ def op(
     outputs     names of the kernel's outputs for the formulas and as saved tensors (`fields`, or result, result1, …)
     saves       names saved although no formula reads them, or saved whoever needs a gradient
     unguarded   all reads are saved whoever needs a gradient
+    writes      the kernel of an in-place form itself writes into its first array, and may do so where elements share memory
     multi_view  a view operation that returns several views (split, unbind), which may not be written in place
     spaces      where the name exists: torch, Tensor, F (torch.nn.functional), special, linalg, …
     attributes  names of the non-tensor arguments shown as `_saved_NAME` (those that the formulas read)
@@ -295,7 +299,7 @@ def op(
     """
     record = Record(
         text, node, doc, forward=forward, check=check, grads=grads or {}, dtypes=dtypes, kind=kind, inplace=inplace, returns=returns,
-        fields=fields, outputs=outputs or fields, saves=saves, unguarded=unguarded, multi_view=multi_view,
+        fields=fields, outputs=outputs or fields, saves=saves, unguarded=unguarded, writes=writes, multi_view=multi_view,
         attributes=attributes, samples=samples, note=note, example=example,
     )
     return register(record, spaces)
@@ -333,7 +337,7 @@ def register_inplace(record: Record, spaces: tuple[str, ...]) -> None:
 
 _INHERITED = (
     "attributes", "check", "dtypes", "example", "fields", "forward", "grads", "kind", "multi_view", "note", "outputs", "returns", "samples",
-    "saves", "unguarded", "inplace",
+    "saves", "unguarded", "writes", "inplace",
 )
 
 

@@ -14,7 +14,7 @@ def show(tensor: Tensor) -> str:
     name = _grad_fn_name(tensor)
     return format_tensor(
         array, options=ambient.print_options, dtype_suffix=shown, grad_fn=name,
-        requires_grad=tensor.tracked and name is None,
+        requires_grad=name is None and tensor.requires_grad,
     )
 
 

@@ -116,7 +116,6 @@ class Tensor:
     def requires_grad(self) -> bool:
         """Whether a gradient is wanted with respect to this tensor, or flows through it."""
         if not self.tracked and self.meta is not None and self.meta.view is not None:
-            current_edge(self)
             return self.meta.view.base.tracked
         return self.tracked
 
@@ -212,7 +211,12 @@ class Tensor:
     def detach_(self) -> "Tensor":
         """Cut this tensor off its history, in place."""
         if self.meta is not None and self.meta.view is not None:
-            message = "Can't detach views in-place. Use detach() instead."
+            message = (
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+            )
             raise fail("view_inplace", message, tensor=self)
         self.edge = None
         self.tracked = False
@@ -541,14 +545,10 @@ def more(tensor: Tensor) -> Meta:
 def gradient_edge(tensor: Tensor) -> Edge | None:
     """Return where a gradient of `tensor` goes: (grad_fn, output), a leaf's AccumulateGrad, or None."""
     meta = tensor.meta
-    if not tensor.tracked:
-        if meta is None or meta.view is None or not meta.view.base.tracked:
-            return None
-        tensor.tracked = True
     edge = current_edge(tensor) if meta is not None and meta.view is not None else tensor.edge
     if edge is not None:
         return edge
-    return accumulator(tensor), 0
+    return (accumulator(tensor), 0) if tensor.tracked else None
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:

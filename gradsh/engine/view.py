@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
-
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array
 from gradsh.engine.node import FREED_SENTENCE, Edge, Freed, Node
+from gradsh.engine.storage import strided
 from gradsh.engine.tensor import Tensor, _new, gradient_edge, more
 from gradsh.text.fault import fail
 
@@ -35,14 +34,11 @@ class View:
 
 
 def is_tracked(tensor: Tensor) -> bool:
-    """Whether a gradient flows through the tensor; a view also counts when its base came to need one later."""
+    """Whether the tensor requires a gradient; a view also does when its base came to require one later."""
     if tensor.tracked:
         return True
     meta = tensor.meta
-    if meta is not None and meta.view is not None and meta.view.base.tracked:
-        tensor.tracked = True
-        return True
-    return False
+    return meta is not None and meta.view is not None and meta.view.base.tracked
 
 
 def view_of(base: Tensor, array: Array, node: Node | None, output: int, creation: str) -> Tensor:
@@ -58,7 +54,7 @@ def view_of(base: Tensor, array: Array, node: Node | None, output: int, creation
         root = inner.base
         if inner.creation != "default" and creation == "default":
             creation = inner.creation
-    fresh.tracked = node is not None or root.tracked
+    fresh.tracked = node is not None
     made_by = ("", output) if node is None else (node.name(), output)
     where = current().place() if creation == "no_grad" else None if node is None else node.where
     more(fresh).view = View(root, base.counter.version, creation, made_by, where)
@@ -76,53 +72,56 @@ def detached(tensor: Tensor) -> Tensor:
     return fresh
 
 
+_AMBIGUOUS = (
+    " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
+    "view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
+    "outside (if you want the inplace to be tracked)."
+)
+_SEVERAL = (
+    " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
+    "modified inplace. You should replace the inplace operation by an out-of-place one."
+)
+_CUSTOM = (
+    " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+    "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+    "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+)
+
+
 def _refusal(tensor: Tensor, view: View, modified: str) -> Exception:
-    rest = (
-        " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
-        "both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
-        "tracked) or both outside (if you want the inplace to be tracked)."
-    )
-    if view.creation == "no_grad":
-        mode = " with grad mode enabled."
-        message = f"A view was created in no_grad mode and {modified} modified inplace{mode}{rest}"
+    """Return the error for a write that reaches a view whose history could not follow it."""
+    edge = tensor.edge
+    if view.creation == "no_grad" or edge is None:
+        start = "A view was created in"
+        if edge is not None:
+            start = f"Output {edge[1]} of {_forward_name(edge[0])} is a view of a view which was created in"
+        message = f"{start} no_grad mode and {modified} modified inplace with grad mode enabled."
     else:
-        name, output = view.made_by
-        name = name.rstrip("0123456789").removesuffix("Backward")
-        message = f"Output {output} of {name} is a view and {modified} modified inplace. "
-        if view.creation == "multi":
-            message += (
-                "This view is the output of a function that returns multiple views. Such functions do not allow the "
-                "output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
-            )
-        else:
-            message += (
-                "This view was created inside a custom Function (or because an input was returned as-is) and the "
-                "autograd logic to handle view+inplace would override the custom backward associated with the custom "
-                "Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
-                "output of the custom Function."
-            )
+        message = f"Output {edge[1]} of {_forward_name(edge[0])} is a view and {modified} modified inplace."
+    message += {"no_grad": _AMBIGUOUS, "multi": _SEVERAL, "custom": _CUSTOM}[view.creation]
     return fail("view_inplace", message, RuntimeError, tensor=tensor, built_where=view.where)
 
 
+def _forward_name(node: Node) -> str:
+    """Return the name of what the node belongs to, as PyTorch's messages have it: Split for SplitBackward0."""
+    return node.name().rstrip("0123456789").removesuffix("Backward")
+
+
 def refreshed_edge(tensor: Tensor) -> Edge | None:
-    """Return a view's edge, first making it anew if its base's history changed by a write."""
+    """Return a view's edge, first making it anew if its memory was written since it was made.
+
+    Raises RuntimeError of kind view_inplace where the view cannot follow a write.
+    """
     assert tensor.meta is not None
     view = tensor.meta.view
     assert view is not None
-    base = view.base
-    if not base.tracked and tensor.edge is None:
+    if tensor.edge is None and not view.base.tracked:
         return None
     if tensor.counter.version == view.version:
         return tensor.edge
     if view.creation != "default":
         raise _refusal(tensor, view, "its base or another view of its base has been")
-    edge = gradient_edge(base)
-    if edge is None:
-        return tensor.edge
-    if base.edge is None and tensor.edge is None:  # a leaf written under no_grad: the view stays a leaf of its own
-        view.version = tensor.counter.version
-        return None
-    tensor.edge = (AsStrided(edge, base.array, tensor.array), 0)
+    tensor.edge = (AsStrided(gradient_edge(view.base), view.base.array, tensor.array), 0)
     tensor.tracked = True
     view.version = tensor.counter.version
     return tensor.edge
@@ -131,14 +130,15 @@ def refreshed_edge(tensor: Tensor) -> Edge | None:
 def check_inplace(tensor: Tensor) -> None:
     """Refuse to write in place where autograd could not follow: leaves that need gradients, some views."""
     meta = tensor.meta
+    tracked = is_tracked(tensor)
     if meta is not None and meta.view is not None:
         view = meta.view
         if view.creation != "default":
             raise _refusal(tensor, view, "is being")
-        if tensor.tracked and view.base.edge is None and view.base.tracked:
+        if tracked and view.base.edge is None:
             message = "a view of a leaf Variable that requires grad is being used in an in-place operation."
             raise fail("leaf_inplace", message, RuntimeError, tensor=tensor, leaf=view.base)
-    if tensor.tracked and tensor.grad_fn is None:
+    if tracked and tensor.grad_fn is None:
         message = "a leaf Variable that requires grad is being used in an in-place operation."
         raise fail("leaf_inplace", message, RuntimeError, tensor=tensor, leaf=tensor)
 
@@ -147,70 +147,77 @@ def rebase(tensor: Tensor, node: Node) -> None:
     """Make `node`, whose first edge is the tensor's old history, the history of the written tensor."""
     meta = tensor.meta
     if meta is None or meta.view is None:
-        tensor.edge = (node, 0)
-        tensor.tracked = True
-        if meta is not None and (meta.retains or meta.hooks):
-            from gradsh.engine.hooks import moved_on
-
-            moved_on(tensor)
+        _set_edge(tensor, node)
         return
     base = meta.view.base
-    old = gradient_edge(base)
-    base.edge = (CopySlices(old, base.array, tensor.array, node), 0)
-    base.tracked = True
-    tensor.edge = None
+    _set_edge(base, CopySlices(gradient_edge(base), base.array, tensor.array, node))
     tensor.tracked = True
     meta.view.version = -1
     refreshed_edge(tensor)
 
 
-class Geometry:
-    """A view's geometry within the memory of its base, in bytes: enough to cut the same view out of a gradient."""
+def reshaped(tensor: Tensor, node: Node) -> None:
+    """Make `node` the history of a tensor whose geometry changed in place; the base of a view is not concerned."""
+    _set_edge(tensor, node)
+    if tensor.meta is not None and tensor.meta.view is not None:
+        tensor.meta.view.version = tensor.counter.version
 
-    __slots__ = ("base_shape", "base_strides", "offset", "shape", "strides")
+
+def _set_edge(tensor: Tensor, node: Node) -> None:
+    tensor.edge = (node, 0)
+    tensor.tracked = True
+    meta = tensor.meta
+    if meta is not None and (meta.retains or meta.hooks):
+        from gradsh.engine.hooks import moved_on
+
+        moved_on(tensor)
+
+
+class Geometry:
+    """Where a view lies in the memory of its base, in bytes: enough to cut the same view out of a gradient."""
+
+    __slots__ = ("base_shape", "base_strides", "itemsize", "offset", "shape", "strides")
 
     def __init__(self, base: Array, view: Array) -> None:
         self.base_shape = base.shape
         self.base_strides = base.strides
         self.shape = view.shape
         self.strides = view.strides
+        self.itemsize = base.itemsize
         self.offset = int(view.__array_interface__["data"][0] - base.__array_interface__["data"][0])
 
-    def like_base(self, grad: Array) -> Array:
-        """Return a copy of a gradient of the base, laid out in memory as the base is."""
-        itemsize = grad.itemsize
-        extent = sum((n - 1) * s for n, s in zip(self.base_shape, self.base_strides, strict=True)) // itemsize + 1
-        flat = np.zeros(max(extent, 1), grad.dtype)
-        whole = as_strided(flat, self.base_shape, self.base_strides)
+    def lay_out(self, grad: Array) -> tuple[Array, Array]:
+        """Return a copy of a gradient of the base, laid out in memory as the base is, and the view's part of it."""
+        low = min(self.offset, 0)
+        ends = [
+            start - low + sum((n - 1) * step for n, step in zip(shape, strides, strict=True)) + self.itemsize
+            for start, shape, strides in ((0, self.base_shape, self.base_strides), (self.offset, self.shape, self.strides))
+            if 0 not in shape
+        ]
+        flat = np.zeros(max(ends, default=0) // self.itemsize, grad.dtype)
+        if 0 in self.base_shape or 0 in self.shape:
+            return np.array(grad), np.zeros(self.shape, grad.dtype)
+        whole = strided(flat, self.base_shape, self.base_strides, -low)
         whole[...] = grad
-        return whole
+        return whole, strided(flat, self.shape, self.strides, self.offset - low)
 
-    def cut(self, whole: Array) -> Array:
-        """Return the view of `whole` (laid out as the base) at the view's place."""
-        if not whole.size:
-            return whole.reshape(self.shape)
-        memory = whole
-        while isinstance(memory.base, np.ndarray):
-            memory = memory.base
-        flat = memory.reshape(-1).view(np.uint8)[self.offset :].view()
-        size = (flat.size // whole.itemsize) * whole.itemsize
-        typed = flat[:size].view(whole.dtype)
-        return as_strided(typed, self.shape, self.strides)
-
-    def numbers(self, itemsize: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    def numbers(self) -> tuple[tuple[int, ...], tuple[int, ...], int]:
         """Return size, stride and storage offset counted in elements."""
-        return self.shape, tuple(s // itemsize for s in self.strides), self.offset // itemsize
+        return self.shape, tuple(step // self.itemsize for step in self.strides), self.offset // self.itemsize
+
+    def base_stride(self) -> tuple[int, ...]:
+        """Return the strides of the base counted in elements."""
+        return tuple(step // self.itemsize for step in self.base_strides)
 
 
 class AsStrided(Node):
     """The history of a view made anew from its base after a write: AsStridedBackward0."""
 
-    __slots__ = ("geometry", "itemsize")
+    __slots__ = ("geometry",)
 
-    def __init__(self, edge: Edge, base: Array, view: Array) -> None:
+    def __init__(self, edge: Edge | None, base: Array, view: Array) -> None:
         super().__init__((edge,), ((view.shape, view.dtype),))
         self.geometry = Geometry(base, view)
-        self.itemsize = view.itemsize
 
     def name(self) -> str:
         """Return PyTorch's name."""
@@ -218,47 +225,28 @@ class AsStrided(Node):
 
     def attributes(self) -> dict[str, Any]:
         """Return size, stride and storage_offset."""
-        size, stride, offset = self.geometry.numbers(self.itemsize)
+        size, stride, offset = self.geometry.numbers()
         return {"size": size, "stride": stride, "storage_offset": offset}
 
     def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
         """Put the view's gradient at its place in a gradient of the base."""
+        from gradsh.engine.op import find
+
         del needs
-        grad = grads[0]
-        if grad is None:
-            return (None,)
         geometry = self.geometry
-        if isinstance(grad, Tensor):
-            from gradsh.engine.op import find
-
-            size, stride, offset = geometry.numbers(self.itemsize)
-            base_stride = tuple(s // self.itemsize for s in geometry.base_strides)
-            return (find("as_strided_backward")(grad, geometry.base_shape, base_stride, size, stride, offset),)
-        whole = geometry.like_base(np.zeros(geometry.base_shape, grad.dtype))
-        scatter_add(geometry.cut(whole), grad)
-        return (whole,)
-
-
-def scatter_add(place: Array, grad: Array) -> None:
-    """Add `grad` into a view; elements that share one memory (stride 0) receive the sum."""
-    repeated = tuple(
-        dim for dim, (n, s) in enumerate(zip(place.shape, place.strides, strict=True)) if s == 0 and n > 1
-    )
-    if repeated:
-        grad = np.add.reduce(grad, axis=repeated, keepdims=True)
-        place = place[tuple(slice(0, 1) if dim in repeated else slice(None) for dim in range(place.ndim))]
-    place += grad
+        if grads[0] is None:
+            return (None,)
+        return (find("as_strided_backward")(grads[0], geometry.base_shape, geometry.base_stride(), *geometry.numbers()),)
 
 
 class CopySlices(Node):
     """The history of a base after a write into a view of it: routes the written part's gradient through the write."""
 
-    __slots__ = ("function", "geometry", "itemsize")
+    __slots__ = ("function", "geometry")
 
     def __init__(self, old: Edge | None, base: Array, view: Array, function: Node) -> None:
         super().__init__((old, *function.edges[1:]), ((base.shape, base.dtype),))
         self.geometry = Geometry(base, view)
-        self.itemsize = base.itemsize
         self.function = function
 
     def name(self) -> str:
@@ -286,21 +274,18 @@ class CopySlices(Node):
         inner = (self.function.edges[0] is not None, *needs[1:])
         if isinstance(grad, Tensor):
             return self._run_recorded(grad, inner)
-        whole = self.geometry.like_base(grad)
-        part = self.geometry.cut(whole)
+        whole, part = self.geometry.lay_out(grad)
         results = self.function.run([part.copy()], inner)
-        if results[0] is None:
-            part[...] = 0
-        else:
-            part[...] = results[0]
+        part[...] = 0 if results[0] is None else results[0]
         return (whole, *results[1:])
 
     def _run_recorded(self, grad: Tensor, inner: tuple[bool, ...]) -> Sequence[Any]:
         from gradsh.engine.op import find
 
-        size, stride, offset = self.geometry.numbers(self.itemsize)
-        whole = find("clone")(grad)
-        part = find("as_strided")(whole, size, stride, offset)
+        geometry = self.geometry
+        whole = find("empty_strided")(geometry.base_shape, geometry.base_stride(), dtype=grad.dtype)
+        find("copy_")(whole, grad)
+        part = find("as_strided")(whole, *geometry.numbers())
         results = self.function.run([find("clone")(part)], inner)
         if results[0] is None:
             find("zero_")(part)

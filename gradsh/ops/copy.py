@@ -6,6 +6,8 @@ import numpy as np
 
 from gradsh.engine.dtype import Array, DType, of_numpy
 from gradsh.engine.op import composite, find, op, sample
+from gradsh.engine.overlap import check_apart, check_distinct
+from gradsh.engine.shape import broadcast_shapes
 from gradsh.engine.tensor import CPU, Device, Tensor
 from gradsh.ops.geometry import array_of
 from gradsh.text.fault import fail
@@ -41,16 +43,19 @@ composite(
 def _copy(self: Array, src: Any, non_blocking: bool) -> Array:
     del non_blocking
     array = np.asarray(src)
-    if array.shape != self.shape:
-        from gradsh.ops.view import expand_array
-
-        array = expand_array(array, self.shape)
-    return array.astype(self.dtype)
+    check_distinct(self)
+    check_apart(self, (array,))
+    shape = broadcast_shapes(self.shape, array.shape)
+    if shape != self.shape:
+        message = f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}"
+        raise fail("shape", message, RuntimeError, shapes=(self.shape, array.shape))
+    self[...] = array
+    return self
 
 
 copy_ = op(
     "copy_(self, src: Operand, non_blocking: bool = False)", "torch::autograd::CopyBackwards", "Write the elements of `src` into `self`.",
-    forward=_copy, kind="inplace", spaces=("Tensor",),
+    forward=_copy, kind="inplace", writes=True, spaces=("Tensor",),
     grads={"self": zeros_of, "src": lambda grad: grad},
 )
 
@@ -66,21 +71,31 @@ def _fill(self: Array, value: Any) -> Array:
     return np.full(self.shape, array.astype(self.dtype), self.dtype)
 
 
+def _fill_in(self: Array, value: Any) -> Array:
+    self[...] = _fill(self, value)
+    return self
+
+
+def _zero_in(self: Array) -> Array:
+    self[...] = 0
+    return self
+
+
 def _total(grad: Any) -> Any:
     return np.asarray(grad.sum()) if isinstance(grad, np.ndarray) else find("sum")(grad)
 
 
 op(
     "fill(self, value)", "FillBackward1", "A tensor of this shape filled with one value.", forward=_fill, spaces=("torch",),
-    grads={"self": zeros_of, "value": _total}, inplace={"node": "FillBackward3"}, samples=(sample((2, 3), ()),),
+    grads={"self": zeros_of, "value": _total}, inplace={"node": "FillBackward3", "forward": _fill_in, "writes": True}, samples=(sample((2, 3), ()),),
 )
 op(
     "fill(self, value: number)", "FillBackward0", "A tensor of this shape filled with one number.", forward=_fill,
-    spaces=("torch",), grads={"self": zeros_of}, inplace={"node": "FillBackward2"}, samples=(sample((2, 3), 2.5),),
+    spaces=("torch",), grads={"self": zeros_of}, inplace={"node": "FillBackward2", "forward": _fill_in, "writes": True}, samples=(sample((2, 3), 2.5),),
 )
 find("fill_").spaces = ("torch", "Tensor")
 zero_ = op(
-    "zero_(self)", "ZeroBackward0", "Write zeros.", forward=lambda self: np.zeros((), self.dtype), kind="inplace",
+    "zero_(self)", "ZeroBackward0", "Write zeros.", forward=_zero_in, kind="inplace", writes=True,
     grads={"self": zeros_of},
 )
 

@@ -8,7 +8,6 @@ from gradsh.engine.dtype import Array
 from gradsh.engine.op import find
 from gradsh.engine.storage import strided
 from gradsh.engine.tensor import Tensor
-from gradsh.engine.view import scatter_add
 from gradsh.text.fault import fail
 
 Shape = tuple[int, ...]
@@ -136,6 +135,15 @@ def _extent(size: Shape, stride: Shape, offset: int) -> int:
 def _cut(flat: Array, size: Shape, stride: Shape, offset: int) -> Array:
     item = flat.itemsize
     return strided(flat, size, tuple(step * item for step in stride), offset * item)
+
+
+def scatter_add(place: Array, grad: Array) -> None:
+    """Add `grad` into a view; elements that share one memory (stride 0) receive the sum."""
+    repeated = tuple(dim for dim, (n, s) in enumerate(zip(place.shape, place.strides, strict=True)) if s == 0 and n > 1)
+    if repeated:
+        grad = np.add.reduce(grad, axis=repeated, keepdims=True)
+        place = place[tuple(slice(0, 1) if dim in repeated else slice(None) for dim in range(place.ndim))]
+    place += grad
 
 
 def _gather_plain(grad: Array, extent: int, size: Shape, stride: Shape, offset: int) -> Array:

@@ -93,7 +93,7 @@ index = op(
 )
 
 
-def _index_put(self: Array, indices: Sequence[Any], values: Any, accumulate: bool) -> Array:
+def _index_put(self: Array, indices: Sequence[Any], values: Any, accumulate: bool, in_place: bool = False) -> Array:
     array = np.asarray(values)
     if array.dtype != self.dtype:
         message = (
@@ -102,7 +102,7 @@ def _index_put(self: Array, indices: Sequence[Any], values: Any, accumulate: boo
         )
         raise fail("dtype", message, RuntimeError)
     where = _numpy_index(self, indices)
-    written = np.array(self, order="K")
+    written = np.array(self, order="K") if not in_place else self
     try:
         if accumulate:
             np.add.at(written, where, array)
@@ -131,7 +131,8 @@ def _index_put_self(grad: Any, indices: Any, accumulate: bool, values_sizes: Any
 
 index_put = op(
     "index_put(self, indices: Indices, values, accumulate: bool = False)", "IndexPutBackward0",
-    "A copy with values written (or added) at index tensors or masks.", forward=_index_put, inplace=True,
+    "A copy with values written (or added) at index tensors or masks.", forward=_index_put,
+    inplace={"forward": lambda *given: _index_put(*given, in_place=True), "writes": True},
     attributes=("accumulate",), saves=("indices",),
     grads={"self": _index_put_self, "values": lambda grad, indices: index(grad, indices)},
 )
