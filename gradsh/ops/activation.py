@@ -56,6 +56,8 @@ relu_.spaces = (*relu_.spaces, "F")
 
 
 def _threshold(self: Any, threshold: Any, value: Any) -> Any:
+    if self.dtype.kind == "b":
+        raise unsupported("threshold_cpu", self)
     return np.where(self <= threshold, self.dtype.type(value), self)
 
 
@@ -119,7 +121,7 @@ def _elu_backward(grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result
         below = grad * input_scale * (place + alpha * scale)
     else:
         below = grad * (input_scale * alpha * scale) * np.exp(np.minimum(place, 0) * input_scale)
-    return np.where(place <= 0, below, grad * scale)
+    return np.where(place > 0, grad * scale, below)
 
 
 def _elu_double(
@@ -191,7 +193,7 @@ def _hardtanh(self: Any, min_val: Any, max_val: Any) -> Any:
 hardtanh_backward: Operation = op(
     "hardtanh_backward(grad_output, self, min_val: number, max_val: number)", "HardtanhBackwardBackward0",
     "The gradient strictly between the bounds, zero elsewhere.", spaces=(), unguarded=True,
-    forward=lambda grad_output, self, min_val, max_val: gated(grad_output, ~((self <= min_val) | (self >= max_val))),
+    forward=lambda grad_output, self, min_val, max_val: gated(grad_output, (self > min_val) & (self < max_val)),
     grads={
         "grad_output": lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val),
         "self": lambda grad: zeros(grad),
@@ -235,7 +237,7 @@ def _hardshrink(self: Any, lambd: Any) -> Any:
 hardshrink_backward: Operation = op(
     "hardshrink_backward(grad_out, self, lambd: number)", "HardshrinkBackwardBackward0",
     "The gradient outside [-lambd, lambd], zero within.", spaces=(), unguarded=True,
-    forward=lambda grad_out, self, lambd: gated(grad_out, ~((self >= -lambd) & (self <= lambd))),
+    forward=lambda grad_out, self, lambd: gated(grad_out, (self < -lambd) | (self > lambd)),
     grads={
         "grad_out": lambda grad, self, lambd: hardshrink_backward(grad, self, lambd),
         "self": lambda grad: zeros(grad),
@@ -249,18 +251,19 @@ hardshrink = op(
 
 
 def _softshrink(self: Any, lambd: Any) -> Any:
-    if lambd < 0:
-        message = f"lambda must be greater or equal to 0, but found to be {lambd:g}."
-        raise fail("value", message, RuntimeError)
     if self.dtype.kind != "f":
-        raise unsupported("softshrink_cpu", self)
+        raise unsupported("softshrink_check", self)
+    if lambd < 0:
+        most, title = np.finfo(self.dtype).max, of_numpy(self.dtype).title
+        message = f"lambda must be in range [0, {most:g}] for input dtype {title}, but found {lambd:g}"
+        raise fail("value", message, RuntimeError)
     return np.where(self > lambd, self - lambd, np.where(self < -lambd, self + lambd, self * 0))
 
 
 softshrink_backward: Operation = op(
     "softshrink_backward(grad_output, self, lambd: number)", "SoftshrinkBackwardBackward0",
     "The gradient outside [-lambd, lambd], zero within.", spaces=(), unguarded=True,
-    forward=lambda grad_output, self, lambd: gated(grad_output, ~((self >= -lambd) & (self <= lambd))),
+    forward=lambda grad_output, self, lambd: gated(grad_output, (self < -lambd) | (self > lambd)),
     grads={
         "grad_output": lambda grad, self, lambd: softshrink_backward(grad, self, lambd),
         "self": lambda grad: zeros(grad),
@@ -278,19 +281,21 @@ functional("tanhshrink", "input", "x - tanh(x), two nodes.", lambda input: sub(i
 
 def _hardsigmoid(self: Any) -> Any:
     if self.dtype.kind != "f":
-        raise unsupported("hardsigmoid", self)
+        raise unsupported("hardsigmoid_cpu", self)
     return np.minimum(np.maximum(self + 3, 0), 6) / 6
 
 
+_SIXTH = float(np.float32(1 / 6))
+"""PyTorch's kernel multiplies by a sixth in float32, for float64 too: the gradient is off by 2e-8 of itself."""
 hardsigmoid_backward = op(
     "hardsigmoid_backward(grad_output, self)", "", "A sixth of the gradient within (-3, 3), zero elsewhere.", spaces=(),
-    forward=lambda grad_output, self: gated(grad_output / 6, (self > -3) & (self < 3)),
+    forward=lambda grad_output, self: gated(grad_output * _SIXTH, (self > -3) & (self < 3)),
     grads={"grad_output": None, "self": None},
 )
 hardsigmoid = op(
     "hardsigmoid(self)", "HardsigmoidBackward0", "clamp(x + 3, 0, 6) / 6.", forward=_hardsigmoid, inplace=True, spaces=(),
     grads={"self": lambda grad, self: hardsigmoid_backward(grad, self)}, samples=(sample((2, 3)),),
-    note="PyTorch has no second derivative of it.",
+    note="PyTorch has no second derivative of it, and its gradient uses a sixth rounded to float32.",
 )
 functional("hardsigmoid", "input", "clamp(x + 3, 0, 6) / 6.", hardsigmoid, find("hardsigmoid_"))
 
@@ -302,7 +307,7 @@ def _hardswish(self: Any) -> Any:
 
 
 def _hardswish_backward(grad: Any, self: Any) -> Any:
-    middle = np.where(self < 3, grad * (self / 3 + 0.5), grad)
+    middle = np.where(self >= 3, grad, grad * (self / 3 + 0.5))
     return np.where(self <= -3, np.zeros((), grad.dtype), middle)
 
 
@@ -360,12 +365,8 @@ def _prelu(self: Any, weight: Any) -> Any:
     a, w = self.array, weight.array
     if a.dtype != w.dtype:
         x, y = (of_numpy(one.dtype).title for one in (a, w))
-        names = {"Float": "float", "Double": "double", "Long": "long int", "Int": "int"}
-        message = f"prelu: Type promoting not supported. Got {names.get(x, x)} and {names.get(y, y)}"
+        message = f"prelu: Type promoting not supported. Got {x} and {y}"
         raise fail("dtype", message, RuntimeError)
-    if w.ndim > 1:
-        message = f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}"
-        raise fail("shape", message, RuntimeError)
     if w.size != 1:
         if a.ndim == 0:
             raise fail("shape", "Not allow zero-dim input tensor.", RuntimeError)
@@ -376,6 +377,11 @@ def _prelu(self: Any, weight: Any) -> Any:
                 f"size = {channels}."
             )
             raise fail("shape", message, RuntimeError)
+    if w.ndim > 1:
+        message = f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}"
+        raise fail("shape", message, RuntimeError)
+    if a.ndim == w.ndim == 1:
+        return _prelu_kernel(self, weight)
     if a.ndim == 0:
         return _prelu_kernel(self, find("squeeze")(weight) if w.ndim == 1 else weight)
     shape = tuple(w.size if dim == 1 else 1 for dim in range(a.ndim))

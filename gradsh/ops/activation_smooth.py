@@ -180,6 +180,7 @@ softplus = op(
 
 def _log_sigmoid(self: Any) -> tuple[Any, Any]:
     _floating("log_sigmoid_cpu", self)
+    self = np.ascontiguousarray(self).reshape(self.shape)
     buffer = np.exp(-np.abs(self))
     return np.minimum(self, 0) - np.log1p(buffer), buffer
 
@@ -226,7 +227,7 @@ def _halves(self: Any, dim: int) -> tuple[Any, Any]:
 
 def _glu(self: Any, dim: int) -> Any:
     if self.ndim == 0:
-        raise fail("shape", "glu does not support 0-dimensional tensors", RuntimeError)
+        raise fail("shape", "glu does not support scalars because halving size must be even", RuntimeError)
     axis = wrap_dim(dim, self.ndim)
     extent = self.shape[axis]
     if extent % 2:

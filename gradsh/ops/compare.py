@@ -95,12 +95,19 @@ def _equal(self: Any, other: Any) -> bool:
 
 composite("equal(self, other)", "Whether two tensors have the same shape and elements: a Python bool.", _equal)
 composite("is_nonzero(self)", "The truth value of a tensor of one element.", bool)
+
+
+def _isin(elements: Any, test_elements: Any, assume_unique: bool, invert: bool) -> Any:
+    for one in (elements, test_elements):
+        if isinstance(one, bool) or getattr(one, "dtype", None) == np.bool_:
+            raise fail("dtype", "Unsupported input type encountered for isin(): Bool", RuntimeError)
+    return np.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)
+
+
 op(
     "isin(elements: Operand, test_elements: Operand, *, assume_unique: bool = False, invert: bool = False)", "",
     "Where an element is among `test_elements`.", spaces=("torch",),
-    forward=lambda elements, test_elements, assume_unique, invert: np.isin(
-        elements, test_elements, assume_unique=assume_unique, invert=invert
-    ),
+    forward=_isin,
 )
 
 # --- logic --------------------------------------------------------------------------------------------------------
@@ -114,8 +121,10 @@ op("logical_not(self)", "", "Logical not; 0 becomes True.", forward=np.logical_n
 
 
 def _bits(kernel_name: str, kernel: Any) -> Any:
+    refused = "fb" if "shift" in kernel_name else "f"
+
     def checked(self: Any, other: Any) -> Any:
-        if self.dtype.kind == "f":
+        if self.dtype.kind in refused:
             raise unsupported(kernel_name, self)
         return kernel(self, other)
 

@@ -8,7 +8,7 @@ import numpy as np
 from gradsh.engine.dtype import of_numpy
 from gradsh.engine.op import Operation, Within, find, op, sample
 from gradsh.ops.arithmetic import div, sub
-from gradsh.ops.kernels import common_dtype, floats_only, unsupported
+from gradsh.ops.kernels import common_dtype, floats_only, together, unsupported
 from gradsh.ops.pointwise import exp, reciprocal, zeros
 from gradsh.ops.power import pow
 from gradsh.ops.scalars import over, plus, times
@@ -184,16 +184,19 @@ op(
 
 def _check_lerp(self: Any, end: Any, weight: Any) -> None:
     words = {"float32": "float", "float64": "double"}
+    single = isinstance(weight, np.ndarray) and weight.ndim == 0
     for name, one in (("end", end), ("weight", weight)):
-        if isinstance(one, np.ndarray) and one.dtype != self.dtype:
+        if isinstance(one, np.ndarray) and one.dtype != self.dtype and not (single and name == "weight"):
             wanted, got = (words.get(each.dtype.name, of_numpy(each.dtype).title.lower()) for each in (self, one))
             raise fail("dtype", f"expected dtype {wanted} for `{name}` but got dtype {got}", RuntimeError)
-    if self.dtype.kind != "f":
+    if self.dtype.kind != "f" and not single:
         raise unsupported("lerp_kernel_tensor" if isinstance(weight, np.ndarray) else "lerp_kernel_scalar", self)
 
 
 def _lerp(self: Any, end: Any, weight: Any) -> Any:
     """Start from the nearer end, so that weight 1 gives `end` exactly."""
+    if isinstance(weight, np.ndarray):
+        self, end, weight = together(self, end, weight)
     step = end - self
     if isinstance(weight, np.ndarray):
         near = self + weight * step
@@ -223,8 +226,10 @@ op(
 
 
 def _addcmul(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    if self.dtype.kind == "b":
+        raise unsupported("addcmul_cpu_out", self)
     product = np.multiply(tensor1, tensor2)
-    return self + (product if value == 1 else product * value).astype(self.dtype, copy=False)
+    return self + (product if value == 1 else product * self.dtype.type(value))
 
 
 def _check_addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any) -> None:

@@ -15,7 +15,8 @@ from gradsh.text.fault import fail
 
 def _forward(self: Any, noise: Any, lower: Any, upper: Any, training: bool) -> Any:
     if self.dtype.kind != "f":
-        raise unsupported("rrelu_with_noise_out_cpu", self)
+        raise unsupported("rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu", self)
+    self = np.ascontiguousarray(self).reshape(self.shape)
     if training:
         return np.where(self <= 0, self * noise, self)
     return np.where(self <= 0, self * ((lower + upper) / 2), self)
@@ -82,5 +83,5 @@ def _run(operation: Any) -> Any:
 _TEXT = "input, lower: number = 0.125, upper: number = 0.3333333333333333, training: bool = False"
 _DOC = "Leaky relu with a random slope in [lower, upper] while training, with the middle one else."
 functional("rrelu", _TEXT, _DOC, _run(_rrelu), _run(_rrelu_))
-for _name, _operation in (("rrelu", _rrelu), ("rrelu_", _rrelu_)):
-    composite(f"{_name}({_TEXT})", _DOC, _run(_operation), spaces=("torch",))
+composite(f"rrelu({_TEXT})", _DOC, _run(_rrelu), spaces=("torch",))
+composite(f"rrelu_({_TEXT})", _DOC, _run(_rrelu_), spaces=("torch", "F"))

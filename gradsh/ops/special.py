@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.ambient import current
 from gradsh.engine.op import Operation, Within, alias, composite, find, op, sample
 from gradsh.ops import special_functions as functions
+from gradsh.ops.kernels import together
 from gradsh.ops.pointwise import exp, log, reciprocal, sgn
 from gradsh.ops.power import power
 from gradsh.ops.scalars import minus, over, plus, times
@@ -79,13 +81,34 @@ polygamma: Operation = op(
     spaces=("torch", "special"), grads={"self": lambda grad, n, self: grad * polygamma(n + 1, self)},
     samples=(sample(1, _POSITIVE), sample(2, _POSITIVE)),
 )
+op(
+    "polygamma_(self, n: int)", "PolygammaBackward1", "The n-th derivative of digamma. In place.", kind="inplace", dtypes="float",
+    forward=lambda self, n: _polygamma(n, self), spaces=("Tensor",),
+    grads={"self": lambda grad, n, self: grad * polygamma(n + 1, self)},
+)
 composite(
     "Tensor_polygamma(self, n: int)", "The n-th derivative of digamma.", lambda self, n: polygamma(n, self), spaces=("Tensor",),
 )
-op(
+zeta: Operation = op(
     "zeta(self, other)", "SpecialZetaBackward0", "Hurwitz's zeta function.", forward=functions.zeta_kernel, dtypes="float",
-    spaces=_SPECIAL, samples=(sample(2.5, _POSITIVE),),
-    grads={"self": None, "other": lambda grad, self, other: grad * -self * find("zeta")(plus(self, 1.0), other)},
+    spaces=_SPECIAL, grads={"self": None, "other": lambda grad, self, other: grad * -self * zeta(plus(self, 1.0), other)},
+)
+
+
+def _zeta(self: Any, other: Any) -> Any:
+    a, b = (np.asarray(one) for one in together(self, other))
+    dtype = a.dtype if a.dtype.kind == "f" else current().default_dtype
+    return functions.zeta_kernel(a.astype(dtype), b.astype(dtype))
+
+
+op(
+    "zeta(self: number, other)", "SpecialZetaBackward1", "Hurwitz's zeta function.", forward=_zeta, spaces=_SPECIAL,
+    grads={"other": lambda grad, self, other: times(grad, -self) * zeta(float(self) + 1.0, other)},
+    samples=(sample(2.5, _POSITIVE),),
+)
+op(
+    "zeta(self, other: number)", "SpecialZetaBackward2", "Hurwitz's zeta function.", forward=_zeta, spaces=_SPECIAL,
+    grads={"self": None},
 )
 
 
@@ -172,9 +195,20 @@ def _xlog1py(self: Any, other: Any) -> Any:
     return np.where((self == 0) & ~np.isnan(other), np.zeros((), product.dtype), product)
 
 
+def _xlog1py_any(self: Any, other: Any) -> Any:
+    a, b = together(self, other)
+    dtype = a.dtype if a.dtype.kind == "f" else current().default_dtype
+    return _xlog1py(a.astype(dtype), b.astype(dtype))
+
+
+def _number_gradient(grad: Any, self: Any, other: Any) -> Any:
+    product = xlog1py(grad, other)
+    return product if other > -1 else masked_fill(product, self == 0.0, 0.0)
+
+
 xlog1py: Operation = op(
-    "xlog1py(self: Operand, other: Operand)", "SpecialXlog1PyBackward0", "self * log1p(other), 0 where `self` is 0.",
-    forward=_xlog1py, dtypes="float", spaces=_SPECIAL, samples=(sample((2, 3), _POSITIVE),),
+    "xlog1py(self, other)", "SpecialXlog1PyBackward0", "self * log1p(other), 0 where `self` is 0.",
+    forward=_xlog1py_any, spaces=_SPECIAL, samples=(sample((2, 3), _POSITIVE),),
     grads={
         "self": lambda grad, self, other: masked_fill(
             xlog1py(grad, other), find("logical_and")(self == 0.0, other <= -1.0), 0.0
@@ -182,6 +216,16 @@ xlog1py: Operation = op(
         "other": lambda grad, self, other: grad * self / plus(other, 1),
     },
 )
+op(
+    "xlog1py(self: number, other)", "SpecialXlog1PyBackward1", "A number times log1p(other).", forward=_xlog1py_any,
+    spaces=_SPECIAL, grads={"other": lambda grad, self, other: times(grad, self) / plus(other, 1)},
+    samples=(sample(2.0, _POSITIVE),),
+)
+op(
+    "xlog1py(self, other: number)", "SpecialXlog1PyBackward2", "self times log1p of a number.", forward=_xlog1py_any,
+    spaces=_SPECIAL, grads={"self": _number_gradient}, samples=(sample((2, 3), 2.0),),
+)
+
 alias("psi", digamma, spaces=_SPECIAL)
 alias("gammaln", lgamma, spaces=_SPECIAL)
 alias("multigammaln", find("mvlgamma"), spaces=_SPECIAL)
