@@ -22,7 +22,7 @@ class Ambient:
 
     __slots__ = (
         "_generator", "_print_options", "anomaly", "atomic", "check", "default_dtype", "flags", "grad_enabled",
-        "saved_hooks", "warn", "where",
+        "passes", "saved_hooks", "warn", "where",
     )
 
     def __init__(self) -> None:
@@ -39,6 +39,8 @@ class Ambient:
         self.saved_hooks: tuple[tuple[Callable[..., Any], Callable[..., Any]], ...] = ()
         self.anomaly: tuple[bool, bool] | None = None
         """(check_nan,) of detect_anomaly, None while it is off."""
+        self.passes: Callable[[Any, bool], None] | None = None
+        """Told of each backward pass: (pass, whether it is over)."""
         self.atomic = False
         self.flags: dict[str, Any] = {}
 

@@ -275,8 +275,11 @@ class Pass:
 
     def run(self) -> None:
         """Run the pass. An exception carries, in its fault's field `done`, what had been done before it."""
+        watch = self.ambient.passes
         with grad_mode(self.create):
             try:
+                if watch is not None:
+                    watch(self, False)
                 self._start()
                 self._loop()
                 if self.deferred is not None:
@@ -288,6 +291,8 @@ class Pass:
             finally:
                 self.buffers.clear()
                 self.order = []
+                if watch is not None:
+                    watch(self, True)
 
     def _start(self) -> None:
         for edge, gradient in self.roots:
