@@ -22,7 +22,7 @@ class Ambient:
 
     __slots__ = (
         "_generator", "_print_options", "anomaly", "atomic", "check", "default_dtype", "flags", "grad_enabled",
-        "passes", "saved_hooks", "warn", "where",
+        "passes", "running", "saved_hooks", "warn", "where",
     )
 
     def __init__(self) -> None:
@@ -41,6 +41,8 @@ class Ambient:
         """(check_nan,) of detect_anomaly, None while it is off."""
         self.passes: Callable[[Any, bool], None] | None = None
         """Told of each backward pass: (pass, whether it is over)."""
+        self.running: Any = None
+        """The backward pass that is running now (the innermost), for hooks that ask."""
         self.atomic = False
         self.flags: dict[str, Any] = {}
 

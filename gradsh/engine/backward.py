@@ -245,7 +245,7 @@ class Pass:
     """One backward pass: its buffers of gradients on the way, and what it has done so far."""
 
     __slots__ = (
-        "ambient", "arriving", "buffers", "captured", "create", "deferred", "needed", "observer", "order", "position",
+        "__weakref__", "ambient", "arriving", "buffers", "captured", "create", "deferred", "needed", "observer", "order", "position",
         "retain", "roots", "sums", "targets", "where", "wrote",
     )
 
@@ -275,6 +275,7 @@ class Pass:
 
     def run(self) -> None:
         """Run the pass. An exception carries, in its fault's field `done`, what had been done before it."""
+        outer, self.ambient.running = self.ambient.running, self
         watch = self.ambient.passes
         with grad_mode(self.create):
             try:
@@ -289,10 +290,17 @@ class Pass:
                 self._tell(error)
                 raise
             finally:
+                self.ambient.running = outer
                 self.buffers.clear()
                 self.order = []
                 if watch is not None:
                     watch(self, True)
+
+    def will_run(self, node: Node) -> bool:
+        """Whether the pass reaches a node (for hooks that wait for several)."""
+        if self.needed is not None and node not in self.needed:
+            return False
+        return node in self.arriving or node in self.order
 
     def _start(self) -> None:
         for edge, gradient in self.roots:

@@ -250,12 +250,12 @@ class Node:
 
     def restore(self, kept: Kept, index: int, as_tensor: bool) -> Any:
         """Return one kept tensor after checking that it was not modified since."""
-        if kept.counter.version != kept.version:
-            raise self.modified(kept, index)
-        if kept.packed is not None:
+        if kept.packed is not None:  # PyTorch checks no version of what a hook has packed
             from gradsh.engine.saved_hooks import unpack
 
             return unpack(self, kept, as_tensor)
+        if kept.counter.version != kept.version:
+            raise self.modified(kept, index)
         if not as_tensor:
             return kept.array
         from gradsh.engine.tensor import restored
@@ -272,7 +272,8 @@ class Node:
         if type(kept.edge) is int:
             output = f", which is output {kept.edge} of {_short(self)},"
         elif kept.edge is not None and not isinstance(kept.edge[0], AccumulateGrad):
-            output = f", which is output {kept.edge[1]} of {_short(kept.edge[0])},"
+            history, number = kept.counter.history(*kept.edge)
+            output = f", which is output {number} of {_short(history)},"
         message = (
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{kind} {shape}]{output} is at version {kept.counter.version}; expected version {kept.version} instead. "
@@ -297,7 +298,7 @@ class Node:
         return self.seq
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{self.name().rpartition('::')[2]} object at {id(self):#x}>"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.node import Kept
-from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.tensor import Tensor, restored
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -27,19 +27,22 @@ def pack_entries(node: "Node") -> None:
 
 
 def _packed(node: "Node", name: str, kept: Kept, pack: Any, unpacker: Any) -> Kept:
-    if kept.array is None:
+    if kept.array is None or kept.edge is False:  # a Python number is no tensor
         return kept
-    shown = make(kept.array)
-    shown.counter = kept.counter
+    edge = (node, kept.edge) if type(kept.edge) is int else kept.edge
+    shown = restored(kept, edge)
     before = kept.counter.version
     with grad_mode(False):
         value = pack(shown, node, name) if getattr(pack, "wants_node", False) else pack(shown)
     if kept.counter.version != before:
         message = (
-            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not "
-            "be modified by in-place operations as this can lead to unexpected side-effects."
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+            "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need "
+            "to perform in-place operations on the input to a pack hook."
         )
         raise fail("other", message, RuntimeError)
+    if value is shown:
+        value = shown.detach()  # the tensor itself would keep its own node alive; unpacking puts it back in its place
     return Kept(None, kept.counter, before, kept.edge, (unpacker, value, kept.array.shape, kept.array.dtype))
 
 
@@ -53,7 +56,5 @@ def unpack(node: "Node", kept: Kept, as_tensor: bool) -> Any:
         raise fail("type", message, TypeError, node=node)
     if not as_tensor:
         return found.array
-    from gradsh.engine.tensor import restored
-
     edge = (node, kept.edge) if type(kept.edge) is int else kept.edge
     return restored(Kept(found.array, found.counter, found.counter.version, kept.edge), edge or None)
