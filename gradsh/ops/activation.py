@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dtype import of_numpy
-from gradsh.engine.op import Operation, composite, find, op, sample
+from gradsh.engine.op import REGISTRY, Operation, composite, find, op, sample
 from gradsh.ops.arithmetic import sub
 from gradsh.ops.kernels import gated, unsupported
 from gradsh.ops.pointwise import tanh, zeros
@@ -15,11 +15,15 @@ from gradsh.text.fault import fail
 
 
 def functional(name: str, text: str, doc: str, plain: Any, inplace: Any = None) -> Operation:
-    """Declare F.NAME, whose last argument `inplace` chooses between two operations."""
+    """Declare F.NAME; where there is an in-place operation, a last argument `inplace` chooses between the two.
+
+    The record is F_NAME where NAME is an operation with another signature.
+    """
+    name = f"F_{name}" if name in REGISTRY else name
     if inplace is None:
-        return composite(f"F_{name}({text})", doc, lambda *values: plain(*values), spaces=("F",))
+        return composite(f"{name}({text})", doc, lambda *values: plain(*values), spaces=("F",))
     return composite(
-        f"F_{name}({text}, inplace: bool = False)", doc,
+        f"{name}({text}, inplace: bool = False)", doc,
         lambda *values: (inplace if values[-1] else plain)(*values[:-1]), spaces=("F",),
     )
 

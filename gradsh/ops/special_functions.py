@@ -47,7 +47,7 @@ def chebyshev(coefficients: Sequence[float], t: Array) -> Array:
     last = np.zeros_like(t)
     for each in coefficients[:0:-1]:
         before, last = last, doubled * last - before + each
-    return t * last - before + coefficients[0]
+    return np.asarray(t * last - before + coefficients[0])
 
 
 # --- error functions ----------------------------------------------------------------------------------------------

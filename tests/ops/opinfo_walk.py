@@ -1,143 +1,167 @@
-"""Run PyTorch's own sample inputs (its OpInfo database) here and in PyTorch, and list the differences.
+"""Run PyTorch's own sample inputs (its OpInfo database) here and in PyTorch, and list every difference.
 
-    python tests/ops/opinfo_walk.py [--float32] [--first N] [--full] NAME ...      (no name: every operation that exists here)
+    python tests/ops/opinfo_walk.py [--float32] [--most=N] [--only] name ...     names as `add`, `nn.functional.relu`, `linalg.`
 
-Each sample becomes one expression for `torch_compare`. An operation that has no record here is counted as missing. Samples
-of complex numbers, other layouts and such are left out.
+A name that ends in a dot or star means all that begin so; `--oracle` takes every operation of saved_tensors.json. For
+each sample: the function, the method and the in-place form where there are; values, graph, saved, gradients of both
+orders, as in `torch_compare`.
 """
 
+import json
 import sys
 import types
 import unittest
-import warnings
+from pathlib import Path
 
 import numpy as np
+from torch_compare import compare, pytorch
 
-_stub = types.ModuleType("expecttest")  # PyTorch's test helpers import it; nothing here uses it
-_stub.TestCase = unittest.TestCase
-sys.modules.setdefault("expecttest", _stub)
-warnings.filterwarnings("ignore")
-
-import torch as pytorch  # noqa: E402
-from ops_namespace import absent  # noqa: E402
-from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
-from torch_compare import Comparison  # noqa: E402
-
-DTYPES = (pytorch.float32, pytorch.float64, pytorch.int64, pytorch.int32, pytorch.uint8, pytorch.bool, pytorch.int16, pytorch.int8)
+_SKIPPED = (pytorch.memory_format, pytorch.layout, pytorch.Generator)
 
 
-class Left(Exception):
-    """A sample that cannot be written as an expression."""
+def database():
+    """Return PyTorch's OpInfo entries. Its test helpers import `expecttest`, which they do not need for samples."""
+    if "expecttest" not in sys.modules:
+        stub = types.ModuleType("expecttest")
+        stub.TestCase = unittest.TestCase
+        stub.assert_expected_inline = None
+        sys.modules["expecttest"] = stub
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    return op_db
 
 
-class Call:
-    """A sample as an expression over named arrays."""
+class Unwritable(Exception):
+    """A sample with something that gradsh does not offer (complex numbers, memory formats)."""
 
-    def __init__(self, name, sample):
+
+class Writer:
+    """Writes a call as code, giving names to its tensors."""
+
+    def __init__(self):
         self.arrays = {}
         self.needing = []
-        parts = [self.render(value) for value in (sample.input, *sample.args)]
-        parts += [f"{key}={self.render(value)}" for key, value in sample.kwargs.items()]
-        self.code = f"{name}({', '.join(parts)})"
 
-    def render(self, value):
+    def write(self, value):
         if isinstance(value, pytorch.Tensor):
             return self.tensor(value)
         if isinstance(value, (list, tuple)):
-            inner = ", ".join(self.render(one) for one in value)
-            return f"[{inner}]" if isinstance(value, list) else f"({inner},)" if value else "()"
+            inner = ", ".join(self.write(one) for one in value)
+            if isinstance(value, list):
+                return f"[{inner}]"
+            return f"({inner},)" if len(value) == 1 else f"({inner})"
         if isinstance(value, pytorch.dtype):
-            if value not in DTYPES:
-                raise Left
+            if value.is_complex or value in {pytorch.float16, pytorch.bfloat16}:
+                raise Unwritable
             return str(value)
-        if value is None or isinstance(value, (bool, int, str)):
-            return repr(value)
-        if isinstance(value, float):
-            return repr(value) if np.isfinite(value) else f"float('{value}')"
+        if isinstance(value, pytorch.device):
+            return "'cpu'"
+        if isinstance(value, slice):
+            return f"slice({self.write(value.start)}, {self.write(value.stop)}, {self.write(value.step)})"
+        if isinstance(value, float) and (value != value or abs(value) == float("inf")):  # noqa: PLR0124
+            return f"float('{value}')"
         if value is Ellipsis:
             return "..."
-        if isinstance(value, slice):
-            return f"slice({value.start}, {value.stop}, {value.step})"
-        raise Left
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return repr(value)
+        raise Unwritable
 
     def tensor(self, value):
-        if value.dtype not in DTYPES or value.layout != pytorch.strided or value.is_conj():
-            raise Left
+        if value.dtype.is_complex or value.dtype in {pytorch.float16, pytorch.bfloat16} or value.layout != pytorch.strided:
+            raise Unwritable
         name = f"x{len(self.arrays)}"
-        data = value.detach().numpy()
-        self.arrays[name] = data
+        array = value.detach().numpy()
+        self.arrays[name] = array if isinstance(array, np.ndarray) else np.asarray(array)
         if value.requires_grad:
             self.needing.append(name)
         return name
 
 
-def path_of(info):
-    """Return the name under which an operation is called."""
-    name = info.name
-    if name.startswith("__"):
-        raise Left
-    return f"torch.{name}" if not hasattr(pytorch.Tensor, name) or hasattr(pytorch, name) else f"torch.Tensor.{name}"
-
-
-def walk(info, dtype, limit, full):
-    """Return (samples compared, differences, a missing name or None) of one operation."""
-    count, problems = 0, []
-    needs = info.supports_autograd and dtype.is_floating_point
-    for number, sample in enumerate(info.sample_inputs("cpu", dtype, requires_grad=needs)):
-        if limit and number >= limit:
-            break
-        try:
-            call = Call(path_of(info), sample)
-        except Left:
+def calls(info, sample):
+    """Return (code, writer) for the function, the method and the in-place form of one sample."""
+    found = []
+    forms = [("function", info.name)]
+    if info.method_variant is not None:
+        forms.append(("method", info.method_variant.__name__))
+    if info.inplace_variant is not None:
+        forms.append(("inplace", info.inplace_variant.__name__))
+    for form, name in forms:
+        writer = Writer()
+        first = writer.write(sample.input)
+        rest = [writer.write(one) for one in sample.args]
+        rest += [f"{key}={writer.write(value)}" for key, value in sample.kwargs.items()]
+        if form == "function":
+            code = f"torch.{name}({', '.join([first, *rest])})"
+        elif not isinstance(sample.input, pytorch.Tensor):
             continue
-        comparison = Comparison(call.code, call.arrays, call.needing, {"double": info.supports_gradgrad, "saved": True})
-        _names, _value, error = comparison.attempt(__import__("torch_compare").HERE)
-        if error is not None and absent(error):
-            return count, problems, str(error)
-        count += 1
+        elif form == "method":
+            code = f"{first}.{name}({', '.join(rest)})"
+        else:
+            if sample.broadcasts_input:
+                continue
+            code = f"{first} = {first}.clone(); {first}.{name}({', '.join(rest)}); out = {first}"
+        found.append((code, writer))
+    return found
+
+
+def walk(info, dtype, most, only):
+    """Return (samples compared, [(code, problems)]) of one entry."""
+    count, bad = 0, []
+    pytorch.manual_seed(0)
+    needs = info.supports_autograd
+    samples = list(info.sample_inputs("cpu", dtype, requires_grad=needs))
+    for sample in samples[:most]:
         try:
-            comparison.run()
-        except Exception as crash:  # noqa: BLE001  (a crash is a difference to report)
-            comparison.problems.append(f"crash {type(crash).__name__}: {crash}")
-        if comparison.problems:
-            shapes = {name: (tuple(array.shape), array.dtype.name) for name, array in call.arrays.items()}
-            shown = comparison.problems if full else comparison.problems[:2]
-            problems.append(f"{call.code}  {shapes}\n    " + "\n    ".join(one[:600] for one in shown))
-    return count, problems, None
+            pairs = calls(info, sample)
+        except Unwritable:
+            continue
+        for code, writer in pairs[:1] if only else pairs:
+            count += 1
+            shapes = {name: tuple(array.shape) for name, array in writer.arrays.items()}
+            found = compare(code, quiet=True, needs=[writer.needing], seed=0, **writer.arrays)
+            if found:
+                bad.append((f"{code} {shapes}", found))
+    return count, bad
+
+
+def oracle_names():
+    path = Path(__file__).parent.parent / "oracle" / "saved_tensors.json"
+    with path.open(encoding="utf-8") as file:
+        return {call["op"].rstrip("_") for call in json.load(file)["calls"]}
+
+
+def chosen(info, names, oracle):
+    plain = info.name.removeprefix("nn.functional.").removeprefix("linalg.").removeprefix("special.")
+    if oracle and plain in oracle:
+        return True
+    return any(
+        info.name == name or (name[-1] in ".*" and info.name.startswith(name.rstrip("*"))) for name in names
+    )
 
 
 def main(arguments):
-    """Compare the operations named on the command line."""
-    dtype, limit, names, full = pytorch.float64, 0, [], False
-    rest = iter(arguments)
-    for word in rest:
-        if word == "--float32":
-            dtype = pytorch.float32
-        elif word == "--int64":
-            dtype = pytorch.int64
-        elif word == "--first":
-            limit = int(next(rest))
-        elif word == "--full":
-            full = True
-        else:
-            names.append(word)
-    total = wrong = 0
-    for info in op_db:
-        if (names and info.name not in names) or dtype not in info.dtypes:
+    names = [one for one in arguments if not one.startswith("--")]
+    options = {one.partition("=")[0]: one.partition("=")[2] for one in arguments if one.startswith("--")}
+    dtype = pytorch.float32 if "--float32" in options else pytorch.float64
+    most = int(options.get("--most") or 1000)
+    oracle = oracle_names() if "--oracle" in options else set()
+    total = 0
+    for info in database():
+        if not chosen(info, names, oracle) or dtype not in info.supported_dtypes("cpu"):
             continue
-        count, problems, missing = walk(info, dtype, limit, full)
-        label = f"{info.name}{'.' + info.variant_test_name if info.variant_test_name else ''}"
-        total += count
-        wrong += len(problems)
-        if missing is not None:
-            print(f"missing  {label}: {missing[:100]}")  # noqa: T201
-        elif problems:
-            print(f"DIFFERS  {label}: {len(problems)} of {count}")  # noqa: T201
-            for problem in problems if full else problems[:3]:
-                print("   " + problem)  # noqa: T201
-        elif names:
-            print(f"same     {label}: {count}")  # noqa: T201
-    print(f"{total} samples, {wrong} differ")  # noqa: T201
+        label = info.name + (f" ({info.variant_test_name})" if info.variant_test_name else "")
+        try:
+            count, bad = walk(info, dtype, most, "--only" in options)
+        except Exception as error:  # noqa: BLE001  (a broken sample generator concerns this entry only)
+            print(f"{label}: no samples ({type(error).__name__}: {error})")
+            continue
+        total += len(bad)
+        print(f"{label}: {count - len(bad)} of {count}")
+        for code, problems in bad[: int(options.get("--show") or 3)]:
+            print(f"    {code[:300]}")
+            for problem in problems[:2]:
+                print(f"      {problem[:500]}")
+    print(f"{total} calls differ")
 
 
 if __name__ == "__main__":
