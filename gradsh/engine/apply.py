@@ -160,7 +160,8 @@ def _check_same(record: Record, operands: Sequence[Array]) -> None:
 
 _SHOWN = {
     "sizes": "sym_sizes", "numel": "sym_numel", "strides": "sym_strides", "optsizes": "sym_sizes_opt",
-    "argsize0": "sym_argsize_0", "argsize1m": "sym_argsize_minus_1", "argsize2m": "sym_argsize_minus_2",
+    "argsize0": "sym_argsize_0", "argsize1": "sym_argsize_1", "argsize2": "sym_argsize_2",
+    "argsize1m": "sym_argsize_minus_1", "argsize2m": "sym_argsize_minus_2",
 }
 """How PyTorch's attributes spell what a formula asks of an input: `_saved_self_sym_sizes`."""
 
@@ -353,8 +354,9 @@ def _edges(record: Record, values: list[Any]) -> tuple[tuple[Edge | None, ...], 
         lists = lists or many
         for one in value if many else (value,):
             if isinstance(one, Tensor):
-                edges.append(gradient_edge(one) if one.array.dtype.kind == "f" else None)
-                metas.append((one.array.shape, one.array.dtype))
+                edge = gradient_edge(one) if one.array.dtype.kind == "f" else None
+                edges.append(edge)
+                metas.append((one.array.shape, one.array.dtype) if edge is None else edge[0].outputs[edge[1]])
             else:
                 edges.append(None)
                 metas.append(None)
@@ -398,7 +400,7 @@ def _size_of(value: Any, what: str) -> Any:
     if what in {"sizes", "optsizes"}:
         return array.shape
     if what.startswith("argsize"):
-        return array.shape[0 if what == "argsize0" else -int(what[7])]
+        return array.shape[int(what[7]) if len(what) == 8 else -int(what[7])]
     if what == "strides":
         return value.stride()
     if what == "dim":

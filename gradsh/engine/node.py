@@ -303,6 +303,10 @@ class Node:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):
             return self._saved_attribute(name.removeprefix("_saved_"))
+        if name.startswith("_raw_saved_") and name.removeprefix("_raw_saved_") in self.saved_names():
+            from gradsh.engine.saved_hooks import RawSaved
+
+            return RawSaved(self, list(self.saved_names()).index(name.removeprefix("_raw_saved_")))
         raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
 
     def _saved_attribute(self, name: str) -> Any:

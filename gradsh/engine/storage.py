@@ -4,6 +4,7 @@ A base, its views and its detached twins share one `VersionCounter`; `.data` sha
 its own. Memory is identified by the array that owns it, so bytes can be counted once however many views exist.
 """
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,12 @@ _KEPT_WRITES = 256
 class VersionCounter:
     """How often a memory was written in place, and where each of the latest writes stood in the program."""
 
-    __slots__ = ("version", "writes")
+    __slots__ = ("moves", "version", "writes")
 
     def __init__(self) -> None:
         self.version = 0
         self.writes: list[tuple[int, Any]] | None = None
+        self.moves: list[tuple[Any, int, Any]] | None = None
 
     def bump(self, where: Any) -> None:
         """Count one in-place write; `where` is the opaque place that wrote."""
@@ -31,6 +33,21 @@ class VersionCounter:
         self.writes.append((self.version, where))
         if len(self.writes) > 2 * _KEPT_WRITES:
             del self.writes[:_KEPT_WRITES]
+
+    def moved(self, old: Any, output: int, new: Any) -> None:
+        """Note that the tensor that was output `output` of node `old` is output 0 of node `new` after a write."""
+        if self.moves is None:
+            self.moves = []
+        self.moves.append((weakref.ref(old), output, weakref.ref(new)))
+        if len(self.moves) > 2 * _KEPT_WRITES:
+            del self.moves[:_KEPT_WRITES]
+
+    def history(self, node: Any, output: int) -> tuple[Any, int]:
+        """Return the present history of the tensor that was this output when it was saved, as far as it is known."""
+        for old, place, new in self.moves or ():
+            if old() is node and place == output and new() is not None:
+                node, output = new(), 0
+        return node, output
 
     def writes_since(self, version: int) -> list[tuple[int, Any]]:
         """Return the (version, where) of each write after `version`, oldest first (at most the last 256)."""
@@ -45,6 +62,12 @@ def owner_of(array: Array) -> Array:
             array = base
         base = getattr(base, "base", None)  # numpy's as_strided puts an object without strides in between
     return array
+
+
+def offset_in_memory(array: Array) -> int:
+    """Return how many bytes after the start of its memory an array begins."""
+    start = owner_of(array).__array_interface__["data"][0]
+    return int(array.__array_interface__["data"][0] - start)
 
 
 def strided(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Array:

@@ -147,7 +147,7 @@ class Tensor:
             if self.edge is not None:
                 _warn_non_leaf_grad()
             return None
-        if meta.grad is None and self.tracked and not meta.retains and self.grad_fn is not None:
+        if meta.grad is None and self.tracked and not meta.retains and self.edge is not None:
             _warn_non_leaf_grad()
         return meta.grad
 

@@ -11,7 +11,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array
 from gradsh.engine.node import FREED_SENTENCE, Edge, Freed, Node
-from gradsh.engine.storage import strided
+from gradsh.engine.storage import offset_in_memory, strided
 from gradsh.engine.tensor import Tensor, _new, gradient_edge, more
 from gradsh.text.fault import fail
 
@@ -121,7 +121,10 @@ def refreshed_edge(tensor: Tensor) -> Edge | None:
         return tensor.edge
     if view.creation != "default":
         raise _refusal(tensor, view, "its base or another view of its base has been")
-    tensor.edge = (AsStrided(gradient_edge(view.base), view.base.array, tensor.array), 0)
+    node = AsStrided(gradient_edge(view.base), view.base.array, tensor.array)
+    if tensor.edge is not None:
+        tensor.counter.moved(*tensor.edge, node)
+    tensor.edge = (node, 0)
     tensor.tracked = True
     view.version = tensor.counter.version
     return tensor.edge
@@ -138,7 +141,7 @@ def check_inplace(tensor: Tensor) -> None:
         if tracked and view.base.edge is None:
             message = "a view of a leaf Variable that requires grad is being used in an in-place operation."
             raise fail("leaf_inplace", message, RuntimeError, tensor=tensor, leaf=view.base)
-    if tracked and tensor.grad_fn is None:
+    if tracked and tensor.edge is None:
         message = "a leaf Variable that requires grad is being used in an in-place operation."
         raise fail("leaf_inplace", message, RuntimeError, tensor=tensor, leaf=tensor)
 
@@ -164,6 +167,8 @@ def reshaped(tensor: Tensor, node: Node) -> None:
 
 
 def _set_edge(tensor: Tensor, node: Node) -> None:
+    if tensor.edge is not None:
+        tensor.counter.moved(*tensor.edge, node)
     tensor.edge = (node, 0)
     tensor.tracked = True
     meta = tensor.meta
@@ -184,7 +189,7 @@ class Geometry:
         self.shape = view.shape
         self.strides = view.strides
         self.itemsize = base.itemsize
-        self.offset = int(view.__array_interface__["data"][0] - base.__array_interface__["data"][0])
+        self.offset = offset_in_memory(view) - offset_in_memory(base)
 
     def lay_out(self, grad: Array) -> tuple[Array, Array]:
         """Return a copy of a gradient of the base, laid out in memory as the base is, and the view's part of it."""

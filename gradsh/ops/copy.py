@@ -9,7 +9,7 @@ from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.overlap import check_apart, check_distinct
 from gradsh.engine.shape import broadcast_shapes
 from gradsh.engine.tensor import CPU, Device, Tensor
-from gradsh.ops.geometry import array_of
+from gradsh.ops.geometry import array_of, dense_like
 from gradsh.text.fault import fail
 
 
@@ -20,7 +20,16 @@ def zeros_of(grad: Any) -> Any:
 
 def fresh(array: Array) -> Array:
     """Return a copy with the same order of memory; elements that share memory get their own."""
-    return np.array(array, order="K")
+    return converted(array, array.dtype)
+
+
+def converted(array: Array, dtype: Any) -> Array:
+    """Return a copy of another dtype with the same order of memory."""
+    if array.flags.c_contiguous or 0 not in array.strides:
+        return array.astype(dtype)
+    copy = dense_like(array, dtype)
+    copy[...] = array
+    return copy
 
 
 clone = op(
@@ -133,7 +142,7 @@ def check_device(device: Any) -> None:
 
 to_copy = op(
     "_to_copy(self, dtype: dtype)", "ToCopyBackward0", "A copy in another data type.",
-    forward=lambda self, dtype: self.astype(dtype), spaces=(), attributes=(),
+    forward=converted, spaces=(), attributes=(),
     grads={"self": lambda grad, self_dtype: to_dtype(grad, self_dtype)},
 )
 

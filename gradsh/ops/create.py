@@ -11,7 +11,7 @@ from gradsh.engine.dtype import Array, number_dtype, of_numpy, promote_pair
 from gradsh.engine.op import composite
 from gradsh.engine.tensor import Size, Tensor, make
 from gradsh.ops.copy import check_device
-from gradsh.ops.geometry import array_of
+from gradsh.ops.geometry import array_of, dense_like
 from gradsh.text.fault import fail
 
 OPTIONS = "dtype: dtype? = None, layout: any? = None, device: any? = None, requires_grad: bool = False, pin_memory: bool = False"
@@ -258,7 +258,8 @@ def _filler(name: str, value: Any, doc: str) -> None:
         del layout, memory_format
         check_device(device)
         array = array_of(self)
-        found = np.full_like(array, value, array.dtype if dtype is None else dtype)
+        found = dense_like(array, array.dtype if dtype is None else dtype)
+        found[...] = value
         return found if isinstance(self, np.ndarray) else finished(found, requires_grad)
 
     def make_new(
@@ -322,7 +323,8 @@ def _full_like(
     del layout, memory_format
     check_device(device)
     array = array_of(input)
-    found = np.full_like(array, _fill_value(fill_value), array.dtype if dtype is None else dtype)
+    found = dense_like(array, array.dtype if dtype is None else dtype)
+    found[...] = np.asarray(_fill_value(fill_value)).astype(found.dtype)
     return found if isinstance(input, np.ndarray) else finished(found, requires_grad)
 
 

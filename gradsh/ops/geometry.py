@@ -80,6 +80,37 @@ def view_strides(shape: Shape, strides: Shape, wanted: Shape, itemsize: int) -> 
     return tuple(found)
 
 
+def memory_order(array: Array) -> list[int]:
+    """Return the dimensions from the slowest to the fastest in memory; a stride of 0 stays next to its neighbours."""
+    order = list(range(array.ndim))[::-1]
+    shape, strides = array.shape, array.strides
+    for last in range(1, array.ndim):
+        here = last
+        for place in range(last - 1, -1, -1):
+            a, b = order[place], order[here]
+            if strides[a] == 0 or strides[b] == 0:
+                continue
+            if strides[a] < strides[b] or (strides[a] == strides[b] and shape[a] <= shape[b]):
+                if strides[a] < strides[b]:
+                    break
+                continue
+            order[place], order[here] = b, a
+            here = place
+    return order[::-1]
+
+
+def dense_like(array: Array, dtype: Any) -> Array:
+    """Return uninitialised memory of the shape of `array`, without gaps, its dimensions in the same order of memory."""
+    if array.flags.c_contiguous or 0 not in array.strides:
+        return np.empty_like(array, dtype, order="K")
+    order = memory_order(array)
+    flat = np.empty([array.shape[dim] for dim in order], dtype)
+    back = [0] * array.ndim
+    for place, dim in enumerate(order):
+        back[dim] = place
+    return flat.transpose(back)
+
+
 def _overlaps(size: Shape, stride: Shape) -> bool:
     """Whether two places of a geometry may be one element (strides too small to keep them apart)."""
     reach = 0

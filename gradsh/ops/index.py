@@ -7,6 +7,7 @@ import numpy as np
 
 from gradsh.engine.apply import run_record
 from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.overlap import check_distinct
 from gradsh.engine.op import find, implements, op, sample
 from gradsh.engine.tensor import Tensor, make
 from gradsh.ops.copy import copy_
@@ -102,6 +103,8 @@ def _index_put(self: Array, indices: Sequence[Any], values: Any, accumulate: boo
         )
         raise fail("dtype", message, RuntimeError)
     where = _numpy_index(self, indices)
+    if in_place and array.size == 1 and all(isinstance(one, slice) or one.dtype.kind == "b" for one in where):
+        check_distinct(self)  # a mask and one value: a masked fill
     written = np.array(self, order="K") if not in_place else self
     try:
         if accumulate:

@@ -12,7 +12,7 @@ from gradsh.engine.op import composite, find, op
 from gradsh.engine.tensor import CPU, Device, Tensor, make
 from gradsh.ops.copy import check_device, zeros_of
 from gradsh.ops.create import LIKE, OPTIONS, TORCH, check_bytes, finished
-from gradsh.ops.geometry import array_of
+from gradsh.ops.geometry import array_of, dense_like
 from gradsh.text.fault import fail
 
 
@@ -274,7 +274,7 @@ def _like(name: str, doc: str, fill: Callable[..., Any], lead: str = "") -> None
     def body(input: Any, *rest: Any) -> Tensor:
         *arguments, generator, dtype, _layout, device, requires_grad, _format = rest
         check_device(device)
-        found = np.empty_like(array_of(input), array_of(input).dtype if dtype is None else dtype)
+        found = dense_like(array_of(input), array_of(input).dtype if dtype is None else dtype)
         made = finished(found, False)
         fill(made, *arguments, generator=generator)
         made.counter.version = 0

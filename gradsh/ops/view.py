@@ -213,9 +213,9 @@ def _transpose(self: Array, dim0: int, dim1: int) -> Array:
     return self.swapaxes(a, b) if self.ndim else self[...]
 
 
-def _t(self: Array) -> Array:
+def _t(self: Array, name: str = "t") -> Array:
     if self.ndim > 2:
-        message = f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D"
+        message = f"{name}() expects a tensor with <= 2 dimensions, but self is {self.ndim}D"
         raise fail("shape", message, RuntimeError, shapes=(self.shape,))
     return self.T
 
@@ -479,7 +479,8 @@ as_strided = op(
 def _in_place(text: str, node: str, source: str, overload: int = 0) -> None:
     """Declare the in-place form of a view operation: same geometry and derivative, another node."""
     record = find(source).records[overload]
-    op(text, node, record.doc.replace("A view", "In place, the tensor", 1), forward=record.forward, kind="geometry",
+    forward = (lambda self: _t(self, "t_")) if source == "t" else record.forward
+    op(text, node, record.doc.replace("A view", "In place, the tensor", 1), forward=forward, kind="geometry",
        spaces=("torch", "Tensor") if source in {"squeeze", "as_strided"} else ("Tensor",), grads=record.grads,
        attributes=record.attributes)
 
