@@ -18,6 +18,7 @@ from gradsh.ops import embedding as embedding
 from gradsh.ops import extrema as extrema
 from gradsh.ops import index as index
 from gradsh.ops import join as join
+from gradsh.ops import label_loss as label_loss
 from gradsh.ops import linalg as linalg
 from gradsh.ops import loss as loss
 from gradsh.ops import margin_loss as margin_loss

@@ -353,7 +353,7 @@ def _bce_logits_backward(
 def _bce_logits_target(
     grad: Any, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
 ) -> Any:
-    log_sigmoid = find("logsigmoid")
+    log_sigmoid = find("log_sigmoid_forward")
     slope = -self * grad if pos_weight is None else (log_sigmoid(-self) - pos_weight * log_sigmoid(self)) * grad
     if weight is not None:
         slope = slope * weight

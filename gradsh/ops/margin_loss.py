@@ -213,7 +213,7 @@ cosine_embedding_loss = composite(
 
 def _multilabel_soft(input: Any, target: Any, weight: Any, size_average: Any, reduce: Any, reduction: str) -> Any:
     reduction = named(size_average, reduce, reduction)
-    log_sigmoid = find("logsigmoid")
+    log_sigmoid = find("log_sigmoid_forward")
     loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
     if weight is not None:
         loss = loss * weight
