@@ -270,10 +270,11 @@ class Node:
         shape = list(array.shape) if array is not None else []
         output = ""
         if type(kept.edge) is int:
-            output = f", which is output {kept.edge} of {_short(self)},"
+            output = f", which is output {kept.edge} of {forward_name(self)},"
         elif kept.edge is not None and not isinstance(kept.edge[0], AccumulateGrad):
             history, number = kept.counter.history(*kept.edge)
-            output = f", which is output {number} of {_short(history)},"
+            of_view = getattr(getattr(history, "record", None), "kind", "") == "view"  # made anew when it is looked at
+            output = f", which is output {0 if of_view else number} of {'AsStrided' if of_view else forward_name(history)},"
         message = (
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{kind} {shape}]{output} is at version {kept.counter.version}; expected version {kept.version} instead. "
@@ -319,8 +320,12 @@ class Node:
         raise AttributeError(f"'{self.name()}' object has no attribute '_saved_{name}'")
 
 
-def _short(node: Node) -> str:
-    return node.name().rstrip("0123456789").removesuffix("Backward")
+def forward_name(node: Node) -> str:
+    """Return the name of what the node belongs to, as PyTorch's messages have it: Mul of MulBackward0, Sum1 of SumBackward1."""
+    name, found, number = node.name().rpartition("Backward")
+    if not found or (number and not number.isdigit()):
+        return node.name()
+    return name + number.lstrip("0")
 
 
 def _outline(entry: Entry) -> Any:

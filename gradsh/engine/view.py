@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array
-from gradsh.engine.node import FREED_SENTENCE, Edge, Freed, Node
+from gradsh.engine.node import FREED_SENTENCE, Edge, Freed, Node, forward_name
+from gradsh.engine.overlap import check_distinct
 from gradsh.engine.storage import offset_in_memory, strided
 from gradsh.engine.tensor import Tensor, _new, gradient_edge, more
 from gradsh.text.fault import fail
@@ -94,17 +95,12 @@ def _refusal(tensor: Tensor, view: View, modified: str) -> Exception:
     if view.creation == "no_grad" or edge is None:
         start = "A view was created in"
         if edge is not None:
-            start = f"Output {edge[1]} of {_forward_name(edge[0])} is a view of a view which was created in"
+            start = f"Output {edge[1]} of {forward_name(edge[0])} is a view of a view which was created in"
         message = f"{start} no_grad mode and {modified} modified inplace with grad mode enabled."
     else:
-        message = f"Output {edge[1]} of {_forward_name(edge[0])} is a view and {modified} modified inplace."
+        message = f"Output {edge[1]} of {forward_name(edge[0])} is a view and {modified} modified inplace."
     message += {"no_grad": _AMBIGUOUS, "multi": _SEVERAL, "custom": _CUSTOM}[view.creation]
     return fail("view_inplace", message, RuntimeError, tensor=tensor, built_where=view.where)
-
-
-def _forward_name(node: Node) -> str:
-    """Return the name of what the node belongs to, as PyTorch's messages have it: Split for SplitBackward0."""
-    return node.name().rstrip("0123456789").removesuffix("Backward")
 
 
 def refreshed_edge(tensor: Tensor) -> Edge | None:
@@ -280,6 +276,7 @@ class CopySlices(Node):
         if isinstance(grad, Tensor):
             return self._run_recorded(grad, inner)
         whole, part = self.geometry.lay_out(grad)
+        check_distinct(part)
         results = self.function.run([part.copy()], inner)
         part[...] = 0 if results[0] is None else results[0]
         return (whole, *results[1:])

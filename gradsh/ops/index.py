@@ -7,7 +7,6 @@ import numpy as np
 
 from gradsh.engine.apply import run_record
 from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.overlap import check_distinct
 from gradsh.engine.op import find, implements, op, sample
 from gradsh.engine.tensor import Tensor, make
 from gradsh.ops.copy import copy_
@@ -103,8 +102,6 @@ def _index_put(self: Array, indices: Sequence[Any], values: Any, accumulate: boo
         )
         raise fail("dtype", message, RuntimeError)
     where = _numpy_index(self, indices)
-    if in_place and array.size == 1 and all(isinstance(one, slice) or one.dtype.kind == "b" for one in where):
-        check_distinct(self)  # a mask and one value: a masked fill
     written = np.array(self, order="K") if not in_place else self
     try:
         if accumulate:
@@ -151,13 +148,13 @@ put_impl = op(
 
 def _select_at(tensor: Tensor, dim: int, place: int, real: int) -> Tensor:
     shape = tensor.array.shape
-    if not shape:
+    if not shape and place == 0 and dim == 0:
         message = (
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
             "tensor to a number"
         )
         raise fail("index", message, IndexError, tensor=tensor)
-    extent = shape[dim]
+    extent = shape[dim] if shape else 0
     if not -extent <= place < extent:
         message = f"index {place} is out of bounds for dimension {real} with size {extent}"
         raise fail("index", message, IndexError, tensor=tensor)
