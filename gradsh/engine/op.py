@@ -112,7 +112,8 @@ def parameter_names(formula: Formula | None) -> tuple[str, ...]:
 
 _TENSOR_TYPES = frozenset({"Tensor", "Operand", "Tensors", "Indices"})
 SIZE_ENDINGS = (
-    "_sizes", "_optsizes", "_numel", "_strides", "_offset", "_dim", "_dtype", "_argsize0", "_argsize1m", "_argsize2m",
+    "_sizes", "_optsizes", "_numel", "_strides", "_offset", "_dim", "_dtype", "_argsize0", "_argsize1", "_argsize2",
+    "_argsize1m", "_argsize2m",
 )
 """What a formula may ask of a tensor input without saving it: `self_sizes`, …; `optsizes` admits None, `argsize1m` is the
 extent of the last dim."""

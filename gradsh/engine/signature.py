@@ -178,7 +178,7 @@ class Signature:
     def _spread(self, args: tuple[Any, ...]) -> bool:
         """Whether the last positional parameter takes the remaining arguments one by one."""
         last = self.params[self.positional - 1]
-        return last.variadic and not isinstance(args[self.positional - 1], (list, tuple))
+        return last.variadic and (len(args) > self.positional or not isinstance(args[self.positional - 1], (list, tuple)))
 
     def _keywords(self, kwargs: dict[str, Any], values: list[Any]) -> bool:
         for name, value in kwargs.items():

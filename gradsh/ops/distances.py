@@ -12,6 +12,7 @@ from gradsh.ops.arguments import array_of
 from gradsh.ops.factor import turned
 from gradsh.ops.matmul import matmul
 from gradsh.ops.norms import masked, norm_array, norm_backward
+from gradsh.ops.scalars import plus, times
 from gradsh.text.fault import fail
 
 # --- dist -------------------------------------------------------------------------------------------------------
@@ -72,6 +73,8 @@ def _slope(difference: Array, distance: Array, p: float) -> Any:
 
 
 def _cdist_backward_array(grad: Array, x1: Array, x2: Array, p: float, cdist: Array) -> Any:
+    if cdist.size == 0:
+        return np.zeros_like(x1)
     slope = _slope(_differences(x1, x2), cdist[..., None], p)
     return np.add.reduce(grad[..., None] * slope, axis=-2).astype(x1.dtype)
 
@@ -158,7 +161,8 @@ def _cdist(x1: Any, x2: Any, p: float, compute_mode: str | None) -> Any:
     _check_cdist(x1, x2, p)
     mode = _MODES[compute_mode]
     rows, columns = x1.shape[-2], x2.shape[-2]
-    if p != 2 or mode == 2 or (mode == 0 and rows <= 25 and columns <= 25):
+    empty = 0 in x1.shape or 0 in x2.shape
+    if p != 2 or mode == 2 or empty or (mode == 0 and rows <= 25 and columns <= 25):
         return _cdist_forward(x1, x2, p)
     batch = broadcast_shapes(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
     count = math.prod(batch)
@@ -232,8 +236,8 @@ def _renorm_grad(grad: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     norm = find("linalg_vector_norm")(self, p, dims, True)
     upstream = find("sum")(self * grad, dims, True)
     through = norm_backward(upstream, self, float(p), norm, dims, True)
-    inverse = find("reciprocal")(norm + 1e-7)
-    return find("where")(norm > maxnorm, maxnorm * inverse * (grad - inverse * through), grad)
+    inverse = find("reciprocal")(plus(norm, 1e-7))
+    return find("where")(norm > maxnorm, times(inverse, maxnorm) * (grad - inverse * through), grad)
 
 
 op(

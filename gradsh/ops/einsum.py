@@ -236,18 +236,24 @@ def _letter(number: Any) -> str:
     return _LETTERS[number]
 
 
-def _einsum(args: tuple[Any, ...]) -> Any:
-    if len(args) < 2:
+def _einsum(first: Any, rest: Any) -> Any:
+    if not rest:
         message = (
             "einsum(): must specify the equation string and at least one operand, "
             "or at least one operand and its subscripts list"
         )
         raise fail("value", message, ValueError)
-    if isinstance(args[0], Tensor):
-        equation, operands = _from_lists(args)
+    if isinstance(first, Tensor):
+        rest = (rest,) if rest and not isinstance(rest[0], (list, tuple, Tensor)) else rest
+        equation, operands = _from_lists((first, *rest))
     else:
-        equation = args[0]
-        operands = list(args[1]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else list(args[1:])
+        equation, operands = first, list(rest)
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = list(operands[0])
+    for place, operand in enumerate(operands):
+        if not isinstance(operand, Tensor):
+            message = f"expected Tensor as element {place} in argument 1, but got {type(operand).__name__}"
+            raise fail("type", message, TypeError)
     left, arrow, right = equation.partition("->")
     words = left.split(",")
     if len(words) != len(operands):
@@ -264,5 +270,7 @@ def _einsum(args: tuple[Any, ...]) -> Any:
 
 
 composite(
-    "einsum(*args: any)", "Products summed over shared subscripts: einsum('ij,jk->ik', a, b).", _einsum, ("torch",),
+    "einsum(equation: str, *operands: any)", "Products summed over shared subscripts: einsum('ij,jk->ik', a, b).", _einsum,
+    ("torch",),
 )
+composite("einsum(operand, *sublists: any)", "Products summed over shared subscripts, given as lists of numbers.", _einsum, ("torch",))

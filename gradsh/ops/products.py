@@ -101,11 +101,11 @@ op(
     "beta * self + alpha * the sum of bmm(batch1, batch2) over the batch.", forward=_addbmm, dtypes="same", inplace=True,
     grads={
         "self": lambda grad, beta: scaled(grad, beta),
-        "batch1": lambda grad, batch2, batch1_sizes, batch2_sizes, alpha: scaled(
-            bmm(_for_each(grad, batch1_sizes[0], batch1_sizes[1], batch2_sizes[2]), _turned(batch2)), alpha
+        "batch1": lambda grad, batch2, batch1_argsize0, batch1_argsize1, batch2_argsize2, alpha: scaled(
+            bmm(_for_each(grad, batch1_argsize0, batch1_argsize1, batch2_argsize2), _turned(batch2)), alpha
         ),
-        "batch2": lambda grad, batch1, batch1_sizes, batch2_sizes, alpha: scaled(
-            bmm(_turned(batch1), _for_each(grad, batch1_sizes[0], batch1_sizes[1], batch2_sizes[2])), alpha
+        "batch2": lambda grad, batch1, batch1_argsize0, batch1_argsize1, batch2_argsize2, alpha: scaled(
+            bmm(_turned(batch1), _for_each(grad, batch1_argsize0, batch1_argsize1, batch2_argsize2)), alpha
         ),
     },
     samples=(sample((2, 2), (2, 2, 3), (2, 3, 2)),),
@@ -181,9 +181,20 @@ def _tensordot(a: Any, b: Any, dims_a: Sequence[int], dims_b: Sequence[int]) -> 
     free_b = _free(b.ndim, dims_b)
     sizes_a, sizes_b = tuple(first.shape[dim] for dim in free_a), tuple(second.shape[dim] for dim in free_b)
     permute, reshape = find("permute"), find("reshape")
-    left = reshape(permute(first, (*free_a, *dims_a)), (_times(sizes_a), contracted))
-    right = reshape(permute(second, (*dims_b, *free_b)), (contracted, _times(sizes_b)))
-    return reshape(mm(left, right), sizes_a + sizes_b)
+    left, right = permute(first, (*free_a, *dims_a)), permute(second, (*dims_b, *free_b))
+    if _times(sizes_a) == _times(sizes_b) == 1:
+        return reshape(_all_contracted(left, right), sizes_a + sizes_b)
+    product = mm(reshape(left, (_times(sizes_a), contracted)), reshape(right, (contracted, _times(sizes_b))))
+    return reshape(product, sizes_a + sizes_b)
+
+
+def _all_contracted(left: Any, right: Any) -> Any:
+    """Return the sum of all products of two tensors that differ by dimensions of extent 1."""
+    if left.is_contiguous() and right.is_contiguous():
+        flatten = find("flatten")
+        return dot(flatten(left), flatten(right))
+    squeeze = find("squeeze")
+    return find("sum")(squeeze(left) * squeeze(right))
 
 
 def _free(ndim: int, dims: Sequence[int]) -> list[int]:

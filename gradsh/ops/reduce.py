@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.op import find, op, sample
+from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.shape import wrap_dim, wrap_dims
 from gradsh.ops.arguments import array_of
 from gradsh.ops.scalars import over
@@ -179,6 +179,19 @@ op(
         "self": lambda grad, self_sizes, dim, self_numel, keepdim: mean_backward(grad, self_sizes, dim, self_numel, keepdim)
     },
     samples=(sample((2, 3), 1), sample((2, 3, 2), (0, -1), True)),
+)
+
+def _nanmean(self: Any, dim: Dims, keepdim: bool, dtype: Any) -> Any:
+    if array_of(self).dtype.kind != "f":
+        title = of_numpy(array_of(self).dtype).title
+        raise fail("dtype", f"nanmean(): expected input to have floating point or complex dtype but got {title}", RuntimeError)
+    counted = find("sum")(find("logical_not")(find("isnan")(self.detach())), dim or (), keepdim)
+    return nansum(self, dim, keepdim, dtype=None if dtype is None else of_numpy(dtype)) / counted
+
+
+composite(
+    "nanmean(self, dim: ints? = None, keepdim: bool = False, *, dtype: dtype? = None)", "Mean that leaves nan aside.", _nanmean,
+    samples=(sample((2, 3)), sample((2, 3), 1)),
 )
 
 # --- tests and counts -------------------------------------------------------------------------------------------

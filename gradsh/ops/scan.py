@@ -10,6 +10,7 @@ from gradsh.engine.shape import wrap_dim
 from gradsh.ops.arguments import array_of
 from gradsh.ops.kernels import unsupported
 from gradsh.ops.reduce import PLAIN, widened
+from gradsh.ops.scalars import over, times
 from gradsh.text.fault import fail
 
 # --- cumsum -----------------------------------------------------------------------------------------------------
@@ -79,14 +80,20 @@ def _cumprod_grad_recorded(grad: Any, self: Any, axis: int) -> Any:
     """The sum over all outputs of the products that leave one input out: differentiable at zeros too."""
     narrow, cat, prod = find("narrow"), find("cat"), find("prod")
     count = self.shape[axis]
-    parts = []
+    whole = find("zeros_like")(self.detach())
     for k in range(count):
-        before = prod(narrow(self, axis, 0, k), axis, True)
-        left_out = before
-        if k < count - 1:
-            left_out = cat([before, before * cumprod(narrow(self, axis, k + 1, count - k - 1), axis)], axis)
-        parts.append(find("sum")(narrow(grad, axis, k, count - k) * left_out, (axis,)))
-    return find("stack")(parts, axis)
+        before = prod(narrow(self, axis, 0, k), axis, True) if k else None
+        behind = cumprod(narrow(self, axis, k + 1, count - k - 1), axis) if k < count - 1 else None
+        if before is None:
+            ones = find("ones")(tuple(1 if dim == axis else n for dim, n in enumerate(self.shape)), dtype=self.dtype)
+            left_out = cat([ones, behind], axis)
+        elif behind is None:
+            left_out = before
+        else:
+            left_out = cat([before, find("expand")(before, tuple(behind.shape)) * behind], axis)
+        part = find("sum")(narrow(grad, axis, k, count - k) * left_out, (axis,))
+        find("copy_")(find("select")(whole, axis, k), part)
+    return whole
 
 
 cumprod = op(
@@ -115,12 +122,10 @@ def _running(function: Any, self: Array, dim: int) -> tuple[Any, Any]:
 
 def _running_grad(grad: Any, self: Any, indices: Any, dim: int) -> Any:
     shape = tuple(self.shape)
-    if 0 in shape or not shape:
+    if 0 in shape:
         return grad
-    zeros = find("zeros")(shape)
-    if isinstance(grad, PLAIN):
-        return find("scatter_add")(np.zeros(shape, grad.dtype), dim, indices, grad)
-    return find("scatter_add")(find("to")(zeros, grad.dtype), dim, indices, grad)
+    zeros = np.zeros(shape, grad.dtype) if isinstance(grad, PLAIN) else find("zeros")(shape, dtype=grad.dtype)
+    return find("scatter_add")(zeros, dim, indices, grad)
 
 
 for _name, _function in (("cummax", np.maximum), ("cummin", np.minimum)):
@@ -175,7 +180,7 @@ def _diff(self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
         raise fail("shape", message, RuntimeError)
     if n < 0:
         raise fail("value", f"order must be non-negative but got {n}", RuntimeError)
-    if prepend is not None or append is not None:
+    if n and (prepend is not None or append is not None):
         parts = [part for part in (prepend, self, append) if part is not None]
         self = find("cat")(parts, dim)
     if n == 0:
@@ -184,7 +189,8 @@ def _diff(self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
     extent = self.shape[wrap_dim(dim, self.ndim)]
     combine = find("logical_xor") if array_of(self).dtype == np.bool_ else find("sub")
     for step in range(1, min(n, extent) + 1):
-        self = combine(narrow(self, dim, 1, extent - step), narrow(self, dim, 0, extent - step))
+        lower = narrow(self, dim, 0, extent - step)
+        self = combine(narrow(self, dim, 1, extent - step), lower)
     return self
 
 
@@ -195,9 +201,8 @@ composite(
 
 
 def _ends(value: Any, dim: int) -> tuple[Any, Any]:
-    narrow = find("narrow")
-    count = value.shape[wrap_dim(dim, value.ndim)]
-    return narrow(value, dim, 0, count - 1), narrow(value, dim, 1, count - 1)
+    cut = find("slice")
+    return cut(value, dim, 0, -1), cut(value, dim, 1, None)
 
 
 def _widths(y: Any, x: Any, dim: int, name: str) -> Any:
@@ -208,7 +213,7 @@ def _widths(y: Any, x: Any, dim: int, name: str) -> Any:
         x = find("view")(x, tuple(x.shape[0] if place == dim else 1 for place in range(y.ndim)))
     elif x.ndim < y.ndim:
         x = find("view")(x, (1,) * (y.ndim - x.ndim) + tuple(x.shape))
-    left, right = _ends(x, dim - y.ndim)
+    left, right = _ends(x, dim)
     return right - left
 
 
@@ -222,23 +227,28 @@ def _trapezoid(y: Any, x: Any, dx: Any, dim: int) -> Any:
     axis = wrap_dim(dim, y.ndim)
     if y.shape[axis] == 0:
         return find("zeros")(tuple(n for place, n in enumerate(y.shape) if place != axis), dtype=y.dtype)
-    select = find("select")
+    total = find("sum")
     if x is None:
         _no_bool("trapezoid", y)
-        return (find("sum")(y, (axis,)) - (select(y, axis, 0) + select(y, axis, -1)) * 0.5) * dx
+        select = find("select")
+        ends = times(select(y, dim, 0) + select(y, dim, -1), 0.5)
+        return times(total(y, (dim,)) - ends, dx)
     _no_bool("trapezoid", y, x)
+    widths = _widths(y, x, axis, "trapezoid")
     left, right = _ends(y, axis)
-    return find("sum")((left + right) * _widths(y, x, axis, "trapezoid"), (axis,)) / 2.0
+    return over(total((left + right) * widths, (axis,)), 2.0)
 
 
 def _cumulative_trapezoid(y: Any, x: Any, dx: Any, dim: int) -> Any:
     axis = wrap_dim(dim, y.ndim)
-    left, right = _ends(y, axis)
     if x is None:
         _no_bool("cumulative_trapezoid", y)
-        return cumsum((left + right) * (dx / 2.0), axis)
+        left, right = _ends(y, dim)
+        return cumsum(times(left + right, dx / 2.0), dim)
     _no_bool("cumulative_trapezoid", y, x)
-    return cumsum(_widths(y, x, axis, "cumulative_trapezoid") * (left + right), axis) / 2.0
+    widths = _widths(y, x, axis, "cumulative_trapezoid")
+    left, right = _ends(y, axis)
+    return over(cumsum((left + right) * widths, axis), 2.0)
 
 
 for _name, _body, _doc in (

@@ -4,11 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array
+from gradsh.engine.dtype import Array, int64
 from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.shape import wrap_dim
+from gradsh.engine.tensor import Tensor, make
 from gradsh.ops.arguments import array_of
 from gradsh.ops.extrema import at_indices, chosen, nonzero_extent, shared_evenly
+from gradsh.ops.reduction import broadcast_pair
+from gradsh.ops.scalars import minus, times
 from gradsh.text.fault import fail
 
 # --- sort -------------------------------------------------------------------------------------------------------
@@ -188,22 +191,26 @@ def _quantile_checks(self: Any, q: Any, interpolation: str) -> None:
         raise fail("value", "quantile() q values must be in the range [0, 1]", RuntimeError)
 
 
-def _ranks(ordered: Array, levels: Array, skip_nan: bool, interpolation: str) -> Any:
-    nans = np.isnan(ordered)
+def _ranks(ordered: Any, q: Any, skip_nan: bool, interpolation: str) -> Any:
+    """Return the places, with fractions, of the quantiles in the ordered values; that of a nan where one counts."""
+    nans = find("isnan")(ordered)
     if skip_nan:
-        ranks = np.maximum(levels * (np.add.reduce(~nans, axis=-1, keepdims=True, dtype=levels.dtype) - 1), 0)
+        count = find("sum")(find("logical_not")(nans), (-1,), True)
+        ranks = q * minus(count, 1)
+        ranks = find("masked_fill_")(ranks, ranks < 0, 0)
     else:
         last = ordered.shape[-1] - 1
-        ranks = np.where(nans.any(-1, keepdims=True), levels.dtype.type(last), levels * levels.dtype.type(last))
-    rounding = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}.get(interpolation)
-    return (ranks if rounding is None else rounding(ranks)).astype(levels.dtype)
+        ranks, found = broadcast_pair(times(q, last), find("any")(nans, -1, True))
+        ranks = find("masked_fill")(ranks, found, last)
+    rounding = {"lower": "floor_", "higher": "ceil_", "nearest": "round_"}.get(interpolation)
+    return ranks if rounding is None else find(rounding)(ranks)
 
 
 def _sorted_last(self: Any, dim: int | None) -> Any:
     sort = find("sort")
     if dim is None:
         return sort(find("flatten")(self))[0]
-    if self.ndim == 0 or wrap_dim(dim, self.ndim) == self.ndim - 1:
+    if wrap_dim(dim, self.ndim) == self.ndim - 1:
         return sort(self)[0]
     return sort(find("transpose")(find("unsqueeze")(self, -1), wrap_dim(dim, self.ndim), -1))[0]
 
@@ -216,29 +223,29 @@ def _quantile_shape(self: Any, dim: int | None, keepdim: bool) -> tuple[int, ...
 
 
 def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
-    from gradsh.engine.tensor import Tensor, make
-
     if not isinstance(q, Tensor):
         q = make(np.asarray(q, array_of(self).dtype))
     if dim is not None:
         wrap_dim(dim, self.ndim)
     _quantile_checks(self, q, interpolation)
     ordered = _sorted_last(self, dim)
-    levels = array_of(q).reshape(-1)
     ordered = find("view")(ordered, (*_quantile_shape(self, dim, keepdim), ordered.shape[-1]))
-    ranks = _ranks(array_of(ordered), levels, skip_nan, interpolation)
-    ranks = np.broadcast_to(ranks, (*ordered.shape[:-1], levels.size))
-    below = ranks.astype(np.int64)
-    gather = find("gather")
-    values = gather(ordered, -1, make(below))
-    if interpolation in {"linear", "midpoint"}:
-        weights = np.full_like(ranks, 0.5) if interpolation == "midpoint" else (ranks - below).astype(ranks.dtype)
-        above = gather(ordered, -1, make(np.ceil(ranks).astype(np.int64)))
-        values = find("lerp_")(values, above, make(weights))
+    values = _interpolated(ordered, _ranks(ordered, q, skip_nan, interpolation), interpolation)
     if array_of(q).ndim == 0:
         return find("squeeze_")(values, -1)
     values = find("transpose_")(find("unsqueeze_")(values, 0), 0, -1)
     return find("squeeze_")(values, -1)
+
+
+def _interpolated(ordered: Any, ranks: Any, interpolation: str) -> Any:
+    gather, to = find("gather"), find("to")
+    below = to(ranks, int64)
+    values = gather(ordered, -1, below)
+    if interpolation not in {"linear", "midpoint"}:
+        return values
+    weights = find("full_like")(ranks, 0.5) if interpolation == "midpoint" else ranks - below
+    above = gather(ordered, -1, to(find("ceil_")(ranks), int64))
+    return find("lerp_")(values, above, weights)
 
 
 for _name, _skip in (("quantile", False), ("nanquantile", True)):

@@ -5,11 +5,13 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dtype import Array
+from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.shape import wrap_dim, wrap_dims
+from gradsh.engine.tensor import make
+from gradsh.ops.arguments import array_of
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, mean_over, unsqueezed
-from gradsh.ops.scalars import times
+from gradsh.ops.scalars import minus, times
 from gradsh.text.fault import fail
 
 # --- kernels ----------------------------------------------------------------------------------------------------
@@ -152,3 +154,79 @@ _declare("std", "StdBackward0", "Standard deviation, with n - 1 unless told othe
 })
 _declare("var_mean", "VarMeanBackward0", "Variance and mean.", _var_mean, {"self": _var_mean_grad})
 _declare("std_mean", "StdMeanBackward0", "Standard deviation and mean.", _std_mean, {"self": _std_mean_grad})
+
+# --- covariance -------------------------------------------------------------------------------------------------
+
+
+def _weights(fweights: Any, aweights: Any, observations: int) -> Any:
+    """Return the product of frequencies and weights, None without either."""
+    weights = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        array = array_of(given)
+        if array.ndim > 1:
+            message = f"cov(): expected {name} to have one or fewer dimensions but got {name} with {array.ndim} dimensions"
+            raise fail("shape", message, RuntimeError)
+        if (array.dtype.kind not in "iu") == (name == "fweights"):
+            wanted = "integral" if name == "fweights" else "floating point"
+            message = f"cov(): expected {name} to have {wanted} dtype but got {name} with {of_numpy(array.dtype).title} dtype"
+            raise fail("dtype", message, RuntimeError)
+        if array.size != observations:
+            message = (
+                f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+                f"{array.size} != {observations}"
+            )
+            raise fail("shape", message, RuntimeError)
+        if array.size and array.min() < 0:
+            raise fail("value", f"cov(): {name} cannot be negative", RuntimeError)
+        weights = given if weights is None else weights * given
+    return weights
+
+
+def _cov(self: Any, correction: int, fweights: Any, aweights: Any) -> Any:
+    if self.ndim > 2:
+        message = f"cov(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions"
+        raise fail("shape", message, RuntimeError)
+    if array_of(self).dtype == np.bool_:
+        raise fail("dtype", "cov(): bool dtype is not supported for input", RuntimeError)
+    points = find("view")(self, (1, -1)) if self.ndim < 2 else self
+    weights = _weights(fweights, aweights, points.shape[1])
+    total = find("sum")
+    weight = make(np.asarray(points.shape[1])) if weights is None else total(weights)
+    if weights is not None and array_of(weight) == 0:
+        raise fail("value", "cov(): weights sum to zero, can't be normalized", RuntimeError)
+    mean = total(points if weights is None else points * weights, (1,)) / weight
+    if aweights is not None and correction != 0:
+        factor = weight - times(total(weights * aweights), correction) / weight
+    else:
+        factor = minus(weight, correction) if correction else weight
+    if array_of(factor) <= 0:
+        current().warning(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
+        )
+        factor = find("zero_")(factor)
+    points = points - find("unsqueeze")(mean, 1)
+    weighted = points if weights is None else points * weights
+    return find("squeeze")(find("mm")(points, find("t")(weighted)) / factor)
+
+
+composite(
+    "cov(self, *, correction: int = 1, fweights: Tensor? = None, aweights: Tensor? = None)",
+    "Covariance of the variables (rows) over the observations (columns).", _cov, samples=(sample((2, 4)),),
+)
+
+
+def _corrcoef(self: Any) -> Any:
+    if self.ndim > 2:
+        message = f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions"
+        raise fail("shape", message, RuntimeError)
+    covariance = find("cov")(self)
+    if covariance.ndim == 0:
+        return covariance / covariance
+    deviation = find("sqrt")(find("diagonal")(covariance))
+    view = find("view")
+    return find("clamp")(covariance / view(deviation, (-1, 1)) / view(deviation, (1, -1)), -1, 1)
+
+
+composite("corrcoef(self)", "Correlation of the variables (rows).", _corrcoef, samples=(sample((2, 4)),))

@@ -1,5 +1,6 @@
 """Different values and runs, counts in bins, and searches in ordered values."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -70,11 +71,11 @@ def _runs(self: Array, axis: int | None) -> tuple[Array, Array, Array]:
         values = flat[starts]
     else:
         moved = np.moveaxis(self, axis, 0)
-        flat2 = moved.reshape(moved.shape[0], -1)
+        flat2 = moved.reshape(moved.shape[0], math.prod(moved.shape[1:]))
         starts = np.ones(moved.shape[0], np.bool_)
         starts[1:] = (flat2[1:] != flat2[:-1]).any(1)
         shape = (moved.shape[0],)
-        values = np.ascontiguousarray(np.moveaxis(moved[starts], 0, axis))
+        values = np.moveaxis(moved[starts], 0, axis)
     inverse = np.add.accumulate(starts, dtype=np.int64) - 1
     return values, inverse.reshape(shape), np.bincount(inverse, minlength=int(starts.sum())).astype(np.int64)
 
@@ -110,7 +111,8 @@ def _searchsorted(sorted_sequence: Array, self: Any, out_int32: bool, right: boo
                 f"tensor {list(values.shape)}"
             )
             raise fail("shape", message, RuntimeError)
-        rows, wanted = edges.reshape(-1, edges.shape[-1]), values.reshape(-1, values.shape[-1])
+        count = math.prod(edges.shape[:-1])
+        rows, wanted = edges.reshape(count, edges.shape[-1]), values.reshape(count, values.shape[-1])
         found = np.asarray([np.searchsorted(a, b, where) for a, b in zip(rows, wanted, strict=True)]).reshape(values.shape)
     return np.asarray(found).astype(np.int32 if out_int32 else np.int64)
 

@@ -84,12 +84,14 @@ def calls(info, sample):
     if info.method_variant is not None:
         forms.append(("method", info.method_variant.__name__))
     if info.inplace_variant is not None:
-        forms.append(("inplace", info.inplace_variant.__name__))
+        forms.append(("inplace", getattr(info.inplace_variant, "__name__", "")))
     for form, name in forms:
         writer = Writer()
         first = writer.write(sample.input)
         rest = [writer.write(one) for one in sample.args]
         rest += [f"{key}={writer.write(value)}" for key, value in sample.kwargs.items()]
+        if name == "einsum":  # its samples name the operands first
+            first, rest = rest[0], [first]
         if form == "function":
             code = f"torch.{name}({', '.join([first, *rest])})"
         elif not isinstance(sample.input, pytorch.Tensor):
@@ -97,7 +99,7 @@ def calls(info, sample):
         elif form == "method":
             code = f"{first}.{name}({', '.join(rest)})"
         else:
-            if sample.broadcasts_input:
+            if sample.broadcasts_input or not name or not hasattr(pytorch.Tensor, name):
                 continue
             code = f"{first} = {first}.clone(); {first}.{name}({', '.join(rest)}); out = {first}"
         found.append((code, writer))
