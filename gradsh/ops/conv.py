@@ -69,7 +69,8 @@ def _check(
     if any(s <= 0 for s in geometry.stride):
         raise fail("value", "non-positive stride is not supported", RuntimeError)
     if any(d <= 0 for d in geometry.dilation):
-        raise fail("value", "dilation should be greater than zero", RuntimeError)
+        message = f"dilation should be greater than zero, but got {list(geometry.dilation)}"
+        raise fail("value", message, RuntimeError)
     if geometry.groups <= 0:
         raise fail("value", "non-positive groups is not supported", RuntimeError)
     if input.ndim != weight.ndim:
@@ -88,12 +89,11 @@ def _check(
 def _check_dtypes(input: Array, weight: Array, bias: Any) -> None:
     for name, other in (("weight", weight), ("bias", bias)):
         if other is not None and other.dtype != input.dtype:
-            a, b = word(input.dtype), word(other.dtype)
-            if input.dtype.kind == "f" and other.dtype.kind == "f":
-                a, b = (of_numpy(one.dtype).title for one in (input, other))
-                message = f"expected scalar type {a} but found {b}"
+            if name == "bias":
+                message = f"Input type ({word(input.dtype)}) and bias type ({word(other.dtype)}) should be the same"
             else:
-                message = f"Input type ({a}) and {name} type ({b}) should be the same"
+                a, b = of_numpy(input.dtype).title, of_numpy(other.dtype).title
+                message = f"expected scalar type {a} but found {b}"
             raise fail("dtype", message, RuntimeError)
 
 
@@ -103,13 +103,13 @@ def _check_channels(input: Array, weight: Array, bias: Any, geometry: Geometry, 
     if weight.shape[0] < groups:
         message = (
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
-            f"{list(weight.shape)} instead"
+            f"[{list(weight.shape)}] instead"
         )
         raise fail("shape", message, RuntimeError)
     if weight.shape[0] % groups:
         message = (
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
-            f"size {list(weight.shape)} instead"
+            f"size [{list(weight.shape)}] instead"
         )
         raise fail("shape", message, RuntimeError)
     wanted = weight.shape[0] if transposed else weight.shape[1] * groups
@@ -140,10 +140,20 @@ def _check_extents(input: Array, weight: Array, geometry: Geometry) -> None:
         raise fail("shape", message, RuntimeError, shapes=(input.shape, weight.shape))
 
 
+def _spelled(**numbers: tuple[int, ...]) -> str:
+    """Spell numbers of two dims as PyTorch does: name_height: 1 name_width: 1 …"""
+    words = ("depth", "height", "width")
+    parts = []
+    for name, values in numbers.items():
+        parts += [f"{name}_{word}: {n}" for word, n in zip(words[3 - len(values) :], values, strict=True)]
+    return " ".join(parts)
+
+
 def _check_transposed(input: Array, weight: Array, geometry: Geometry, output_padding: tuple[int, ...]) -> None:
     rows = zip(output_padding, geometry.stride, geometry.dilation, strict=True)
     if any(extra >= s and extra >= d for extra, s, d in rows):
-        message = "output padding must be smaller than either stride or dilation"
+        message = "output padding must be smaller than either stride or dilation, but got " + _spelled(
+            output_padding=output_padding, stride=geometry.stride, dilation=geometry.dilation)
         raise fail("value", message, RuntimeError)
     extents = _transposed_extents(input.shape[2:], weight.shape[2:], geometry, output_padding)
     if any(n <= 0 for n in extents):
@@ -309,10 +319,11 @@ def _convolve(
 ) -> Any:
     if len(weight.shape) != dims + 2:
         _batched(input, dims, f"conv{dims}d")
+        found = len(weight.shape) - 2
         message = (
             "weight should have at least three dimensions" if len(weight.shape) < 3 else
-            f"Expected {len(weight.shape)}-dimensional input for {len(weight.shape)}-dimensional weight "
-            f"{list(weight.shape)}, but got {len(input.shape)}-dimensional input of size {list(input.shape)} instead"
+            f"expected stride to be a single integer value or a list of {found} values to match the convolution "
+            f"dimensions, but got stride={list(spatial(stride, dims, 'stride'))}"
         )
         raise fail("shape", message, RuntimeError)
     input, was_batched = _batched(input, dims, f"conv{dims}d")
@@ -323,7 +334,7 @@ def _convolve(
             if padding != "valid":
                 message = f"Invalid padding string: '{padding}'"
                 raise fail("value", message, RuntimeError)
-            padding = 0
+            padding = (0,)
         numbers = [
             spatial(value, dims, name)
             for name, value in (("stride", stride), ("padding", padding), ("dilation", dilation))

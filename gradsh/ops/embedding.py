@@ -142,8 +142,6 @@ def _one_hot(input: Array, num_classes: int) -> Array:
         raise fail("value", "Class values must be non-negative.", RuntimeError)
     if num_classes == -1:
         num_classes = int(input.max()) + 1
-    elif num_classes <= 0:
-        raise fail("value", "num_classes should be positive", RuntimeError)
     elif input.max() >= num_classes:
         raise fail("value", "Class values must be smaller than num_classes.", RuntimeError)
     found: Array = (input[..., None] == np.arange(num_classes)).astype(np.int64)

@@ -220,7 +220,7 @@ _ctc_loss_backward = op(
     "_ctc_loss_backward(grad, log_probs, targets, input_lengths: ints, target_lengths: ints, neg_log_likelihood, "
     "log_alpha, blank: int, zero_infinity: bool)",
     "", "Gradient of the ctc loss. It has no derivative.", forward=ctc_backward, spaces=(),
-    grads={"grad": None, "log_probs": None},
+    grads={"grad": None, "log_probs": None, "neg_log_likelihood": None},
 )
 _ctc_loss = op(
     "_ctc_loss(log_probs, targets, input_lengths: ints, target_lengths: ints, blank: int, zero_infinity: bool)",

@@ -18,7 +18,7 @@ from gradsh.ops.reduction import (
     scale,
     warn_sizes,
 )
-from gradsh.ops.scalars import over
+from gradsh.ops.scalars import over, plus
 from gradsh.text.fault import fail
 
 F = ("F",)
@@ -344,7 +344,7 @@ def _bce_logits_backward(
         slope = (sigmoid(self) - target) * grad
     else:
         positive = pos_weight * target
-        slope = ((positive + 1 - target) * sigmoid(self) - positive) * grad
+        slope = ((plus(positive, 1) - target) * sigmoid(self) - positive) * grad
     if weight is not None:
         slope = slope * weight
     return _divided(slope, reduction, count(self))
@@ -354,7 +354,11 @@ def _bce_logits_target(
     grad: Any, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
 ) -> Any:
     log_sigmoid = find("log_sigmoid_forward")
-    slope = -self * grad if pos_weight is None else (log_sigmoid(-self) - pos_weight * log_sigmoid(self)) * grad
+    if pos_weight is None:
+        slope = -self * grad
+    else:
+        weighted = pos_weight * log_sigmoid(self)
+        slope = (log_sigmoid(-self) - weighted) * grad
     if weight is not None:
         slope = slope * weight
     return _divided(slope, reduction, count(target))

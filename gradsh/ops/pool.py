@@ -59,8 +59,9 @@ def _max_records(dims: int) -> Operation:
     def forward(
         self: Array, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
     ) -> tuple[Array, Array]:
+        kernels.check_input(self, kernel_size, stride, dilation)
         window = _window(self, dims, kernel_size, stride, padding, dilation, ceil_mode)
-        kernels.check_pool(f"max_pool{dims}d", self, window, dims, True)
+        kernels.check_pool(self, window, dims)
         return kernels.max_pool(self, window)
 
     def backward(
@@ -108,15 +109,41 @@ def _max_pool(
 
 def _check_rows(input: Any, name: str) -> None:
     if len(input.shape) not in (2, 3):
-        message = f"{name}() Expected 2D or 3D input tensor, but got {list(input.shape)}"
+        message = (
+            f"Expected 2 to 3 dimensions, but got {len(input.shape)}-dimensional tensor for argument #1 'self' (while "
+            f"checking arguments for {name})"
+        )
         raise fail("shape", message, RuntimeError)
+
+
+def _check_max_rows(input: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> None:
+    if len(input.shape) not in (2, 3):
+        message = (
+            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+            f"{list(input.shape)}"
+        )
+        raise fail("shape", message, RuntimeError)
+    for name, (value,) in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
+        if value <= 0:
+            raise fail("value", f"max_pool1d() {name} must be greater than zero, but got {value}", RuntimeError)
+    if padding[0] < 0:
+        raise fail("value", f"max_pool1d() padding must be non-negative, but got {padding[0]}", RuntimeError)
+    if padding[0] > kernel[0] // 2:
+        message = (
+            f"max_pool1d() padding should be at most half of kernel size, but got padding={padding[0]} and "
+            f"kernel_size={kernel[0]}"
+        )
+        raise fail("value", message, RuntimeError)
+    window = Window((input.shape[-1],), kernel, stride, padding, dilation, ceil_mode)
+    if window.out[0] <= 0:
+        raise fail("shape", f"max_pool1d() Invalid computed output size: {window.out[0]}", RuntimeError)
 
 
 def _max_rows(
     input: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, return_indices: bool
 ) -> Any:
     """Pool rows as images of height 1; without a gradient PyTorch takes a kernel of its own, whose result is no view."""
-    _check_rows(input, "max_pool1d")
+    _check_max_rows(input, kernel, stride, padding, dilation, ceil_mode)
     squeeze = find("squeeze")
     wide = find("unsqueeze")(input, -2)
     values, indices = _MAX_POOLS[2](wide, (1, *kernel), (1, *stride), (0, *padding), (1, *dilation), ceil_mode)
@@ -152,8 +179,9 @@ def _avg_records(dims: int) -> Operation:
         kernel_size, stride, padding, ceil_mode = rest[:4]
         if rest[5] == 0:
             raise fail("value", "divisor must be not zero", RuntimeError)
+        kernels.check_input(self, kernel_size, stride, (1,) * dims)
         window = _window(self, dims, kernel_size, stride, padding, (1,) * dims, ceil_mode)
-        kernels.check_pool(f"avg_pool{dims}d", self, window, dims, True)
+        kernels.check_pool(self, window, dims)
         return kernels.avg_pool(self, window, kernels.divisors(window, *rest[4:]))
 
     def backward(grad_output: Array, self: Array, *rest: Any) -> Array:
@@ -204,11 +232,11 @@ def _avg_pool(
 
 def _targets(output_size: Any, shape: tuple[int, ...], dims: int) -> tuple[int, ...]:
     """Return the wanted extents; None keeps the input's."""
-    wanted = (output_size,) * dims if isinstance(output_size, int) or output_size is None else tuple(output_size)
+    wanted: tuple[Any, ...] = (output_size,) * dims if isinstance(output_size, int) or output_size is None else tuple(output_size)
     if len(wanted) == 1:
         wanted = wanted * dims
-    if len(shape) <= dims and any(n is None for n in wanted):
-        message = f"Input dimension should be at least {dims + 1}"
+    if not isinstance(output_size, int) and len(shape) <= len(wanted):
+        message = f"Input dimension should be at least {len(wanted) + 1}"
         raise fail("shape", message, ValueError)
     given = shape[len(shape) - dims :]
     return tuple(given[place] if n is None else n for place, n in enumerate(wanted))
@@ -216,7 +244,8 @@ def _targets(output_size: Any, shape: tuple[int, ...], dims: int) -> tuple[int, 
 
 def _check_adaptive(name: str, self: Array, output_size: tuple[int, ...], dims: int) -> None:
     if self.ndim not in (dims + 1, dims + 2):
-        message = f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got {list(self.shape)}"
+        colon = ":" if "max" in name else ""
+        message = f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(self.shape)}"
         raise fail("shape", message, RuntimeError)
     if len(output_size) != dims:
         raise fail("value", f"{name}: output_size must be {dims}", RuntimeError)

@@ -227,27 +227,14 @@ def adaptive_max(x: Array, out: tuple[int, ...]) -> tuple[Array, Array]:
     return values, indices
 
 
-def check_pool(name: str, x: Array, window: Window, dims: int, pads_by_dilation: bool) -> None:
+def check_pool(x: Array, window: Window, dims: int) -> None:
     """Refuse windows that PyTorch refuses."""
-    if x.ndim not in (dims + 1, dims + 2) or any(n == 0 for n in x.shape[1 if x.ndim == dims + 2 else 0 :]):
-        if dims == 2:
-            message = (
-                f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for "
-                f"input, but got:{list(x.shape)}"
-            )
-        else:
-            message = f"{name}: Expected {dims + 1}D or {dims + 2}D (batch mode) tensor for input, but got {list(x.shape)}"
-        raise fail("shape", message, RuntimeError)
-    if any(s <= 0 for s in window.stride):
-        raise fail("value", f"{name}: stride should not be zero", RuntimeError)
     for k, p, d in zip(window.kernel, window.padding, window.dilation, strict=True):
         if p < 0:
             raise fail("value", f"pad must be non-negative, but got pad: {p}", RuntimeError)
         if p > ((k - 1) * d + 1) // 2:
             message = (
-                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
-                f"dilation={d}" if pads_by_dilation else
-                "pad should be smaller than or equal to half of kernel size"
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
             )
             raise fail("value", message, RuntimeError)
     if any(n < 1 for n in window.out):
@@ -255,3 +242,19 @@ def check_pool(name: str, x: Array, window: Window, dims: int, pads_by_dilation:
         shown = ["x".join(str(n) for n in (planes, *some)) for some in (window.extents, window.out)]
         message = f"Given input size: ({shown[0]}). Calculated output size: ({shown[1]}). Output size is too small"
         raise fail("shape", message, RuntimeError)
+
+
+def check_input(x: Array, kernel: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]) -> None:
+    """Refuse inputs without a plane to pool, and windows that do not walk."""
+    dims = len(kernel)
+    if x.ndim not in (dims + 1, dims + 2) or any(n == 0 for n in x.shape[1:]):
+        message = f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input"
+        raise fail("shape", message, RuntimeError)
+    if any(k <= 0 for k in kernel):
+        letters = ("T", "H", "W")[3 - dims :]
+        shown = " ".join(f"k{letter}: {k}" for letter, k in zip(letters, kernel, strict=True))
+        raise fail("value", f"kernel size should be greater than zero, but got {shown}", RuntimeError)
+    if any(s <= 0 for s in stride):
+        raise fail("value", "stride should not be zero", RuntimeError)
+    if any(d <= 0 for d in dilation):
+        raise fail("value", "dilation should be greater than zero, but got dilation", RuntimeError)
