@@ -20,6 +20,8 @@ from gradsh.limits import FOR_TESTS
 from gradsh.progress import Progress
 from gradsh.render.style import Style, style_for
 
+ROUNDS = 4  # of an update: outputs that name lines settle in two
+
 
 class GoldenOptions(NamedTuple):
     """What the command line says about a test run."""
@@ -140,16 +142,22 @@ def _accept(results: list[Checked], options: GoldenOptions, style: Style) -> lis
 
 
 def _updated(tested: Checked, only: frozenset[int] | None, options: GoldenOptions, style: Style) -> Checked:
-    update = proposed(tested, only=only)
-    changed = write(tested, update)
-    again = check_file(tested.path, options.run, Tolerance(options.rtol, options.atol)) if changed else tested
-    if changed:
-        sys.stdout.write(f"updated {tested.path}\n")
-    for line in update.left:
-        sys.stdout.write(f"{tested.path}:{line}: has a wildcard that no longer matches; it is left for you to edit\n")
-    if not again.passed:
-        sys.stdout.write("".join(line + "\n" for line in report.failure_lines(again, style)))
-    return again
+    """Rewrite what no longer holds, until it holds: new lines move the statements below, and outputs name lines."""
+    now = tested
+    for _ in range(ROUNDS):
+        update = proposed(now, only=only)
+        if not write(now, update):
+            break
+        now = check_file(now.path, options.run, Tolerance(options.rtol, options.atol))
+        if now.passed or only is not None:
+            break
+    if now is not tested:
+        sys.stdout.write(f"updated {now.path}\n")
+    for line in proposed(now, only=only).left:
+        sys.stdout.write(f"{now.path}:{line}: has a wildcard that no longer matches; it is left for you to edit\n")
+    if not now.passed:
+        sys.stdout.write("".join(line + "\n" for line in report.failure_lines(now, style)))
+    return now
 
 
 def _tell(results: Sequence[Checked], stray: Sequence[str], options: GoldenOptions, style: Style) -> None:

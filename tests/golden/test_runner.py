@@ -98,6 +98,13 @@ def test_update_then_pass(golden: Golden) -> None:
     assert path.stat().st_mtime_ns == before
 
 
+def test_update_settles_outputs_that_name_lines(golden: Golden) -> None:
+    path = script("a.grad", "print('a\\nb')\n#>\nx = ones(1, requires_grad=True)\ny = x.exp()\nbuffers y\n")
+    assert golden(update=True)[0] == 0
+    assert "line 5\n" in path.read_text()
+    assert golden()[0] == 0
+
+
 def test_update_never_announces_a_failure(golden: Golden) -> None:
     path = script("a.grad", "nonsense\nprint(1)\n#> 2\n")
     status, out, _ = golden(update=True)
