@@ -26,7 +26,25 @@ _NN_CLASSES = {
         "GaussianNLLLoss HingeEmbeddingLoss SoftMarginLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss "
         "CosineEmbeddingLoss MarginRankingLoss TripletMarginLoss TripletMarginWithDistanceLoss CTCLoss"
     ),
-    "rnn": "RNNCell LSTMCell GRUCell",
+    "rnn": "RNNCell LSTMCell GRUCell RNN LSTM GRU",
+    "pooling": (
+        "MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d AvgPool1d AvgPool2d AvgPool3d LPPool1d LPPool2d "
+        "LPPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d"
+    ),
+    "padding": " ".join(
+        f"{mode}Pad{n}d" for mode in ("Constant", "Zero", "Reflection", "Replication", "Circular") for n in (1, 2, 3)
+    ),
+    "resize": (
+        "Upsample UpsamplingNearest2d UpsamplingBilinear2d PixelShuffle PixelUnshuffle ChannelShuffle Fold Unfold "
+        "PairwiseDistance CosineSimilarity"
+    ),
+    "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d",
+    "instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d",
+    "normalization": "LayerNorm GroupNorm RMSNorm LocalResponseNorm",
+    "attention": "MultiheadAttention",
+    "transformer": (
+        "Transformer TransformerEncoder TransformerDecoder TransformerEncoderLayer TransformerDecoderLayer"
+    ),
 }
 """PyTorch's modules by the file (of gradsh.api.nn) that holds them."""
 _OPTIMIZERS = {

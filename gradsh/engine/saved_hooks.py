@@ -58,3 +58,26 @@ def unpack(node: "Node", kept: Kept, as_tensor: bool) -> Any:
         return found.array
     edge = (node, kept.edge) if type(kept.edge) is int else kept.edge
     return restored(Kept(found.array, found.counter, found.counter.version, kept.edge), edge or None)
+
+
+class RawSaved:
+    """A place where a node saves a tensor, for setting hooks on this one alone (`node._raw_saved_self`)."""
+
+    __slots__ = ("index", "node")
+    __script_attributes__ = frozenset({"register_hooks"})
+
+    def __init__(self, node: "Node", index: int) -> None:
+        self.node = node
+        self.index = index
+
+    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
+        """Pack the saved tensor now; it is unpacked when it is needed."""
+        node = self.node
+        node.unpack(self.index, as_tensor=False)
+        entries = list(node.entries)
+        entry = entries[self.index]
+        if type(entry) is list or entry is None or entry.packed is not None:
+            message = "Calling register_hooks on a saved tensor whose hooks have already been set is not supported."
+            raise fail("other", message, RuntimeError, node=node)
+        entries[self.index] = _packed(node, node.saved_names()[self.index], entry, pack_hook, unpack_hook)
+        node.entries = tuple(entries)

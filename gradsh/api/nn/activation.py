@@ -3,9 +3,8 @@
 from typing import Any
 
 from gradsh.api.nn.conversion import constant, factory
-from gradsh.api.nn.declared import REQUIRED, Declared, takes
+from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes
 from gradsh.api.nn.module import Module
-from gradsh.engine.op import find
 from gradsh.engine.tensor import Parameter
 from gradsh.text.fault import fail
 
@@ -17,7 +16,7 @@ class ReLU(Declared):
 
     def forward(self, input: Any) -> Any:
         """Call relu, in place if asked."""
-        return find("relu_" if self.inplace else "relu")(input)
+        return functional("relu_" if self.inplace else "relu")(input)
 
 
 class Threshold(Declared):
@@ -205,7 +204,7 @@ class PReLU(Module):
 
     def forward(self, input: Any) -> Any:
         """Call prelu."""
-        return find("prelu")(input, self.weight)
+        return functional("prelu")(input, self.weight)
 
     def extra_repr(self) -> str:
         """Return the number of weights."""
@@ -226,7 +225,7 @@ class _AlongDim(Declared):
                 "argument."
             )
             dim = 0 if input.ndim in {0, 1, 3} else 1
-        return find(self.function)(input, dim)
+        return functional(self.function)(input, dim)
 
 
 class Softmax(_AlongDim):
@@ -255,4 +254,4 @@ class Softmax2d(Module):
         if input.ndim not in {3, 4}:
             message = f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead"
             raise fail("shape", message, ValueError, tensor=input)
-        return find("softmax")(input, -3)
+        return functional("softmax")(input, -3)

@@ -5,8 +5,8 @@ from typing import Any
 
 from gradsh.api.nn import init
 from gradsh.api.nn.conversion import blank, factory
+from gradsh.api.nn.declared import functional
 from gradsh.api.nn.module import Module
-from gradsh.engine.op import find
 from gradsh.text.fault import fail
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
@@ -105,9 +105,9 @@ class _Conv(ConvNd):
         """Convolve, after padding by another mode than zeros if asked."""
         padding = self.padding
         if self.padding_mode != "zeros":
-            input = find("pad")(input, self._around(), mode=self.padding_mode)
+            input = functional("pad")(input, self._around(), mode=self.padding_mode)
             padding = (0,) * self.dimensions
-        convolve = find(f"conv{self.dimensions}d")
+        convolve = functional(f"conv{self.dimensions}d")
         return convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
     def _around(self) -> list[int]:
@@ -161,7 +161,7 @@ class _ConvTranspose(ConvNd):
     def forward(self, input: Any, output_size: Any = None) -> Any:
         """Convolve, transposed; `output_size` chooses among the sizes that fit."""
         more = self.output_padding if output_size is None else self._output_padding(input, output_size)
-        convolve = find(f"conv_transpose{self.dimensions}d")
+        convolve = functional(f"conv_transpose{self.dimensions}d")
         return convolve(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
     def _output_padding(self, input: Any, output_size: Any) -> tuple[int, ...]:

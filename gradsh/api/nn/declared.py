@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gradsh.api.nn.module import Module
-from gradsh.engine.op import find
+from gradsh.engine.op import lookup
 from gradsh.text.fault import fail
 
 REQUIRED = object()
@@ -15,6 +15,14 @@ REQUIRED = object()
 def takes(**defaults: Any) -> Mapping[str, Any]:
     """Return the settings that a class takes, in order, with their defaults."""
     return MappingProxyType(defaults)
+
+
+def functional(name: str) -> Any:
+    """Return the function that torch.nn.functional has under `name`."""
+    found = lookup(name, "F")
+    if found is None:
+        raise fail("attribute", f"module 'torch.nn.functional' has no attribute '{name}'", AttributeError, name=name)
+    return found
 
 
 class Declared(Module):
@@ -63,7 +71,7 @@ class Declared(Module):
 
     def forward(self, input: Any) -> Any:
         """Call the operation."""
-        return find(self.function)(input, **self.passed())
+        return functional(self.function)(input, **self.passed())
 
     def extra_repr(self) -> str:
         """Return the shown settings."""

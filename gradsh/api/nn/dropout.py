@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from gradsh.api.nn.declared import functional
 from gradsh.api.nn.module import Module
-from gradsh.engine.op import find
 from gradsh.text.fault import fail
 
 
@@ -19,7 +19,7 @@ class _Dropout(Module):
 
     def forward(self, input: Any) -> Any:
         """Drop, in training mode only."""
-        return find(self.function)(input, self.p, self.training, self.inplace)
+        return functional(self.function)(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
         """Return the probability."""

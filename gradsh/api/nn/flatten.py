@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from gradsh.api.nn.declared import REQUIRED, Declared, takes
-from gradsh.engine.op import find
+from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes
 from gradsh.text.fault import fail
 
 
@@ -35,4 +34,4 @@ class Unflatten(Declared):
 
     def forward(self, input: Any) -> Any:
         """Return the input with the dimension split."""
-        return find("unflatten")(input, self.dim, tuple(self.unflattened_size))
+        return functional("unflatten")(input, self.dim, tuple(self.unflattened_size))

@@ -5,8 +5,8 @@ from typing import Any
 
 from gradsh.api.nn import init
 from gradsh.api.nn.conversion import blank, factory
+from gradsh.api.nn.declared import functional
 from gradsh.api.nn.module import Module
-from gradsh.engine.op import find
 
 
 class Identity(Module):
@@ -46,7 +46,7 @@ class Linear(Module):
     def forward(self, input: Any) -> Any:
         """Map (…, in) to (…, out)."""
         own = self._parameters
-        return find("linear")(input, own["weight"], own["bias"])
+        return functional("linear")(input, own["weight"], own["bias"])
 
     def extra_repr(self) -> str:
         """Return the sizes."""
@@ -84,7 +84,7 @@ class Bilinear(Module):
 
     def forward(self, input1: Any, input2: Any) -> Any:
         """Map (…, in1) and (…, in2) to (…, out)."""
-        return find("bilinear")(input1, input2, self.weight, self.bias)
+        return functional("bilinear")(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         """Return the sizes."""

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from gradsh.api.nn.declared import Declared, takes
+from gradsh.api.nn.declared import Declared, functional, takes
 from gradsh.engine.ambient import current
-from gradsh.engine.op import find
 
 _OLD = takes(size_average=None, reduce=None, reduction="mean")
 _OLD_NAMES = ("size_average", "reduce")
@@ -42,7 +41,7 @@ class Loss(Declared):
 
     def forward(self, input: Any, target: Any) -> Any:  # type: ignore[override]
         """Return the loss."""
-        return find(self.function)(input, target, **self.passed())
+        return functional(self.function)(input, target, **self.passed())
 
 
 class L1Loss(Loss):
@@ -129,7 +128,7 @@ class GaussianNLLLoss(Loss):
 
     def forward(self, input: Any, target: Any, var: Any) -> Any:  # type: ignore[override]
         """Return the loss."""
-        return find(self.function)(input, target, var, **self.passed())
+        return functional(self.function)(input, target, var, **self.passed())
 
 
 class HingeEmbeddingLoss(Loss):
@@ -172,7 +171,7 @@ class MultiMarginLoss(Loss):
 class _Paired(Loss):
     def forward(self, input1: Any, input2: Any, target: Any) -> Any:  # type: ignore[override]
         """Return the loss."""
-        return find(self.function)(input1, input2, target, **self.passed())
+        return functional(self.function)(input1, input2, target, **self.passed())
 
 
 class CosineEmbeddingLoss(_Paired):
@@ -211,4 +210,4 @@ class CTCLoss(Loss):
 
     def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Any:  # type: ignore[override]
         """Return the loss."""
-        return find(self.function)(log_probs, targets, input_lengths, target_lengths, **self.passed())
+        return functional(self.function)(log_probs, targets, input_lengths, target_lengths, **self.passed())

@@ -1,146 +1,309 @@
-"""Recurrent cells, and RNN, LSTM and GRU over sequences."""
+"""RNN, LSTM and GRU over sequences: several layers, both directions, dropout between layers."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gradsh.api.nn import init
+from gradsh.api.nn.cells import GRUCell, LSTMCell, RNNCell
 from gradsh.api.nn.conversion import blank, factory
 from gradsh.api.nn.module import Module
 from gradsh.api.nn.recurrence import gru_cell, lstm_cell, plain_cell
+from gradsh.engine.ambient import current
+from gradsh.engine.op import find
 from gradsh.engine.tensor import Tensor, make
 from gradsh.text.fault import fail
 
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
 
-class RNNCellBase(Module):
-    """What cells share: weights for `gates` stacked gates."""
+Layer = Callable[[Any, Any, int, bool], tuple[Any, Any]]
+
+
+class RNNBase(Module):
+    """What RNN, LSTM and GRU share: weights of each layer and direction, checks, the walk over layers."""
 
     gates = 1
-    state_words = "hidden"
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
+        dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0, device: Any = None, dtype: Any = None,
     ) -> None:
         super().__init__()
-        kind = factory(device, dtype)
+        self.mode = type(self).__name__
         self.input_size = input_size
         self.hidden_size = hidden_size
+        self.num_layers = num_layers
         self.bias = bias
-        rows = self.gates * hidden_size
-        self.weight_ih = blank((rows, input_size), kind)
-        self.weight_hh = blank((rows, hidden_size), kind)
-        if bias:
-            self.bias_ih = blank((rows,), kind)
-            self.bias_hh = blank((rows,), kind)
-        else:
-            self.register_parameter("bias_ih", None)
-            self.register_parameter("bias_hh", None)
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        self._check_settings(dropout)
+        kind = factory(device, dtype)
+        self._names: list[list[str]] = []
+        for layer in range(num_layers):
+            for suffix in self._suffixes(layer):
+                self._add(layer, suffix, kind)
         self.reset_parameters()
+
+    def _check_settings(self, dropout: Any) -> None:
+        if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
+            message = "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+            raise fail("value", message, ValueError)
+        if dropout > 0 and self.num_layers == 1:
+            current().warning(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+                f"greater than 1, but got dropout={dropout} and num_layers={self.num_layers}"
+            )
+        for name in ("hidden_size", "num_layers"):
+            value = getattr(self, name)
+            if not isinstance(value, int):
+                raise fail("type", f"{name} should be of type int, got: {type(value).__name__}", TypeError)
+            if value <= 0:
+                raise fail("value", f"{name} must be greater than zero", ValueError)
+        if self.proj_size < 0:
+            message = "proj_size should be a positive integer or zero to disable projections"
+            raise fail("value", message, ValueError)
+        if self.proj_size >= self.hidden_size:
+            raise fail("value", "proj_size has to be smaller than hidden_size", ValueError)
+
+    def _suffixes(self, layer: int) -> list[str]:
+        return [f"_l{layer}", f"_l{layer}_reverse"] if self.bidirectional else [f"_l{layer}"]
+
+    def _add(self, layer: int, suffix: str, kind: Any) -> None:
+        directions = 2 if self.bidirectional else 1
+        out = self.proj_size or self.hidden_size
+        inputs = self.input_size if layer == 0 else out * directions
+        rows = self.gates * self.hidden_size
+        shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, inputs), "weight_hh": (rows, out)}
+        if self.bias:
+            shapes.update(bias_ih=(rows,), bias_hh=(rows,))
+        if self.proj_size:
+            shapes["weight_hr"] = (self.proj_size, self.hidden_size)
+        for name, shape in shapes.items():
+            setattr(self, name + suffix, blank(shape, kind))
+        self._names.append([name + suffix for name in shapes])
 
     def reset_parameters(self) -> None:
         """Draw all weights."""
-        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        bound = 1.0 / math.sqrt(self.hidden_size)
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def _weights(self) -> tuple[Any, Any, Any, Any]:
-        own = self._parameters
-        return own["weight_ih"], own["weight_hh"], own["bias_ih"], own["bias_hh"]
+    def flatten_parameters(self) -> None:
+        """Do nothing: weights need no common memory here."""
 
-    def _batched(self, input: Tensor, state: Any, word: str = "hx") -> tuple[Tensor, Any, bool]:
-        """Check dimensions; return input and state with a batch dimension, and whether there was one."""
-        name = type(self).__name__
-        if input.ndim not in {1, 2}:
-            message = f"{name}: Expected input to be 1D or 2D, got {input.ndim}D instead"
+    @property
+    def all_weights(self) -> list[list[Any]]:
+        """The weights of each layer and direction."""
+        return [[getattr(self, name) for name in names] for names in self._names]
+
+    def _weights(self, place: int) -> tuple[Any, Any, Any, Any]:
+        own = [self._parameters[name] for name in self._names[place]]
+        return (own[0], own[1], own[2], own[3]) if self.bias else (own[0], own[1], None, None)
+
+    def _projection(self, place: int) -> Any:
+        return self._parameters[self._names[place][-1]] if self.proj_size else None
+
+    # --- checks -------------------------------------------------------------------------------------------------------
+
+    def _check_input(self, input: Tensor) -> None:
+        if input.ndim not in {2, 3}:
+            message = f"{self.mode}: Expected input to be 2D or 3D, got {input.ndim}D instead"
             raise fail("shape", message, ValueError, tensor=input)
-        states = state if isinstance(state, (tuple, list)) else (state,)
-        for place, one in enumerate(states):
-            if one is not None and one.ndim not in {1, 2}:
-                which = f"{word}[{place}]" if len(states) > 1 else "hidden"
-                message = f"{name}: Expected {which} to be 1D or 2D, got {one.ndim}D instead"
-                raise fail("shape", message, ValueError, tensor=one)
-        batched = input.ndim == 2
-        if not batched:
-            input = input.unsqueeze(0)
-        return input, states, batched
-
-    def _check(self, input: Tensor, *states: Tensor) -> None:
-        if input.shape[1] != self.input_size:
-            message = f"input has inconsistent input_size: got {input.shape[1]} expected {self.input_size}"
+        if input.array.dtype != self._parameters["weight_ih_l0"].array.dtype:  # type: ignore[union-attr]
+            kind, own = input.dtype, self._parameters["weight_ih_l0"].dtype  # type: ignore[union-attr]
+            message = f"RNN input dtype ({kind}) does not match weight dtype ({own}). Convert input: input.to({own}), or "
+            raise fail("dtype", message + f"convert model: model.to({kind})", ValueError, tensor=input)
+        if input.shape[-1] != self.input_size:
+            message = (
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
+            )
             raise fail("shape", message, RuntimeError, tensor=input)
-        for place, state in enumerate(states):
-            if state.shape[1] != self.hidden_size:
-                message = (
-                    f"hidden{place or ('0' if len(states) > 1 else '')} has inconsistent hidden_size: got "
-                    f"{state.shape[1]}, expected {self.hidden_size}"
-                )
-                raise fail("shape", message, RuntimeError, tensor=state)
-            if state.shape[0] != input.shape[0]:
-                message = f"Input batch size {input.shape[0]} doesn't match hidden batch size {state.shape[0]}"
-                raise fail("shape", message, RuntimeError, tensor=state)
 
-    def _zeros(self, input: Tensor) -> Tensor:
-        import numpy as np
+    def _check_state(self, state: Tensor, size: int, batch: int, text: str) -> None:
+        directions = 2 if self.bidirectional else 1
+        expected = (self.num_layers * directions, batch, size)
+        if tuple(state.shape) != expected:
+            message = text.format(expected, list(state.shape))
+            raise fail("shape", message, RuntimeError, tensor=state)
 
-        return make(np.zeros((input.array.shape[0], self.hidden_size), input.array.dtype))
+    def _zeros(self, batch: int, size: int, like: Tensor) -> Tensor:
+        directions = 2 if self.bidirectional else 1
+        return make(np.zeros((self.num_layers * directions, batch, size), like.array.dtype))
+
+    # --- the walk over layers ----------------------------------------------------------------------------------------
+
+    def _sequence(self, input: Any) -> Any:
+        """Return the input as (time, batch, features)."""
+        return input.transpose(0, 1) if self.batch_first else input
+
+    def _walk(self, input: Any, states: list[Any], run: Layer | None = None) -> tuple[Any, list[Any]]:
+        """Run all layers (each by `run`); return the last one's outputs and every final state."""
+        run = run or self._layer
+        final: list[Any] = []
+        directions = 2 if self.bidirectional else 1
+        for layer in range(self.num_layers):
+            outputs = []
+            for direction in range(directions):
+                place = layer * directions + direction
+                output, state = run(input, states[place], place, direction == 1)
+                outputs.append(output)
+                final.append(state)
+            input = outputs[0] if directions == 1 else find("cat")(outputs, -1)
+            if self.dropout != 0 and self.training and layer < self.num_layers - 1:
+                input = find("dropout")(input, self.dropout, True)
+        return input, final
+
+    def _layer(self, input: Any, state: Any, place: int, reverse: bool) -> tuple[Any, Any]:
+        w_ih, w_hh, b_ih, b_hh = self._weights(place)
+        steps = list(find("unbind")(find("linear")(input, w_ih, b_ih), 0))
+        if not steps:
+            raise fail("shape", "Expected sequence length to be larger than 0 in RNN", RuntimeError)
+        outputs = []
+        for step in reversed(steps) if reverse else steps:
+            output, state = self._cell(step, state, (None, w_hh, None, b_hh), place)
+            outputs.append(output)
+        if reverse:
+            outputs.reverse()
+        return find("stack")(outputs, 0), state
+
+    def _cell(self, step: Any, state: Any, weights: Any, place: int) -> tuple[Any, Any]:
+        raise AssertionError("a recurrent module says what its cell is")
 
     def extra_repr(self) -> str:
         """Return the sizes and what differs from the defaults."""
         text = f"{self.input_size}, {self.hidden_size}"
+        if self.proj_size != 0:
+            text += f", proj_size={self.proj_size}"
+        if self.num_layers != 1:
+            text += f", num_layers={self.num_layers}"
         if self.bias is not True:
             text += f", bias={self.bias}"
-        if self.__dict__.get("nonlinearity", "tanh") != "tanh":
-            text += f", nonlinearity={self.nonlinearity}"
+        if self.batch_first is not False:
+            text += f", batch_first={self.batch_first}"
+        if self.dropout != 0:
+            text += f", dropout={self.dropout}"
+        if self.bidirectional is not False:
+            text += f", bidirectional={self.bidirectional}"
         return text
 
 
-class RNNCell(RNNCellBase):
-    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh)."""
-
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, device, dtype)
-        self.nonlinearity = nonlinearity
+class _OneState(RNNBase):
+    """RNN and GRU: the state is one tensor."""
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        """Return the next hidden state, (N, hidden) or (hidden)."""
-        input, states, batched = self._batched(input, hx)
-        if self.nonlinearity not in {"tanh", "relu"}:
-            raise fail("value", f"Unknown nonlinearity: {self.nonlinearity}", RuntimeError)
-        state = self._zeros(input) if hx is None else states[0] if batched else states[0].unsqueeze(0)
-        self._check(input, state)
-        found = plain_cell(input, state, self._weights(), self.nonlinearity)
-        return found if batched else found.squeeze(0)
+        """Return the outputs of all steps and the last states (layers · directions, N, hidden)."""
+        self._check_input(input)
+        alone = input.ndim == 2
+        if hx is not None and hx.ndim != input.ndim:
+            sort = "unbatched 2-D" if alone else "batched 3-D"
+            message = f"For {sort} input, hx should also be {input.ndim}-D but got {hx.ndim}-D tensor"
+            raise fail("shape", message, RuntimeError, tensor=hx)
+        where = 0 if self.batch_first else 1
+        if alone:
+            input = input.unsqueeze(where)
+            hx = None if hx is None else hx.unsqueeze(1)
+        batch = input.shape[where]
+        hx = self._zeros(batch, self.hidden_size, input) if hx is None else hx
+        self._check_state(hx, self.hidden_size, batch, "Expected hidden size {}, got {}")
+        output, final = self._walk(self._sequence(input), list(find("unbind")(hx, 0)))
+        if self.batch_first:
+            output = output.transpose_(0, 1)
+        states = find("stack")(final, 0)
+        return (output.squeeze(where), states.squeeze(1)) if alone else (output, states)
 
 
-class LSTMCell(RNNCellBase):
-    """One step of a long short-term memory."""
+class RNN(_OneState):
+    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh) at each step."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if nonlinearity not in {"tanh", "relu"}:
+            message = f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
+            raise fail("value", message, ValueError)
+        super().__init__(
+            input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype
+        )
+        self.nonlinearity = nonlinearity
+
+    def _cell(self, step: Any, state: Any, weights: Any, place: int) -> tuple[Any, Any]:
+        del place
+        found = plain_cell(step, state, weights, self.nonlinearity)
+        return found, found
+
+
+class GRU(_OneState):
+    """A gated recurrent unit at each step."""
+
+    gates = 3
+
+    def _cell(self, step: Any, state: Any, weights: Any, place: int) -> tuple[Any, Any]:
+        del place
+        found = gru_cell(step, state, weights)
+        return found, found
+
+
+class LSTM(RNNBase):
+    """A long short-term memory at each step; the state is the pair (h, c)."""
 
     gates = 4
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        """Return the next (h, c)."""
-        input, states, batched = self._batched(input, hx)
+        """Return the outputs of all steps and the last (h, c), each (layers · directions, N, hidden)."""
+        self._check_input(input)
+        alone = input.ndim == 2
+        where = 0 if self.batch_first else 1
+        if hx is not None and (hx[0].ndim != input.ndim or hx[1].ndim != input.ndim):
+            sort = "unbatched 2-D" if alone else "batched 3-D"
+            message = (
+                f"For {sort} input, hx and cx should also be {input.ndim}-D but got ({hx[0].ndim}-D, {hx[1].ndim}-D) tensors"
+            )
+            raise fail("shape", message, RuntimeError, tensor=hx[0])
+        if alone:
+            input = input.unsqueeze(where)
+            hx = None if hx is None else (hx[0].unsqueeze(1), hx[1].unsqueeze(1))
+        batch = input.shape[where]
+        out = self.proj_size or self.hidden_size
         if hx is None:
-            zeros = self._zeros(input)
-            h, c = zeros, zeros
+            hx = self._zeros(batch, out, input), self._zeros(batch, self.hidden_size, input)
+        self._check_state(hx[0], out, batch, "Expected hidden[0] size {}, got {}")
+        self._check_state(hx[1], self.hidden_size, batch, "Expected hidden[1] size {}, got {}")
+        output, (h, c) = self._run(input, hx)
+        return (output.squeeze(where), (h.squeeze(1), c.squeeze(1))) if alone else (output, (h, c))
+
+    def _run(self, input: Any, hx: Any) -> tuple[Any, tuple[Any, Any]]:
+        unbind = find("unbind")
+        whole = input.array.dtype == np.float32 and not self.proj_size and input.array.size
+        input = self._sequence(input)
+        states = list(zip(unbind(hx[0], 0), unbind(hx[1], 0), strict=True))
+        if whole:
+            output, final = self._walk(input.contiguous(), states, self._whole_layer)
         else:
-            h, c = states if batched else (states[0].unsqueeze(0), states[1].unsqueeze(0))
-        self._check(input, h, c)
-        h, c = lstm_cell(input, (h, c), self._weights())
-        return (h, c) if batched else (h.squeeze(0), c.squeeze(0))
+            output, final = self._walk(input, states)
+        if self.batch_first:
+            output = output.transpose(0, 1) if whole else output.transpose_(0, 1)
+        stack = find("stack")
+        return output, (stack([h for h, _ in final], 0), stack([c for _, c in final], 0))
 
+    def _whole_layer(self, input: Any, state: Any, place: int, reverse: bool) -> tuple[Any, Any]:
+        w_ih, w_hh, b_ih, b_hh = self._weights(place)
+        if not self.bias:
+            b_ih, b_hh = w_ih.detach(), w_hh.detach()
+        output, h, c = find("mkldnn_rnn_layer")(
+            input, w_ih, w_hh, b_ih, b_hh, state[0], state[1], reverse, self.bias, self.batch_first, self.bidirectional,
+            self.num_layers, self.hidden_size, self.training,
+        )
+        return output, (h, c)
 
-class GRUCell(RNNCellBase):
-    """One step of a gated recurrent unit."""
-
-    gates = 3
-
-    def forward(self, input: Any, hx: Any = None) -> Any:
-        """Return the next hidden state."""
-        input, states, batched = self._batched(input, hx)
-        state = self._zeros(input) if hx is None else states[0] if batched else states[0].unsqueeze(0)
-        self._check(input, state)
-        found = gru_cell(input, state, self._weights())
-        return found if batched else found.squeeze(0)
+    def _cell(self, step: Any, state: Any, weights: Any, place: int) -> tuple[Any, Any]:
+        h, c = lstm_cell(step, state, weights)
+        projection = self._projection(place)
+        if projection is not None:
+            h = find("matmul")(h, projection.t())
+        return h, (h, c)

@@ -4,9 +4,9 @@ from typing import Any
 
 from gradsh.api.nn import init
 from gradsh.api.nn.conversion import blank, factory
+from gradsh.api.nn.declared import functional
 from gradsh.api.nn.module import Module
 from gradsh.engine.ambient import current, grad_mode
-from gradsh.engine.op import find
 from gradsh.engine.tensor import Parameter
 from gradsh.text.fault import fail
 
@@ -48,13 +48,13 @@ class Embedding(Module):
         """Return the rows at the indices: (…) to (…, embedding_dim)."""
         if self.max_norm is not None:
             self._renormalise(input)
-        return find("embedding")(
+        return functional("embedding")(
             input, self.weight, -1 if self.padding_idx is None else self.padding_idx, self.scale_grad_by_freq, False
         )
 
     def _renormalise(self, input: Any) -> None:
         with grad_mode(False):
-            find("embedding_renorm_")(self.weight, input, self.max_norm, self.norm_type)
+            functional("embedding_renorm_")(self.weight, input, self.max_norm, self.norm_type)
 
     def extra_repr(self) -> str:
         """Return the sizes and what differs from the defaults."""
@@ -121,7 +121,7 @@ class EmbeddingBag(Module):
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         """Return one row for each bag."""
-        return find("embedding_bag")(
+        return functional("embedding_bag")(
             input, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
             include_last_offset=self.include_last_offset, padding_idx=self.padding_idx,
         )

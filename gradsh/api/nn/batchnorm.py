@@ -1,0 +1,108 @@
+"""Batch and instance normalisation: statistics over a batch, kept as running averages."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.api.nn import init
+from gradsh.api.nn.conversion import blank, constant, factory
+from gradsh.api.nn.declared import functional
+from gradsh.api.nn.module import Module
+from gradsh.engine.ambient import current
+from gradsh.engine.tensor import Tensor, make
+from gradsh.text.fault import fail
+
+
+class NormBase(Module):
+    """What batch and instance normalisation share: scale, shift and running statistics."""
+
+    dims: tuple[int, ...] = ()
+
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+        track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True,
+    ) -> None:
+        super().__init__()
+        kind = factory(device, dtype)
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        if affine:
+            self.weight = blank((num_features,), kind)
+        else:
+            self.register_parameter("weight", None)
+        if affine and bias:
+            self.bias = blank((num_features,), kind)
+        else:
+            self.register_parameter("bias", None)
+        self.register_buffer("running_mean", constant((num_features,), 0, kind) if track_running_stats else None)
+        self.register_buffer("running_var", constant((num_features,), 1, kind) if track_running_stats else None)
+        self.register_buffer("num_batches_tracked", make(np.zeros((), np.int64)) if track_running_stats else None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Set the running statistics to mean 0 and variance 1."""
+        if self.track_running_stats:
+            init.zeros_(self.running_mean)
+            init.ones_(self.running_var)
+            init.zeros_(self.num_batches_tracked)
+
+    def reset_parameters(self) -> None:
+        """Set the scale to 1, the shift to 0, and the running statistics back."""
+        self.reset_running_stats()
+        if self.affine:
+            init.ones_(self.weight)
+            if self.bias is not None:
+                init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if self.dims and input.ndim not in self.dims:
+            expected = " or ".join(f"{n}D" for n in self.dims)
+            raise fail("shape", f"expected {expected} input (got {input.ndim}D input)", ValueError, tensor=input)
+
+    def extra_repr(self) -> str:
+        """Return the settings."""
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+
+class _BatchNorm(NormBase):
+    def forward(self, input: Any) -> Any:
+        """Normalise over the batch in training, by the running statistics in evaluation."""
+        self._check_input_dim(input)
+        factor = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            count = self.num_batches_tracked
+            count.array += 1
+            count.counter.bump(current().place())
+            if self.momentum is None:
+                factor = 1.0 / float(count.array)
+        tracked = not self.training or self.track_running_stats
+        mean = self.running_mean if tracked else None
+        var = self.running_var if tracked else None
+        by_batch = self.training or (self.running_mean is None and self.running_var is None)
+        return functional("batch_norm")(
+            input, mean, var, weight=self.weight, bias=self.bias, training=by_batch, momentum=factor, eps=self.eps
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalisation of (N, C) or (N, C, L)."""
+
+    dims = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalisation of (N, C, H, W)."""
+
+    dims = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch normalisation of (N, C, D, H, W)."""
+
+    dims = (5,)

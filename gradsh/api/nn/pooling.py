@@ -1,0 +1,179 @@
+"""Pooling: max, average, adaptive, power-average, and the inverse of max pooling."""
+
+from typing import Any
+
+from gradsh.api.nn.conv import repeated
+from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes
+
+
+class _MaxPool(Declared):
+    settings = takes(
+        kernel_size=REQUIRED, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False
+    )
+    shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+    stride: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.stride is None:
+            self.stride = self.kernel_size
+
+
+class MaxPool1d(_MaxPool):
+    """The largest element of each window of (N, C, L)."""
+
+    function = "max_pool1d"
+
+
+class MaxPool2d(_MaxPool):
+    """The largest element of each window of (N, C, H, W)."""
+
+    function = "max_pool2d"
+
+
+class MaxPool3d(_MaxPool):
+    """The largest element of each window of (N, C, D, H, W)."""
+
+    function = "max_pool3d"
+
+
+class _MaxUnpool(Declared):
+    settings = takes(kernel_size=REQUIRED, stride=None, padding=0)
+    dimensions = 0
+    kernel_size: Any
+    padding: Any
+    stride: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        stride = self.kernel_size if self.stride is None else self.stride
+        self.kernel_size = repeated(self.kernel_size, self.dimensions)
+        self.stride = repeated(stride, self.dimensions)
+        self.padding = repeated(self.padding, self.dimensions)
+
+    def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:  # type: ignore[override]
+        """Put the elements back where max pooling took them."""
+        unpool = functional(f"max_unpool{self.dimensions}d")
+        return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """The inverse of MaxPool1d."""
+
+    dimensions = 1
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """The inverse of MaxPool2d."""
+
+    dimensions = 2
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """The inverse of MaxPool3d."""
+
+    dimensions = 3
+
+
+class _AvgPool(Declared):
+    settings = takes(
+        kernel_size=REQUIRED, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+    )
+    shown = ("kernel_size", "stride", "padding")
+    stride: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.stride is None:
+            self.stride = self.kernel_size
+
+
+class AvgPool1d(_AvgPool):
+    """The mean of each window of (N, C, L)."""
+
+    function = "avg_pool1d"
+    settings = takes(kernel_size=REQUIRED, stride=None, padding=0, ceil_mode=False, count_include_pad=True)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("kernel_size", "stride", "padding"):
+            setattr(self, name, repeated(getattr(self, name), 1))
+
+
+class AvgPool2d(_AvgPool):
+    """The mean of each window of (N, C, H, W)."""
+
+    function = "avg_pool2d"
+
+
+class AvgPool3d(_AvgPool):
+    """The mean of each window of (N, C, D, H, W)."""
+
+    function = "avg_pool3d"
+
+
+class _LPPool(Declared):
+    settings = takes(norm_type=REQUIRED, kernel_size=REQUIRED, stride=None, ceil_mode=False)
+
+
+class LPPool1d(_LPPool):
+    """The p-norm of each window of (N, C, L)."""
+
+    function = "lp_pool1d"
+
+
+class LPPool2d(_LPPool):
+    """The p-norm of each window of (N, C, H, W)."""
+
+    function = "lp_pool2d"
+
+
+class LPPool3d(_LPPool):
+    """The p-norm of each window of (N, C, D, H, W)."""
+
+    function = "lp_pool3d"
+
+
+class _AdaptiveMaxPool(Declared):
+    settings = takes(output_size=REQUIRED, return_indices=False)
+    shown = ("output_size",)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """Max pooling to a given size, over (N, C, L)."""
+
+    function = "adaptive_max_pool1d"
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """Max pooling to a given size, over (N, C, H, W)."""
+
+    function = "adaptive_max_pool2d"
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """Max pooling to a given size, over (N, C, D, H, W)."""
+
+    function = "adaptive_max_pool3d"
+
+
+class _AdaptiveAvgPool(Declared):
+    settings = takes(output_size=REQUIRED)
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+    """Average pooling to a given size, over (N, C, L)."""
+
+    function = "adaptive_avg_pool1d"
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+    """Average pooling to a given size, over (N, C, H, W)."""
+
+    function = "adaptive_avg_pool2d"
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+    """Average pooling to a given size, over (N, C, D, H, W)."""
+
+    function = "adaptive_avg_pool3d"

@@ -1,0 +1,114 @@
+"""Changing sizes and measuring distances: upsampling, pixel shuffle, fold, similarity."""
+
+from typing import Any
+
+from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes
+
+
+class Upsample(Declared):
+    """Interpolate to a size or by a factor."""
+
+    settings = takes(
+        size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None
+    )
+
+    scale_factor: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.name = type(self).__name__
+        factor = self.scale_factor
+        if isinstance(factor, tuple):
+            self.scale_factor = tuple(float(one) for one in factor)
+        else:
+            self.scale_factor = float(factor) if factor else None
+
+    def forward(self, input: Any) -> Any:
+        """Return the input resized."""
+        given = {name: value for name in self.settings if (value := getattr(self, name)) is not None}
+        return functional("interpolate")(input, **given)
+
+    def extra_repr(self) -> str:
+        """Return size or factor, and mode."""
+        given = f"size={self.size!r}" if self.scale_factor is None else f"scale_factor={self.scale_factor!r}"
+        return f"{given}, mode={self.mode!r}"
+
+
+class UpsamplingNearest2d(Upsample):
+    """Repeat the nearest pixel."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, mode="nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """Interpolate between four pixels, corners aligned."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
+
+
+class PixelShuffle(Declared):
+    """(C r², H, W) to (C, H r, W r)."""
+
+    function = "pixel_shuffle"
+    settings = takes(upscale_factor=REQUIRED)
+
+
+class PixelUnshuffle(Declared):
+    """(C, H r, W r) to (C r², H, W)."""
+
+    function = "pixel_unshuffle"
+    settings = takes(downscale_factor=REQUIRED)
+
+
+class ChannelShuffle(Declared):
+    """Interleave groups of channels."""
+
+    function = "channel_shuffle"
+    settings = takes(groups=REQUIRED)
+
+
+class Fold(Declared):
+    """Add windows, given as columns, up to an image."""
+
+    function = "fold"
+    settings = takes(output_size=REQUIRED, kernel_size=REQUIRED, dilation=1, padding=0, stride=1)
+
+
+class Unfold(Declared):
+    """Lay the windows of an image out as columns."""
+
+    function = "unfold"
+    settings = takes(kernel_size=REQUIRED, dilation=1, padding=0, stride=1)
+
+    def forward(self, input: Any) -> Any:
+        """Return (N, C · window, positions)."""
+        return functional("unfold")(input, self.kernel_size, self.dilation, self.padding, self.stride)
+
+
+class PairwiseDistance(Declared):
+    """The p-norm of the difference of two vectors."""
+
+    settings = takes(p=2.0, eps=1e-6, keepdim=False)
+    shown = ()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.norm = self.p
+        del self.p
+
+    def forward(self, x1: Any, x2: Any) -> Any:  # type: ignore[override]
+        """Return the distances."""
+        return functional("pairwise_distance")(x1, x2, self.norm, self.eps, self.keepdim)
+
+
+class CosineSimilarity(Declared):
+    """The cosine of the angle between two vectors."""
+
+    settings = takes(dim=1, eps=1e-8)
+    shown = ()
+
+    def forward(self, x1: Any, x2: Any) -> Any:  # type: ignore[override]
+        """Return the cosines."""
+        return functional("cosine_similarity")(x1, x2, self.dim, self.eps)

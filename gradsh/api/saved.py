@@ -1,0 +1,256 @@
+"""torch.autograd.graph: hooks on saved tensors, multi-grad hooks, gradient edges."""
+
+import inspect
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradsh.engine.ambient import current
+from gradsh.engine.node import Handle, Node
+from gradsh.engine.tensor import Tensor, accumulator, gradient_edge
+from gradsh.text.fault import fail
+
+DISABLED = "saved_tensors_hooks_disabled"
+_MUTATION = "allow_mutation_on_saved_tensors"
+
+
+class saved_tensors_hooks:
+    """A context in which `pack_hook(tensor)` takes a saved tensor's place, until `unpack_hook` gives the tensor back.
+
+    A pack hook that takes three arguments gets (tensor, node, name): for which node, and under which name, it is saved.
+    """
+
+    __script_attributes__ = frozenset({"__enter__", "__exit__", "pack_hook", "unpack_hook"})
+
+    def __init__(self, pack_hook: Callable[..., Any], unpack_hook: Callable[[Any], Any]) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        ambient = current()
+        message = ambient.flags.get(DISABLED)
+        if message is not None:
+            raise fail("other", message, RuntimeError)
+        pack = _Telling(self.pack_hook) if _takes_three(self.pack_hook) else self.pack_hook
+        ambient.saved_hooks = (*ambient.saved_hooks, (pack, self.unpack_hook))
+
+    def __exit__(self, *_: object) -> None:
+        ambient = current()
+        ambient.saved_hooks = ambient.saved_hooks[:-1]
+
+
+class _Telling:
+    """A pack hook that is told for which node, and under which name, it packs."""
+
+    __slots__ = ("pack",)
+    wants_node = True
+
+    def __init__(self, pack: Callable[..., Any]) -> None:
+        self.pack = pack
+
+    def __call__(self, tensor: Tensor, node: Node, name: str) -> Any:
+        """Pack."""
+        return self.pack(tensor, node, name)
+
+
+def _takes_three(pack: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(pack).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    needed = [one for one in parameters if one.default is one.empty and one.kind is not one.VAR_POSITIONAL]
+    return len(needed) == 3
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keep saved tensors on the CPU, where they are: nothing is copied."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        del pin_memory, device_type
+        super().__init__(lambda tensor: tensor, lambda tensor: tensor)
+
+
+class disable_saved_tensors_hooks:
+    """A context in which entering saved_tensors_hooks raises `error_message`."""
+
+    __script_attributes__ = frozenset({"__enter__", "__exit__"})
+
+    def __init__(self, error_message: str) -> None:
+        self._message = error_message
+        self._before: list[Any] = []
+
+    def __enter__(self) -> None:
+        ambient = current()
+        if ambient.saved_hooks:
+            raise fail("other", self._message, RuntimeError)
+        self._before.append(ambient.flags.get(DISABLED))
+        ambient.flags[DISABLED] = self._message
+
+    def __exit__(self, *_: object) -> None:
+        current().flags[DISABLED] = self._before.pop()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return `function` running in this context."""
+
+        def decorated(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return decorated
+
+
+class allow_mutation_on_saved_tensors(saved_tensors_hooks):
+    """A context in which saved tensors may be written in place: each is saved as a copy.
+
+    PyTorch copies when the write comes; here the copy is made when the tensor is saved. Backward must run within too.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(lambda tensor: tensor.detach().clone(), self._give)
+        self._entered = 0
+
+    def __enter__(self) -> Any:
+        flags = current().flags
+        if flags.get(_MUTATION):
+            message = "allow_mutation_on_saved_tensors contexts cannot be nested"
+            raise fail("other", message, RuntimeError)
+        super().__enter__()
+        flags[_MUTATION] = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        current().flags[_MUTATION] = None
+
+    def _give(self, copy: Any) -> Any:
+        if current().flags.get(_MUTATION) is not self:
+            message = (
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
+                "originally recorded."
+            )
+            raise fail("other", message, AssertionError)
+        return copy
+
+
+class GradientEdge(tuple[Node, int]):
+    """Where a tensor's gradient goes: a node and the number of its output."""
+
+    __slots__ = ()
+    __script_attributes__ = frozenset({"node", "output_nr"})
+
+    @property
+    def node(self) -> Node:
+        """The node."""
+        return self[0]
+
+    @property
+    def output_nr(self) -> int:
+        """The number of the node's output."""
+        return self[1]
+
+    def __repr__(self) -> str:
+        return f"GradientEdge(node={self[0]!r}, output_nr={self[1]}, ownership_token=None)"
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """Return where the gradient of `tensor` goes."""
+    edge = gradient_edge(tensor)
+    if edge is None:
+        message = "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+        raise fail("no_grad", message, RuntimeError, tensor=tensor)
+    return GradientEdge(edge)
+
+
+class MultiHandle:
+    """What register_multi_grad_hook returns; `remove()` takes all its hooks away."""
+
+    __slots__ = ("handles",)
+    __script_attributes__ = frozenset({"remove", "handles"})
+
+    def __init__(self, handles: tuple[Handle, ...]) -> None:
+        self.handles = handles
+
+    def remove(self) -> None:
+        """Take the hooks away."""
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self) -> "MultiHandle":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> MultiHandle:
+    """Call `fn` in a backward pass once the gradients of all `tensors` that take part have been computed.
+
+    It gets a list with None for the others. Mode "any": once, with the first gradient.
+    """
+    if mode not in {"all", "any"}:
+        raise fail("value", f"Expects mode to be one of ('all', 'any') but got {mode}", ValueError)
+    if any(not one.requires_grad for one in tensors):
+        raise fail("no_grad", "Expected gradient function to be set", AssertionError)
+    if mode == "any":
+        first = _First(fn)
+        return MultiHandle(tuple(one.register_hook(first.hook) for one in tensors))
+    shared = _All(tensors, fn)
+    return MultiHandle(tuple(one.register_hook(shared.hook(place)) for place, one in enumerate(tensors)))
+
+
+class _First:
+    """Calls a function with the first gradient of each pass."""
+
+    __slots__ = ("fn", "seen")
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+        self.seen: Any = None
+
+    def hook(self, grad: Tensor) -> None:
+        """Take one gradient."""
+        running = current().running
+        if self.seen is None or self.seen() is not running:
+            self.seen = None if running is None else weakref.ref(running)
+            self.fn(grad)
+
+
+class _All:
+    """Collects the gradients of several tensors and calls a function when the last of a pass has come."""
+
+    __slots__ = ("buffer", "fn", "left", "places", "running")
+
+    def __init__(self, tensors: Sequence[Tensor], fn: Callable[..., Any]) -> None:
+        self.fn = fn
+        # weak: a hook stands on a node, and must not keep a graph alive
+        self.places = [weakref.ref(one if one.grad_fn is None else one.grad_fn) for one in tensors]
+        self.running: Any = None
+        self.left = 0
+        self.buffer: list[Tensor | None] = []
+
+    def _taking_part(self, running: Any) -> int:
+        count = 0
+        for place in self.places:
+            found = place()
+            node = accumulator(found) if isinstance(found, Tensor) else found
+            count += node is not None and running.will_run(node)
+        return count
+
+    def hook(self, place: int) -> Callable[[Tensor], None]:
+        """Return the hook of one tensor."""
+
+        def collect(grad: Tensor) -> None:
+            running = current().running
+            if running is None:
+                raise fail("other", "expected this hook to be called inside a backward call", AssertionError)
+            if self.running is None or self.running() is not running:
+                self.running = weakref.ref(running)
+                self.left = self._taking_part(running)
+                self.buffer = [None] * len(self.places)
+            self.buffer[place] = grad
+            self.left -= 1
+            if self.left == 0:
+                found, self.buffer, self.running = self.buffer, [], None
+                self.fn(found)
+
+        return collect

@@ -1,0 +1,167 @@
+"""What recurrent modules need: one LSTM layer over a whole sequence (PyTorch's for float32), and cutting gates apart."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array
+from gradsh.engine.op import composite, find, op, sample
+from gradsh.engine.shape import wrap_dim
+from gradsh.engine.tensor import Tensor
+from gradsh.ops.join import _split_backward
+
+
+def _sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+def _order(steps: int, reverse: bool) -> range:
+    return range(steps - 1, -1, -1) if reverse else range(steps)
+
+
+def _lstm_layer(
+    input: Array, weight0: Array, weight1: Array, weight2: Array, weight3: Array, hx_: Array, cx_: Array, reverse: bool,
+    has_biases: bool, batch_first: bool, bidirectional: bool, num_layers: int, hidden_size: int, train: bool,
+) -> tuple[Array, ...]:
+    """Return the outputs (T, N, H), the last h and c, and what backward needs of each step: gates and c, as bytes."""
+    del batch_first, bidirectional, num_layers, train
+    steps, batch = input.shape[:2]
+    size = hidden_size
+    given = input @ weight0.T
+    if has_biases:
+        given = given + (weight2 + weight3)
+    output = np.empty((steps, batch, size), input.dtype)
+    kept = np.empty((steps, batch, 5 * size), input.dtype)
+    h, c = hx_, cx_
+    for step in _order(steps, reverse):
+        gates = given[step] + h @ weight1.T
+        held = kept[step]
+        held[:, : 2 * size] = _sigmoid(gates[:, : 2 * size])
+        held[:, 2 * size : 3 * size] = np.tanh(gates[:, 2 * size : 3 * size])
+        held[:, 3 * size : 4 * size] = _sigmoid(gates[:, 3 * size :])
+        entry, forget, cell, out = (held[:, n * size : (n + 1) * size] for n in range(4))
+        c = forget * c + entry * cell
+        held[:, 4 * size :] = c
+        h = out * np.tanh(c)
+        output[step] = h
+    return output, np.array(h), np.array(c), kept.reshape(-1).view(np.uint8)
+
+
+def _backward(
+    grads: Sequence[Any], input: Any, weight0: Any, weight1: Any, weight2: Any, weight3: Any, hx_: Any, cx_: Any,
+    result0: Any, result1: Any, result2: Any, result3: Any, reverse: bool, has_biases: bool, hidden_size: int,
+) -> tuple[Any, ...]:
+    del result1, result2
+    if isinstance(input, Tensor):
+        return _differentiable(grads, (input, weight0, weight1, weight2, weight3, hx_, cx_), reverse, has_biases)
+    del weight2, weight3
+    steps, batch = input.shape[:2]
+    size = hidden_size
+    kept = result3.view(input.dtype).reshape(steps, batch, 5 * size)
+    d_gates = np.empty((steps, batch, 4 * size), input.dtype)
+    dh = np.zeros_like(hx_) if grads[1] is None else np.array(grads[1])
+    dc = np.zeros_like(cx_) if grads[2] is None else np.array(grads[2])
+    before = np.empty_like(result0)
+    order = list(_order(steps, reverse))
+    for place in range(steps - 1, -1, -1):
+        step = order[place]
+        last = order[place - 1] if place else -1
+        c_before = kept[last, :, 4 * size :] if place else cx_
+        before[step] = result0[last] if place else hx_
+        if grads[0] is not None:
+            dh = dh + grads[0][step]
+        entry, forget, cell, out, c = (kept[step][:, n * size : (n + 1) * size] for n in range(5))
+        shaped = np.tanh(c)
+        dc = dc + dh * out * (1 - shaped * shaped)
+        d = d_gates[step]
+        d[:, :size] = dc * cell * entry * (1 - entry)
+        d[:, size : 2 * size] = dc * c_before * forget * (1 - forget)
+        d[:, 2 * size : 3 * size] = dc * entry * (1 - cell * cell)
+        d[:, 3 * size :] = dh * shaped * out * (1 - out)
+        dh = d @ weight1
+        dc = dc * forget
+    flat = d_gates.reshape(-1, 4 * size)
+    d_bias = flat.sum(0)
+    d_weight0 = flat.T @ input.reshape(-1, input.shape[2])
+    d_weight1 = flat.T @ before.reshape(-1, size)
+    biases = (d_bias, d_bias.copy()) if has_biases else (None, None)
+    return d_gates @ weight0, d_weight0, d_weight1, *biases, dh, dc
+
+
+def _differentiable(grads: Sequence[Any], inputs: tuple[Any, ...], reverse: bool, has_biases: bool) -> tuple[Any, ...]:
+    """Return the gradients as recorded operations: those of the same layer composed of single steps."""
+    from gradsh.engine.backward import grad
+
+    input, weight0, weight1, weight2, weight3, hx_, cx_ = inputs
+    outputs = compose(input, weight0, weight1, weight2, weight3, hx_, cx_, reverse, has_biases)
+    wanted = [one for one in inputs[: 5 if has_biases else 3] + inputs[5:] if one.requires_grad]
+    pairs = [(one, cotangent) for one, cotangent in zip(outputs, grads[:3], strict=True) if cotangent is not None]
+    found = grad(
+        [one for one, _ in pairs], wanted, [cotangent for _, cotangent in pairs], create_graph=True, allow_unused=True
+    )
+    by_input = {id(one): value for one, value in zip(wanted, found, strict=True)}
+    results = [by_input.get(id(one)) for one in inputs]
+    if not has_biases:
+        results[3] = results[4] = None
+    return tuple(results)
+
+
+def compose(
+    input: Any, weight0: Any, weight1: Any, weight2: Any, weight3: Any, hx_: Any, cx_: Any, reverse: bool, has_biases: bool
+) -> tuple[Any, Any, Any]:
+    """Return outputs, last h and last c of the layer, made of plain operations."""
+    linear = find("linear")
+    steps = find("unbind")(linear(input, weight0, weight2 if has_biases else None), 0)
+    h, c = hx_, cx_
+    found: list[Any] = [None] * len(steps)
+    for step in _order(len(steps), reverse):
+        gates = steps[step] + linear(h, weight1, weight3 if has_biases else None)
+        entry, forget, cell, out = find("chunk")(gates, 4, 1)
+        c = forget.sigmoid() * c + entry.sigmoid() * cell.tanh()
+        h = out.sigmoid() * c.tanh()
+        found[step] = h
+    return find("stack")(found, 0), h, c
+
+
+mkldnn_rnn_layer = op(
+    "mkldnn_rnn_layer(input, weight0: Tensor, weight1: Tensor, weight2: Tensor, weight3: Tensor, hx_: Tensor, cx_: Tensor, "
+    "reverse: bool, has_biases: bool, batch_first: bool, bidirectional: bool, num_layers: int, hidden_size: int, train: bool)",
+    "MkldnnRnnLayerBackward0", "One layer of an LSTM over a sequence (T, N, features): outputs, last h, last c.",
+    forward=_lstm_layer, returns=3, spaces=(),
+    grads={("input", "weight0", "weight1", "weight2", "weight3", "hx_", "cx_"): _backward},
+    samples=(
+        sample((3, 2, 3), (8, 3), (8, 2), (8,), (8,), (2, 2), (2, 2), reverse=False, has_biases=True, batch_first=False,
+               bidirectional=False, num_layers=1, hidden_size=2, train=True),
+        sample((3, 2, 3), (8, 3), (8, 2), (8,), (8,), (2, 2), (2, 2), reverse=True, has_biases=True, batch_first=False,
+               bidirectional=False, num_layers=1, hidden_size=2, train=True),
+    ),
+)
+
+
+def _unsafe_split(self: Array, split_size: int, dim: int) -> tuple[Array, ...]:
+    place = wrap_dim(dim, self.ndim)
+    cut = [slice(None)] * self.ndim
+    pieces = []
+    for start in range(0, self.shape[place], split_size):
+        cut[place] = slice(start, start + split_size)
+        pieces.append(self[tuple(cut)])
+    return tuple(pieces)
+
+
+unsafe_split = op(
+    "unsafe_split(self, split_size: int, dim: int = 0)", "UnsafeSplitBackward0",
+    "Consecutive pieces of one size that share memory but count their versions apart.", forward=_unsafe_split,
+    grads={"self": _split_backward}, samples=(sample((6, 4), 2), sample((6, 4), 2, 1)),
+)
+
+
+def _unsafe_chunk(self: Any, chunks: int, dim: int) -> Any:
+    extent = self.shape[wrap_dim(dim, self.ndim)]
+    return unsafe_split(self, (extent + chunks - 1) // chunks, dim)
+
+
+unsafe_chunk = composite(
+    "unsafe_chunk(self, chunks: int, dim: int = 0)", "A number of pieces that share memory but count their versions apart.",
+    _unsafe_chunk,
+)
