@@ -96,11 +96,13 @@ def _total(grad: Any) -> Any:
 
 op(
     "fill(self, value)", "FillBackward1", "A tensor of this shape filled with one value.", forward=_fill, spaces=("torch",),
-    grads={"self": zeros_of, "value": _total}, inplace={"node": "FillBackward3", "forward": _fill_in, "writes": True}, samples=(sample((2, 3), ()),),
+    grads={"self": zeros_of, "value": _total},
+    inplace={"node": "FillBackward3", "forward": _fill_in, "writes": True}, samples=(sample((2, 3), ()),),
 )
 op(
     "fill(self, value: number)", "FillBackward0", "A tensor of this shape filled with one number.", forward=_fill,
-    spaces=("torch",), grads={"self": zeros_of}, inplace={"node": "FillBackward2", "forward": _fill_in, "writes": True}, samples=(sample((2, 3), 2.5),),
+    spaces=("torch",), grads={"self": zeros_of},
+    inplace={"node": "FillBackward2", "forward": _fill_in, "writes": True}, samples=(sample((2, 3), 2.5),),
 )
 find("fill_").spaces = ("torch", "Tensor")
 zero_ = op(

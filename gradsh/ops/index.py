@@ -7,10 +7,11 @@ import numpy as np
 
 from gradsh.engine.apply import run_record
 from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.op import find, implements, op, sample
+from gradsh.engine.op import Operation, find, implements, op
 from gradsh.engine.tensor import Tensor, make
 from gradsh.ops.copy import copy_
-from gradsh.ops.view import MAX, alias_view, select, slice_, unsqueeze, view
+from gradsh.ops.parts import MAX, select, slice_
+from gradsh.ops.view import alias_view, unsqueeze, view
 from gradsh.text.fault import fail
 
 # --- index tensors ----------------------------------------------------------------------------------------------
@@ -18,7 +19,8 @@ from gradsh.text.fault import fail
 
 def _numpy_index(self: Array, indices: Sequence[Any]) -> tuple[Any, ...]:
     """Return numpy's index for PyTorch's list of index tensors, after PyTorch's checks."""
-    place, found = 0, []
+    place = 0
+    found: list[Any] = []
     for number, one in enumerate(indices):
         if one is None:
             found.append(slice(None))
@@ -129,14 +131,14 @@ def _index_put_self(grad: Any, indices: Any, accumulate: bool, values_sizes: Any
     return grad if accumulate else index_put(grad, indices, zeros_of_shape(grad, values_sizes))
 
 
-index_put = op(
+index_put: Operation = op(
     "index_put(self, indices: Indices, values, accumulate: bool = False)", "IndexPutBackward0",
     "A copy with values written (or added) at index tensors or masks.", forward=_index_put,
-    inplace={"forward": lambda *given: _index_put(*given, in_place=True), "writes": True},
+    inplace={"forward": lambda self, indices, values, accumulate: _index_put(self, indices, values, accumulate, True), "writes": True},
     attributes=("accumulate",), saves=("indices",),
     grads={"self": _index_put_self, "values": lambda grad, indices: index(grad, indices)},
 )
-put_impl = op(
+put_impl: Operation = op(
     "_index_put_impl(self, indices: Indices, values, accumulate: bool = False)", "IndexPutImplBackward0",
     "What index_put and the gradient of indexing rest on.", forward=_index_put, spaces=(), attributes=("accumulate",), saves=("indices",),
     grads={"self": _index_put_self, "values": lambda grad, indices: index(grad, indices)},
@@ -202,7 +204,7 @@ def _index_tensor(one: Any) -> Tensor | None:
     if isinstance(one, np.ndarray) or hasattr(one, "__array__"):
         return make(np.asarray(one))
     if isinstance(one, (list, tuple, range)):
-        from gradsh.ops.create import to_array
+        from gradsh.ops.data import to_array
 
         array = to_array(list(one), None)
         return make(array.astype(np.int64) if array.size == 0 and array.dtype.kind == "f" else array)
@@ -237,7 +239,8 @@ def _walk(tensor: Tensor, key: Sequence[Any]) -> tuple[Tensor, list[Any]]:
     ndim = tensor.array.ndim
     if specified > ndim:
         raise fail("index", f"too many indices for tensor of dimension {ndim}", IndexError, tensor=tensor)
-    result, dim, indices = tensor, 0, []
+    result, dim = tensor, 0
+    indices: list[Any] = []
     for real, one in enumerate(given):
         if one is Ellipsis:
             dim += ndim - specified
@@ -284,7 +287,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
         return alias_view(self)  # type: ignore[no-any-return]
     result, indices = _walk(self, _as_tuple(key))
     if not indices:
-        return alias_view(self) if result is self else result  # type: ignore[no-any-return]
+        return alias_view(self) if result is self else result
     return index(result, indices)  # type: ignore[no-any-return]
 
 

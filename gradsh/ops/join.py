@@ -9,7 +9,8 @@ from gradsh.engine.dtype import Array
 from gradsh.engine.op import alias, composite, find, op, sample
 from gradsh.engine.shape import wrap_dim
 from gradsh.engine.tensor import Tensor
-from gradsh.ops.view import narrow, select, slice_, unsqueeze, view
+from gradsh.ops.parts import narrow, select, slice_
+from gradsh.ops.view import unsqueeze, view
 from gradsh.text.fault import fail
 
 # --- joining ----------------------------------------------------------------------------------------------------
@@ -239,7 +240,7 @@ composite("chunk(self, chunks: int, dim: int = 0)", "Views of (at most) so many 
 def _unbind(self: Array, dim: int) -> tuple[Array, ...]:
     if self.ndim == 0:
         raise fail("index", "Dimension specified as 0 but tensor has no dimensions", IndexError)
-    place = (slice(None),) * wrap_dim(dim, self.ndim)
+    place: tuple[Any, ...] = (slice(None),) * wrap_dim(dim, self.ndim)
     return tuple(self[(*place, index, Ellipsis)] for index in range(self.shape[len(place)]))
 
 
@@ -323,7 +324,7 @@ def _meshgrid(tensors: Any, indexing: str) -> tuple[Any, ...]:
             message = f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {find('numpy_text')(one)}"
             raise fail("shape", message, RuntimeError)
     if indexing not in {"ij", "xy"}:
-        message = f"torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {indexing}"
+        message = f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
         raise fail("value", message, RuntimeError)
     swap = indexing == "xy" and len(given) >= 2
     if swap:

@@ -87,7 +87,8 @@ def _manual_seed(seed: Any) -> Generator:
 composite("manual_seed(seed: any)", "Start the stream of a seed; returns the default generator.", _manual_seed, TORCH)
 composite("seed()", "Start the stream of a seed from the operating system and return that seed.", lambda: current().generator.seed(), TORCH)
 composite("initial_seed()", "The seed of the default generator.", lambda: current().generator.initial_seed(), TORCH)
-composite("get_rng_state()", "The state of the default generator, as a tensor of bytes.", lambda: make(current().generator.get_state()), TORCH)
+composite("get_rng_state()", "The state of the default generator, as a tensor of bytes.",
+    lambda: make(current().generator.get_state()), TORCH)
 
 
 def _set_rng_state(new_state: Tensor) -> None:
@@ -285,8 +286,10 @@ def _like(name: str, doc: str, fill: Callable[..., Any], lead: str = "") -> None
     composite(f"{name}(input, {lead}*, generator: any? = None, {LIKE})", doc, body, TORCH)
 
 
-_like("rand_like", "Numbers uniform in [0, 1), in the shape of another tensor.", lambda made, generator: find("uniform_")(made, generator=generator))
-_like("randn_like", "Standard normal numbers in the shape of another tensor.", lambda made, generator: find("normal_")(made, generator=generator))
+_like("rand_like", "Numbers uniform in [0, 1), in the shape of another tensor.", lambda made,
+    generator: find("uniform_")(made, generator=generator))
+_like("randn_like", "Standard normal numbers in the shape of another tensor.", lambda made,
+    generator: find("normal_")(made, generator=generator))
 _like(
     "randint_like", "Whole numbers in 0 … high-1 in the shape of another tensor.",
     lambda made, high, generator: find("random_")(made, 0, high, generator=generator), "high: int, ",
@@ -318,12 +321,12 @@ def _normal_both(mean: Array, std: Array, generator: Any) -> Array:
 def _normal_mean(mean: Array, std: float, generator: Any) -> Array:
     if std < 0:
         raise fail("value", f"normal expects std >= 0.0, but found std {std:g}", RuntimeError)
-    return _standard(mean.shape, mean.dtype, generator) * mean.dtype.type(std) + mean
+    return np.asarray(_standard(mean.shape, mean.dtype, generator) * mean.dtype.type(std) + mean)
 
 
 def _normal_std(mean: float, std: Array, generator: Any) -> Array:
     _check_std(std)
-    return _standard(std.shape, std.dtype, generator) * std + std.dtype.type(mean)
+    return np.asarray(_standard(std.shape, std.dtype, generator) * std + std.dtype.type(mean))
 
 
 op(
@@ -366,133 +369,4 @@ op(
     "multinomial(self, num_samples: int, replacement: bool = False, *, generator: any? = None)", "",
     "Indices drawn with the given weights.",
     forward=lambda self, num_samples, replacement, generator: stream_of(generator).multinomial(self, num_samples, replacement),
-)
-
-
-# --- dropout ----------------------------------------------------------------------------------------------------
-
-
-def _check_probability(p: float) -> None:
-    if not 0.0 <= p <= 1.0:
-        raise fail("value", f"dropout probability has to be between 0 and 1, but got {p}", ValueError)
-
-
-def _dropout(input: Any, p: float, training: bool, inplace: bool) -> Any:
-    """Multiply with a mask that is already divided by 1-p: one MulBackward0."""
-    _check_probability(p)
-    times = find("mul_" if inplace else "mul")
-    if not training or p == 0 or array_of(input).size == 0:
-        return input
-    array = array_of(input)
-    if p == 1:
-        return times(input, make(np.zeros((), array.dtype)))
-    stream = current().generator
-    mask = in_memory_order(array, lambda shape, flat: stream.dropout_mask(shape, p, array.dtype))
-    return times(input, make(mask))
-
-
-composite(
-    "F_dropout(input, p: float = 0.5, training: bool = True, inplace: bool = False)",
-    "Zero elements with probability p and scale the others by 1/(1-p); the input itself when not training.", _dropout, ("F",),
-    note="The mask is kept already divided by 1-p, as `other` of a MulBackward0; with p=0 or training=False the input itself returns.",
-)
-composite(
-    "dropout(input, p: float, train: bool)", "Zero elements with probability p and scale the others.",
-    lambda input, p, train: _dropout(input, p, train, False), TORCH,
-)
-composite(
-    "dropout_(input, p: float, train: bool)", "Zero elements in place with probability p and scale the others.",
-    lambda input, p, train: _dropout(input, p, train, True), TORCH,
-)
-
-
-def _feature_mask(input: Any, p: float) -> Any:
-    array = array_of(input)
-    shape = (*array.shape[:2], *(1,) * (array.ndim - 2))
-    return make(current().generator.dropout_mask(shape, p, array.dtype))
-
-
-def _feature_dropout(input: Any, p: float, training: bool, inplace: bool) -> Any:
-    _check_probability(p)
-    times = find("mul_" if inplace else "mul")
-    if not training or p == 0 or array_of(input).size == 0:
-        return input
-    if p == 1:
-        return times(input, make(np.zeros((), array_of(input).dtype)))
-    if input.ndim < 2:
-        raise fail("shape", "Feature dropout requires at least 2 dimensions in the input", RuntimeError)
-    return times(input, _feature_mask(input, p))
-
-
-def _batched(name: str, batched: int, allowed: tuple[int, ...]) -> None:
-    """Declare a dropout of channels that gives an input without batch a batch of one."""
-
-    def body(input: Any, p: float, training: bool, inplace: bool) -> Any:
-        _check_probability(p)
-        if allowed and input.ndim not in allowed:
-            message = (
-                f"{name}: Expected 2D or 3D input, but received a {input.ndim}D input. Note that {name} exists to provide "
-                "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension "
-                "(i.e. 2D or 3D inputs)."
-            )
-            raise fail("shape", message, RuntimeError)
-        if input.ndim == batched or not batched:
-            return _feature_dropout(input, p, training, inplace)
-        lifted = find("unsqueeze_" if inplace else "unsqueeze")(input, 0)
-        return find("squeeze_" if inplace else "squeeze")(_feature_dropout(lifted, p, training, inplace), 0)
-
-    composite(
-        f"F_{name}(input, p: float = 0.5, training: bool = True, inplace: bool = False)",
-        "Zero whole channels with probability p and scale the others by 1/(1-p).", body, ("F",),
-    )
-
-
-_batched("dropout1d", 3, (2, 3))
-_batched("dropout2d", 0, ())
-_batched("dropout3d", 5, ())
-
-_ALPHA = 1.7580993408473766
-
-
-def _alpha_dropout(input: Any, p: float, training: bool, inplace: bool, feature: bool = False) -> Any:
-    """Keep mean and variance of SELU activations: dropped elements become -alpha', and the whole is rescaled."""
-    _check_probability(p)
-    array = array_of(input)
-    if not training or p == 0 or array.size == 0:
-        return input
-    if p == 1:
-        return find("mul_" if inplace else "mul")(input, make(np.zeros((), array.dtype)))
-    if feature and array.ndim < 2:
-        raise fail("shape", "Feature dropout requires at least 2 dimensions in the input", RuntimeError)
-    a = 1.0 / np.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
-    stream = current().generator
-    if feature:
-        noise = stream.bernoulli(1 - p, (*array.shape[:2], *(1,) * (array.ndim - 2)), array.dtype)
-    else:
-        noise = in_memory_order(array, lambda shape, flat: stream.bernoulli(1 - p, shape, array.dtype))
-    shift = ((noise + array.dtype.type(-1)) * array.dtype.type(_ALPHA * a)) + array.dtype.type(_ALPHA * a * p)
-    scaled = find("mul_" if inplace else "mul")(input, make(noise * array.dtype.type(a)))
-    return find("add_" if inplace else "add")(scaled, make(shift))
-
-
-composite(
-    "F_alpha_dropout(input, p: float = 0.5, training: bool = False, inplace: bool = False)",
-    "Dropout that keeps the mean and variance of SELU activations.", _alpha_dropout, ("F",),
-)
-composite(
-    "F_feature_alpha_dropout(input, p: float = 0.5, training: bool = False, inplace: bool = False)",
-    "Dropout of whole channels that keeps the mean and variance of SELU activations.",
-    lambda input, p, training, inplace: _alpha_dropout(input, p, training, inplace, True), ("F",),
-)
-composite(
-    "alpha_dropout(input, p: float, train: bool)", "Dropout that keeps the mean and variance of SELU activations.",
-    lambda input, p, train: _alpha_dropout(input, p, train, False), TORCH,
-)
-composite(
-    "feature_dropout(input, p: float, train: bool)", "Zero whole channels with probability p and scale the others.",
-    lambda input, p, train: _feature_dropout(input, p, train, False), TORCH,
-)
-composite(
-    "feature_alpha_dropout(input, p: float, train: bool)", "Alpha dropout of whole channels.",
-    lambda input, p, train: _alpha_dropout(input, p, train, False, True), TORCH,
 )

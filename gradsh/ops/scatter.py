@@ -1,16 +1,14 @@
-"""Reading and writing along one dimension at index tensors: gather, scatter, index_add and their family."""
+"""Reading and writing along one dimension element by element: gather, scatter and their family."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.op import composite, find, op, sample
+from gradsh.engine.dtype import Array
+from gradsh.engine.op import Operation, find, op
 from gradsh.engine.shape import wrap_dim
-from gradsh.ops.geometry import array_of
 from gradsh.ops.index import zeros_of_shape
-from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
 
 # --- checks and coordinates -------------------------------------------------------------------------------------
@@ -18,9 +16,8 @@ from gradsh.text.fault import fail
 
 def _check_index(name: str, self: Array, dim: int, index: Array) -> int:
     """Check dtype, dimensions and bounds of an index of gather or scatter; return the wrapped dim."""
-    if index.dtype.kind not in "iu" or index.dtype.itemsize < 4:
-        if index.size:
-            raise fail("dtype", f"{name}(): Expected dtype int32/int64 for index", RuntimeError)
+    if index.size and (index.dtype.kind not in "iu" or index.dtype.itemsize < 4):
+        raise fail("dtype", f"{name}(): Expected dtype int32/int64 for index", RuntimeError)
     place = wrap_dim(dim, self.ndim)
     if index.size == 0:
         return place
@@ -126,12 +123,13 @@ def _scattered(name: str, write: Callable[[Array, Any, Any], None]) -> Callable[
     return kernel
 
 
-def _write(out: Array, where: Any, values: Array) -> None:
+def write_at(out: Array, where: Any, values: Array) -> None:
+    """Write values at the given coordinates."""
     out[where] = values
 
 
-_scatter = _scattered("scatter", _write)
-scatter = op(
+_scatter = _scattered("scatter", write_at)
+scatter: Operation = op(
     "scatter(self, dim: int, index, src)", "ScatterBackward0", "A copy with the elements of `src` written at an index along a dimension.",
     forward=_scatter, inplace=True,
     grads={
@@ -158,8 +156,9 @@ for _kind in ("src", "value: number"):
         f"scatter(self, dim: int, index, {_kind}, *, reduce: str)", "", "Scatter by adding or multiplying.", forward=_reduced,
         inplace=True, grads={"self": None, **({"src": None} if _kind == "src" else {})},
     )
-scatter_add = op(
-    "scatter_add(self, dim: int, index, src)", "ScatterAddBackward0", "A copy with the elements of `src` added at an index along a dimension.",
+scatter_add: Operation = op(
+    "scatter_add(self, dim: int, index, src)", "ScatterAddBackward0",
+    "A copy with the elements of `src` added at an index along a dimension.",
     forward=_scatter_add, inplace=True,
     grads={"self": lambda grad: grad, "src": lambda grad, dim, index: gather(grad, dim, index)},
 )
@@ -188,10 +187,11 @@ def _scatter_reduce(self: Array, dim: int, index: Array, src: Array, reduce: str
     out, index, src = (np.array(one).reshape(-1) if self.ndim == 0 else np.array(one) for one in (self, index, src))
     where = _coordinates(index, place)
     values = src[tuple(slice(0, extent) for extent in index.shape)]
-    return _reduce_at(out, where, values, reduce, include_self).reshape(shape)
+    return reduce_at(out, where, values, reduce, include_self).reshape(shape)
 
 
-def _reduce_at(out: Array, where: Any, values: Array, reduce: str, include_self: bool) -> Array:
+def reduce_at(out: Array, where: Any, values: Array, reduce: str, include_self: bool) -> Array:
+    """Reduce `values` into an array at the given coordinates, in place as far as the mean allows; return it."""
     ufunc, neutral = _REDUCERS[reduce]
     if not include_self:
         out[where] = neutral(out.dtype)
@@ -217,7 +217,7 @@ def _equals(a: Any, b: Any) -> Any:
     return np.asarray(a == b) if isinstance(a, np.ndarray) else find("eq")(a, b)
 
 
-class _Along:
+class Along:
     """How a reduction along a dimension reads, adds, reduces and wipes: by gather and scatter, or by whole parts."""
 
     def __init__(self, read: Any, add: Any, reduce: Any, wipe: Any) -> None:
@@ -228,7 +228,7 @@ class _Along:
 
 
 def _product_gradients(
-    way: _Along, grad: Any, self: Any, dim: int, index: Any, src: Any, include_self: bool, result: Any
+    way: Along, grad: Any, self: Any, dim: int, index: Any, src: Any, include_self: bool, result: Any
 ) -> tuple[Any, Any]:
     where, fill = find("where"), find("masked_fill")
     self_zero, src_zero = _equals(self, 0), _equals(src, 0)
@@ -244,8 +244,8 @@ def _product_gradients(
     return grad_self, grad_src
 
 
-def _reduce_gradients(
-    way: _Along, grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any
+def reduce_gradients(
+    way: Along, grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any
 ) -> tuple[Any, Any]:
     """Return the gradients of scatter_reduce or index_reduce; ties of amax and amin share evenly."""
     if reduce == "sum":
@@ -270,356 +270,12 @@ def _reduce_gradients(
 def _scatter_reduce_backward(
     grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any
 ) -> tuple[Any, Any]:
-    way = _Along(gather, scatter_add, scatter_reduce, scatter)
-    return _reduce_gradients(way, grad, self, dim, index, src, reduce, include_self, result)
+    way = Along(gather, scatter_add, scatter_reduce, scatter)
+    return reduce_gradients(way, grad, self, dim, index, src, reduce, include_self, result)
 
 
-scatter_reduce = op(
+scatter_reduce: Operation = op(
     "scatter_reduce(self, dim: int, index, src, reduce: str, *, include_self: bool = True)", "ScatterReduceBackward0",
     "Reduce the elements of `src` into `self` at an index along a dimension: sum, prod, mean, amax or amin.",
     forward=_scatter_reduce, inplace=True, grads={("self", "src"): _scatter_reduce_backward},
-)
-
-
-# --- index_select and its family --------------------------------------------------------------------------------
-
-
-def _check_vector(name: str, self: Array, dim: int, index: Array) -> tuple[int, Array]:
-    if index.ndim > 1:
-        raise fail("shape", f"{name}(): Index is supposed to be a vector", IndexError)
-    if index.dtype not in (np.int64, np.int32):
-        raise fail("dtype", f"{name}(): Expected dtype int32/int64 for index", RuntimeError)
-    place = wrap_dim(dim, self.ndim)
-    extent = self.shape[place] if self.ndim else 1
-    flat = index.reshape(-1)
-    if flat.size and (flat.min() < 0 or flat.max() >= extent):
-        raise fail("index", "index out of range in self", IndexError)
-    return place, flat
-
-
-def _index_select(self: Array, dim: int, index: Array) -> Array:
-    place, flat = _check_vector("index_select", self, dim, index)
-    if self.ndim == 0:
-        return np.array(self)
-    return np.take(self, flat, axis=place)
-
-
-def _index_select_backward(grad: Any, self_sizes: Any, dim: int, index: Any) -> Any:
-    return index_add(zeros_of_shape(grad, self_sizes), dim, index, grad)
-
-
-index_select = op(
-    "index_select(self, dim: int, index)", "IndexSelectBackward0", "The parts at the given indices of a dimension.",
-    forward=_index_select, grads={"self": _index_select_backward},
-)
-
-
-def _at(place: int, index: Array) -> tuple[Any, ...]:
-    return (slice(None),) * place + (index,)
-
-
-def _index_written(name: str, write: Callable[[Array, Any, Any], None]) -> Callable[..., Array]:
-    """Make the kernel of index_add or index_copy: `write(out, where, values)`."""
-
-    def kernel(self: Array, dim: int, index: Array, source: Array, alpha: Any = 1) -> Array:
-        place, flat = _check_vector(name, self, dim, index)
-        if source.dtype != self.dtype:
-            message = (
-                f"{name}(): self ({of_numpy(self.dtype).title}) and source ({of_numpy(source.dtype).title}) must have the same "
-                "scalar type" if name != "index_copy" else
-                f"index_copy_(): self and source expected to have the same dtype, but got (self) {of_numpy(self.dtype).title} and "
-                f"(source) {of_numpy(source.dtype).title}"
-            )
-            raise fail("dtype", message, RuntimeError)
-        _check_parts(name, self, place, flat, source)
-        out = np.array(self, order="K")
-        values = source if isinstance(alpha, int) and alpha == 1 else (source * alpha).astype(self.dtype)
-        if self.ndim == 0:
-            one = out.reshape(1)
-            write(one, (flat,), values.reshape(-1))
-            return one.reshape(())
-        if source.ndim == 0:
-            values = values.reshape((1,) * self.ndim)
-        write(out, _at(place, flat), values)
-        return out
-
-    return kernel
-
-
-def _check_parts(name: str, self: Array, place: int, index: Array, source: Array) -> None:
-    count = source.shape[place] if source.ndim else 1
-    if count != index.size:
-        message = (
-            f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {place}"
-            if name != "index_copy" else
-            f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({count})"
-        )
-        raise fail("shape", message, IndexError if name == "index_copy" else RuntimeError)
-    others = [n for dim, n in enumerate(self.shape) if dim != place]
-    given = [n for dim, n in enumerate(source.shape) if dim != place]
-    if self.ndim and source.ndim and others != given:
-        message = f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {list(self.shape)} source.shape = {list(source.shape)}"
-        raise fail("shape", message, RuntimeError, shapes=(self.shape, source.shape))
-
-
-def _part(grad: Any, dim: int, index: Any, source: Any, source_dim: int) -> Any:
-    """Return the gradient of the source of index_add or index_copy, in its shape."""
-    if source_dim == 0:
-        return index_select(grad, dim, find("squeeze")(index, 0) if index.ndim else index)
-    return find("expand")(index_select(grad, dim, index), tuple(source.shape))
-
-
-def _added(grad: Any, dim: int, index: Any, source: Any, source_dim: int, alpha: Any) -> Any:
-    part = _part(grad, dim, index, source, source_dim)
-    return part if isinstance(alpha, int) and alpha == 1 else times(part, alpha)
-
-
-index_add = op(
-    "index_add(self, dim: int, index, source, *, alpha: number = 1)", "IndexAddBackward0",
-    "A copy with alpha times the parts of `source` added at the given indices of a dimension.",
-    forward=_index_written("index_add", np.add.at), inplace=True,
-    grads={"self": lambda grad: grad, "source": _added},
-    note="Saves `source` when it needs a gradient, though its values are not used.",
-)
-index_copy = op(
-    "index_copy(self, dim: int, index, source)", "IndexCopyBackward0",
-    "A copy with the parts of `source` written at the given indices of a dimension.",
-    forward=_index_written("index_copy", _write), inplace=True, saves=("index",),
-    grads={"self": lambda grad, dim, index: index_fill(grad, dim, index, 0), "source": _part},
-)
-
-
-def _index_fill(self: Array, dim: int, index: Array, value: Any) -> Array:
-    array = np.asarray(value)
-    if array.ndim:
-        message = f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {array.ndim} dimension(s)."
-        raise fail("shape", message, RuntimeError)
-    if index.dtype != np.int64:
-        raise fail("dtype", "index_fill_(): Expected dtype int64 for index.", IndexError)
-    place = wrap_dim(dim, self.ndim)
-    out = np.array(self, order="K")
-    extent = self.shape[place] if self.ndim else 1
-    if index.size and (index.min() < -extent or index.max() >= extent):
-        raise fail("index", "index out of range in self", IndexError)
-    (out.reshape(1) if self.ndim == 0 else out)[_at(place, index.reshape(-1))] = array.astype(self.dtype)
-    return out
-
-
-def _index_fill_value(grad: Any, dim: int, index: Any) -> Any:
-    unique = np.unique(array_of(index))
-    part = index_select(grad, dim, unique)
-    return np.asarray(part.sum()) if isinstance(part, np.ndarray) else find("sum")(part)
-
-
-index_fill = op(
-    "index_fill(self, dim: int, index, value)", "IndexFillBackward1", "A copy with one value written at the given indices of a dimension.",
-    forward=_index_fill, inplace=True, saves=("index",),
-    grads={"self": lambda grad, dim, index: index_fill(grad, dim, index, 0), "value": _index_fill_value},
-)
-op(
-    "index_fill(self, dim: int, index, value: number)", "IndexFillBackward0", "A copy with a number written at the given indices.",
-    forward=_index_fill, inplace=True, grads={"self": lambda grad, dim, index: index_fill(grad, dim, index, 0)},
-)
-
-
-def _index_reduce(self: Array, dim: int, index: Array, source: Array, reduce: str, include_self: bool) -> Array:
-    if reduce not in {"prod", "mean", "amax", "amin"}:
-        message = f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
-        raise fail("value", message, RuntimeError)
-    place, flat = _check_vector("index_reduce", self, dim, index)
-    _check_parts("index_reduce", self, place, flat, source)
-    out = np.array(self)
-    if self.ndim == 0:
-        return _reduce_at(out.reshape(1), (flat,), source.reshape(-1), reduce, include_self).reshape(())
-    return _reduce_at(out, _at(place, flat), source, reduce, include_self)
-
-
-def _index_reduce_backward(
-    grad: Any, self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool, result: Any
-) -> tuple[Any, Any]:
-    way = _Along(index_select, index_add, index_reduce, index_fill)
-    return _reduce_gradients(way, grad, self, dim, index, source, reduce, include_self, result)
-
-
-index_reduce = op(
-    "index_reduce(self, dim: int, index, source, reduce: str, *, include_self: bool = True)", "IndexReduceBackward0",
-    "Reduce the parts of `source` into `self` at the given indices: prod, mean, amax or amin.", forward=_index_reduce,
-    inplace=True, grads={("self", "source"): _index_reduce_backward},
-)
-
-
-# --- take, put, masks -------------------------------------------------------------------------------------------
-
-
-def _flat_index(name: str, self: Array, index: Array) -> Array:
-    if index.dtype != np.int64:
-        message = f"{name}(): Expected a long tensor for index, but got {of_numpy(index.dtype).title}"
-        raise fail("dtype", message, RuntimeError)
-    if index.size and not self.size:
-        raise fail("index", f"{name}(): tried to take from an empty tensor", IndexError)
-    if index.size and (index.min() < -self.size or index.max() >= self.size):
-        bad = next(int(one) for one in index.reshape(-1) if not -self.size <= one < self.size)
-        message = f"out of range: tried to access index {bad} on a tensor of {self.size} elements."
-        raise fail("index", message, IndexError)
-    return index
-
-
-def _put(self: Array, index: Array, source: Array, accumulate: bool) -> Array:
-    where = _flat_index("put_", self, index).reshape(-1)
-    if source.dtype != self.dtype:
-        message = (
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {of_numpy(self.dtype).title} and "
-            f"source.dtype = {of_numpy(source.dtype).title}"
-        )
-        raise fail("dtype", message, RuntimeError)
-    if source.size != index.size:
-        message = (
-            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-            f"{source.size}, index.numel() = {index.size}"
-        )
-        raise fail("shape", message, RuntimeError)
-    flat = np.array(self).reshape(-1)
-    (np.add.at if accumulate else _write)(flat, where, source.reshape(-1))
-    return flat.reshape(self.shape)
-
-
-take = op(
-    "take(self, index)", "TakeBackward0", "The elements at indices into the flattened tensor.",
-    forward=lambda self, index: np.array(self.reshape(-1)[_flat_index("take", self, index)], order="C"),
-    grads={"self": lambda grad, self, index: put(zeros_of_shape(grad, self.shape), index, grad, True)},
-)
-put = op(
-    "put(self, index, source, accumulate: bool = False)", "PutBackward0", "A copy with values at indices into the flattened tensor.",
-    forward=_put, inplace=True, saves=("index",), spaces=("torch", "Tensor"),
-    grads={
-        "self": lambda grad, index, source_sizes, accumulate: grad if accumulate else put(
-            grad, index, zeros_of_shape(grad, source_sizes)
-        ),
-        "source": lambda grad, index, source: find("reshape")(take(grad, index), tuple(source.shape)),
-    }, attributes=("accumulate",),
-)
-
-
-def _take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
-    if array_of(indices).dtype not in (np.int64, np.int32):
-        message = f"torch.take_along_dim(): dtype of indices should be Long but got {of_numpy(array_of(indices).dtype).title}"
-        raise fail("dtype", message, RuntimeError)
-    if dim is None:
-        return gather(find("reshape")(self, (-1,)), 0, find("reshape")(indices, (-1,)))
-    if self.ndim != indices.ndim:
-        message = (
-            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{self.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
-        )
-        raise fail("shape", message, RuntimeError)
-    from gradsh.engine.shape import broadcast_shapes
-
-    place = wrap_dim(dim, self.ndim)
-    mine, theirs = list(self.shape), list(indices.shape)
-    mine[place] = theirs[place]
-    common = broadcast_shapes(tuple(mine), tuple(theirs))
-    spread = find("expand")(indices, common)
-    wide = find("expand")(self, (*common[:place], self.shape[place], *common[place + 1 :]))
-    return gather(wide, place, find("remainder")(spread, self.shape[place]))
-
-
-composite("take_along_dim(self, indices, dim: int? = None)", "The elements at indices along a dimension, with broadcasting.", _take_along_dim)
-
-
-def _check_mask(name: str, mask: Array) -> None:
-    if mask.dtype != np.bool_:
-        if mask.dtype == np.uint8 and name == "masked_select":
-            return
-        message = {
-            "masked_select": "masked_select: expected BoolTensor for mask",
-            "masked_scatter": f"masked_scatter_ only supports boolean masks, but got mask with dtype {of_numpy(mask.dtype).title}",
-        }[name]
-        raise fail("dtype", message, RuntimeError)
-
-
-def _together(a: Array, b: Array) -> tuple[int, ...]:
-    from gradsh.engine.shape import broadcast_shapes
-
-    return broadcast_shapes(a.shape, b.shape)
-
-
-def _masked_select(self: Array, mask: Array) -> Array:
-    _check_mask("masked_select", mask)
-    shape = _together(self, mask)
-    return np.broadcast_to(self, shape)[np.broadcast_to(mask.astype(np.bool_), shape)]
-
-
-def _masked_select_backward(grad: Any, self: Any, mask: Any) -> Any:
-    shape = _together(array_of(self), array_of(mask))
-    return masked_scatter(zeros_of_shape(grad, shape), mask, grad)
-
-
-masked_select = op(
-    "masked_select(self, mask)", "MaskedSelectBackward0", "The elements where a mask holds, as a 1-d tensor.",
-    forward=_masked_select, grads={"self": _masked_select_backward},
-)
-
-
-def _masked_scatter(self: Array, mask: Array, source: Array) -> Array:
-    _check_mask("masked_scatter", mask)
-    if source.dtype != self.dtype:
-        message = (
-            f"masked_scatter: expected self and source to have same dtypes but got {of_numpy(self.dtype).title} and "
-            f"{of_numpy(source.dtype).title}"
-        )
-        raise fail("dtype", message, RuntimeError)
-    shape = _together(self, mask)
-    out = np.array(np.broadcast_to(self, shape), order="C")
-    chosen = np.broadcast_to(mask, shape)
-    count = int(np.count_nonzero(chosen))
-    if source.size < count:
-        raise fail("shape", "Number of elements of source < number of ones in mask", RuntimeError)
-    out[chosen] = source.reshape(-1)[:count]
-    return out
-
-
-def _masked_scatter_backward(grad_output: Array, mask: Array, sizes: Sequence[int]) -> Array:
-    chosen = grad_output[np.broadcast_to(mask, grad_output.shape)]
-    flat = np.zeros(int(np.prod(sizes)), grad_output.dtype)
-    flat[: chosen.size] = chosen
-    return flat.reshape(tuple(sizes))
-
-
-masked_scatter = op(
-    "masked_scatter(self, mask, source)", "MaskedScatterBackward0", "A copy with the elements of `source`, in order, where a mask holds.",
-    forward=_masked_scatter, inplace=True, saves=("mask",),
-    grads={
-        "self": lambda grad, mask: find("masked_fill")(grad, mask, 0),
-        "source": lambda grad, mask, source_sizes: masked_scatter_backward(grad, mask, source_sizes),
-    },
-)
-masked_scatter_backward = op(
-    "masked_scatter_backward(grad_output, mask, sizes: ints)", "MaskedScatterBackwardBackward0",
-    "The gradient of the source of masked_scatter.", forward=_masked_scatter_backward, spaces=(),
-    grads={"grad_output": lambda grad, grad_output_sizes, mask: masked_scatter(zeros_of_shape(grad, grad_output_sizes), mask, grad)},
-)
-
-
-# --- where elements are not zero --------------------------------------------------------------------------------
-
-
-def _nonzero(self: Array) -> Array:
-    if self.ndim == 0:
-        return np.zeros((int(bool(self)), 0), np.int64)
-    return np.array(np.nonzero(self), np.int64).T  # row by row in memory, as PyTorch lays it out
-
-
-nonzero_rows = op("argwhere(self)", "", "The indices of the elements that are not zero, one row each.", forward=_nonzero, samples=(sample((3, 4)),))
-
-
-def _nonzero_forms(self: Any, as_tuple: bool) -> Any:
-    if not as_tuple:
-        return nonzero_rows(self)
-    rows = nonzero_rows(find("unsqueeze")(self, 0) if self.ndim == 0 else self)
-    return find("unbind")(rows, 1)
-
-
-composite(
-    "nonzero(self, *, as_tuple: bool = False)", "The indices of the elements that are not zero, one row each or one tensor a dimension.",
-    _nonzero_forms,
 )

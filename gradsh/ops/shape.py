@@ -1,22 +1,18 @@
 """Composites that give tensors another shape: reshape, flatten, movedim, repeat and their like."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gradsh.engine.dtype import Array
-from gradsh.engine.op import alias, composite, find, op, sample
-from gradsh.engine.shape import wrap_dim, wrap_dims
+from gradsh.engine.op import Operation, alias, composite, find, op, sample
+from gradsh.engine.shape import wrap_dim
 from gradsh.ops.copy import clone
 from gradsh.ops.geometry import array_of, resolve_size, view_strides
 from gradsh.ops.join import at_least
 from gradsh.ops.view import (
-    diagonal,
-    diagonal_array,
-    diagonal_axes,
-    diagonal_backward,
     expand,
     permute,
     reshape_alias,
@@ -27,6 +23,7 @@ from gradsh.ops.view import (
     view,
 )
 from gradsh.text.fault import fail
+
 
 def _reshape(self: Any, shape: tuple[int, ...]) -> Any:
     array = array_of(self)
@@ -49,8 +46,10 @@ reshape = composite(
 
 METHOD = ("Tensor",)
 composite("view_as(self, other)", "A view in the shape of another tensor.", lambda self, other: view(self, tuple(other.shape)), METHOD)
-composite("reshape_as(self, other)", "The elements in the shape of another tensor.", lambda self, other: reshape(self, tuple(other.shape)), METHOD)
-composite("expand_as(self, other)", "A view expanded to the shape of another tensor.", lambda self, other: expand(self, tuple(other.shape)), METHOD)
+composite("reshape_as(self, other)", "The elements in the shape of another tensor.", lambda self,
+    other: reshape(self, tuple(other.shape)), METHOD)
+composite("expand_as(self, other)", "A view expanded to the shape of another tensor.", lambda self,
+    other: expand(self, tuple(other.shape)), METHOD)
 composite("broadcast_to(self, size: ints)", "A view expanded to a shape.", lambda self, size: expand(self, size))
 composite("ravel(self)", "All elements in one dimension.", lambda self: reshape(find("contiguous")(self), (-1,)))
 
@@ -94,7 +93,8 @@ def _unflatten(self: Any, dim: int, sizes: tuple[int, ...]) -> Any:
     return view(self, (*shape[:place], *inner, *shape[place + 1 :]))
 
 
-composite("unflatten(self, dim: int, sizes: ints)", "A view with one dimension made several.", _unflatten, samples=(sample((3, 4), 1, (2, 2)),))
+composite("unflatten(self, dim: int, sizes: ints)", "A view with one dimension made several.", _unflatten,
+    samples=(sample((3, 4), 1, (2, 2)),))
 for _name in ("swapaxes", "swapdims"):
     _first, _second = ("axis0", "axis1") if _name == "swapaxes" else ("dim0", "dim1")
     composite(
@@ -153,7 +153,8 @@ def _sum_to_size(self: Any, size: tuple[int, ...]) -> Any:
     return sum_to_shape(self, size)
 
 
-composite("sum_to_size(self, *size: ints)", "The tensor summed down to a shape that it could have been expanded from.", _sum_to_size, METHOD)
+composite("sum_to_size(self, *size: ints)",
+    "The tensor summed down to a shape that it could have been expanded from.", _sum_to_size, METHOD)
 
 
 # --- repetition -------------------------------------------------------------------------------------------------
@@ -213,7 +214,10 @@ def _repeat_interleave(self: Any, repeats: Any, dim: int | None, output_size: An
     if counts.size == 1:
         counts = np.broadcast_to(counts.reshape(-1), (extent,))
     if counts.shape != (extent,):
-        message = f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and input.size({place}) = {extent}"
+        message = (
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and "
+            f"input.size({place}) = {extent}"
+        )
         raise fail("shape", message, RuntimeError)
     return find("index_select")(source, place, _interleaved(counts))
 
@@ -240,137 +244,6 @@ composite(
     "repeat_interleave(repeats, *, output_size: int? = None)", "Each index repeated as often as its element says.",
     lambda repeats, output_size: _interleaved(array_of(repeats)), ("torch",),
 )
-
-
-# --- order ------------------------------------------------------------------------------------------------------
-
-
-def _flip(self: Array, dims: tuple[int, ...]) -> Array:
-    return np.array(np.flip(self, wrap_dims(dims, self.ndim) if dims else ()), order="C") if self.ndim else np.array(self)
-
-
-flip = op(
-    "flip(self, *dims: ints)", "FlipBackward0", "A copy with dimensions in reverse.", forward=_flip,
-    grads={"self": lambda grad, dims: flip(grad, dims)}, samples=(sample((3, 4), (0,)), sample((3, 4), (-1, 0))),
-)
-
-
-def _flipper(name: str, least: int, dim: int) -> None:
-    def body(self: Any) -> Any:
-        if self.ndim < least:
-            raise fail("shape", f"Input must be >= {least}-d.", RuntimeError)
-        return flip(self, (dim,))
-
-    composite(f"{name}(self)", f"A copy reversed along dimension {dim}.", body)
-
-
-_flipper("fliplr", 2, 1)
-_flipper("flipud", 1, 0)
-
-
-def _roll(self: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Array:
-    if not shifts:
-        raise fail("value", "`shifts` required", RuntimeError)
-    if not dims and len(shifts) == 1:
-        return np.array(np.roll(self, shifts[0]), order="C")
-    if len(dims) != len(shifts):
-        message = f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
-        raise fail("value", message, RuntimeError)
-    if self.ndim == 0:
-        raise fail("index", "Dimension specified as 0 but tensor has no dimensions", IndexError)
-    return np.array(np.roll(self, shifts, tuple(wrap_dim(dim, self.ndim) for dim in dims)), order="C")
-
-
-roll = op(
-    "roll(self, shifts: ints, dims: ints = ())", "RollBackward0", "A copy with elements moved along dimensions, around the end.",
-    forward=_roll,
-    grads={"self": lambda grad, shifts, dims: roll(grad, tuple(-one for one in reversed(shifts)), tuple(reversed(dims)))},
-    samples=(sample((3, 4), 1, 0), sample((3, 4), 1), sample((3, 4), (1, 2), (0, 1))),
-)
-
-
-def _rot90(self: Array, k: int, dims: tuple[int, ...]) -> Array:
-    if len(dims) != 2:
-        raise fail("value", f"expected total rotation dims == 2, but got dims = {len(dims)}", RuntimeError)
-    if self.ndim < 2:
-        raise fail("shape", f"expected total dims >= 2, but got total dims = {self.ndim}", RuntimeError)
-    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == self.ndim:
-        message = f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
-        raise fail("value", message, RuntimeError)
-    for place, dim in enumerate(dims):
-        if not -self.ndim <= dim < self.ndim:
-            raise fail("index", f"Rotation dim{place} out of range, dim{place} = {dim}", RuntimeError)
-    first, second = (wrap_dim(dim, self.ndim) for dim in dims)
-    quarter = k % 4
-    if quarter == 0:
-        return np.array(self, order="C")
-    axes = (first, second) if quarter == 2 else (second,) if quarter == 1 else (first,)
-    turned = np.array(np.flip(self, axes), order="C")
-    return turned if quarter == 2 else turned.swapaxes(first, second)
-
-
-rot90 = op(
-    "rot90(self, k: int = 1, dims: ints = (0, 1))", "Rot90Backward0", "A copy turned by k quarters in the plane of two dimensions.",
-    forward=_rot90, grads={"self": lambda grad, k, dims: rot90(grad, -k, dims)}, samples=(sample((3, 4)), sample((2, 3, 4), 2, (1, 2))),
-)
-
-
-# --- triangles and diagonals ------------------------------------------------------------------------------------
-
-
-def _triangle(name: str, function: Callable[..., Any]) -> Any:
-    def kernel(self: Array, diagonal: int) -> Array:
-        if self.ndim < 2:
-            raise fail("shape", f"{name}: input tensor must have at least 2 dimensions", RuntimeError)
-        return np.asarray(function(self, diagonal), self.dtype)
-
-    half = "lower" if name == "tril" else "upper"
-    made = op(
-        f"{name}(self, diagonal: int = 0)", f"{name.capitalize()}Backward0", f"A copy with zeros outside the {half} triangle.",
-        forward=kernel, inplace=True, grads={"self": lambda grad, diagonal: made(grad, diagonal)}, samples=(sample((3, 4)), sample((2, 3, 3), 1)),
-    )
-    return made
-
-
-tril = _triangle("tril", np.tril)
-triu = _triangle("triu", np.triu)
-
-
-def _diag_embed(self: Array, offset: int, dim1: int, dim2: int) -> Array:
-    if self.ndim == 0:
-        raise fail("index", "Dimension out of range (expected to be in range of [-1, 0], but got -2)", IndexError)
-    a, b = diagonal_axes(self.ndim + 1, dim1, dim2)
-    extent = self.shape[-1] + abs(offset)
-    shape = list(self.shape[:-1])
-    for place in sorted((a, b)):
-        shape.insert(place, extent)
-    whole = np.zeros(shape, self.dtype)
-    diagonal_array(whole, offset, a, b)[...] = self
-    return whole
-
-
-diag_embed = op(
-    "diag_embed(self, offset: int = 0, dim1: int = -2, dim2: int = -1)", "DiagEmbedBackward0",
-    "Matrices with the last dimension on a diagonal, zeros elsewhere.", forward=_diag_embed,
-    grads={"self": lambda grad, offset, dim1, dim2: diagonal(grad, offset, dim1, dim2)}, samples=(sample((4,)), sample((2, 3), 1)),
-)
-diagonal_copy = op(
-    "diagonal_copy(self, offset: int = 0, dim1: int = 0, dim2: int = 1)", "DiagonalBackward0_copy", "The diagonals, as a copy.",
-    forward=lambda self, offset, dim1, dim2: np.array(diagonal_array(self, offset, *diagonal_axes(self.ndim, dim1, dim2)), order="C"),
-    spaces=("torch",), grads={"self": lambda grad, self_sizes, offset, dim1, dim2: diagonal_backward(grad, self_sizes, offset, dim1, dim2)},
-)
-
-
-def _diag(self: Any, diagonal: int) -> Any:
-    if self.ndim == 1:
-        return diag_embed(self, diagonal)
-    if self.ndim == 2:
-        return diagonal_copy(self, diagonal)
-    raise fail("shape", f"diag(): Supports 1D or 2D tensors. Got {self.ndim}D", RuntimeError)
-
-
-composite("diag(self, diagonal: int = 0)", "The matrix with a vector on its diagonal, or the diagonal of a matrix as a copy.", _diag)
-composite("diagflat(self, offset: int = 0)", "The matrix with all elements on its diagonal.", lambda self, offset: diag_embed(reshape(self, (-1,)), offset))
 
 
 # --- channels ---------------------------------------------------------------------------------------------------
@@ -415,11 +288,13 @@ def _pixel_unshuffle(self: Array, downscale_factor: int) -> Array:
 
 pixel_shuffle = op(
     "pixel_shuffle(self, upscale_factor: int)", "PixelShuffleBackward0", "Channels spread into pixels.", forward=_pixel_shuffle,
-    spaces=("torch", "F"), grads={"self": lambda grad, upscale_factor: pixel_unshuffle(grad, upscale_factor)}, samples=(sample((1, 8, 2, 3), 2),),
+    spaces=("torch", "F"), grads={"self": lambda grad, upscale_factor: pixel_unshuffle(grad, upscale_factor)},
+    samples=(sample((1, 8, 2, 3), 2),),
 )
-pixel_unshuffle = op(
+pixel_unshuffle: Operation = op(
     "pixel_unshuffle(self, downscale_factor: int)", "PixelUnshuffleBackward0", "Pixels gathered into channels.", forward=_pixel_unshuffle,
-    spaces=("torch", "F"), grads={"self": lambda grad, downscale_factor: pixel_shuffle(grad, downscale_factor)}, samples=(sample((1, 2, 4, 6), 2),),
+    spaces=("torch", "F"), grads={"self": lambda grad, downscale_factor: pixel_shuffle(grad, downscale_factor)},
+    samples=(sample((1, 2, 4, 6), 2),),
 )
 
 
@@ -436,9 +311,10 @@ def _channel_shuffle(self: Array, groups: int) -> Array:
     return self.reshape((count, groups, channels // groups, *rest)).swapaxes(1, 2).reshape(self.shape).copy()
 
 
-channel_shuffle = op(
+channel_shuffle: Operation = op(
     "channel_shuffle(self, groups: int)", "ChannelShuffleBackward0", "Channels in groups, dealt out like cards.", forward=_channel_shuffle,
-    spaces=("torch", "F"), grads={"self": lambda grad, groups: channel_shuffle(grad, grad.shape[1] // groups)}, samples=(sample((1, 4, 2, 2), 2),),
+    spaces=("torch", "F"), grads={"self": lambda grad, groups: channel_shuffle(grad, grad.shape[1] // groups)},
+    samples=(sample((1, 4, 2, 2), 2),),
 )
 
 
@@ -477,7 +353,8 @@ def _combinations(self: Any, r: int, with_replacement: bool) -> Any:
     return find("stack")(columns, 1)
 
 
-composite("combinations(self, r: int = 2, with_replacement: bool = False)", "All combinations of r elements of a vector, one row each.", _combinations, ("torch",))
+composite("combinations(self, r: int = 2, with_replacement: bool = False)",
+    "All combinations of r elements of a vector, one row each.", _combinations, ("torch",))
 
 
 def _block_diag(tensors: Sequence[Array]) -> Array:
@@ -510,7 +387,7 @@ composite(
     lambda tensors: block_diag_of(list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)),
     ("torch",),
 )
-block_diag_of = op(
+block_diag_of: Operation = op(
     "_block_diag(tensors: Tensors)", "BlockDiagBackward0", "A matrix with the given matrices along its diagonal.", forward=_block_diag,
     dtypes="promote", spaces=(), grads={"tensors": _block_diag_backward},
 )

@@ -1,0 +1,139 @@
+"""Dropout in its forms; the mask is drawn from the default generator."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import current
+from gradsh.engine.op import composite, find
+from gradsh.engine.tensor import make
+from gradsh.ops.create import TORCH
+from gradsh.ops.geometry import array_of
+from gradsh.ops.random import in_memory_order
+from gradsh.text.fault import fail
+
+
+def _check_probability(p: float) -> None:
+    if not 0.0 <= p <= 1.0:
+        raise fail("value", f"dropout probability has to be between 0 and 1, but got {p}", ValueError)
+
+
+def _dropout(input: Any, p: float, training: bool, inplace: bool) -> Any:
+    """Multiply with a mask that is already divided by 1-p: one MulBackward0."""
+    _check_probability(p)
+    times = find("mul_" if inplace else "mul")
+    if not training or p == 0 or array_of(input).size == 0:
+        return input
+    array = array_of(input)
+    if p == 1:
+        return times(input, make(np.zeros((), array.dtype)))
+    stream = current().generator
+    mask = in_memory_order(array, lambda shape, flat: stream.dropout_mask(shape, p, array.dtype))
+    return times(input, make(mask))
+
+
+composite(
+    "F_dropout(input, p: float = 0.5, training: bool = True, inplace: bool = False)",
+    "Zero elements with probability p and scale the others by 1/(1-p); the input itself when not training.", _dropout, ("F",),
+    note="The mask is kept already divided by 1-p, as `other` of a MulBackward0; with p=0 or training=False the input itself returns.",
+)
+composite(
+    "dropout(input, p: float, train: bool)", "Zero elements with probability p and scale the others.",
+    lambda input, p, train: _dropout(input, p, train, False), TORCH,
+)
+composite(
+    "dropout_(input, p: float, train: bool)", "Zero elements in place with probability p and scale the others.",
+    lambda input, p, train: _dropout(input, p, train, True), TORCH,
+)
+
+
+def _feature_mask(input: Any, p: float) -> Any:
+    array = array_of(input)
+    shape = (*array.shape[:2], *(1,) * (array.ndim - 2))
+    return make(current().generator.dropout_mask(shape, p, array.dtype))
+
+
+def _feature_dropout(input: Any, p: float, training: bool, inplace: bool) -> Any:
+    _check_probability(p)
+    times = find("mul_" if inplace else "mul")
+    if not training or p == 0 or array_of(input).size == 0:
+        return input
+    if p == 1:
+        return times(input, make(np.zeros((), array_of(input).dtype)))
+    if input.ndim < 2:
+        raise fail("shape", "Feature dropout requires at least 2 dimensions in the input", RuntimeError)
+    return times(input, _feature_mask(input, p))
+
+
+def _batched(name: str, batched: int, allowed: tuple[int, ...]) -> None:
+    """Declare a dropout of channels that gives an input without batch a batch of one."""
+
+    def body(input: Any, p: float, training: bool, inplace: bool) -> Any:
+        _check_probability(p)
+        if allowed and input.ndim not in allowed:
+            message = (
+                f"{name}: Expected 2D or 3D input, but received a {input.ndim}D input. Note that {name} exists to provide "
+                "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension "
+                "(i.e. 2D or 3D inputs)."
+            )
+            raise fail("shape", message, RuntimeError)
+        if input.ndim == batched or not batched:
+            return _feature_dropout(input, p, training, inplace)
+        lifted = find("unsqueeze_" if inplace else "unsqueeze")(input, 0)
+        return find("squeeze_" if inplace else "squeeze")(_feature_dropout(lifted, p, training, inplace), 0)
+
+    composite(
+        f"F_{name}(input, p: float = 0.5, training: bool = True, inplace: bool = False)",
+        "Zero whole channels with probability p and scale the others by 1/(1-p).", body, ("F",),
+    )
+
+
+_batched("dropout1d", 3, (2, 3))
+_batched("dropout2d", 0, ())
+_batched("dropout3d", 5, ())
+
+_ALPHA = 1.7580993408473766
+
+
+def _alpha_dropout(input: Any, p: float, training: bool, inplace: bool, feature: bool = False) -> Any:
+    """Keep mean and variance of SELU activations: dropped elements become -alpha', and the whole is rescaled."""
+    _check_probability(p)
+    array = array_of(input)
+    if not training or p == 0 or array.size == 0:
+        return input
+    if p == 1:
+        return find("mul_" if inplace else "mul")(input, make(np.zeros((), array.dtype)))
+    if feature and array.ndim < 2:
+        raise fail("shape", "Feature dropout requires at least 2 dimensions in the input", RuntimeError)
+    a = 1.0 / np.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
+    stream = current().generator
+    if feature:
+        noise = stream.bernoulli(1 - p, (*array.shape[:2], *(1,) * (array.ndim - 2)), array.dtype)
+    else:
+        noise = in_memory_order(array, lambda shape, flat: stream.bernoulli(1 - p, shape, array.dtype))
+    shift = ((noise + array.dtype.type(-1)) * array.dtype.type(_ALPHA * a)) + array.dtype.type(_ALPHA * a * p)
+    scaled = find("mul_" if inplace else "mul")(input, make(noise * array.dtype.type(a)))
+    return find("add_" if inplace else "add")(scaled, make(shift))
+
+
+composite(
+    "F_alpha_dropout(input, p: float = 0.5, training: bool = False, inplace: bool = False)",
+    "Dropout that keeps the mean and variance of SELU activations.", _alpha_dropout, ("F",),
+)
+composite(
+    "F_feature_alpha_dropout(input, p: float = 0.5, training: bool = False, inplace: bool = False)",
+    "Dropout of whole channels that keeps the mean and variance of SELU activations.",
+    lambda input, p, training, inplace: _alpha_dropout(input, p, training, inplace, True), ("F",),
+)
+composite(
+    "alpha_dropout(input, p: float, train: bool)", "Dropout that keeps the mean and variance of SELU activations.",
+    lambda input, p, train: _alpha_dropout(input, p, train, False), TORCH,
+)
+composite(
+    "feature_dropout(input, p: float, train: bool)", "Zero whole channels with probability p and scale the others.",
+    lambda input, p, train: _feature_dropout(input, p, train, False), TORCH,
+)
+composite(
+    "feature_alpha_dropout(input, p: float, train: bool)", "Alpha dropout of whole channels.",
+    lambda input, p, train: _alpha_dropout(input, p, train, False, True), TORCH,
+)

@@ -1,0 +1,182 @@
+"""Reading and writing whole parts at indices of one dimension: index_select, index_add and their family."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.op import Operation, find, op
+from gradsh.engine.shape import wrap_dim
+from gradsh.ops.geometry import array_of
+from gradsh.ops.index import zeros_of_shape
+from gradsh.ops.scalars import times
+from gradsh.ops.scatter import Along, reduce_at, reduce_gradients, write_at
+from gradsh.text.fault import fail
+
+
+def _check_vector(name: str, self: Array, dim: int, index: Array) -> tuple[int, Array]:
+    if index.ndim > 1:
+        raise fail("shape", f"{name}(): Index is supposed to be a vector", IndexError)
+    if index.dtype not in (np.int64, np.int32):
+        raise fail("dtype", f"{name}(): Expected dtype int32/int64 for index", RuntimeError)
+    place = wrap_dim(dim, self.ndim)
+    extent = self.shape[place] if self.ndim else 1
+    flat = index.reshape(-1)
+    if flat.size and (flat.min() < 0 or flat.max() >= extent):
+        raise fail("index", "index out of range in self", IndexError)
+    return place, flat
+
+
+def _index_select(self: Array, dim: int, index: Array) -> Array:
+    place, flat = _check_vector("index_select", self, dim, index)
+    if self.ndim == 0:
+        return np.array(self)
+    return np.take(self, flat, axis=place)
+
+
+def _index_select_backward(grad: Any, self_sizes: Any, dim: int, index: Any) -> Any:
+    return index_add(zeros_of_shape(grad, self_sizes), dim, index, grad)
+
+
+index_select = op(
+    "index_select(self, dim: int, index)", "IndexSelectBackward0", "The parts at the given indices of a dimension.",
+    forward=_index_select, grads={"self": _index_select_backward},
+)
+
+
+def _at(place: int, index: Array) -> tuple[Any, ...]:
+    return (slice(None),) * place + (index,)
+
+
+def _index_written(name: str, write: Callable[[Array, Any, Any], None]) -> Callable[..., Array]:
+    """Make the kernel of index_add or index_copy: `write(out, where, values)`."""
+
+    def kernel(self: Array, dim: int, index: Array, source: Array, alpha: Any = 1) -> Array:
+        place, flat = _check_vector(name, self, dim, index)
+        if source.dtype != self.dtype:
+            message = (
+                f"{name}(): self ({of_numpy(self.dtype).title}) and source ({of_numpy(source.dtype).title}) must have the same "
+                "scalar type" if name != "index_copy" else
+                f"index_copy_(): self and source expected to have the same dtype, but got (self) {of_numpy(self.dtype).title} and "
+                f"(source) {of_numpy(source.dtype).title}"
+            )
+            raise fail("dtype", message, RuntimeError)
+        _check_parts(name, self, place, flat, source)
+        out = np.array(self, order="K")
+        values = source if isinstance(alpha, int) and alpha == 1 else (source * alpha).astype(self.dtype)
+        if self.ndim == 0:
+            one = out.reshape(1)
+            write(one, (flat,), values.reshape(-1))
+            return one.reshape(())
+        if source.ndim == 0:
+            values = values.reshape((1,) * self.ndim)
+        write(out, _at(place, flat), values)
+        return out
+
+    return kernel
+
+
+def _check_parts(name: str, self: Array, place: int, index: Array, source: Array) -> None:
+    count = source.shape[place] if source.ndim else 1
+    if count != index.size:
+        message = (
+            f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {place}"
+            if name != "index_copy" else
+            f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({count})"
+        )
+        raise fail("shape", message, IndexError if name == "index_copy" else RuntimeError)
+    others = [n for dim, n in enumerate(self.shape) if dim != place]
+    given = [n for dim, n in enumerate(source.shape) if dim != place]
+    if self.ndim and source.ndim and others != given:
+        message = (
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(self.shape)} source.shape = {list(source.shape)}"
+        )
+        raise fail("shape", message, RuntimeError, shapes=(self.shape, source.shape))
+
+
+def _part(grad: Any, dim: int, index: Any, source: Any, source_dim: int) -> Any:
+    """Return the gradient of the source of index_add or index_copy, in its shape."""
+    if source_dim == 0:
+        return index_select(grad, dim, find("squeeze")(index, 0) if index.ndim else index)
+    return find("expand")(index_select(grad, dim, index), tuple(source.shape))
+
+
+def _added(grad: Any, dim: int, index: Any, source: Any, source_dim: int, alpha: Any) -> Any:
+    part = _part(grad, dim, index, source, source_dim)
+    return part if isinstance(alpha, int) and alpha == 1 else times(part, alpha)
+
+
+index_add: Operation = op(
+    "index_add(self, dim: int, index, source, *, alpha: number = 1)", "IndexAddBackward0",
+    "A copy with alpha times the parts of `source` added at the given indices of a dimension.",
+    forward=_index_written("index_add", np.add.at), inplace=True,
+    grads={"self": lambda grad: grad, "source": _added},
+    note="Saves `source` when it needs a gradient, though its values are not used.",
+)
+index_copy = op(
+    "index_copy(self, dim: int, index, source)", "IndexCopyBackward0",
+    "A copy with the parts of `source` written at the given indices of a dimension.",
+    forward=_index_written("index_copy", write_at), inplace=True, saves=("index",),
+    grads={"self": lambda grad, dim, index: index_fill(grad, dim, index, 0), "source": _part},
+)
+
+
+def _index_fill(self: Array, dim: int, index: Array, value: Any) -> Array:
+    array = np.asarray(value)
+    if array.ndim:
+        message = f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {array.ndim} dimension(s)."
+        raise fail("shape", message, RuntimeError)
+    if index.dtype != np.int64:
+        raise fail("dtype", "index_fill_(): Expected dtype int64 for index.", IndexError)
+    place = wrap_dim(dim, self.ndim)
+    out = np.array(self, order="K")
+    extent = self.shape[place] if self.ndim else 1
+    if index.size and (index.min() < -extent or index.max() >= extent):
+        raise fail("index", "index out of range in self", IndexError)
+    (out.reshape(1) if self.ndim == 0 else out)[_at(place, index.reshape(-1))] = array.astype(self.dtype)
+    return out
+
+
+def _index_fill_value(grad: Any, dim: int, index: Any) -> Any:
+    unique = np.unique(array_of(index))
+    part = index_select(grad, dim, unique)
+    return np.asarray(part.sum()) if isinstance(part, np.ndarray) else find("sum")(part)
+
+
+index_fill: Operation = op(
+    "index_fill(self, dim: int, index, value)", "IndexFillBackward1", "A copy with one value written at the given indices of a dimension.",
+    forward=_index_fill, inplace=True, saves=("index",),
+    grads={"self": lambda grad, dim, index: index_fill(grad, dim, index, 0), "value": _index_fill_value},
+)
+op(
+    "index_fill(self, dim: int, index, value: number)", "IndexFillBackward0", "A copy with a number written at the given indices.",
+    forward=_index_fill, inplace=True, grads={"self": lambda grad, dim, index: index_fill(grad, dim, index, 0)},
+)
+
+
+def _index_reduce(self: Array, dim: int, index: Array, source: Array, reduce: str, include_self: bool) -> Array:
+    if reduce not in {"prod", "mean", "amax", "amin"}:
+        message = f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
+        raise fail("value", message, RuntimeError)
+    place, flat = _check_vector("index_reduce", self, dim, index)
+    _check_parts("index_reduce", self, place, flat, source)
+    out = np.array(self)
+    if self.ndim == 0:
+        return reduce_at(out.reshape(1), (flat,), source.reshape(-1), reduce, include_self).reshape(())
+    return reduce_at(out, _at(place, flat), source, reduce, include_self)
+
+
+def _index_reduce_backward(
+    grad: Any, self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool, result: Any
+) -> tuple[Any, Any]:
+    way = Along(index_select, index_add, index_reduce, index_fill)
+    return reduce_gradients(way, grad, self, dim, index, source, reduce, include_self, result)
+
+
+index_reduce: Operation = op(
+    "index_reduce(self, dim: int, index, source, reduce: str, *, include_self: bool = True)", "IndexReduceBackward0",
+    "Reduce the parts of `source` into `self` at the given indices: prod, mean, amax or amin.", forward=_index_reduce,
+    inplace=True, grads={("self", "source"): _index_reduce_backward},
+)
