@@ -417,7 +417,7 @@ def save_inputs(node: OpNode, values: list[Any], old: Tensor | None = None) -> N
         return
     entries: list[Any] = []
     for save in saves:
-        if save.output >= 0 or (save.guard >= 0 and not _guarded(node, save.guard)):
+        if save.output >= 0 or (save.guard and not any(_guarded(node, slot) for slot in save.guard)):
             entries.append(None)
             continue
         value = values[save.param] if old is None or save.param != 0 else old
@@ -552,7 +552,9 @@ def _run_inplace(record: Record, values: list[Any]) -> Tensor:
         node = build_node(record, values, [target.array])
         old = None
         saves = record.plan.saves
-        if any(save.param == 0 and (save.guard < 0 or node.edges[save.guard] is not None) for save in saves):
+        if any(save.param == 0 and (
+            not save.guard or any(node.edges[slot] is not None for slot in save.guard)
+        ) for save in saves):
             from gradsh.engine.op import find
 
             old = find("clone")(target)

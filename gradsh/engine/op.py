@@ -32,11 +32,11 @@ SPACES = ("torch", "Tensor")
 
 
 class SavePlan:
-    """One saved name: where it comes from, and which edge's need it depends on (-1: none)."""
+    """One saved name: where it comes from, and which edges' needs it depends on, any of them (none: ())."""
 
     __slots__ = ("guard", "name", "output", "param")
 
-    def __init__(self, name: str, param: int, output: int, guard: int) -> None:
+    def __init__(self, name: str, param: int, output: int, guard: tuple[int, ...] = ()) -> None:
         self.name = name
         self.param = param
         self.output = output
@@ -82,9 +82,10 @@ class Plan:
     def _save(self, record: "Record", name: str, readers: list[tuple[str, ...]], slots: dict[str, int]) -> SavePlan:
         index = record.signature.index
         if name not in index:
-            return SavePlan(name, -1, record.output_number(name), -1)
+            return SavePlan(name, -1, record.output_number(name))
         alone = len(readers) == 1 and len(readers[0]) == 1 and not record.unguarded
-        guard = slots[readers[0][0]] if alone and name not in record.saves else -1
+        guard: tuple[int, ...] = (slots[readers[0][0]],) if alone and name not in record.saves else ()
+        guard = tuple(slots[one] for one in record.guards.get(name, ())) or guard
         return SavePlan(name, index[name], -1, guard)
 
     def _argument(self, record: "Record", name: str) -> tuple[str, Any]:
@@ -123,7 +124,8 @@ class Record:
     """One overload of an operation. Attributes are the arguments of `op`, documented there."""
 
     __slots__ = (
-        "_plan", "_signature", "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "inplace", "kind",
+        "_plan", "_signature", "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "guards", "inplace",
+        "kind",
         "multi_view", "name", "node", "note", "outputs", "returns", "samples", "saves", "tensors", "text", "unguarded",
         "writes",
     )
@@ -131,6 +133,7 @@ class Record:
     forward: Callable[..., Any]
     check: Callable[..., None] | None
     grads: dict[Any, Any]
+    guards: dict[str, tuple[str, ...]]
     dtypes: str
     kind: str
     inplace: Any
@@ -264,6 +267,7 @@ def op(
     outputs: tuple[str, ...] = (),
     saves: tuple[str, ...] = (),
     unguarded: bool = False,
+    guards: dict[str, tuple[str, ...]] | None = None,
     writes: bool = False,
     multi_view: bool = False,
     spaces: tuple[str, ...] = SPACES,
@@ -291,6 +295,7 @@ def op(
     outputs     names of the kernel's outputs for the formulas and as saved tensors (`fields`, or result, result1, …)
     saves       names saved although no formula reads them, or saved whoever needs a gradient
     unguarded   all reads are saved whoever needs a gradient
+    guards      by input saved: the inputs of which one must need a gradient for that
     writes      the kernel of an in-place form itself writes into its first array, and may do so where elements share memory
     multi_view  a view operation that returns several views (split, unbind), which may not be written in place
     spaces      where the name exists: torch, Tensor, F (torch.nn.functional), special, linalg, …
@@ -300,7 +305,8 @@ def op(
     """
     record = Record(
         text, node, doc, forward=forward, check=check, grads=grads or {}, dtypes=dtypes, kind=kind, inplace=inplace, returns=returns,
-        fields=fields, outputs=outputs or fields, saves=saves, unguarded=unguarded, writes=writes, multi_view=multi_view,
+        fields=fields, outputs=outputs or fields, saves=saves, unguarded=unguarded, guards=guards or {},
+        writes=writes, multi_view=multi_view,
         attributes=attributes, samples=samples, note=note, example=example,
     )
     return register(record, spaces)
@@ -337,8 +343,8 @@ def register_inplace(record: Record, spaces: tuple[str, ...]) -> None:
 
 
 _INHERITED = (
-    "attributes", "check", "dtypes", "example", "fields", "forward", "grads", "kind", "multi_view", "note", "outputs", "returns", "samples",
-    "saves", "unguarded", "writes", "inplace",
+    "attributes", "check", "dtypes", "example", "fields", "forward", "grads", "guards", "kind", "multi_view", "note", "outputs", "returns",
+    "samples", "saves", "unguarded", "writes", "inplace",
 )
 
 

@@ -105,6 +105,7 @@ trilinear: Operation = op(
     "_trilinear(i1, i2, i3, expand1: ints, expand2: ints, expand3: ints, sumdim: ints, unroll_dim: int = 1)",
     "TrilinearBackward0", "Sum of products of three tensors.", forward=_trilinear_kernel, spaces=(),
     grads={("i1", "i2", "i3"): _gradients},
+    guards={"i1": ("i2", "i3"), "i2": ("i1", "i3"), "i3": ("i1", "i2")},
 )
 
 
