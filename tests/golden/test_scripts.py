@@ -1,0 +1,38 @@
+"""The scenario scripts hold, in process: one test each."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gradsh.batch import RunOptions
+from gradsh.golden.check import check_file
+from gradsh.golden.collect import orphans
+from gradsh.golden.report import failure_lines
+from gradsh.render.style import Style
+
+FOLDER = Path(__file__).parents[2] / "scripts"
+SCRIPTS = sorted(path.name for path in FOLDER.glob("*.grad"))
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_script(name: str) -> None:
+    checked = check_file(str(FOLDER / name), RunOptions())
+    assert checked.passed, "\n".join(failure_lines(checked, Style()))
+    assert checked.blocks, "a scenario without expectations shows nothing"
+
+
+def test_every_scenario_has_its_script() -> None:
+    rows = {re.match(r"s(\d\d)-", name)[1] for name in SCRIPTS}  # type: ignore[index]
+    assert rows >= {f"{number:02}" for number in range(1, 27)} - {"23"}
+
+
+def test_every_script_tells_its_story_in_two_sentences() -> None:
+    for name in SCRIPTS:
+        lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()
+        assert lines[0] == "#!/usr/bin/env gradsh"
+        assert sum(line.startswith("# ") for line in lines[:5]) == 2, name
+
+
+def test_no_orphans() -> None:
+    assert orphans([str(FOLDER)], [check_file(str(FOLDER / name), RunOptions()) for name in SCRIPTS]) == []
