@@ -6,16 +6,20 @@ are taken here.
 """
 
 import sys
+import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gradsh.commands import GRAMMARS, find
 from gradsh.engine.ambient import Ambient, enter
+from gradsh.engine.node import next_sequence_number
 from gradsh.events import Done, Emit, Event, Failure, Print, Result, Snapshot, Value, Warn
 from gradsh.interpreter.machine import Failed, Invocation, Machine
 from gradsh.language.node import stmt
 from gradsh.language.parser import parse
 from gradsh.language.paste import clean
+from gradsh.language.statements import Command
 from gradsh.limits import UNBOUNDED, Limits
 from gradsh.state import Call, Entry, State
 from gradsh.state import Failed as LastFailure
@@ -24,8 +28,10 @@ from gradsh.text.fault import fail
 from gradsh.text.problem import Problem, ProblemError
 from gradsh.text.span import Source, Span
 
-ASSERTIONS = ("freed", "saved", "live_bytes", "reclaimable_bytes")
+ASSERTIONS = ("freed", "saved", "live_bytes", "peak_bytes", "reclaimable_bytes")
 """The functions of `probe.assertions`, imported when a script first calls one."""
+METERED = ("memory", "leaks", "peak_bytes")
+"""Words that ask how bytes went over time: a text that has one is followed from its beginning."""
 
 
 class Outcome(NamedTuple):
@@ -64,6 +70,9 @@ class Session:
         self.line = 0
         self.exhausted = False
         self.left: int | None = None
+        self.asker: Callable[[str], str | None] | None = None
+        """Set by a shell: shows a prompt and returns the line that was typed, None at the end of input."""
+        self._command_only = True
         self._printed = 0
         self._bound = _Bound(self.machine)
         self._offer_assertions()
@@ -76,7 +85,7 @@ class Session:
         def ask(*args: Any, **kwargs: Any) -> Any:
             from gradsh.probe.assertions import functions
 
-            return functions(self._reachable)[name](*args, **kwargs)
+            return functions(self._reachable, self.state.meter)[name](*args, **kwargs)
 
         ask.__name__ = name
         return ask
@@ -99,6 +108,7 @@ class Session:
         ambient.where = self.machine.where
         ambient.warn = self.warn
         ambient.check = self.machine.check
+        ambient.passes = self._on_pass
         if self.seed:
             ambient.generator.manual_seed(self.seed)
         return ambient
@@ -139,6 +149,10 @@ class Session:
             from gradsh.parameters import set_parameters
 
             set_parameters(program, values)
+        if self.state.meter is None and (self.typed or any(word in text for word in METERED)):
+            from gradsh.probe.meter import Meter
+
+            self.state.meter = Meter()
         body = program.body
         lines = tuple((one.span.line, one.span.end_line) for one in body)
         blocks = scan(source, lines, strict=False)
@@ -156,9 +170,7 @@ class Session:
     ) -> Outcome:
         status = 0
         for statement, (line, end_line) in zip(body, lines, strict=True):
-            self.line = self.state.statement_line = line
-            failed = self.machine.run_statement(statement, source)
-            self.state.history.append(Entry(_text_of(source, statement.span), line, source.name, failed is None))
+            failed = self._run_statement(statement, source, line)
             if failed is not None:
                 expected = end_line in blocks and blocks[end_line].fails
                 kind = self._fail(failed, expected=expected)
@@ -172,6 +184,36 @@ class Session:
             if self.exhausted or (status and not keep_going):
                 break
         return Outcome(status, lines)
+
+    def _run_statement(self, statement: stmt, source: Source, line: int) -> Failed | None:
+        """Run a top-level statement and remember it; show what is watched, where it changed."""
+        state = self.state
+        self.line = state.statement_line = line
+        self._command_only = isinstance(statement, Command)
+        if not self._command_only:
+            state.written.clear()
+        unit, mark, begun = len(self.machine.units), next_sequence_number(), time.perf_counter()
+        failed = self.machine.run_statement(statement, source)
+        seconds = time.perf_counter() - begun
+        text = _text_of(source, statement.span)
+        state.history.append(Entry(text, line, source.name, failed is None, seconds, unit, mark))
+        if state.meter is not None:
+            state.meter.statement(self.machine.variables(), line)
+        if state.watches:
+            from gradsh.commands.watch import changed
+
+            for report, view in changed(state):
+                self.emit(Result(line, "watch", report, view))
+        return failed
+
+    def _on_pass(self, task: Any, over: bool) -> None:
+        """Note the leaves that a backward pass wrote; measure what is alive before it."""
+        if over:
+            self.state.written.update((id(leaf), weakref.ref(leaf)) for leaf in task.wrote)
+        elif self.state.meter is not None and self.state.meter.due():
+            place = self.machine.where()
+            line = self.line_of(place) if place is not None else self.line
+            self.state.meter.sample(self._reachable(), line or self.line, [edge[0] for edge, _ in task.roots])
 
     def _fail(self, failed: Failed, *, expected: bool) -> str:
         """Remember and tell a failure; return its kind."""
@@ -215,7 +257,7 @@ class Session:
     def _call_of(self, invocation: Invocation) -> Call:
         node, source = invocation.command, invocation.source
         texts = tuple(_text_of(source, argument.span) for argument in node.arguments)
-        return Call(node.span.line, texts, invocation.local or {}, source)
+        return Call(node.span.line, texts, invocation.local or {}, source, self._command_only)
 
     def _output_options(self, invocation: Invocation) -> tuple[str, str]:
         """The values of `--format` and `--output`; raises where files are not for this script to write."""
@@ -309,7 +351,42 @@ class Session:
         self.machine.reset()
         self._offer_assertions()
         self.state.forget()
-        self.ambient = self._new_ambient()
+        fresh = self._new_ambient()
+        for name in Ambient.__slots__:  # the running statement stands in this one, so it is renewed in place
+            setattr(self.ambient, name, getattr(fresh, name))
+
+    def show(self, lines: Sequence[str]) -> None:
+        """Show lines at once, before the command's own result."""
+        for one in lines:
+            self.emit(Print(one))
+
+    def interactive(self) -> bool:
+        """Whether a person is there to answer `ask`."""
+        return self.asker is not None
+
+    def ask(self, prompt: str) -> str | None:
+        """Return what a person answers; None where nobody is there, or who leaves."""
+        return None if self.asker is None else self.asker(prompt)
+
+    def unit_of(self, where: Any) -> int:
+        """Return the number of the top-level statement from which a place was reached, -1 for none."""
+        if where is None:
+            return -1
+        activation, code, _ = where
+        while activation is not None:
+            activation, _, site, _ = activation
+            code = site or code
+        return int(code.co_filename.removeprefix("<gradsh ").removesuffix(">"))
+
+    def cuts_of(self, tensor: Any) -> list[tuple[int, str, bool]]:
+        """Return (line, text, cut) of the statements that ended a tensor's history or made the leaves it rests on."""
+        from gradsh.interpreter.origins import Origins, frame_of
+
+        unit = self.machine.running()
+        if unit is None:
+            return []
+        found = Origins(self.machine, [frame_of(unit, dict(self.state.call.scope) or None)]).cuts(tensor, [])
+        return [(one.span.line, _text_of(one.source, one.span), one.cut) for one in found]
 
     def leave(self, status: int = 0) -> None:
         """End the run after this statement."""

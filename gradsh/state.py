@@ -7,7 +7,7 @@ It stands above `commands/`: a command is given the state and returns a report. 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gradsh.text.problem import Problem
@@ -18,12 +18,19 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """A top-level statement that was run: its text, the line it began on, the name of its source, whether it passed."""
+    """A top-level statement that was run: its text, the line it began on, the name of its source, whether it passed.
+
+    `seconds` is how long it took, `unit` the number of its code, `mark` a sequence number that no node made before it
+    exceeds.
+    """
 
     text: str
     line: int
     source: str
     ok: bool
+    seconds: float = 0.0
+    unit: int = -1
+    mark: int = 0
 
 
 class Pin(NamedTuple):
@@ -47,12 +54,16 @@ class Failed(NamedTuple):
 
 
 class Call(NamedTuple):
-    """The command that is running: where it stands, how its arguments were written, and the names in reach there."""
+    """The command that is running: where it stands, how its arguments were written, and the names in reach there.
+
+    `top` tells that it is a statement of its own at the top level, in no loop and no function.
+    """
 
     line: int
     texts: tuple[str, ...]
     scope: Mapping[str, object]
     source: Source
+    top: bool = True
 
 
 class Settings:
@@ -98,13 +109,28 @@ class Control(Protocol):
     def warn(self, message: str) -> None:
         """Show a warning or hint that belongs to the running statement."""
 
+    def show(self, lines: Sequence[str]) -> None:
+        """Show lines at once, before the command's own result."""
+
+    def interactive(self) -> bool:
+        """Whether a person is there to answer `ask`."""
+
+    def ask(self, prompt: str) -> str | None:
+        """Return what a person answers; None where nobody is there, or who leaves."""
+
+    def unit_of(self, where: Any) -> int:
+        """Return the number of the top-level statement (see `Entry.unit`) from which a place was reached, -1 for none."""
+
+    def cuts_of(self, tensor: Any) -> list[tuple[int, str, bool]]:
+        """Return (line, text, cut) of the statements that ended a tensor's history or made the leaves it rests on."""
+
 
 class State:
     """The session's memory. `variables` is the program's own namespace: what a command binds there, it sees."""
 
     __slots__ = (
-        "call", "control", "extras", "failed", "history", "line_of", "pins", "place_of", "settings", "statement_line",
-        "variables", "watches",
+        "call", "control", "extras", "failed", "history", "line_of", "meter", "pins", "place_of", "settings",
+        "statement_line", "variables", "watches", "written",
     )
 
     def __init__(
@@ -124,6 +150,10 @@ class State:
         self.failed: Failed | None = None
         self.statement_line = 0
         self.call = Call(0, (), {}, Source("", ""))
+        self.meter: Any = None
+        """The `probe.meter.Meter` that follows the bytes, where something asks for them."""
+        self.written: dict[int, weakref.ref[Any]] = {}
+        """Leaves to whose `.grad` the latest statement's passes wrote."""
         self.extras: dict[str, Any] = {}
         """What single commands keep between runs, by the command's name."""
 
@@ -134,6 +164,8 @@ class State:
         self.watches.clear()
         self.history.clear()
         self.extras.clear()
+        self.written.clear()
+        self.meter = None
         self.failed = None
 
     def names_in_reach(self) -> dict[str, object]:

@@ -13,12 +13,22 @@ if TYPE_CHECKING:
     from gradsh.language.command_line import CommandGrammar
 
 USAGE: dict[str, str] = {
-    "backward": "T… [--grad T]… [--retain] [--create-graph] [--inputs T…]",
+    "backward": "T… [--grad T]… [--retain] [--create-graph] [--inputs T…] [--plan] [--step]",
+    "plan": "T… [--grad T]… [--retain] [--create-graph] [--inputs T…]",
     "retain": "[T…] [--grad]",
     "release": "[EXPR…] [--free]",
     "graph": "[T…] [--depth N]",
     "buffers": "[T…] [--live] [--freed] [--sort graph|line|bytes]",
     "vars": "",
+    "watch": "[EXPR…] [--off]",
+    "undo": "",
+    "time": "STATEMENT",
+    "history": "[N]",
+    "save": "FILE",
+    "load": "FILE",
+    "reset": "",
+    "set": "[WORD] [WORD]",
+    "quit": "[N]",
     "help": "[WORD]",
     "explain": "[TEXT]",
     "expect": "error [KIND]: STATEMENT",

@@ -1,21 +1,37 @@
-"""`backward`: one pass from all its tensors, told in one line."""
+"""`backward`: one pass from all its tensors, told in one line; `--plan` foretells it, `--step` walks it node by node."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
+from gradsh.commands import plan as planning
+from gradsh.commands import words
 from gradsh.commands.record import command
 from gradsh.engine.backward import backward
 from gradsh.engine.tensor import Tensor
-from gradsh.probe.passes import Buffer, PassReport, Recorder, Written
+from gradsh.probe.names import Names
+from gradsh.probe.passes import PassReport, Recorder
+from gradsh.probe.plan import Plan
+from gradsh.probe.walk import Gradient, Step, Walk
 from gradsh.state import State
+from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 
-_MOST = 4
+
+@dataclass(frozen=True, slots=True)
+class WalkReport:
+    """A pass with its steps."""
+
+    steps: tuple[Step, ...]
+    account: PassReport
 
 
 @command(
     "backward",
     "Run one backward pass from the tensors and say what it ran, freed, kept and wrote.",
-    examples=["x = ones(2, requires_grad=True)\ny = (x * x).sum()\nbackward y --retain\nbackward y"],
+    examples=[
+        "x = ones(2, requires_grad=True)\ny = (x * x).sum()\nbackward y --retain\nbackward y",
+        "x = ones(2, requires_grad=True)\ny = (x * x).sum()\nbackward y --plan\nbackward y --step",
+    ],
 )
 def run(
     state: State,
@@ -25,56 +41,77 @@ def run(
     retain: bool = False,
     create_graph: bool = False,
     inputs: tuple[Tensor, ...] | None = None,
-) -> PassReport:
+    plan: bool = False,
+    step: bool = False,
+) -> PassReport | Plan | WalkReport:
     """Run the pass. `--grad` gives one cotangent per tensor, in order; `--inputs` the only tensors written."""
     tensors = (first, *more)
-    recorder = Recorder(state.line_of)
-    keep = True if retain else None
-    backward(tensors, grad or None, keep, create_graph, inputs, observer=recorder)
+    if plan:
+        return planning.foretell(state, tensors, grad, retain, create_graph, inputs)
+    recorder: Recorder = Recorder(state.line_of)
+    if step:
+        recorder = Walk(state.line_of, Names(state.names_in_reach()), _stepper(state))
+    backward(tensors, grad or None, True if retain else None, create_graph, inputs, observer=recorder)
+    if isinstance(recorder, Walk):
+        recorder.finish()
     pins = dict.fromkeys(pin.name for pin in state.pins)
-    return recorder.report(state.names_in_reach(), [f"`retain {name}`" for name in pins])
+    account = recorder.report(state.names_in_reach(), [f"`retain {name}`" for name in pins])
+    return WalkReport(tuple(recorder.steps), account) if isinstance(recorder, Walk) else account
 
 
-def view(report: PassReport) -> View:
-    """Shape the account: one line."""
-    parts = [f"ran {_count(report.ran, 'node')}", _freed(report)]
-    if report.kept:
-        bytes_kept = sum(one.nbytes for one in report.kept)
-        parts.append(f"kept {_count(len(report.kept), 'buffer')} ({bytes_kept:,} B, {report.kept_because})")
-    return Lines((f"{', '.join(part for part in parts if part)}; {_wrote(report.wrote)}",))
+def _stepper(state: State) -> Callable[[Step], None] | None:
+    """Return what stops after each step, where a person is there to say how to go on."""
+    if not state.control.interactive():
+        return None
+    seen: list[Step] = []
+    skipping = [""]
+
+    def pause(step: Step) -> None:
+        seen.append(step)
+        place = len(seen) - 1
+        if skipping[0]:
+            if skipping[0] not in (step.node, *step.variables):
+                return
+            skipping[0] = ""
+        while True:
+            state.control.show(_step_lines(seen[place]))
+            answer = state.control.ask("step (next, until NODE, back, quit)> ")
+            word, _, rest = (answer or "next").strip().partition(" ")
+            if word in {"q", "quit"}:
+                raise fail("interrupt", "the walk was ended; what it had done stays done", RuntimeError)
+            if word in {"b", "back"}:
+                place = max(0, place - 1)
+            elif place < len(seen) - 1:
+                place += 1
+            else:
+                skipping[0] = rest.strip() if word in {"u", "until"} else ""
+                return
+
+    return pause
 
 
-def _freed(report: PassReport) -> str:
-    if not report.freed:
-        if report.kept:
-            return "freed nothing"
-        return "freed nothing (they save nothing)" if not report.saving_nodes else "freed nothing"
-    shown = ", ".join(_buffer(one) for one in report.freed[:_MOST])
-    rest = len(report.freed) - _MOST
-    more = f" and {rest} more" if rest > 0 else ""
-    back = f", giving back {report.gave_back:,} B" if len(report.freed) > 1 and report.gave_back else ""
-    return f"freed {_count(len(report.freed), 'buffer')}: {shown}{more}{back}"
+def _step_lines(step: Step) -> list[str]:
+    names = f"{', '.join(step.variables)}  " if step.variables else ""
+    line = f"  line {step.line}" if step.line is not None else ""
+    hooks = f"  {words.count(step.hooks, 'hook')}" if step.hooks else ""
+    out = [f"{step.number}. {names}{step.node}{line}{hooks}"]
+    out += [f"     in   {_gradient(one)}" for one in step.arrived] or ["     in   nothing"]
+    out += [f"     out  {_gradient(one)}" for one in step.sent]
+    for name, size, fate in step.buffers:
+        out.append(f"     {fate} {name} {size:,} B")
+    return out + [f"     {one}" for one in step.wrote]
 
 
-def _buffer(one: Buffer) -> str:
-    held = f", memory still held by {' and '.join(one.held_by[:2])}" if one.held_by else ""
-    return f"{one.node}.{one.name} ({one.nbytes:,} B{held})"
+def _gradient(one: Gradient) -> str:
+    to = f" to {one.to}" if one.to else ""
+    return f"{one.shape} {one.values}{to}"
 
 
-def _wrote(wrote: Sequence[Written]) -> str:
-    if not wrote:
-        return "wrote no gradient"
-    parts = []
-    for words, names in (
-        ("wrote", [one.name for one in wrote if one.first]),
-        ("added to", [one.name for one in wrote if not one.first]),
-    ):
-        if names:
-            rest = len(names) - _MOST
-            listed = ", ".join(f"{name}.grad" for name in names[:_MOST])
-            parts.append(f"{words} {listed}" + (f" and {rest} more" if rest > 0 else ""))
-    return ", ".join(parts)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def view(report: PassReport | Plan | WalkReport) -> View:
+    """Shape the account: one line; the plan; or the walk and then the account."""
+    if isinstance(report, Plan):
+        return planning.view(report)
+    if isinstance(report, WalkReport):
+        steps = [line for step in report.steps for line in _step_lines(step)]
+        return Lines((*steps, words.account(report.account)))
+    return Lines((words.account(report),))

@@ -78,7 +78,7 @@ class Parameter(NamedTuple):
         if not self.option:
             text = value + ("…" if self.many else "")
             return f"[{text}]" if self.optional and not value.endswith("STATEMENT") else text
-        text = f"--{self.name.replace('_', '-')}"
+        text = f"--{self.name.rstrip('_').replace('_', '-')}"
         if value:
             text += f" {value}" + ("…" if self.many == "many" else "")
         return f"[{text}]" + ("…" if self.many == "each" else "")
@@ -128,7 +128,7 @@ class Command:
         ]
         given: dict[str, Any] = {}
         for parameter in parameters:
-            key = parameter.name.replace("_", "-")
+            key = parameter.name.rstrip("_").replace("_", "-")
             if parameter.metavar.endswith("STATEMENT"):
                 given[parameter.name] = invocation.tail
             elif parameter.option and key in invocation.options:

@@ -231,6 +231,10 @@ class Machine:
         """End the running statement at its next tick, with a problem of kind `interrupt`."""
         self.progress.stop = KeyboardInterrupt
 
+    def running(self) -> Unit | None:
+        """Return the top-level statement that is running."""
+        return self._current
+
     def clear_interrupt(self) -> None:
         """Forget an interrupt that was asked for (or that the script has caught by name)."""
         if self.progress.stop is KeyboardInterrupt:

@@ -27,6 +27,13 @@ class Frame(NamedTuple):
     local: dict[str, Any] | None
 
 
+def frame_of(unit: "Unit", local: dict[str, Any] | None) -> Frame:
+    """Return the frame of a top-level statement that is running, for questions outside of any failure."""
+    from gradsh.interpreter.trace import Step
+
+    return Frame(Step(unit.stmt.span, unit.stmt.span, unit.source, "<module>", unit.code, 0), local)
+
+
 class Origin(NamedTuple):
     """A statement that made or bound a value; `cut` if what went into it required grad and its result does not."""
 

@@ -1,29 +1,37 @@
-"""What scripts assert about their graphs: `freed(t)`, `saved(t, "self")`, `live_bytes()`, `reclaimable_bytes(t)`."""
+"""What scripts assert of their graphs: `freed(t)`, `saved(t, "self")`, `live_bytes()`, `peak_bytes()`, `reclaimable_bytes(t)`."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gradsh.engine.node import Node
-from gradsh.engine.storage import memory_bytes, memory_key
 from gradsh.engine.tensor import Tensor
-from gradsh.probe.names import Names, roots_of
+from gradsh.probe.accounts import saved_memories
+from gradsh.probe.given import given_back
+from gradsh.probe.meter import Meter
+from gradsh.probe.names import roots_of
 from gradsh.probe.passes import saved_inside
 from gradsh.probe.snapshot import nodes_below
 from gradsh.text.fault import fail
 
 
-def functions(variables: Callable[[], Mapping[str, object]]) -> dict[str, Callable[..., Any]]:
+def functions(variables: Callable[[], Mapping[str, object]], meter: Meter | None = None) -> dict[str, Callable[..., Any]]:
     """Return the functions that scripts call, by name; `variables` gives all that a script can reach just now."""
 
     def live_bytes() -> int:
         """Bytes of the memories that saved tensors of live graphs stand in, each memory once."""
-        return sum(_memories(node for _, node in roots_of(variables())).values())
+        return sum(saved_memories(node for _, node in roots_of(variables()))[0].values())
+
+    def peak_bytes() -> int:
+        """The most that `live_bytes` has been: after each statement, and before each backward pass."""
+        now = live_bytes()
+        return now if meter is None else max(now, meter.peak_saved)
 
     def reclaimable_bytes(tensor: Tensor) -> int:
         """Bytes that a backward from the tensor would give back: memories that nothing but freed nodes holds."""
-        return _reclaimable(_tensor("reclaimable_bytes", tensor), variables())
+        return _reclaimable(_tensor("reclaimable_bytes", tensor))
 
-    return {"freed": freed, "saved": saved, "live_bytes": live_bytes, "reclaimable_bytes": reclaimable_bytes}
+    return {"freed": freed, "saved": saved, "live_bytes": live_bytes, "peak_bytes": peak_bytes,
+            "reclaimable_bytes": reclaimable_bytes}
 
 
 def freed(tensor: Tensor) -> bool:
@@ -58,31 +66,6 @@ def _tensor(function: str, value: object) -> Tensor:
     raise fail("type", f"{function}(): argument 'tensor' must be Tensor, not {type(value).__name__}", TypeError)
 
 
-def _memories(roots: Iterable[Node | None]) -> dict[int, int]:
-    """The memories that live saved tensors below the roots stand in: key -> bytes."""
-    seen: set[Node] = set()
-    sizes: dict[int, int] = {}
-    for root in roots:
-        if root in seen:
-            continue
-        for node in nodes_below(root, seen):
-            for one in saved_inside(node):
-                if one.array is not None:
-                    sizes[memory_key(one.array)] = memory_bytes(one.array)
-    return sizes
-
-
-def _reclaimable(tensor: Tensor, variables: Mapping[str, object]) -> int:
-    below = set(nodes_below(tensor.grad_fn))
-    mine: dict[int, int] = {}
-    kept: set[int] = set()
-    for node in {*below, *(node for _, root in roots_of(variables) for node in nodes_below(root))}:
-        for one in saved_inside(node):
-            if one.array is None:
-                continue
-            if node in below and not node.pins:
-                mine[memory_key(one.array)] = memory_bytes(one.array)
-            else:
-                kept.add(memory_key(one.array))
-    names = Names(variables)
-    return sum(size for key, size in mine.items() if key not in kept and not names.of_memory(key))
+def _reclaimable(tensor: Tensor) -> int:
+    nodes = [node for node in nodes_below(tensor.grad_fn) if not node.pins]
+    return sum(given_back(nodes).values())

@@ -54,7 +54,7 @@ class _Noted:
 
     def __init__(self, node: Node, saved: SavedTensor, line: int | None) -> None:
         self.node = node_name(node) or ""
-        self.name = saved.name if saved.index is None else f"{saved.name}[{saved.index}]"
+        self.name = saved_title(saved)
         self.nbytes = saved.nbytes
         self.line = line
         self.key = 0
@@ -72,6 +72,11 @@ def saved_inside(node: Node) -> tuple[SavedTensor, ...]:
     if isinstance(inner, Node):
         return inner.saved
     return node.saved
+
+
+def saved_title(saved: SavedTensor) -> str:
+    """Return the name of a saved tensor, with its place where an entry is a list."""
+    return saved.name if saved.index is None else f"{saved.name}[{saved.index}]"
 
 
 class Recorder(Observer):

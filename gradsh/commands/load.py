@@ -1,0 +1,36 @@
+"""`load`: runs a script in this session."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from gradsh.commands.record import File, command
+from gradsh.state import State
+from gradsh.text.fault import fail
+from gradsh.view.shapes import Lines, View
+
+
+class Report(NamedTuple):
+    """The file that was run."""
+
+    file: str
+
+
+@command("load", "Run a script in this session; its variables stay.", examples=["expect error io: load missing.grad"])
+def run(state: State, file: File) -> Report:
+    """Run the file. Raises (kind `io`) where it cannot be read, (kind `other`) where one of its statements fails."""
+    name = str(file)
+    try:
+        text = Path(state.control.allowed_file(name)).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise fail("io", f"cannot read {name}: it is not UTF-8 text", OSError) from None
+    except OSError as error:
+        raise fail("io", f"cannot read {name}: {error.strerror or error}", OSError) from None
+    if not state.control.run_text(text, name):
+        raise fail("other", f"a statement of {name} failed; what came after it was not run", RuntimeError)
+    return Report(name)
+
+
+def view(report: Report) -> View:
+    """Say nothing: the script speaks for itself."""
+    del report
+    return Lines(())

@@ -1,0 +1,80 @@
+"""`plan`: what a backward pass would do, told without running it."""
+
+from gradsh.commands import words
+from gradsh.commands.record import command
+from gradsh.engine.tensor import Tensor
+from gradsh.probe.plan import Foreseen, Plan, plan
+from gradsh.state import State
+from gradsh.view.shapes import Lines, View
+
+
+@command(
+    "plan",
+    "Foretell a backward pass without touching anything: what it would run, free, keep and write, or how it would fail.",
+    examples=[
+        "x = ones(2, requires_grad=True)\ny = (x * x).sum()\nplan y\nbackward y\nplan y",
+        "x = ones(2, requires_grad=True)\nplan x * 2",
+    ],
+)
+def run(
+    state: State,
+    first: Tensor,
+    *more: Tensor,
+    grad: list[Tensor] | None = None,
+    retain: bool = False,
+    create_graph: bool = False,
+    inputs: tuple[Tensor, ...] | None = None,
+) -> Plan:
+    """Return the plan of `backward` with the same arguments."""
+    return foretell(state, (first, *more), grad, retain, create_graph, inputs)
+
+
+def foretell(
+    state: State, tensors: tuple[Tensor, ...], grad: list[Tensor] | None, retain: bool, create_graph: bool,
+    inputs: tuple[Tensor, ...] | None,
+) -> Plan:
+    """Return the plan, with the session's names, lines and pins."""
+    pins = [f"`retain {name}`" for name in dict.fromkeys(pin.name for pin in state.pins)]
+    return plan(tensors, grad or None, retain, create_graph, inputs, state.names_in_reach(), state.line_of, pins)
+
+
+def view(report: Plan) -> View:
+    """Shape the plan: one line, the failure if there would be one, and what was assumed."""
+    would = report.would
+    failure = report.failure
+    lines: list[str] = []
+    if failure is not None:
+        lines.append(f"would fail: error[{failure.kind}]: {_cause(failure)}")
+        if would.ran:
+            done = _did(report)
+            lines.append(f"before that it would run {words.count(would.ran - len(would.wrote), 'node')}" + (f"; {done}" if done else ""))
+    else:
+        back = f" and give back {would.gave_back:,} B" if would.freed else ""
+        parts = [f"would run {words.count(would.ran, 'node')}", words.freed_words(would, "free"), words.kept_words(would, "keep")]
+        text = ", ".join(part for part in parts if part).replace(f", giving back {would.gave_back:,} B", "")
+        lines.append(f"{text}{back}; {words.written_words(would.wrote, 'write', 'add to', 'write no gradient')}")
+    lines += [f"assumed: {one}" for one in report.assumes]
+    return Lines(tuple(lines))
+
+
+def _did(report: Plan) -> str:
+    would = report.would
+    parts = []
+    if would.freed:
+        parts.append(words.freed_words(would, "free"))
+    if would.wrote:
+        parts.append(words.written_words(would.wrote, "write", "add to"))
+    return "; ".join(parts)
+
+
+def _cause(failure: Foreseen) -> str:
+    what = f"{failure.node}.{failure.saved}" if failure.saved else failure.node
+    saved = f", saved on line {failure.saved_line}" if failure.saved_line is not None else ""
+    if failure.kind == "freed":
+        by = f"line {failure.freed_line} freed" if failure.freed_line is not None else "is freed"
+        return f"backward needs {what}{saved}, which {by}"
+    if failure.kind == "version":
+        lines = ", ".join(map(str, failure.modified_lines))
+        by = f"line {lines}" if lines else "a write"
+        return f"backward needs {what}{saved}, which {by} modified in place"
+    return failure.message.split("\n")[0]

@@ -1,0 +1,51 @@
+"""`save`: writes the session as a script that runs."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from gradsh.commands.record import File, command
+from gradsh.commands.undo import first_word
+from gradsh.files import write_whole
+from gradsh.state import Entry, State
+from gradsh.text.fault import fail
+from gradsh.view.shapes import Lines, View
+
+_LEFT_OUT = frozenset({"undo", "save", "history", "help", "explain", "tour", "quit"})
+
+
+class Report(NamedTuple):
+    """The file, how many statements it has, and how many failed ones were left out."""
+
+    file: str
+    statements: int
+    failed: int
+
+
+@command(
+    "save", "Write the session's statements to a file, as a script that runs.",
+    examples=["x = ones(2)", "expect error io: save session.grad"],
+)
+def run(state: State, file: File) -> Report:
+    """Write the statements that passed. Raises (kind `io`) where the file cannot be written."""
+    name = str(file)
+    path = Path(state.control.allowed_file(name))
+    entries = [entry for entry in state.history if first_word(entry) not in _LEFT_OUT]
+    kept = [entry for entry in entries if entry.ok]
+    text = "#!/usr/bin/env gradsh\n" + "".join(f"{entry.text}\n" for entry in spaced(kept))
+    try:
+        write_whole(path, text.encode())
+    except OSError as error:
+        raise fail("io", f"cannot write {name}: {error.strerror or error}", OSError) from None
+    return Report(name, len(kept), len(entries) - len(kept))
+
+
+def spaced(entries: list[Entry]) -> list[Entry]:
+    """Return the entries with a blank line after each block, as a script needs to end one."""
+    return [entry._replace(text=entry.text + "\n") if "\n" in entry.text else entry for entry in entries]
+
+
+def view(report: Report) -> View:
+    """Shape the answer."""
+    noun = "statement" if report.statements == 1 else "statements"
+    failed = f"; {report.failed} failed left out" if report.failed else ""
+    return Lines((f"wrote {report.statements} {noun} to {report.file}{failed}",))

@@ -1,0 +1,95 @@
+"""`set`: shows and changes settings."""
+
+from typing import Any, NamedTuple
+
+from gradsh.commands.record import Word, command
+from gradsh.engine.ambient import current
+from gradsh.state import State
+from gradsh.text.fault import fail
+from gradsh.view.shapes import Column, Row, Table, View
+
+MEANING = {
+    "account": "count bytes after every statement (for `memory` and `peak_bytes()`)",
+    "atomic": "a pass that fails leaves nothing freed and nothing written; gradients and buffers are held until its end",
+    "cuda": "what asking for a GPU does: explain, or cpu to run there silently",
+    "plain": "no colour, no box drawing",
+    "timing": "show how long each statement took",
+}
+_WORDS: dict[str, Any] = {"on": True, "off": False}
+_CHOICES = {"cuda": ("explain", "cpu")}
+
+
+class Setting(NamedTuple):
+    """A setting: name, value as it is typed, meaning."""
+
+    name: str
+    value: str
+    meaning: str
+
+
+class Report(NamedTuple):
+    """The settings that are shown, and what the change costs."""
+
+    settings: tuple[Setting, ...]
+    note: str = ""
+
+
+@command("set", "Show the settings, or change one.", examples=["set", "set atomic on"])
+def run(state: State, name: Word | None = None, value: Word | None = None) -> Report:
+    """Change a setting and return it; without a value show it, without a name all. Raises (kind `value`) for others."""
+    if name is None:
+        return Report(tuple(_shown(state, one) for one in [*MEANING, *state.settings.values]))
+    key = str(name)
+    if value is not None:
+        _change(state, key, str(value))
+    elif key not in MEANING and key not in state.settings.values:
+        raise _unknown(state, key)
+    note = ""
+    if key == "atomic" and value is not None and state.settings.atomic:
+        note = f"a pass now holds what it would free until its end: up to {_reclaimable(state):,} B more just now"
+    return Report((_shown(state, key),), note)
+
+
+def _change(state: State, key: str, word: str) -> None:
+    if key in state.settings.values:
+        state.settings.values[key] = _WORDS.get(word, word)
+        return
+    if key not in MEANING:
+        raise _unknown(state, key)
+    choices = _CHOICES.get(key, tuple(_WORDS))
+    if word not in choices:
+        raise fail("value", f"{key} can be {' or '.join(choices)}, not {word}", ValueError)
+    setattr(state.settings, key, _WORDS.get(word, word))
+    if key == "atomic":
+        current().atomic = state.settings.atomic
+    if key == "account" and state.meter is None:
+        from gradsh.probe.meter import Meter
+
+        state.meter = Meter()
+
+
+def _unknown(state: State, key: str) -> Exception:
+    from difflib import get_close_matches
+
+    names = [*MEANING, *state.settings.values]
+    near = get_close_matches(key, names, 1)
+    hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(names)}"
+    return fail("value", f"no setting is called {key}{hint}", ValueError, candidates=near)
+
+
+def _shown(state: State, key: str) -> Setting:
+    value = getattr(state.settings, key, None) if key in MEANING else state.settings.values[key]
+    words = {True: "on", False: "off"}
+    return Setting(key, words[value] if isinstance(value, bool) else str(value), MEANING.get(key, ""))
+
+
+def _reclaimable(state: State) -> int:
+    from gradsh.probe.accounts import take_account
+
+    return take_account(state.names_in_reach()).graph
+
+
+def view(report: Report) -> View:
+    """Shape the settings as a table."""
+    rows = tuple(Row(tuple(one)) for one in report.settings)
+    return Table((Column("setting"), Column("value"), Column("meaning")), rows, (report.note,) if report.note else ())

@@ -1,0 +1,78 @@
+"""Bytes by owner: each memory counted once, for the first of leaves, gradients, variables and the graph that holds it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gradsh.engine.node import Node
+from gradsh.engine.storage import memory_bytes, memory_key
+from gradsh.engine.tensor import Parameter, Tensor
+from gradsh.probe.given import kept_in
+from gradsh.probe.names import named_tensors, roots_of
+from gradsh.probe.snapshot import nodes_below
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Bytes by owner. `leaves` includes parameters and their module's buffers' kin: every leaf that needs a gradient.
+
+    `saved` counts all memories that saved tensors of live graphs stand in, whoever else holds them; `graph` those of them
+    that nothing but graphs holds. leaves + gradients + variables + graph is the total; each memory counts once.
+    """
+
+    leaves: int
+    gradients: int
+    variables: int
+    graph: int
+    saved: int
+    nodes: int
+
+    @property
+    def total(self) -> int:
+        """All bytes, each memory once."""
+        return self.leaves + self.gradients + self.variables + self.graph
+
+
+def take_account(variables: Mapping[str, object], more: Iterable[Node] = ()) -> Account:
+    """Count the memories that the variables hold, and the graphs below them and below the nodes `more`."""
+    leaves: dict[int, int] = {}
+    gradients: dict[int, int] = {}
+    others: dict[int, int] = {}
+    for _, tensor in named_tensors(variables):
+        note(tensor, leaves, gradients, others)
+    saved, nodes = saved_memories([*(node for _, node in roots_of(variables)), *more])
+    for key in leaves:
+        gradients.pop(key, None)
+        others.pop(key, None)
+    for key in gradients:
+        others.pop(key, None)
+    alone = sum(size for key, size in saved.items() if key not in leaves and key not in gradients and key not in others)
+    return Account(
+        sum(leaves.values()), sum(gradients.values()), sum(others.values()), alone, sum(saved.values()), nodes,
+    )
+
+
+def note(tensor: Tensor, leaves: dict[int, int], gradients: dict[int, int], others: dict[int, int]) -> None:
+    """Put the memories of a tensor, of the base it is a view of, and of its gradients where they belong."""
+    leaf = tensor.edge is None and (tensor.tracked or isinstance(tensor, Parameter))
+    (leaves if leaf else others)[memory_key(tensor.array)] = memory_bytes(tensor.array)
+    meta: Any = tensor.meta
+    seen = {id(tensor)}
+    while meta is not None and meta.grad is not None and id(meta.grad) not in seen:
+        seen.add(id(meta.grad))
+        gradients[memory_key(meta.grad.array)] = memory_bytes(meta.grad.array)
+        meta = meta.grad.meta
+
+
+def saved_memories(roots: Iterable[Node]) -> tuple[dict[int, int], int]:
+    """Return the memories that live saved tensors below the roots stand in (key -> bytes), and how many nodes there are."""
+    seen: set[Node] = set()
+    sizes: dict[int, int] = {}
+    for root in roots:
+        if root in seen:
+            continue
+        for node in nodes_below(root, seen):
+            if node.entries:
+                for kept in kept_in(node):
+                    sizes[memory_key(kept.array)] = memory_bytes(kept.array)  # type: ignore[arg-type]
+    return sizes, len(seen)

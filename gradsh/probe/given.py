@@ -1,0 +1,63 @@
+"""Which memories would be given back if some nodes were freed: told by counting references, so nothing else can hold them.
+
+Names are not enough for this claim: a closure, a generator or a hook may hold an array, too. A memory dies with the
+freed entries exactly when their references, and those of views that only they hold, are all there are.
+"""
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.node import Freed, Kept, Node
+from gradsh.engine.storage import owner_of
+
+
+def given_back(nodes: Iterable[Node]) -> dict[int, int]:
+    """Return the memories (key -> bytes) that nothing holds but live entries of these nodes."""
+    counted: dict[int, list[Any]] = {}
+    for node in nodes:
+        for kept in kept_in(node):
+            counted.setdefault(id(kept.array), [kept.array, 0])[1] += 1
+    return _unheld(counted)
+
+
+def kept_in(node: Node) -> list[Kept]:
+    """Return the live entries of a node that hold an array (of a write inside CopySlices: that write's)."""
+    inner = getattr(node, "function", None)
+    entries = inner.entries if isinstance(inner, Node) else node.entries
+    if type(entries) is Freed:
+        return []
+    flat = [one for entry in entries for one in (entry if type(entry) is list else (entry,))]
+    return [one for one in flat if isinstance(one, Kept) and one.array is not None]
+
+
+def _unheld(counted: dict[int, list[Any]]) -> dict[int, int]:
+    """Return the memories whose owners are referred to by counted arrays alone; `counted`: id -> [array, entries]."""
+    spare = _references([np.zeros(1), 0])
+    explained: dict[int, int] = {}
+    owners: dict[int, list[Any]] = {}
+    for pair in counted.values():
+        _explain(pair, spare, owners, explained)
+    return {
+        key: pair[0].nbytes for key, pair in owners.items() if _references(pair) - explained.get(key, 0) == spare
+    }
+
+
+def _explain(pair: list[Any], spare: int, owners: dict[int, list[Any]], explained: dict[int, int]) -> None:
+    """Count what refers to the owner of one array by way of its entries."""
+    owner = owner_of(pair[0])
+    key = id(owner)
+    owners.setdefault(key, [owner, 0])
+    if owner is pair[0]:  # held by its entries and by `counted`
+        explained[key] = explained.get(key, 0) + pair[1] + 1
+    elif pair[0].base is owner and _references(pair) - pair[1] == spare:
+        explained[key] = explained.get(key, 0) + 1
+
+
+def _references(pair: list[Any]) -> int:
+    """Count the references to the first of a list, those of the counting itself included."""
+    return sys.getrefcount(pair[0])
+
+

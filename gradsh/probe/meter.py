@@ -1,0 +1,82 @@
+"""How the bytes went over a run: one account after each top-level statement, and the peak, also inside loops.
+
+Taking an account walks what is alive, so accounts before backward passes (where a graph is at its largest) are taken by
+a rule that depends on the program alone, not on the clock: each pass earns credit, and a walk spends what it visited.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from gradsh.engine.node import Node
+from gradsh.engine.storage import memory_bytes, memory_key
+from gradsh.probe.accounts import Account, take_account
+from gradsh.probe.names import named_tensors
+
+_EARNED = 400
+_MOST_SAMPLES = 4000
+_NAMED = 6
+
+
+class Sample(NamedTuple):
+    """An account at a line; `inside` tells that it was taken before a backward pass, not at a statement's end."""
+
+    line: int
+    account: Account
+    inside: bool
+
+
+class Peak(NamedTuple):
+    """The account with the most bytes, its line, and the largest memories that variables held then: (name, bytes)."""
+
+    line: int
+    account: Account
+    held: tuple[tuple[str, int], ...]
+
+
+class Meter:
+    """Follows the bytes of one session."""
+
+    __slots__ = ("credit", "peak", "peak_saved", "samples")
+
+    def __init__(self) -> None:
+        self.samples: list[Sample] = []
+        self.peak: Peak | None = None
+        self.peak_saved = 0
+        self.credit = 100_000
+
+    def due(self) -> bool:
+        """Whether another account inside a statement is worth its walk."""
+        self.credit += _EARNED
+        return self.credit > 0
+
+    def statement(self, variables: Mapping[str, object], line: int) -> None:
+        """Take an account at the end of a top-level statement."""
+        self.credit += 20 * _EARNED
+        if self.credit > 0 or len(self.samples) < 50:
+            self.sample(variables, line, (), inside=False)
+
+    def sample(self, variables: Mapping[str, object], line: int, more: Iterable[Node], inside: bool = True) -> Account:
+        """Take an account now; `more` are roots of graphs that no variable holds."""
+        account = take_account(variables, more)
+        self.credit -= account.nodes + len(variables)
+        if not inside or self._is_peak(account):
+            self.samples.append(Sample(line, account, inside))
+        if len(self.samples) > _MOST_SAMPLES:
+            del self.samples[1:-1:2]
+        if self._is_peak(account):
+            self.peak = Peak(line, account, _largest(variables))
+        self.peak_saved = max(self.peak_saved, account.saved)
+        return account
+
+    def _is_peak(self, account: Account) -> bool:
+        return self.peak is None or account.total > self.peak.account.total
+
+
+def _largest(variables: Mapping[str, object]) -> tuple[tuple[str, int], ...]:
+    sizes: dict[int, tuple[str, int]] = {}
+    for path, tensor in named_tensors(variables):
+        sizes.setdefault(memory_key(tensor.array), (path, memory_bytes(tensor.array)))
+        if tensor.meta is not None and tensor.meta.grad is not None:
+            grad = tensor.meta.grad.array
+            sizes.setdefault(memory_key(grad), (f"{path}.grad", memory_bytes(grad)))
+    return tuple(sorted(sizes.values(), key=lambda one: -one[1])[:_NAMED])

@@ -1,0 +1,209 @@
+"""What a backward pass would do, told without running it: nodes, buffers freed and kept, leaves written, or its failure.
+
+The pass's own order and counts are used (`engine.backward`), so that a plan can only differ from what happens where a
+script's own code decides: hooks and custom functions. `assumes` says where it does.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gradsh.engine.backward import arriving_from, collect, make_roots, needed_nodes
+from gradsh.engine.node import FREED_SENTENCE, AccumulateGrad, Freed, Kept, Node
+from gradsh.engine.storage import memory_key
+from gradsh.engine.tensor import Tensor, gradient_edge
+from gradsh.probe.given import given_back
+from gradsh.probe.names import Names
+from gradsh.probe.passes import Buffer, PassReport, Written, saved_inside, saved_title
+from gradsh.probe.snapshot import node_name
+from gradsh.text.fault import fail, fault_of
+
+LineOf = Callable[[Any], int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """The failure that a pass would end in: its kind and PyTorch's message, the node and saved tensor, and their lines."""
+
+    kind: str
+    message: str
+    node: str = ""
+    saved: str = ""
+    saved_line: int | None = None
+    freed_line: int | None = None
+    modified_lines: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a pass would do; with a `failure`, `would` is what it would have done before that."""
+
+    would: PassReport
+    failure: Foreseen | None = None
+    assumes: tuple[str, ...] = ()
+
+
+class _Course:
+    """The pass while it is being thought through."""
+
+    def __init__(self, roots: list[Node], targets: set[Node] | None, retain: bool) -> None:
+        self.roots = roots
+        self.targets = targets
+        self.retain = retain
+        self.order, self.arriving = collect(roots)
+        self.needed = None if targets is None else needed_nodes(self.order, targets)
+        if self.needed is not None:
+            self.arriving = arriving_from(self.order, self.needed, roots)
+        self.reached: set[Node] = set()
+        self.ran = self.saving = 0
+        self.freed: list[Node] = []
+        self.kept: list[Node] = []
+        self.wrote: list[AccumulateGrad] = []
+        self.assumes: dict[str, None] = {}
+
+    def run(self) -> Exception | None:
+        """Go through the nodes in the pass's order; return the error that it would end in."""
+        for root in self.roots:
+            if self.needed is None or root in self.needed:
+                self._deliver(root, True)
+        for node in self.order:
+            if self.needed is not None and node not in self.needed:
+                continue
+            arrived = node in self.reached
+            error = obstacle(node) if arrived else None
+            if error is not None:
+                return error
+            self.ran += 1
+            self.saving += bool(saved_inside(node))
+            self._note_assumptions(node)
+            if node.has_saved():
+                (self.kept if self.retain or node.pins else self.freed).append(node)
+            for edge in node.edges:
+                if edge is not None and (self.needed is None or edge[0] in self.needed):
+                    self._deliver(edge[0], arrived)
+        return None
+
+    def _deliver(self, node: Node, arrives: bool) -> None:
+        if arrives:
+            self.reached.add(node)
+        if type(node) is not AccumulateGrad:
+            return
+        left = self.arriving[node] = self.arriving[node] - 1
+        if left == 0 and node in self.reached and (self.targets is None or node in self.targets):
+            meta = node.variable.meta
+            if node.variable.tracked:
+                self.wrote.append(node)
+            if meta is not None and (meta.hooks or meta.post_hooks):
+                self.assumes["hooks of leaves are not foreseen"] = None
+
+    def _note_assumptions(self, node: Node) -> None:
+        if getattr(node, "_function", None) is not None:
+            self.assumes[f"{node.name()}: what its own backward does is not foreseen; assumed to read what it saved"] = None
+        extra = node.extra
+        if extra is not None and (extra.prehooks or extra.posthooks or any(extra.tensor_hooks.values())):
+            self.assumes["hooks are not foreseen"] = None
+
+
+def obstacle(node: Node) -> Exception | None:
+    """Return the error with which a node would refuse to run on what it saved, or None."""
+    try:
+        _check(node)
+    except Exception as error:  # noqa: BLE001  # the engine's own refusal, whatever its class
+        return error
+    return None
+
+
+def _check(node: Node) -> None:
+    record = getattr(node, "record", None)
+    inner = getattr(node, "function", None)
+    if isinstance(inner, Node):
+        if type(node.entries) is Freed:
+            raise fail("freed", FREED_SENTENCE, node=node, index=0, freed_where=node.entries.where)
+        _check(inner)
+    elif record is not None:
+        if not record.node:
+            message = f"derivative for aten::{record.name} is not implemented"
+            raise fail("other", message, RuntimeError, node=node)
+        if node.entries:
+            node._check_saved()
+    elif type(node.entries) is Freed:
+        node.unpack(0, as_tensor=False)
+    else:
+        for index, entry in enumerate(node.entries):
+            for kept in entry if type(entry) is list else (entry,):
+                if isinstance(kept, Kept) and kept.counter.version != kept.version:
+                    raise node.modified(kept, index)
+        refusal = getattr(node, "message", None)
+        if isinstance(refusal, str):
+            raise fail("other", refusal, RuntimeError, node=node)
+
+
+def plan(
+    tensors: Sequence[Tensor], gradients: Sequence[Tensor | None] | None, retain: bool, create_graph: bool,
+    inputs: Sequence[Tensor] | None, variables: Mapping[str, object], line_of: LineOf, pins: Sequence[str] = (),
+) -> Plan:
+    """Return what `backward` with these arguments would do now. Touches nothing."""
+    try:
+        roots = [edge[0] for edge, _ in make_roots(tensors, gradients, create_graph)]
+        targets = None if inputs is None else _targets(inputs)
+    except Exception as error:  # noqa: BLE001  # told as data
+        return Plan(_NOTHING, _foreseen(error, line_of))
+    course = _Course(roots, targets, retain or create_graph)
+    refusal = course.run()
+    would = _account(course, variables, line_of, pins)
+    return Plan(would, None if refusal is None else _foreseen(refusal, line_of), tuple(course.assumes))
+
+
+_NOTHING = PassReport(0, (), (), "", (), 0, 0)
+
+
+def _targets(inputs: Sequence[Tensor]) -> set[Node]:
+    found: set[Node] = set()
+    for place, tensor in enumerate(inputs):
+        edge = gradient_edge(tensor)
+        if edge is None:
+            message = "One of the differentiated Tensors does not require grad"
+            raise fail("no_grad", message, RuntimeError, tensor=tensor, index=place)
+        found.add(edge[0])
+    return found
+
+
+def _account(course: _Course, variables: Mapping[str, object], line_of: LineOf, pins: Sequence[str]) -> PassReport:
+    names = Names(variables)
+    given = given_back(course.freed)
+    freed: list[Buffer] = []
+    for node in course.freed:
+        line = line_of(node.where)
+        for saved in saved_inside(node):
+            if saved.freed:
+                continue
+            key = 0 if saved.array is None else memory_key(saved.array)
+            held = () if key in given else names.of_memory(key) or ("the graph",)
+            freed.append(Buffer(node_name(node) or "", saved_title(saved), saved.nbytes, line, held))
+    kept = tuple(
+        Buffer(node_name(node) or "", saved_title(saved), saved.nbytes, line_of(node.where))
+        for node in course.kept for saved in saved_inside(node) if not saved.freed
+    )
+    pinned = any(node.pins for node in course.kept)
+    because = "" if not kept else f"pinned by {', '.join(pins)}" if pinned else "--retain"
+    wrote = tuple(
+        Written(names.of_leaf(leaf.variable), leaf.variable.meta is None or leaf.variable.meta.grad is None)
+        for leaf in course.wrote
+    )
+    return PassReport(course.ran + len(wrote), tuple(freed), kept, because, wrote, sum(given.values()), course.saving)
+
+
+def _foreseen(error: Exception, line_of: LineOf) -> Foreseen:
+    fault = fault_of(error)
+    fields: dict[str, Any] = {} if fault is None else fault.fields
+    kind = "other" if fault is None else fault.kind
+    node = fields.get("node")
+    name, index = fields.get("name"), fields.get("index")
+    if node is None:
+        return Foreseen(kind, str(error))
+    if name is None and index is not None:
+        names = list(node.saved_names())
+        name = names[index] if index < len(names) else None
+    writes = tuple(dict.fromkeys(line for _, where in fields.get("writes", ()) if (line := line_of(where)) is not None))
+    freed_line = line_of(fields["freed_where"]) if fields.get("freed_where") is not None else None
+    return Foreseen(kind, str(error), node_name(node) or "", name or "", line_of(node.where), freed_line, writes)
