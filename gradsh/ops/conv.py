@@ -176,7 +176,7 @@ def _backward(
     )
     grad_input = grad_weight = grad_bias = None
     if output_mask[0] and transposed:
-        grad_input = correlate(grad_output, weight, geometry)
+        grad_input = correlate(grad_output, weight, geometry, input.shape[2:])
     elif output_mask[0]:
         grad_input = spread(grad_output, weight, input.shape[2:], geometry)
     if output_mask[1]:
@@ -252,10 +252,9 @@ def _double_input(by_weight: Any, grad_output: Any, input: Any, weight: Any, res
     if transposed:
         found = convolution(grad_output, by_weight, None, stride, padding, dilation, False, output_padding, groups)
         return _narrowed(found, input)
-    rows = zip(
-        weight.shape[2:], dilation, padding, stride, grad_output.shape[2:], input.shape[2:], output_padding,
-        strict=True,
-    )
+    dims = len(weight.shape) - 2
+    wide = [spatial(one, dims, "padding") for one in (dilation, padding, stride, output_padding)]
+    rows = zip(weight.shape[2:], *wide[:3], grad_output.shape[2:], input.shape[2:], wide[3], strict=True)
     extra = tuple(
         old if n == (k - 1) * d - 2 * p + s * (out - 1) + 1 else n - ((k - 1) * d - 2 * p + s * (out - 1) + 1)
         for k, d, p, s, out, n, old in rows
@@ -334,12 +333,12 @@ def _convolve(
             if padding != "valid":
                 message = f"Invalid padding string: '{padding}'"
                 raise fail("value", message, RuntimeError)
-            padding = (0,)
-        numbers = [
-            spatial(value, dims, name)
-            for name, value in (("stride", stride), ("padding", padding), ("dilation", dilation))
-        ]
-        result = convolution(input, weight, bias, *numbers, False, (0,) * dims, groups)
+            border: tuple[int, ...] = (0,)
+            more: tuple[int, ...] = (0,)
+        else:
+            border, more = spatial(padding, dims, "padding"), (0,) * dims
+        steps, apart = spatial(stride, dims, "stride"), spatial(dilation, dims, "dilation")
+        result = convolution(input, weight, bias, steps, border, apart, False, more, groups)
     return result if was_batched else find("squeeze")(result, 0)
 
 

@@ -79,10 +79,10 @@ def _parts(batch: int, each: int) -> Iterator[slice]:
         yield slice(start, min(start + step, batch))
 
 
-def correlate(x: Array, w: Array, geometry: Geometry) -> Array:
-    """Return the product of a filter with the windows of the input."""
+def correlate(x: Array, w: Array, geometry: Geometry, out: tuple[int, ...] = ()) -> Array:
+    """Return the product of a filter with the windows of the input: the first `out` of them, or all."""
     kernel = w.shape[2:]
-    out = out_extents(x.shape[2:], kernel, geometry)
+    out = out or out_extents(x.shape[2:], kernel, geometry)
     groups, filters = geometry.groups, w.shape[0]
     y = np.empty((x.shape[0], filters, *out), x.dtype)
     if not y.size:

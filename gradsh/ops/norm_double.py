@@ -7,7 +7,6 @@ from typing import Any
 
 from gradsh.engine.op import find
 from gradsh.engine.tensor import Tensor
-from gradsh.ops.arguments import array_of
 from gradsh.ops.scalars import over, plus, times
 
 
@@ -171,17 +170,9 @@ def _group_input(
     _, group, width, area = x.shape
     scale = 1.0 / (width * area)
     gamma = None if weight is None else find("reshape")(weight, (1, group, width, 1))
-    a = inverse * (find("ones")((1,), dtype=_dtype(x)) if gamma is None else gamma)
+    a = inverse if gamma is None else inverse * gamma
     b = _row(dotted if gamma is None else dotted * gamma, (2,), -2)
     c = _row(total if gamma is None else total * gamma, (2,), -2)
     b = times((c * centre - b) * cube, scale)
     c = -b * centre - times(c * inverse, scale)
     return a * rows + b * x + c
-
-
-def _dtype(value: Any) -> Any:
-    from gradsh.engine.dtype import of_numpy
-
-    return of_numpy(array_of(value).dtype)
-
-
