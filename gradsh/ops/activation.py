@@ -384,12 +384,8 @@ def _prelu(self: Any, weight: Any) -> Any:
     if w.ndim > 1:
         message = f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {w.ndim}"
         raise fail("shape", message, RuntimeError)
-    if a.ndim == w.ndim == 1:
-        return _prelu_kernel(self, weight)
-    if a.ndim == 0:
-        return _prelu_kernel(self, find("squeeze")(weight) if w.ndim == 1 else weight)
     shape = tuple(w.size if dim == 1 else 1 for dim in range(a.ndim))
-    return _prelu_kernel(self, find("reshape")(weight, shape))
+    return _prelu_kernel(self, weight if w.shape == shape else find("reshape")(weight, shape))
 
 
 composite(

@@ -55,7 +55,7 @@ def chebyshev(coefficients: Sequence[float], t: Array) -> Array:
 
 def _tail(size: Array, coefficients: Sequence[float]) -> Array:
     """Return exp(x²) erfc(x) of x >= 0."""
-    return polynomial(coefficients, (size - _MIDDLE) / (size + _MIDDLE)) / (1 + 2 * size)
+    return np.asarray(polynomial(coefficients, (size - _MIDDLE) / (size + _MIDDLE)) / (1 + 2 * size))
 
 
 def _bell(x: Array) -> Array:

@@ -8,6 +8,8 @@ each node saved and where that memory stands, its other attributes, a second bac
 input and result between forward and backward.
 """
 
+
+
 import json
 import sys
 from pathlib import Path
@@ -57,9 +59,9 @@ def run_call(code, tensors):
     """Execute the recorded code; return its value and every named tensor around."""
     names = {"torch": torch, "F": F, "np": np, **tensors}
     if code.startswith("x = ") or "; out = " in code:
-        exec(code, names)  # noqa: S102
+        exec(code, names)
         return names["out"], {name: value for name, value in names.items() if isinstance(value, Tensor)}
-    return eval(code, names), dict(tensors)  # noqa: S307
+    return eval(code, names), dict(tensors)
 
 
 def labelled(value, labels):
@@ -226,9 +228,9 @@ class Walk:
         if tuple(expected["shape"]) != tuple(got.shape) or expected["dtype"] != got.dtype.name:
             self.differ(where, f"{expected['shape']} {expected['dtype']}", f"{list(got.shape)} {got.dtype.name}")
             return
-        if "value" in expected and not np.allclose(float(expected["value"]), got.array) and "random" not in where:
-            if "scalar" in expected["what"]:
-                self.differ(f"{where} value", expected["value"], got.array)
+        number = "value" in expected and "scalar" in expected["what"]
+        if number and not np.allclose(float(expected["value"]), got.array):
+            self.differ(f"{where} value", expected["value"], got.array)
         if not got.array.size:
             return
         memory = memory_key(got.array)

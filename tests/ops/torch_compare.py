@@ -13,6 +13,8 @@ these (also with respect to the cotangent). An error must be the same error. Sta
 "x = x.clone(); x.mul_(2); out = x". Returns the list of differences and prints it unless `quiet`.
 """
 
+
+
 import sys
 import warnings
 from itertools import combinations
@@ -71,9 +73,9 @@ class Side:
         functional = self.namespace.nn.functional
         scope = {"torch": self.namespace, "F": functional, "np": np, **names}
         if "out =" in code:
-            exec(code, scope)  # noqa: S102
+            exec(code, scope)
             return scope["out"]
-        return eval(code, scope)  # noqa: S307
+        return eval(code, scope)
 
     def array(self, tensor):
         return tensor.array if self.mine else tensor.detach().numpy(force=True)
@@ -151,7 +153,7 @@ def outputs_of(side, value):
 
 def close(got, expected, loose, single=False):
     """Whether two arrays agree to the accuracy of their dtype (of float32, where an input was)."""
-    if got.dtype.kind not in "f":
+    if got.dtype.kind != "f":
         return np.array_equal(got, expected)
     tolerance = (1e-9 if got.dtype == np.float64 and not single else 2e-5) * loose
     scale = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
@@ -292,7 +294,7 @@ class Comparison:
         for side, held, outputs in sides:
             leaves = self.leaves(held)
             cotangents = [side.tensor(one, False) for one in data]
-            results.append(guarded(lambda: side.grad(outputs, leaves, cotangents, False)))  # noqa: B023
+            results.append(guarded(lambda: side.grad(outputs, leaves, cotangents, False)))
         if self.unequal(results, "gradient"):
             return
         if self.options.get("double", True):
@@ -300,8 +302,8 @@ class Comparison:
         texts = []
         for side, _held, outputs in sides:
             cotangents = [side.tensor(one, False) for one in data]
-            first = guarded(lambda: side.backward(outputs, cotangents))  # noqa: B023
-            second = guarded(lambda: side.backward(outputs, cotangents))  # noqa: B023
+            first = guarded(lambda: side.backward(outputs, cotangents))
+            second = guarded(lambda: side.backward(outputs, cotangents))
             texts.append(tuple(one if isinstance(one, str) else "ok" for one in (first, second)))
         if texts[0] != texts[1]:
             self.differ("backward twice", texts[1], texts[0])
@@ -342,7 +344,7 @@ class Comparison:
             cotangents = [side.tensor(one, True) for one in data]
             chosen = self.leaves(held)
             leaves.append([*chosen, *cotangents])
-            firsts.append(guarded(lambda: side.grad(outputs, chosen, cotangents, True)))  # noqa: B023
+            firsts.append(guarded(lambda: side.grad(outputs, chosen, cotangents, True)))
         if self.unequal(firsts, "gradient with create_graph", 10.0):
             return
         mine, theirs = ([one for one in first if one is not None and one.requires_grad] for first in firsts)
@@ -354,7 +356,7 @@ class Comparison:
         second = [np.asarray(rng.normal(size=tuple(one.shape)), THERE.array(one).dtype) for one in theirs]
         for (side, _, _), gradients, inputs in zip(sides, (mine, theirs), leaves, strict=True):
             vectors = [side.tensor(one, False) for one in second]
-            results.append(guarded(lambda: side.grad(gradients, inputs, vectors, False)))  # noqa: B023
+            results.append(guarded(lambda: side.grad(gradients, inputs, vectors, False)))
         self.unequal(results, "second gradient", 100.0)
 
 
