@@ -4,8 +4,8 @@
     param     = "*" | ["*"] NAME [":" TYPE ["?"]] ["=" DEFAULT]
 
 Without a type a parameter is a Tensor. Types: Tensor, Operand (Tensor or number), Tensors (a sequence), Indices (a sequence
-of Tensors and None), data (a Tensor, array or nested sequence), int, ints (one
-or several), float, number, bool, str, dtype, any. `?` admits None. A bare `*` starts the keyword-only parameters;
+of Tensors and None), data (a Tensor, array or nested sequence), int, ints (one or several), sizes (the same, a single
+one staying an int), float, number, bool, str, dtype, any. `?` admits None. A bare `*` starts the keyword-only parameters;
 `*NAME: ints` also takes its numbers one by one, as `view(2, 3)` does.
 """
 
@@ -96,6 +96,11 @@ def _ints(value: Any) -> Any:
     return MISMATCH if one is MISMATCH else (one,)
 
 
+def _sizes(value: Any) -> Any:
+    one = _int(value)
+    return _ints(value) if one is MISMATCH else one
+
+
 def _number(value: Any) -> Any:
     if isinstance(value, (float, int)):
         return value
@@ -130,7 +135,8 @@ def _any(value: Any) -> Any:
 
 
 ACCEPT: dict[str, Callable[[Any], Any]] = {
-    "Tensor": _tensor, "Operand": _operand, "Tensors": _tensors, "int": _int, "ints": _ints, "float": _float,
+    "Tensor": _tensor, "Operand": _operand, "Tensors": _tensors, "int": _int, "ints": _ints,
+    "sizes": _sizes, "float": _float,
     "number": _number, "Indices": _indices, "data": _data, "bool": _bool, "str": _str, "dtype": _dtype, "any": _any,
 }
 
@@ -168,7 +174,7 @@ class Signature:
             if values[place] is REQUIRED:
                 param = params[place]
                 if param.default is REQUIRED:
-                    if param.variadic:
+                    if param.variadic and param.type == "any":
                         values[place] = ()
                         continue
                     return None

@@ -10,12 +10,12 @@ from gradsh.ops.arguments import array_of
 from gradsh.text.fault import fail
 
 
-def check_indices(indices: Any, argument: str, function: str) -> None:
+def check_indices(indices: Any, number: int, function: str) -> None:
     """Refuse indices that are no integers of 32 or 64 bits."""
     dtype = array_of(indices).dtype
     if dtype not in (np.int64, np.int32):
         message = (
-            f"Expected tensor for argument #1 '{argument}' to have one of the following scalar types: Long, Int; but "
+            f"Expected tensor for argument #{number} 'indices' to have one of the following scalar types: Long, Int; but "
             f"got torch.{of_numpy(dtype).title}Tensor instead (while checking arguments for {function})"
         )
         raise fail("dtype", message, RuntimeError)
@@ -24,7 +24,7 @@ def check_indices(indices: Any, argument: str, function: str) -> None:
 def _rows(weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Array:
     if weight.ndim != 2:
         raise fail("shape", "'weight' must be 2-D", RuntimeError)
-    check_indices(indices, "indices", "embedding")
+    check_indices(indices, 1, "embedding")
     if sparse:
         raise fail("value", "sparse gradients are not offered: leave out sparse=True", RuntimeError)
     if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
@@ -113,7 +113,7 @@ def _embedding_function(
 ) -> Any:
     padding = _padding(padding_idx, weight.shape[0] if weight.shape else 0)
     if max_norm is not None:
-        check_indices(input, "indices", "embedding")
+        check_indices(input, 2, "embedding_renorm_")
         _renorm(weight, input, max_norm, norm_type)
     return embedding(weight, input, padding, scale_grad_by_freq, sparse)
 

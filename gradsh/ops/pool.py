@@ -13,11 +13,9 @@ _WORDS = {1: "a single int", 2: "a tuple of two ints", 3: "a tuple of three ints
 
 
 def numbers(value: Any, dims: int, name: str, what: str) -> tuple[int, ...]:
-    """Return a number for each dim; a single one stands for all."""
-    found: tuple[int, ...] = (value,) if isinstance(value, int) else tuple(value)
-    if len(found) == 1:
-        return found * dims
-    if len(found) != dims:
+    """Return a number for each dim, which an int stands for all of; a list of one stays one, as PyTorch's nodes show."""
+    found: tuple[int, ...] = (value,) * dims if isinstance(value, int) else tuple(value)
+    if len(found) not in (1, dims):
         message = f"{name}: {what} must either be a single int, or {_WORDS[dims]}"
         raise fail("value", message, RuntimeError)
     return found
@@ -38,7 +36,9 @@ _MAX = "kernel_size: ints, stride: ints, padding: ints, dilation: ints, ceil_mod
 
 
 def _window(self: Array, dims: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Window:
-    return Window(self.shape[self.ndim - dims :], kernel, stride or kernel, padding, dilation, ceil_mode)
+    full = [one * dims if len(one) == 1 else one for one in (kernel, stride or kernel, padding, dilation)]
+    kernels.check_input(self, full[0], full[1], full[3])
+    return Window(self.shape[self.ndim - dims :], full[0], full[1], full[2], full[3], ceil_mode)
 
 
 def _gathered(grad: Any, indices: Any, dims: int) -> Any:
@@ -59,7 +59,6 @@ def _max_records(dims: int) -> Operation:
     def forward(
         self: Array, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
     ) -> tuple[Array, Array]:
-        kernels.check_input(self, kernel_size, stride, dilation)
         window = _window(self, dims, kernel_size, stride, padding, dilation, ceil_mode)
         kernels.check_pool(self, window, dims)
         return kernels.max_pool(self, window)
@@ -179,7 +178,6 @@ def _avg_records(dims: int) -> Operation:
         kernel_size, stride, padding, ceil_mode = rest[:4]
         if rest[5] == 0:
             raise fail("value", "divisor must be not zero", RuntimeError)
-        kernels.check_input(self, kernel_size, stride, (1,) * dims)
         window = _window(self, dims, kernel_size, stride, padding, (1,) * dims, ceil_mode)
         kernels.check_pool(self, window, dims)
         return kernels.avg_pool(self, window, kernels.divisors(window, *rest[4:]))
@@ -360,7 +358,7 @@ def _declare(dims: int, shape: tuple[int, ...]) -> None:
     """Declare the functions of one number of dims."""
     both = ("torch", "F")
     composite(
-        f"max_pool{dims}d(input, kernel_size: ints, stride: ints? = None, padding: ints = 0, dilation: ints = 1, "
+        f"max_pool{dims}d(input, kernel_size: sizes, stride: sizes? = None, padding: sizes = 0, dilation: sizes = 1, "
         "ceil_mode: bool = False, return_indices: bool = False)",
         "Greatest value of each window.", lambda *values: _max_pool(dims, *values), both,
         samples=(sample(shape, 2), sample(shape, 2, 1, 1)),
@@ -368,7 +366,7 @@ def _declare(dims: int, shape: tuple[int, ...]) -> None:
     )
     override = ", divisor_override: int? = None" if dims > 1 else ""
     composite(
-        f"avg_pool{dims}d(input, kernel_size: ints, stride: ints? = None, padding: ints = 0, ceil_mode: bool = False, "
+        f"avg_pool{dims}d(input, kernel_size: sizes, stride: sizes? = None, padding: sizes = 0, ceil_mode: bool = False, "
         f"count_include_pad: bool = True{override})",
         "Average of each window.", lambda *values: _avg_pool(dims, *values), both if dims == 1 else ("F",),
         samples=(sample(shape, 2), sample(shape, 3, 2, 1)),
@@ -384,7 +382,7 @@ def _declare(dims: int, shape: tuple[int, ...]) -> None:
         lambda *values: _adaptive_max_pool(dims, *values), ("F",), samples=(sample(shape, 2),),
     )
     composite(
-        f"lp_pool{dims}d(input, norm_type: number, kernel_size: ints, stride: ints? = None, ceil_mode: bool = False)",
+        f"lp_pool{dims}d(input, norm_type: number, kernel_size: sizes, stride: sizes? = None, ceil_mode: bool = False)",
         "Root of the sum of powers over each window.", lambda *values: _lp_pool(dims, *values), ("F",),
     )
 
