@@ -14,10 +14,14 @@ from gradsh.ops.factor import (
     check_square,
     column_major,
     solve_triangular_array,
+    tolerance,
     turned,
+    with_diagonal,
+    with_half_diagonal,
 )
-from gradsh.ops.linalg import BOTH, LINALG, linalg_inv, linalg_solve_triangular
+from gradsh.ops.linalg import BOTH, LINALG, linalg_inv, linalg_solve_triangular, with_info
 from gradsh.ops.matmul import matmul
+from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
 
 # --- Cholesky ---------------------------------------------------------------------------------------------------
@@ -53,7 +57,7 @@ def _cholesky_grad(grad: Any, L: Any, upper: bool) -> Any:
     factor, upstream = (turned(L), turned(grad)) if upper else (L, grad)
     tril = find("tril")
     part = tril(matmul(turned(factor), upstream))
-    part = (part + turned(tril(part, -1))) * 0.5
+    part = times(part + turned(tril(part, -1)), 0.5)
     part = linalg_solve_triangular(turned(factor), part, upper=True)
     return linalg_solve_triangular(factor, part, upper=False, left=False)
 
@@ -66,6 +70,10 @@ _cholesky_ex = op(
 linalg_cholesky = composite(
     "linalg_cholesky(self, *, upper: bool = False)", "L with L @ L.T = A, for a symmetric positive definite A.",
     lambda self, upper: _cholesky_ex(self, upper), LINALG,
+)
+composite(
+    "linalg_cholesky_ex(self, *, upper: bool = False, check_errors: bool = False)", "Cholesky factor, and a code that is 0 for success.",
+    lambda self, upper, check_errors: with_info(_cholesky_ex(self, upper), "linalg_cholesky_ex", "L", self), LINALG,
 )
 op(
     "cholesky(self, upper: bool = False)", "CholeskyBackward0", "L with L @ L.T = A, for a symmetric positive definite A.",
@@ -152,16 +160,11 @@ def _qr_grad(grad0: Any, grad1: Any, Q: Any, R: Any, mode: str) -> Any:
         part = matmul(grad1, turned(R)) - matmul(turned(Q), grad0)
     if rows >= columns:
         part = find("triu")(part)
-        part = matmul(Q, (part + turned(part)) * _half_diagonal(part))
+        part = matmul(Q, with_half_diagonal(part + turned(part)))
         if grad0 is not None:
             part = part + grad0
         return linalg_solve_triangular(turned(R), part, upper=False, left=False)
     return _qr_wide_grad(part, grad1, Q, R)
-
-
-def _half_diagonal(value: Any) -> Any:
-    size, dtype = value.shape[-1], array_of(value).dtype
-    return np.ones((size, size), dtype) - np.eye(size, dtype=dtype) * dtype.type(0.5)
 
 
 def _qr_wide_grad(part: Any, grad1: Any, Q: Any, R: Any) -> Any:
@@ -236,7 +239,7 @@ def _svd_core(grad0: Any, grad2: Any, U: Any, S: Any, Vh: Any) -> Any:
     unsqueeze = find("unsqueeze")
     row, column = unsqueeze(S, -2), unsqueeze(S, -1)
     squares = S * S
-    gaps = unsqueeze(squares, -2) - unsqueeze(squares, -1) + np.eye(S.shape[-1], dtype=array_of(S).dtype)
+    gaps = with_diagonal(unsqueeze(squares, -2) - unsqueeze(squares, -1), 1)
 
     def skew(value: Any) -> Any:
         return value - turned(value)
@@ -253,6 +256,7 @@ def _svd_core(grad0: Any, grad2: Any, U: Any, S: Any, Vh: Any) -> Any:
 _linalg_svd: Any = op(
     "_linalg_svd(A, full_matrices: bool, S_sym_argsize_minus_1: int)", "LinalgSvdBackward0", "Singular values and vectors.",
     forward=_svd, outputs=("U", "S", "Vh"), grads={"A": _svd_grad}, spaces=(),
+    note="The signs of singular vectors are the linear algebra library's choice: PyTorch's may differ for wide matrices.",
 )
 
 
@@ -302,17 +306,17 @@ def _eigh_grad(grad0: Any, grad1: Any, eigenvalues: Any, eigenvectors: Any) -> A
     if grad1 is None:
         return matmul(V * unsqueeze(grad0, -2), turned(V))
     part = matmul(turned(V), grad1)
-    part = (part - turned(part)) * 0.5
-    eye = np.eye(V.shape[-1], dtype=array_of(V).dtype)
-    part = part / (unsqueeze(eigenvalues, -2) - unsqueeze(eigenvalues, -1) + eye)
+    part = times(part - turned(part), 0.5)
+    part = part / with_diagonal(unsqueeze(eigenvalues, -2) - unsqueeze(eigenvalues, -1), 1)
     if grad0 is not None:
-        part = part + find("diag_embed")(grad0)
+        part = with_diagonal(part, grad0)
     return matmul(V, matmul(part, turned(V)))
 
 
 _linalg_eigh: Any = op(
     "_linalg_eigh(A, UPLO: str)", "LinalgEighBackward0", "Eigenvalues and eigenvectors of a symmetric matrix.", forward=_eigh,
     outputs=("eigenvalues", "eigenvectors"), grads={"A": _eigh_grad}, spaces=(),
+    note="The signs of eigenvectors are the linear algebra library's choice: PyTorch's may differ.",
 )
 
 
@@ -340,16 +344,13 @@ def _cond(self: Any, p: Any) -> Any:
     return norm(self, p) * norm(linalg_inv(self), p)
 
 
-composite("linalg_cond(self, p: any = None)", "Condition number.", _cond, LINALG)
+composite("linalg_cond(self, p: any? = None)", "Condition number.", _cond, LINALG)
 
 
 def _matrix_rank(self: Array, tol: Any, hermitian: bool, atol: Any, rtol: Any) -> Any:
     values = np.abs(np.linalg.eigvalsh(self)) if hermitian else np.linalg.svd(self, compute_uv=False)
-    eps = float(np.finfo(self.dtype).eps) * max(self.shape[-2:])
-    absolute = 0.0 if atol is None else float(np.asarray(atol))
-    relative = (0.0 if absolute > 0 else eps) if rtol is None else float(np.asarray(rtol))
     top = values.max(-1, keepdims=True, initial=0.0)
-    limit = np.maximum(absolute, relative * top) if tol is None else np.asarray(tol)
+    limit = tolerance(self, atol, rtol, top) if tol is None else np.asarray(tol)[..., None]
     return np.add.reduce(values > limit, axis=-1, dtype=np.int64)
 
 

@@ -3,6 +3,7 @@
 LAPACK returns matrices column by column in memory, and so do PyTorch's results (strides (1, n)).
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,26 @@ def turned(value: Any) -> Any:
 def column_major(value: Array) -> Array:
     """Return the matrices laid out column by column."""
     return np.swapaxes(np.ascontiguousarray(np.swapaxes(value, -1, -2)), -1, -2)
+
+
+def with_diagonal(value: Any, content: Any) -> Any:
+    """Return freshly computed matrices with their diagonal replaced (by a number or by vectors)."""
+    if isinstance(value, PLAIN):
+        matrices = np.array(value)
+        places = np.arange(matrices.shape[-1])
+        matrices[..., places, places] = content
+        return matrices
+    diagonal = find("diagonal")(value, 0, -2, -1)
+    find("fill_" if isinstance(content, (int, float)) else "copy_")(diagonal, content)
+    return value
+
+
+def with_half_diagonal(value: Any) -> Any:
+    """Return freshly computed matrices with their diagonal halved."""
+    if isinstance(value, PLAIN):
+        return with_diagonal(value, 0.5 * np.diagonal(value, axis1=-2, axis2=-1))
+    find("_mul_scalar_")(find("diagonal")(value, 0, -2, -1), 0.5)
+    return value
 
 
 def check_matrix(self: Array, name: str, word: str = "A") -> None:
@@ -53,7 +74,7 @@ def lu_factor(matrices: Array) -> tuple[Array, Array]:
     """Return LU (packed, of the row-permuted matrices) and the pivots, counted from 1; partial pivoting, in float64."""
     packed = np.array(matrices, np.float64)
     *batch, rows, columns = packed.shape
-    flat = packed.reshape(-1, rows, columns)
+    flat = packed.reshape(math.prod(batch), rows, columns)
     steps = min(rows, columns)
     pivots = np.zeros((len(flat), steps), np.int32)
     every = np.arange(len(flat))
@@ -117,3 +138,14 @@ def solve_triangular_array(a: Array, b: Array, upper: bool, left: bool, unit: bo
 def is_vector(a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> bool:
     """Whether the right-hand side of a system is a batch of vectors."""
     return len(b_shape) == 1 or (len(a_shape) - 1 == len(b_shape) and tuple(a_shape[:-1]) == tuple(b_shape))
+
+
+def tolerance(self: Array, atol: Any, rtol: Any, top: Array) -> Any:
+    """Return the limit below which singular values count as 0: max(atol, rtol * the largest), matrix by matrix."""
+    absolute = np.zeros(()) if atol is None else np.asarray(atol, np.float64)
+    if rtol is None:
+        default = float(np.finfo(self.dtype).eps) * max(self.shape[-2:])
+        relative = np.where(absolute > 0, 0.0, default)
+    else:
+        relative = np.asarray(rtol, np.float64)
+    return np.maximum(absolute[..., None], relative[..., None] * top)

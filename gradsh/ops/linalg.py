@@ -7,6 +7,7 @@ import numpy as np
 
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import composite, find, op, sample
+from gradsh.engine.tensor import make
 from gradsh.ops.arguments import array_of
 from gradsh.ops.factor import (
     PLAIN,
@@ -21,9 +22,11 @@ from gradsh.ops.factor import (
     singular,
     solve_array,
     solve_triangular_array,
+    tolerance,
     turned,
 )
 from gradsh.ops.matmul import matmul
+from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
 
 LINALG = ("linalg",)
@@ -61,6 +64,8 @@ def _det_grad(grad: Any, result: Any, A: Any) -> Any:
     array = array_of(A)
     if array.size == 0:
         return np.zeros_like(array)
+    if array.shape[-1] == 1:
+        return find("expand")(_column(grad), tuple(array.shape))
     tiny = np.abs(array_of(result)) < 100 * np.finfo(array.dtype).eps
     if isinstance(grad, PLAIN):
         if tiny.any():
@@ -147,22 +152,16 @@ linalg_inv = composite("linalg_inv(A)", "Inverse of square matrices.", lambda A:
 composite("inverse(self)", "Inverse of square matrices.", lambda self: _inv_ex(self), BOTH, samples=(sample((3, 3)),))
 
 
-def _inv_with_info(A: Any, check_errors: bool) -> Any:
+def with_info(result: Any, name: str, field: str, A: Any) -> Any:
+    """Return a result together with LAPACK's code for each matrix, 0 for success."""
     from gradsh.engine.named import named_result
-    from gradsh.engine.tensor import make
 
     info = np.zeros(A.shape[:-2], np.int32)
-    return named_result("linalg_inv_ex", ("inverse", "info"), [_inv_ex(A), make(np.asarray(info))])
+    return named_result(name, (field, "info"), [result, make(np.asarray(info))])
 
 
-composite("linalg_inv_ex(A, *, check_errors: bool = False)", "Inverse, and a code that is 0 for success.", _inv_with_info, LINALG)
-
-
-def _cut_off(A: Array, atol: Any, rtol: Any) -> tuple[float, float]:
-    eps = float(np.finfo(A.dtype).eps) * max(A.shape[-2:], default=0)
-    if rtol is None:
-        rtol = eps if atol is None or not float(np.max(np.asarray(atol))) > 0 else 0.0
-    return 0.0 if atol is None else float(np.asarray(atol)), float(np.asarray(rtol))
+composite("linalg_inv_ex(A, *, check_errors: bool = False)", "Inverse, and a code that is 0 for success.",
+          lambda A, check_errors: with_info(_inv_ex(A), "linalg_inv_ex", "inverse", A), LINALG)
 
 
 def _pinv_array(self: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
@@ -172,16 +171,15 @@ def _pinv_array(self: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
         raise fail("shape", message, RuntimeError)
     if self.size == 0:
         return np.zeros((*self.shape[:-2], self.shape[-1], self.shape[-2]), self.dtype)
-    absolute, relative = _cut_off(self, atol, rtol)
     if hermitian:
         check_square(self, "linalg.pinv")
         values, vectors = np.linalg.eigh(self)
         size = np.abs(values)
-        limit = np.maximum(absolute, relative * size.max(-1, keepdims=True))
+        limit = tolerance(self, atol, rtol, size.max(-1, keepdims=True))
         inverse = np.where(size > limit, 1 / np.where(size > limit, values, 1), 0)
         return np.ascontiguousarray((vectors * inverse[..., None, :]) @ np.swapaxes(vectors, -1, -2)).astype(self.dtype)
     U, S, Vh = np.linalg.svd(self, full_matrices=False)
-    limit = np.maximum(absolute, relative * S.max(-1, keepdims=True))
+    limit = tolerance(self, atol, rtol, S.max(-1, keepdims=True))
     inverse = np.where(limit < S, 1 / np.where(limit < S, S, 1), 0)
     V = np.swapaxes(Vh, -1, -2)
     return np.ascontiguousarray((V * inverse[..., None, :]) @ np.swapaxes(U, -1, -2)).astype(self.dtype)
@@ -260,7 +258,9 @@ def _solve(A: Array, B: Array, left: bool, name: str = "linalg.solve") -> tuple[
     else:  # X @ A = B is A.T @ X.T = B.T
         turned_result = np.linalg.solve(np.swapaxes(A, -1, -2), np.swapaxes(other, -1, -2))
         result = column_major(np.swapaxes(turned_result, -1, -2))
-    return result[..., 0] if vector else result, packed, pivots
+    if vector:  # a batch of vectors is laid out as one matrix
+        result = column_major(result[..., 0]) if result.ndim > 2 else result[..., 0]
+    return result, packed, pivots
 
 
 def _solve_grad(grad: Any, A: Any, result: Any, left: bool, needs: tuple[bool, ...]) -> tuple[Any, Any]:
@@ -285,6 +285,12 @@ _solve_ex: Any = op(
 linalg_solve: Any = composite(
     "linalg_solve(A, B, *, left: bool = True)", "X with A @ X = B (or X @ A = B).", lambda A, B, left: _solve_ex(A, B, left), LINALG,
     samples=(sample((3, 3), (3, 2)), sample((3, 3), (3,))),
+)
+
+
+composite(
+    "linalg_solve_ex(A, B, *, left: bool = True, check_errors: bool = False)", "X with A @ X = B, and a code that is 0 for success.",
+    lambda A, B, left, check_errors: with_info(_solve_ex(A, B, left), "linalg_solve_ex", "result", A), LINALG,
 )
 
 
@@ -352,7 +358,7 @@ def _triangular_solve_grad(
 op(
     "triangular_solve(self, A, upper: bool = True, transpose: bool = False, unitriangular: bool = False)",
     "TriangularSolveBackward0", "Solution of a triangular system, and a copy of the matrix.", forward=_triangular_solve,
-    fields=("solution", "cloned_coefficient"), unguarded=True, grads={("self", "A"): _triangular_solve_grad},
+    fields=("solution", "cloned_coefficient"), unguarded=True, saves=("self",), grads={("self", "A"): _triangular_solve_grad},
     samples=(sample((3, 2), (3, 3)),),
 )
 
@@ -374,12 +380,9 @@ def _lstsq(self: Array, b: Array, rcond: Any, driver: Any) -> tuple[Array, ...]:
     solution = np.swapaxes(Vh, -1, -2) @ (inverse[..., None] * (np.swapaxes(U, -1, -2) @ other))
     rank = np.add.reduce(large, axis=-1, dtype=np.int64)
     residuals = np.zeros((0,), self.dtype)
-    if rows > columns and bool((rank == columns).all()):
-        residuals = np.add.reduce((self @ solution - other) ** 2, axis=-2)
-    values = S.astype(self.dtype) if driver in {"gelsd", "gelss"} else np.zeros((0,), self.dtype)
-    shown_rank = rank if driver != "gels" else np.zeros((0,), np.int64)
-    solution = (solution[..., 0] if vector else column_major(solution)).astype(self.dtype)
-    return solution, residuals.astype(self.dtype), shown_rank, values
+    if rows > columns and driver != "gelsy" and bool((rank == columns).all()):
+        residuals = np.add.reduce((self @ solution - other) ** 2, axis=-2).astype(self.dtype)
+    return (solution[..., 0] if vector else column_major(solution)).astype(self.dtype), residuals
 
 
 def _lstsq_grad(grad0: Any, grad1: Any, self: Any, b: Any, solution: Any) -> tuple[Any, Any]:
@@ -397,18 +400,37 @@ def _lstsq_grad(grad0: Any, grad1: Any, self: Any, b: Any, solution: Any) -> tup
         grad_b = matmul(turned(pinv), upstream)
     if grad1 is not None and 0 not in grad1.shape:
         left_over = matmul(self, matrix(solution)) - matrix(b)
-        weighted = unsqueeze(grad1, -2) * left_over * 2.0
-        more_a, more_b = matmul(weighted, turned(matrix(solution))), -weighted
+        upstream = unsqueeze(grad1, -2)
+        more_a = times(matmul(upstream * left_over, turned(matrix(solution))), 2)
+        more_b = times(upstream, -2) * left_over
         grad_a = more_a if grad_a is None else grad_a + more_a
         grad_b = more_b if grad_b is None else grad_b + more_b
     return grad_a, squeeze(grad_b, -1) if vector and grad_b is not None else grad_b
 
 
-op(
-    "linalg_lstsq(self, b, rcond: float? = None, *, driver: str? = None)", "LinalgLstsqBackward0",
-    "The x that makes the norm of A @ x - b smallest.", forward=_lstsq, unguarded=True,
-    fields=("solution", "residuals", "rank", "singular_values"), grads={("self", "b"): _lstsq_grad}, spaces=LINALG,
-    samples=(sample((4, 2), (4, 2)),),
+_linalg_lstsq: Any = op(
+    "_linalg_lstsq(self, b, rcond: float?, driver: str?)", "LinalgLstsqBackward0", "Least squares.", forward=_lstsq,
+    unguarded=True, outputs=("solution", "residuals"), grads={("self", "b"): _lstsq_grad}, spaces=(),
+)
+
+
+def _lstsq_named(self: Any, b: Any, rcond: float | None, driver: str | None) -> Any:
+    from gradsh.engine.named import named_result
+
+    solution, residuals = _linalg_lstsq(self, b, rcond, driver)
+    array = array_of(self)
+    S = np.linalg.svd(array, compute_uv=False)
+    limit = float(np.finfo(array.dtype).eps) * max(array.shape[-2:]) if rcond is None else float(rcond)
+    top = S.max(-1, keepdims=True, initial=0.0)
+    rank = np.add.reduce(limit * top < S, axis=-1, dtype=np.int64) if driver != "gels" else np.zeros((0,), np.int64)
+    values = S if driver in {"gelsd", "gelss"} else np.zeros((0,), array.dtype)
+    fields = ("solution", "residuals", "rank", "singular_values")
+    return named_result("linalg_lstsq", fields, [solution, residuals, make(np.asarray(rank)), make(np.asarray(values))])
+
+
+composite(
+    "linalg_lstsq(self, b, rcond: float? = None, *, driver: str? = None)", "The x that makes the norm of A @ x - b smallest.",
+    _lstsq_named, LINALG,
 )
 
 # --- matrix exponential -----------------------------------------------------------------------------------------
@@ -445,14 +467,17 @@ def _matrix_exp_grad(grad: Any, self: Any) -> Any:
     """The exponential of [[A.T, grad], [0, A.T]] holds the gradient in its upper right block."""
     size = self.shape[-1]
     A = turned(self)
-    cat, narrow = find("cat"), find("narrow")
-    zeros = np.zeros(tuple(A.shape), array_of(A).dtype)
-    if not isinstance(A, PLAIN):
-        from gradsh.engine.tensor import make
-
-        zeros = make(zeros)  # type: ignore[assignment]
-    block = cat([cat([A, grad], -1), cat([zeros, A], -1)], -2)
-    return narrow(narrow(linalg_matrix_exp(block), -2, 0, size), -1, size, size)
+    shape = (*A.shape[:-2], 2 * size, 2 * size)
+    if isinstance(grad, PLAIN):
+        block = np.zeros(shape, grad.dtype)
+        block[..., :size, :size] = block[..., size:, size:] = A
+        block[..., :size, size:] = grad
+        return _matrix_exp(block)[..., :size, size:]
+    narrow, copy = find("narrow"), find("copy_")
+    whole = make(np.zeros(shape, array_of(grad).dtype))
+    for row, column, part in ((0, 0, A), (size, size, A), (0, size, grad)):
+        copy(narrow(narrow(whole, -2, row, size), -1, column, size), part)
+    return narrow(narrow(linalg_matrix_exp(whole), -2, 0, size), -1, size, size)
 
 
 linalg_matrix_exp: Any = op(
@@ -461,3 +486,60 @@ linalg_matrix_exp: Any = op(
 )
 composite("matrix_exp(self)", "Exponential of square matrices.", lambda self: linalg_matrix_exp(self), BOTH,
           samples=(sample((3, 3)),))
+
+# --- by reshaping -----------------------------------------------------------------------------------------------
+
+
+def _tensorinv(self: Any, ind: int) -> Any:
+    if ind <= 0:
+        raise fail("value", "Expected a strictly positive integer for 'ind'", RuntimeError)
+    before, behind = tuple(self.shape[:ind]), tuple(self.shape[ind:])
+    if math.prod(before) != math.prod(behind):
+        message = (
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{math.prod(behind)} != {math.prod(before)}"
+        )
+        raise fail("shape", message, RuntimeError)
+    flat = find("reshape")(self, (math.prod(behind), math.prod(before)))
+    return find("reshape")(linalg_inv(flat), behind + before)
+
+
+composite("linalg_tensorinv(self, ind: int = 2)", "Inverse of the linear map that a tensor stands for.", _tensorinv, LINALG)
+
+
+def _tensorsolve(self: Any, other: Any, dims: tuple[int, ...] | None) -> Any:
+    if dims is not None:
+        behind = tuple(range(self.ndim - len(dims), self.ndim))
+        self = find("movedim")(self, dims, behind)
+    rest = tuple(self.shape[other.ndim :])
+    if math.prod(tuple(self.shape[: other.ndim])) != math.prod(rest):
+        message = (
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
+            f"{math.prod(rest)} != {math.prod(tuple(self.shape[: other.ndim]))}"
+        )
+        raise fail("shape", message, RuntimeError)
+    count = math.prod(rest)
+    matrix, flat = find("reshape")(self, (count, count)), find("reshape")(other, (-1,))
+    return find("reshape")(linalg_solve(matrix, flat), rest)
+
+
+composite("linalg_tensorsolve(self, other, dims: ints? = None)", "X with tensordot(self, X) = other.", _tensorsolve, LINALG)
+composite(
+    "linalg_diagonal(A, *, offset: int = 0, dim1: int = -2, dim2: int = -1)", "View of the diagonals.",
+    lambda A, offset, dim1, dim2: find("diagonal")(A, offset, dim1, dim2), LINALG,
+)
+
+
+def _vander(x: Any, N: int | None) -> Any:
+    count = N if N is not None else x.shape[-1] if x.ndim else 1
+    if count <= 1:
+        raise fail("value", "N must be greater than 1.", RuntimeError)
+    if x.ndim == 0:
+        x = find("unsqueeze")(x, -1)
+    wide = find("expand")(find("unsqueeze")(x, -1), (*x.shape, count - 1))
+    powers = find("cumprod")(wide, -1)
+    ones = find("ones")((*x.shape, 1), dtype=powers.dtype)
+    return find("cat")([ones, powers], -1)
+
+
+composite("linalg_vander(x, *, N: int? = None)", "Powers 0, 1, … of each element.", _vander, LINALG)

@@ -147,7 +147,7 @@ def _norm(self: Any, p: Any, dim: Dims, keepdim: bool, dtype: Any) -> Any:
 
 
 composite(
-    "norm(self, p: any = 'fro', dim: ints? = None, keepdim: bool = False, dtype: dtype? = None)",
+    "norm(self, p: any? = 'fro', dim: ints? = None, keepdim: bool = False, dtype: dtype? = None)",
     "Norm of all elements or over dimensions; p is 'fro', 'nuc' or a number.", _norm,
     samples=(sample((2, 3)), sample((2, 3), 1), sample((2, 3), 3, 1)),
     note="The gradient at 0 is 0.",
@@ -222,6 +222,6 @@ def _linalg_norm(self: Any, ord: Any, dim: Dims, keepdim: bool, dtype: Any) -> A
 
 
 composite(
-    "linalg_norm(self, ord: any = None, dim: ints? = None, keepdim: bool = False, *, dtype: dtype? = None)",
+    "linalg_norm(self, ord: any? = None, dim: ints? = None, keepdim: bool = False, *, dtype: dtype? = None)",
     "Norm of vectors or matrices, by the number of dimensions.", _linalg_norm, ("linalg",), samples=(sample((2, 3)),),
 )

@@ -9,7 +9,7 @@ from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import alias, composite, find, op, sample
 from gradsh.engine.shape import wrap_dim
 from gradsh.ops.arguments import array_of
-from gradsh.ops.matmul import batched, bmm, check_batches, dot, matmul, mm, mv, plus, scaled, transposed
+from gradsh.ops.matmul import batched, bmm, check_batches, dot, matmul, mm, mv, plus, scaled, transposed, vdot
 from gradsh.text.fault import fail
 
 PLAIN = (np.ndarray, np.generic)
@@ -424,7 +424,7 @@ composite("cross(self, other, dim: int? = None)", "Cross product of vectors of l
 
 
 def _vecdot(x: Any, y: Any, dim: int) -> Any:
-    return dot(x, y) if x.ndim == y.ndim == 1 else find("sum")(x * y, (dim,))
+    return vdot(x, y) if x.ndim == y.ndim == 1 else find("sum")(x * y, (dim,))
 
 
 composite("linalg_vecdot(x, y, *, dim: int = -1)", "Sums of products along a dimension.", _vecdot, ("linalg",),

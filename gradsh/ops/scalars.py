@@ -24,7 +24,7 @@ def _promoted(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 _mul = op(
     "_mul_scalar(self, other: number)", "MulBackward1", "Product with a constant.",
-    forward=_promoted(operator.mul), grads={"self": lambda grad, other: times(grad, other)}, spaces=(),
+    forward=_promoted(operator.mul), grads={"self": lambda grad, other: times(grad, other)}, spaces=(), inplace=True,
 )
 _add = op(
     "_add_scalar(self, other: number)", "AddBackward1", "Sum with a constant.",
