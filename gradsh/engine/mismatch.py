@@ -6,6 +6,7 @@ As a function an operation's first parameter is called `input`; as a method it i
 from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.signature import ALIASES, MISMATCH, REQUIRED, Param, Signature
+from gradsh.engine.tensor import Tensor
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ def _single(
     for place, value in enumerate(args):
         param = signature.params[place]
         if param.convert(value) is MISMATCH:
+            if param.type == "Tensors" and isinstance(value, (list, tuple)):
+                bad = next(n for n, one in enumerate(value) if not isinstance(one, Tensor))
+                return f"expected Tensor as element {bad} in argument {place}, but got {type_name(value[bad])}"
             wanted = _word(param) if param.type != "ints" else "tuple of ints"
             shown = _called(param, place, method)
             position = place + 1 - method
@@ -54,11 +58,11 @@ def _single(
             return f"{name}(): argument '{key}' must be {wanted}, not {type_name(value)}"
     missing = [
         _called(param, place, method) for place, param in enumerate(signature.params[len(args) :], len(args))
-        if param.default is REQUIRED and not param.variadic and not ({param.name, ALIASES.get(param.name)} & {*kwargs})
+        if param.default is REQUIRED and not (param.variadic and param.type == "any") and not ({param.name, ALIASES.get(param.name)} & {*kwargs})
     ]
     if missing:
         quoted = ", ".join(f'"{one}"' for one in missing)
-        return f"{name}() missing {len(missing)} required positional argument{'s' * (len(missing) != 1)}: {quoted}"
+        return f"{name}() missing {len(missing)} required positional arguments: {quoted}"
     return None
 
 

@@ -18,11 +18,11 @@ class VersionCounter:
     """How often a memory was written in place, and where each of the latest writes stood in the program."""
 
     __slots__ = ("moves", "version", "writes")
+    moves: list[tuple[Any, int, Any]]
 
     def __init__(self) -> None:
         self.version = 0
         self.writes: list[tuple[int, Any]] | None = None
-        self.moves: list[tuple[Any, int, Any]] | None = None
 
     def bump(self, where: Any) -> None:
         """Count one in-place write; `where` is the opaque place that wrote."""
@@ -36,15 +36,16 @@ class VersionCounter:
 
     def moved(self, old: Any, output: int, new: Any) -> None:
         """Note that the tensor that was output `output` of node `old` is output 0 of node `new` after a write."""
-        if self.moves is None:
-            self.moves = []
-        self.moves.append((weakref.ref(old), output, weakref.ref(new)))
-        if len(self.moves) > 2 * _KEPT_WRITES:
-            del self.moves[:_KEPT_WRITES]
+        moves = getattr(self, "moves", None)  # the slot is left empty until it is needed
+        if moves is None:
+            moves = self.moves = []
+        moves.append((weakref.ref(old), output, weakref.ref(new)))
+        if len(moves) > 2 * _KEPT_WRITES:
+            del moves[:_KEPT_WRITES]
 
     def history(self, node: Any, output: int) -> tuple[Any, int]:
         """Return the present history of the tensor that was this output when it was saved, as far as it is known."""
-        for old, place, new in self.moves or ():
+        for old, place, new in getattr(self, "moves", ()):
             if old() is node and place == output and new() is not None:
                 node, output = new(), 0
         return node, output

@@ -40,7 +40,7 @@ def allocate(shape: tuple[int, ...], dtype: Any, fill: Any = 0) -> Array:
         message = f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {size} bytes."
         raise fail("limit", message, RuntimeError) from None
     except OverflowError:
-        message = f"value cannot be converted to type {of_numpy(dtype).name}_t without overflow"
+        message = f"value cannot be converted to type {of_numpy(dtype).name} without overflow"
         raise fail("value", message, RuntimeError) from None
 
 
@@ -65,6 +65,8 @@ def _filler(name: str, value: Any, doc: str) -> None:
     def make_it(size: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: Any) -> Tensor:
         del layout, pin_memory
         check_device(device)
+        if name == "zeros" and any(extent < 0 for extent in size):
+            raise fail("value", "zeros: Dimension size must be non-negative.", RuntimeError)
         return finished(allocate(size, default_or(dtype), value), requires_grad)
 
     def make_like(self: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, memory_format: Any) -> Any:
@@ -162,6 +164,8 @@ def _arange(
     if dtype is None:
         whole = all(isinstance(one, int) for one in (start, end, step))
         dtype = np.dtype(np.int64) if whole else current().default_dtype
+    if np.dtype(dtype).kind == "b":
+        raise fail("dtype", "\"arange_cpu\" not implemented for 'Bool'", NotImplementedError)
     if step == 0:
         raise fail("value", "step must be nonzero", RuntimeError)
     if (step > 0) != (end >= start) and start != end:

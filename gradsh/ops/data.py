@@ -20,11 +20,13 @@ def _infer_shape(data: Any) -> tuple[int, ...]:
         if not data:
             break
         data = data[0]
-        if isinstance(data, (Tensor, np.ndarray)) and data.ndim:
+        if isinstance(data, np.ndarray) and data.ndim:
             shape.extend(data.shape)
             break
         if len(shape) > 128:
             raise fail("value", "too many dimensions 'list'", ValueError)
+    if isinstance(data, str) and shape:
+        raise fail("value", "too many dimensions 'str'", ValueError)
     return tuple(shape)
 
 
@@ -32,17 +34,19 @@ def _flatten(data: Any, shape: tuple[int, ...], dim: int, out: list[Any]) -> Non
     """Append the numbers of a nested sequence to `out`; refuses one that is not rectangular."""
     if dim == len(shape):
         if isinstance(data, (Tensor, np.ndarray, np.generic)):
+            if getattr(data, "ndim", 0) and np.size(data) != 1:
+                raise fail("value", "only one element tensors can be converted to Python scalars", ValueError)
             data = data.item()
         if not isinstance(data, (int, float)):
-            raise _not_number(data, dim)
+            raise _not_number(data, bool(out) and isinstance(out[0], int))
         out.append(data)
         return
-    if isinstance(data, (Tensor, np.ndarray)):
+    if isinstance(data, np.ndarray):
         data = data.tolist()
     if not isinstance(data, (list, tuple)):
         message = f"expected sequence of length {shape[dim]} at dim {dim} (got {type(data).__name__})"
         if isinstance(data, (int, float)):
-            raise fail("type", f"not a sequence: {type(data).__name__!r} object", TypeError)
+            raise fail("type", "not a sequence", TypeError)
         raise fail("value", message, ValueError)
     if len(data) != shape[dim]:
         message = f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})"
@@ -54,16 +58,17 @@ def _flatten(data: Any, shape: tuple[int, ...], dim: int, out: list[Any]) -> Non
         _flatten(one, shape, dim + 1, out)
 
 
-def _not_number(data: Any, dim: int) -> Exception:
+def _not_number(data: Any, whole: bool) -> Exception:
     name = type(data).__name__
+    if isinstance(data, (list, tuple)) and whole:
+        return fail("type", f"{name!r} object cannot be interpreted as an integer", TypeError)
     if isinstance(data, (list, tuple)):
-        return fail("type", f"only number can be converted, not {name!r}", TypeError)
-    if dim == 0 or isinstance(data, str):
-        what = f"new(): invalid data type {name!r}" if dim == 0 else f"too many dimensions {name!r}"
-        return fail("type", what, TypeError if dim == 0 else ValueError)
+        return fail("type", f"must be real number, not {name}", TypeError)
+    if isinstance(data, str):
+        return fail("type", f"new(): invalid data type {name!r}", TypeError)
     if name == "complex":
         return fail("dtype", "gradsh computes in real numbers only, not in complex64", TypeError)
-    return fail("type", f"must be real number, not {name}", TypeError)
+    return fail("type", f"Could not infer dtype of {name}", RuntimeError)
 
 
 def _scalar_dtype(numbers: list[Any], default: Any) -> Any:
@@ -92,11 +97,13 @@ def to_array(data: Any, dtype: Any, copy: bool = True) -> Array:
     try:
         if np.dtype(dtype).kind in "iu":
             numbers = [int(one) for one in numbers]
+            if np.dtype(dtype) == np.uint8 and all(-256 < one < 256 for one in numbers):
+                numbers = [one % 256 for one in numbers]
         return np.array(numbers, dtype).reshape(shape)
     except (OverflowError, ValueError):
         if np.dtype(dtype) == np.int64:
-            raise fail("value", "Overflow when unpacking long long", RuntimeError) from None
-        message = f"value cannot be converted to type {of_numpy(dtype).name}_t without overflow"
+            raise fail("value", "Overflow when unpacking long long", ValueError) from None
+        message = f"value cannot be converted to type {of_numpy(dtype).name} without overflow"
         raise fail("value", message, RuntimeError) from None
 
 
@@ -133,7 +140,7 @@ def _tensor(data: Any, dtype: Any, device: Any, requires_grad: bool, pin_memory:
 
 
 tensor = composite(
-    "tensor(data: any, *, dtype: dtype? = None, device: any? = None, requires_grad: bool = False, pin_memory: bool = False)",
+    "tensor(data: any?, *, dtype: dtype? = None, device: any? = None, requires_grad: bool = False, pin_memory: bool = False)",
     "A leaf tensor from numbers, nested lists or an array (copied).", _tensor, TORCH,
 )
 
@@ -146,11 +153,11 @@ def _as_tensor(data: Any, dtype: Any, device: Any) -> Tensor:
 
 
 composite(
-    "as_tensor(data: any, dtype: dtype? = None, device: any? = None)",
+    "as_tensor(data: any?, dtype: dtype? = None, device: any? = None)",
     "The tensor itself, or a tensor over an array's memory, or one from numbers.", _as_tensor, TORCH,
 )
 composite(
-    "asarray(obj: any, *, dtype: dtype? = None, device: any? = None, copy: bool? = None, requires_grad: bool = False)",
+    "asarray(obj: any?, *, dtype: dtype? = None, device: any? = None, copy: bool? = None, requires_grad: bool = False)",
     "A tensor from anything, sharing memory where possible.",
     lambda obj, dtype, device, copy, requires_grad: (
         finished(to_array(obj, dtype), requires_grad) if copy else _as_tensor(obj, dtype, device)
@@ -195,7 +202,7 @@ composite(
     lambda s, dtype, device, requires_grad: finished(np.full((), s, default_or(dtype)), requires_grad), TORCH,
 )
 composite(
-    "new_tensor(self, data: any, *, dtype: dtype? = None, device: any? = None, requires_grad: bool = False)",
+    "new_tensor(self, data: any?, *, dtype: dtype? = None, device: any? = None, requires_grad: bool = False)",
     "A tensor of this dtype from data.",
     lambda self, data, dtype, device, requires_grad: finished(
         to_array(data, self.array.dtype if dtype is None else dtype), requires_grad

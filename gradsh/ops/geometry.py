@@ -29,7 +29,7 @@ def resolve_size(size: Shape, count: int) -> Shape:
                 raise fail("value", "only one dimension can be inferred", RuntimeError)
             unknown = dim
         elif extent < 0:
-            raise fail("value", f"invalid shape dimension {extent}", RuntimeError)
+            raise fail("value", f"invalid shape dimension {extent} at index {dim} of shape {list(size)}", RuntimeError)
         else:
             known *= extent
     if unknown < 0:

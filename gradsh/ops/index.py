@@ -203,6 +203,8 @@ def _index_tensor(one: Any) -> Tensor | None:
         return one
     if isinstance(one, np.ndarray) or hasattr(one, "__array__"):
         return make(np.asarray(one))
+    if isinstance(one, str):
+        raise fail("type", "new(): invalid data type 'str'", TypeError)
     if isinstance(one, (list, tuple, range)):
         from gradsh.ops.data import to_array
 

@@ -19,13 +19,24 @@ def _check_vector(name: str, self: Array, dim: int, index: Array) -> tuple[int, 
     if index.ndim > 1:
         raise fail("shape", f"{name}(): Index is supposed to be a vector", IndexError)
     if index.dtype not in (np.int64, np.int32):
-        raise fail("dtype", f"{name}(): Expected dtype int32/int64 for index", RuntimeError)
+        either = "int32 or int64" if name == "index_select" else "int32/int64"
+        raise fail("dtype", f"{name}(): Expected dtype {either} for index", RuntimeError)
     place = wrap_dim(dim, self.ndim)
     extent = self.shape[place] if self.ndim else 1
     flat = index.reshape(-1)
     if flat.size and (flat.min() < 0 or flat.max() >= extent):
-        raise fail("index", "index out of range in self", IndexError)
+        raise _out_of_range(name, place, extent, flat)
     return place, flat
+
+
+def _out_of_range(name: str, place: int, extent: int, index: Array) -> Exception:
+    if name == "index_select":
+        return fail("index", "index out of range in self", IndexError)
+    bad = next(int(one) for one in index if not 0 <= one < extent)
+    message = f"index {bad} is out of bounds for dimension {place} with size {extent}"
+    if name == "index_copy":
+        return fail("index", f"index_copy_(): {message}", IndexError)
+    return fail("index", message, RuntimeError)
 
 
 def _index_select(self: Array, dim: int, index: Array) -> Array:
@@ -56,7 +67,7 @@ def _index_written(name: str, write: Callable[[Array, Any, Any], None]) -> Calla
         place, flat = _check_vector(name, self, dim, index)
         if source.dtype != self.dtype:
             message = (
-                f"{name}(): self ({of_numpy(self.dtype).title}) and source ({of_numpy(source.dtype).title}) must have the same "
+                f"{name}_(): self ({of_numpy(self.dtype).title}) and source ({of_numpy(source.dtype).title}) must have the same "
                 "scalar type" if name != "index_copy" else
                 f"index_copy_(): self and source expected to have the same dtype, but got (self) {of_numpy(self.dtype).title} and "
                 f"(source) {of_numpy(source.dtype).title}"
@@ -81,7 +92,7 @@ def _check_parts(name: str, self: Array, place: int, index: Array, source: Array
     count = source.shape[place] if source.ndim else 1
     if count != index.size:
         message = (
-            f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {place}"
+            f"{name}_(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {place}"
             if name != "index_copy" else
             f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({count})"
         )
@@ -134,7 +145,9 @@ def _index_fill(self: Array, dim: int, index: Array, value: Any) -> Array:
     out = np.array(self, order="K")
     extent = self.shape[place] if self.ndim else 1
     if index.size and (index.min() < -extent or index.max() >= extent):
-        raise fail("index", "index out of range in self", IndexError)
+        bad = next(int(one) for one in index.reshape(-1) if not -extent <= one < extent)
+        message = f"index {bad} is out of bounds for dimension {place} with size {extent}"
+        raise fail("index", message, IndexError)
     (out.reshape(1) if self.ndim == 0 else out)[_at(place, index.reshape(-1))] = array.astype(self.dtype)
     return out
 

@@ -292,7 +292,7 @@ def _splitter(name: str, least: int, axis: int) -> None:
     def body(self: Any, given: Any) -> Any:
         if self.ndim < least:
             message = (
-                f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor "
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
                 f"with {self.ndim} dimensions!"
             )
             raise fail("shape", message, RuntimeError)
@@ -319,9 +319,11 @@ _splitter("dsplit", 3, 2)
 
 def _meshgrid(tensors: Any, indexing: str) -> tuple[Any, ...]:
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
+    if not given:
+        raise fail("value", "meshgrid expects a non-empty TensorList", RuntimeError)
     for one in given:
         if one.ndim > 1:
-            message = f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {find('numpy_text')(one)}"
+            message = f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {one}"
             raise fail("shape", message, RuntimeError)
     if indexing not in {"ij", "xy"}:
         message = f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'

@@ -40,7 +40,7 @@ def _put(self: Array, index: Array, source: Array, accumulate: bool) -> Array:
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.size}, index.numel() = {index.size}"
         )
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message, IndexError)
     flat = np.array(self).reshape(-1)
     (np.add.at if accumulate else write_at)(flat, where, source.reshape(-1))
     return flat.reshape(self.shape)
@@ -64,17 +64,17 @@ put: Operation = op(
 
 
 def _take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
-    if array_of(indices).dtype not in (np.int64, np.int32):
-        message = f"torch.take_along_dim(): dtype of indices should be Long but got {of_numpy(array_of(indices).dtype).title}"
-        raise fail("dtype", message, RuntimeError)
-    if dim is None:
-        return gather(find("reshape")(self, (-1,)), 0, find("reshape")(indices, (-1,)))
-    if self.ndim != indices.ndim:
+    if dim is not None and self.ndim != indices.ndim:
         message = (
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{self.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
         raise fail("shape", message, RuntimeError)
+    if array_of(indices).dtype not in (np.int64, np.int32):
+        message = f"torch.take_along_dim(): dtype of indices should be Long but got {of_numpy(array_of(indices).dtype).title}"
+        raise fail("dtype", message, RuntimeError)
+    if dim is None:
+        return gather(find("reshape")(self, (-1,)), 0, find("reshape")(indices, (-1,)))
     place = wrap_dim(dim, self.ndim)
     mine, theirs = list(self.shape), list(indices.shape)
     mine[place] = theirs[place]
@@ -105,7 +105,7 @@ def _together(a: Array, b: Array) -> tuple[int, ...]:
 
 def _masked_select(self: Array, mask: Array) -> Array:
     _check_mask("masked_select", mask)
-    shape = _together(self, mask)
+    shape = broadcast_shapes(mask.shape, self.shape)
     return np.broadcast_to(self, shape)[np.broadcast_to(mask.astype(np.bool_), shape)]
 
 

@@ -67,9 +67,6 @@ def _rot90(self: Array, k: int, dims: tuple[int, ...]) -> Array:
     if dims[0] == dims[1] or abs(dims[0] - dims[1]) == self.ndim:
         message = f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         raise fail("value", message, RuntimeError)
-    for place, dim in enumerate(dims):
-        if not -self.ndim <= dim < self.ndim:
-            raise fail("index", f"Rotation dim{place} out of range, dim{place} = {dim}", RuntimeError)
     first, second = (wrap_dim(dim, self.ndim) for dim in dims)
     quarter = k % 4
     if quarter == 0:

@@ -55,7 +55,8 @@ def _cut(self: Array, dim: int, start: int | None, end: int | None, step: int) -
 def _slice(self: Array, dim: int, start: int | None, end: int | None, step: int) -> Array:
     if self.ndim == 0:
         raise fail("value", "slice() cannot be applied to a 0-dim tensor.", RuntimeError)
-    return self[_cut(self, dim, start, end, step)]
+    found: Array = self[_cut(self, dim, start, end, step)]
+    return found
 
 
 def _slice_backward(

@@ -212,7 +212,7 @@ def _float_dtype(dtype: Any, what: str) -> Any:
     if chosen.kind != "f":
         from gradsh.engine.dtype import of_numpy
 
-        raise fail("dtype", f"\"{what}\" not implemented for '{of_numpy(chosen).title}'", RuntimeError)
+        raise fail("dtype", f"\"{what}\" not implemented for '{of_numpy(chosen).title}'", NotImplementedError)
     return chosen
 
 

@@ -84,7 +84,7 @@ def _unflatten(self: Any, dim: int, sizes: tuple[int, ...]) -> Any:
         inner = resolve_size(sizes, shape[place])
     except RuntimeError as error:
         if "only one" in str(error) or "invalid shape" in str(error):
-            raise
+            raise fail("value", f"unflatten got an unexpected error:\n{error}", RuntimeError) from None
         message = (
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {place} ({shape[place]}) in the input "
             "tensor"
@@ -165,7 +165,9 @@ def _repeat(self: Array, repeats: tuple[int, ...]) -> Array:
         message = "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
         raise fail("shape", message, RuntimeError)
     if any(count < 0 for count in repeats):
-        raise fail("value", f"Trying to create tensor with negative dimension {min(repeats)}: {list(repeats)}", RuntimeError)
+        lead = len(repeats) - self.ndim
+        shape = [count * (self.shape[dim - lead] if dim >= lead else 1) for dim, count in enumerate(repeats)]
+        raise fail("value", f"Trying to create tensor with negative dimension {min(shape)}: {shape}", RuntimeError)
     return np.array(np.tile(self, repeats), order="C")
 
 
@@ -202,6 +204,8 @@ def _repeat_interleave(self: Any, repeats: Any, dim: int | None, output_size: An
     source = _flatten(self, 0, -1) if dim is None else self
     place = wrap_dim(dim or 0, source.ndim)
     if isinstance(repeats, int):
+        if repeats < 0:
+            raise fail("value", "Repeats must be non-negative", RuntimeError)
         if source.ndim == 0:
             source = reshape(source, (1,))
         shape = list(source.shape)
