@@ -19,7 +19,7 @@ def takes(**defaults: Any) -> Mapping[str, Any]:
 
 def functional(name: str) -> Any:
     """Return the function that torch.nn.functional has under `name`."""
-    found = lookup(name, "F")
+    found = lookup(name, "F") or lookup(name)
     if found is None:
         raise fail("attribute", f"module 'torch.nn.functional' has no attribute '{name}'", AttributeError, name=name)
     return found

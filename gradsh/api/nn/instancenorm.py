@@ -3,6 +3,7 @@
 from typing import Any
 
 from gradsh.api.nn.batchnorm import NormBase
+from gradsh.api.nn.declared import functional
 from gradsh.text.fault import fail
 
 

@@ -1,0 +1,207 @@
+"""torch.utils.checkpoint: parts of a graph that save nothing and are computed again when backward needs them.
+
+The forward runs with hooks that keep a `Recomputed` in each saved tensor's place. The first one that backward asks for
+runs the function again, under the random state it had, and fills all of them.
+"""
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from gradsh.api.function import Function
+from gradsh.api.saved import saved_tensors_hooks
+from gradsh.engine.ambient import current, grad_mode
+from gradsh.engine.backward import backward
+from gradsh.engine.dtype import of_numpy
+from gradsh.engine.saved_hooks import Recomputed
+from gradsh.engine.tensor import CPU, Size, Tensor
+from gradsh.text.fault import fail
+
+
+class CheckpointError(RuntimeError):
+    """The recomputation did not save what the forward had saved."""
+
+
+class _Enough(Exception):
+    """Ends a recomputation as soon as everything that was saved has been computed."""
+
+
+class _Frame:
+    """One call of checkpoint: the function and its arguments, and what its forward saved."""
+
+    __slots__ = ("args", "function", "holders", "kwargs", "random")
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], keep: bool) -> None:
+        self.function = function
+        self.args = args
+        self.kwargs = kwargs
+        self.random = current().generator.get_state() if keep else None
+        self.holders: list[weakref.ref[Recomputed]] = []
+
+    def pack(self, tensor: Tensor) -> Recomputed:
+        """Note that the forward saved a tensor of this shape."""
+        holder = Recomputed(self, tensor.array.shape, tensor.array.dtype)
+        self.holders.append(weakref.ref(holder))
+        return holder
+
+    def unpack(self, holder: Recomputed) -> Tensor:
+        """Return the tensor, computing the whole part again if this pass has not done so."""
+        running = current().running
+        if holder.value is None or holder.running is None or holder.running() is not running:
+            self._recompute(None if running is None else weakref.ref(running))
+        if holder.value is None:
+            raise _different_number(len(self.holders), sum(one() is not None and one().value is not None  # type: ignore[union-attr]
+                                                           for one in self.holders))
+        return holder.value
+
+    def _recompute(self, running: Any) -> None:
+        found: list[Tensor] = []
+
+        def collect(tensor: Tensor) -> Tensor:
+            found.append(tensor.detach())
+            if len(found) == len(self.holders):
+                raise _Enough
+            return tensor
+
+        ambient = current()
+        before = ambient.generator.get_state() if self.random is not None else None
+        try:
+            if self.random is not None:
+                ambient.generator.set_state(self.random)
+            with grad_mode(True), saved_tensors_hooks(collect, lambda tensor: tensor):
+                self.function(*self.args, **self.kwargs)
+        except _Enough:
+            pass
+        finally:
+            if before is not None:
+                ambient.generator.set_state(before)
+        self._fill(found, running)
+
+    def _fill(self, found: list[Tensor], running: Any) -> None:
+        if len(found) != len(self.holders):
+            raise _different_number(len(self.holders), len(found))
+        changed = []
+        for place, (reference, value) in enumerate(zip(self.holders, found, strict=True)):
+            holder = reference()
+            if holder is None:
+                continue
+            if (value.array.shape, value.array.dtype) != (holder.shape, holder.dtype):
+                changed.append((place, holder, value))
+            holder.value = value
+            holder.running = running
+        if changed:
+            raise _different_metadata(changed)
+
+
+def _mismatch(message: str) -> Exception:
+    return fail("other", message, CheckpointError, checkpoint=True)
+
+
+def _different_number(saved: int, computed: int) -> Exception:
+    return _mismatch(
+        "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
+        f"Number of tensors saved during forward: {saved}\nNumber of tensors saved during recomputation: {computed}."
+    )
+
+
+def _different_metadata(changed: list[tuple[int, Recomputed, Tensor]]) -> Exception:
+    head = "Recomputed values for the following tensors have different metadata than during the forward pass."
+    lines = ["torch.utils.checkpoint: " + head]
+    for place, holder, value in changed:
+        lines.append(f"tensor at position {place}:")
+        lines.append(f"saved metadata: {_metadata(holder.shape, holder.dtype)}")
+        lines.append(f"recomputed metadata: {_metadata(value.array.shape, value.array.dtype)}")
+    return _mismatch("\n".join(lines))
+
+
+def _metadata(shape: tuple[int, ...], dtype: Any) -> str:
+    return str({"shape": Size(shape), "dtype": of_numpy(dtype), "device": CPU})
+
+
+def checkpoint(
+    function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True,
+    determinism_check: str = "default", debug: bool = False, early_stop: bool = True, context_fn: Any = None, **kwargs: Any,
+) -> Any:
+    """Call `function(*args)` without keeping what its operations save; backward calls it again.
+
+    Raises CheckpointError in backward when the second call saves other tensors than the first.
+    """
+    del determinism_check, debug, early_stop, context_fn
+    if use_reentrant:
+        if kwargs:
+            raise fail("value", "Unexpected keyword arguments: " + ",".join(kwargs), ValueError)
+        return _Reentrant.apply(function, preserve_rng_state, *args)
+    if not current().grad_enabled:
+        return function(*args, **kwargs)
+    frame = _Frame(function, args, kwargs, preserve_rng_state)
+    with saved_tensors_hooks(frame.pack, frame.unpack):
+        return function(*args, **kwargs)
+
+
+class _Reentrant(Function):
+    """The older way: one node for the whole part, whose backward runs a backward of its own."""
+
+    @staticmethod
+    def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
+        """Run the function unrecorded."""
+        ctx.run_function = run_function
+        ctx.random = current().generator.get_state() if preserve_rng_state else None
+        ctx.others = tuple(None if isinstance(one, Tensor) else one for one in args)
+        ctx.tensors = tuple(isinstance(one, Tensor) for one in args)
+        ctx.save_for_backward(*(one for one in args if isinstance(one, Tensor)))
+        return run_function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """Run the function again, recorded, and backward through it."""
+        saved = iter(ctx.saved_tensors)
+        inputs = [
+            next(saved) if given else other for given, other in zip(ctx.tensors, ctx.others, strict=True)
+        ]
+        fresh = [one.detach().requires_grad_(one.requires_grad) if isinstance(one, Tensor) else one for one in inputs]
+        generator = current().generator
+        before = generator.get_state()
+        if ctx.random is not None:
+            generator.set_state(ctx.random)
+        with grad_mode(True):
+            outputs = ctx.run_function(*fresh)
+        if ctx.random is not None:
+            generator.set_state(before)
+        pairs = [
+            (output, grad) for output, grad in zip(outputs if isinstance(outputs, tuple) else (outputs,), grads, strict=True)
+            if isinstance(output, Tensor) and output.requires_grad
+        ]
+        if not pairs:
+            message = "none of output has requires_grad=True, this checkpoint() is not necessary"
+            raise fail("no_grad", message, RuntimeError)
+        backward([output for output, _ in pairs], [grad for _, grad in pairs])
+        return (None, None, *(one.grad if isinstance(one, Tensor) else None for one in fresh))
+
+
+_Reentrant.__name__ = "CheckpointFunction"
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True, **kwargs: Any
+) -> Any:
+    """Run modules one after the other, in segments of which all but the last are checkpointed."""
+    if kwargs:
+        raise fail("value", "Unexpected keyword arguments: " + ",".join(kwargs), ValueError)
+    steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
+
+    def run(start: int, end: int) -> Callable[[Any], Any]:
+        def forward(value: Any) -> Any:
+            for step in steps[start:end]:
+                value = step(value)
+            return value
+
+        return forward
+
+    size = len(steps) // segments
+    end = 0
+    for start in range(0, size * (segments - 1), size):
+        end = start + size
+        input = checkpoint(
+            run(start, end), input, use_reentrant=bool(use_reentrant), preserve_rng_state=preserve_rng_state
+        )
+    return run(end, len(steps))(input)

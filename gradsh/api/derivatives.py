@@ -1,0 +1,243 @@
+"""torch.autograd.functional: Jacobians, Hessians and products with them; and torch.func, which is left out."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import grad_mode
+from gradsh.engine.backward import grad as gradients
+from gradsh.engine.op import find
+from gradsh.engine.tensor import Tensor, make
+from gradsh.text.fault import fail
+
+Tensors = tuple[Tensor, ...]
+
+
+def _tuple(value: Any, what: str, name: str) -> tuple[bool, Tensors]:
+    """Return whether there were several, and all as a tuple."""
+    what = "outputs of the user-provided function" if what == "outputs" else what
+    many = isinstance(value, (tuple, list))
+    found = tuple(value) if many else (value,)
+    for place, one in enumerate(found):
+        if not isinstance(one, Tensor):
+            got = f"the value at index {place} has type {type(one)}" if many else f"the given {what} has type {type(one)}"
+            message = f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but {got}."
+            raise fail("type", message, TypeError)
+    return many, found
+
+
+def _fresh(inputs: Tensors, create_graph: bool) -> Tensors:
+    """Return the inputs as tensors to differentiate by, within the caller's graph if that is wanted."""
+    view_as = find("view_as")
+    return tuple(
+        view_as(one, one) if create_graph and one.requires_grad else one.detach().requires_grad_() for one in inputs
+    )
+
+
+def _given(many: bool, found: Any) -> Any:
+    return tuple(found) if many else found[0]
+
+
+def _cotangents(v: Any, like: Tensors, what: str, name: str) -> Tensors:
+    """Return `v` as a tuple fitting `like`; ones where it may be left out."""
+    if v is None:
+        if len(like) != 1 or like[0].numel() != 1:
+            case = "the user-provided function returns" if what == "outputs" else "the input to the user-provided function is"
+            message = f"The vector v can only be None if {case} a single Tensor with a single element."
+            raise fail("value", message, RuntimeError)
+        return (make(np.ones(like[0].array.shape, like[0].array.dtype)),)
+    _, found = _tuple(v, "v", name)
+    if len(found) != len(like):
+        message = f"v is a tuple of invalid length: should be {len(like)} but got {len(found)}."
+        raise fail("value", message, RuntimeError)
+    for place, (one, other) in enumerate(zip(found, like, strict=True)):
+        if one.shape != other.shape:
+            at = f"Entry {place} in v" if len(like) > 1 else "v"
+            message = f"{at} has invalid size: should be {other.shape} but got {one.shape}."
+            raise fail("shape", message, RuntimeError)
+    return found
+
+
+def _pull(outputs: Tensors, inputs: Tensors, cotangents: Any, create: bool, retain: bool = True) -> list[Tensor | None]:
+    """Return the gradients, None for what does not depend."""
+    pairs = [(o, c) for o, c in zip(outputs, cotangents, strict=True) if o.requires_grad]
+    if not pairs:
+        return [None] * len(inputs)
+    return list(gradients(
+        [o for o, _ in pairs], inputs, [c for _, c in pairs], retain_graph=retain or create, create_graph=create,
+        allow_unused=True,
+    ))
+
+
+def _filled(found: list[Tensor | None], like: Tensors) -> Tensors:
+    return tuple(make(np.zeros_like(b.array)) if a is None else a for a, b in zip(found, like, strict=True))
+
+
+def _check_outputs(outputs: Tensors, strict: bool) -> None:
+    for place, one in enumerate(outputs):
+        if strict and not one.requires_grad:
+            message = (
+                f"Output {place} of the user-provided function does not require gradients. The outputs must be computed in a "
+                "differentiable manner from the input when running in strict mode."
+            )
+            raise fail("no_grad", message, RuntimeError, tensor=one)
+
+
+def _strictly(found: list[Tensor | None], strict: bool, name: str) -> None:
+    for place, one in enumerate(found):
+        if strict and one is None:
+            message = (
+                f"The output of the user-provided function is independent of input {place}. This is not allowed in strict mode."
+            )
+            raise fail("unused", message, RuntimeError, function=name)
+
+
+def _done(value: Any, create_graph: bool) -> Any:
+    """Cut results off the graph unless it was asked for."""
+    if isinstance(value, (tuple, list)):
+        return tuple(_done(one, create_graph) for one in value)
+    return value if create_graph or not isinstance(value, Tensor) else value.detach()
+
+
+def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """Return (outputs, vᵀ J): the product of a vector with the Jacobian."""
+    with grad_mode(True):
+        many, given = _tuple(inputs, "inputs", "vjp")
+        own = _fresh(given, create_graph)
+        many_out, outputs = _tuple(func(*own), "outputs", "vjp")
+        _check_outputs(outputs, strict)
+        found = _pull(outputs, own, _cotangents(v, outputs, "outputs", "vjp"), create_graph)
+    _strictly(found, strict, "vjp")
+    return _done(_given(many_out, outputs), create_graph), _done(_given(many, _filled(found, own)), create_graph)
+
+
+def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """Return (outputs, J v), by differentiating a backward pass."""
+    with grad_mode(True):
+        _, given = _tuple(inputs, "inputs", "jvp")
+        own = _fresh(given, create_graph)
+        tangents = _cotangents(v, own, "inputs", "jvp")
+        many_out, outputs = _tuple(func(*own), "outputs", "jvp")
+        _check_outputs(outputs, strict)
+        probes = tuple(make(np.zeros_like(one.array)).requires_grad_() for one in outputs)
+        pulled = _pull(outputs, own, probes, True)
+        _strictly(pulled, strict, "jvp")
+        found = _pull(_filled(pulled, own), probes, tangents, create_graph)
+    return _done(_given(many_out, outputs), create_graph), _done(_given(many_out, _filled(found, outputs)), create_graph)
+
+
+def jacobian(
+    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """Return the Jacobian: (output shape + input shape) for each pair of output and input."""
+    del vectorize, strategy
+    with grad_mode(True):
+        many, given = _tuple(inputs, "inputs", "jacobian")
+        own = _fresh(given, create_graph)
+        many_out, outputs = _tuple(func(*own), "outputs", "jacobian")
+        _check_outputs(outputs, strict)
+        rows = tuple(_rows(output, own, create_graph, strict) for output in outputs)
+    found = tuple(_given(many, row) for row in rows)
+    return _done(_given(many_out, found), create_graph)
+
+
+def _rows(output: Tensor, inputs: Tensors, create_graph: bool, strict: bool) -> Tensors:
+    """Return the Jacobian of one output by each input, row by row."""
+    rows: list[list[Tensor]] = [[] for _ in inputs]
+    flat = find("reshape")(output, (-1,))
+    for place in range(output.numel()):
+        found = _pull((flat[place],), inputs, (None,), create_graph)
+        _strictly(found, strict, "jacobian")
+        for row, one in zip(rows, _filled(found, inputs), strict=True):
+            row.append(one)
+    stack = find("stack")
+    return tuple(
+        find("view")(stack(row, 0), (*output.shape, *one.shape)) if row else make(np.zeros((*output.shape, *one.shape), one.array.dtype))
+        for row, one in zip(rows, inputs, strict=True)
+    )
+
+
+def _check_scalar(outputs: Tensors, many: bool, name: str) -> Tensor:
+    if many or len(outputs) != 1:
+        raise fail("value", f"The function given to {name} should return a single Tensor", RuntimeError)
+    output = outputs[0]
+    if output.ndim == 0:
+        return output
+    if output.numel() != 1:
+        message = f"The Tensor returned by the function given to {name} should contain a single element"
+        raise fail("scalar", message, RuntimeError, tensor=output)
+    return find("reshape")(output, ())  # type: ignore[no-any-return]
+
+
+def hessian(
+    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """Return the Hessian of a scalar function: (input shape + input shape) for each pair of inputs."""
+    del vectorize, outer_jacobian_strategy
+    many, given = _tuple(inputs, "inputs", "hessian")
+
+    def scalar(*values: Tensor) -> Tensor:
+        many_out, outputs = _tuple(func(*values), "outputs", "hessian")
+        return _check_scalar(outputs, many_out, "hessian")
+
+    def gradient(*values: Tensor) -> Any:
+        return jacobian(scalar, values, create_graph=True, strict=strict)
+
+    found = jacobian(gradient, given, create_graph)
+    return found if many else found[0][0]
+
+
+def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """Return (output, H v) of a scalar function."""
+    with grad_mode(True):
+        many, given = _tuple(inputs, "inputs", "hvp")
+        own = _fresh(given, create_graph)
+        tangents = _cotangents(v, own, "inputs", "hvp")
+        many_out, outputs = _tuple(func(*own), "outputs", "hvp")
+        output = _check_scalar(outputs, many_out, "hvp")
+        first = _pull((output,), own, (None,), True)
+        _strictly(first, strict, "hvp")
+        found = _pull(_filled(first, own), own, tangents, create_graph)
+    return _done(outputs[0], create_graph), _done(_given(many, _filled(found, own)), create_graph)
+
+
+def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """Return (output, vᵀ H) of a scalar function: the Hessian is symmetric, so this is hvp."""
+    return hvp(func, inputs, v, create_graph, strict)
+
+
+def _left_out(name: str, instead: str) -> Callable[..., Any]:
+    def refuse(*_args: Any, **_kwargs: Any) -> Any:
+        message = f"torch.func.{name} is not offered in gradsh: {instead}"
+        raise fail("other", message, RuntimeError)
+
+    refuse.__name__ = name
+    return refuse
+
+
+func_grad = _left_out("grad", "use torch.autograd.grad with create_graph=True")
+vmap = _left_out("vmap", "loop over the batch, or write the function for a whole batch")
+
+
+def functional_call(module: Any, parameters_and_buffers: Any, args: Any = None, kwargs: Any = None) -> Any:
+    """Call a module with other tensors in place of its parameters and buffers."""
+    given = parameters_and_buffers
+    tensors = {name: one for part in given for name, one in part.items()} if isinstance(given, (tuple, list)) else given
+    held: list[tuple[dict[str, Any], str, Any]] = []
+    try:
+        for path, tensor in tensors.items():
+            owner, _, name = path.rpartition(".")
+            inner = module.get_submodule(owner)
+            table = next((t for t in (inner._parameters, inner._buffers) if name in t), None)
+            if table is None:
+                raise fail("key", f"Unexpected key(s): {path}.", RuntimeError)
+            held.append((table, name, table[name]))
+            table[name] = tensor
+        positional = () if args is None else args if isinstance(args, tuple) else (args,)
+        return module(*positional, **(kwargs or {}))
+    finally:
+        for table, name, before in reversed(held):
+            table[name] = before

@@ -1,0 +1,1 @@
+"""torch.nn.utils: gradient clipping, parameters as one vector, reparametrisations, padding of sequences."""

@@ -1,0 +1,154 @@
+"""weight_norm and spectral_norm: a weight computed before each forward from other parameters (by a forward pre-hook)."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import current, grad_mode
+from gradsh.engine.op import find
+from gradsh.engine.tensor import Parameter, Tensor, make
+from gradsh.text.fault import fail
+
+
+def norm_except_dim(weight: Any, dim: int | None) -> Any:
+    """Return the norm over all dimensions but one (over all with None)."""
+    if dim is None or dim == -1:
+        return find("norm")(weight)
+    if dim == 0:
+        flat = weight.contiguous().view(weight.shape[0], -1)
+        return find("norm")(flat, 2, [1]).view(weight.shape[0], *[1] * (weight.ndim - 1))
+    if dim == weight.ndim - 1:
+        flat = weight.contiguous().view(-1, weight.shape[-1])
+        return find("norm")(flat, 2, [0]).view(*[1] * (weight.ndim - 1), weight.shape[-1])
+    return norm_except_dim(weight.transpose(0, dim), 0).transpose(0, dim)
+
+
+def _restore(module: Any, name: str) -> None:
+    """Let a plain attribute stand where a parameter was."""
+    del module._parameters[name]
+
+
+class WeightNorm:
+    """The hook that computes g · v / ‖v‖."""
+
+    def __init__(self, name: str, dim: int | None) -> None:
+        self.name = name
+        self.dim = -1 if dim is None else dim
+
+    def compute(self, module: Any) -> Any:
+        """Return the weight."""
+        v, g = getattr(module, self.name + "_v"), getattr(module, self.name + "_g")
+        return v * (g / norm_except_dim(v, self.dim))
+
+    def __call__(self, module: Any, _inputs: Any) -> None:
+        """Set the module's weight."""
+        module.__dict__[self.name] = self.compute(module)
+
+
+def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
+    """Split a weight into its length `NAME_g` and direction `NAME_v`."""
+    hook = WeightNorm(name, dim)
+    weight = getattr(module, name)
+    _restore(module, name)
+    module.register_parameter(name + "_g", Parameter(norm_except_dim(weight, hook.dim).detach()))
+    module.register_parameter(name + "_v", Parameter(weight.detach()))
+    hook(module, ())
+    module.register_forward_pre_hook(hook)
+    return module
+
+
+def remove_weight_norm(module: Any, name: str = "weight") -> Any:
+    """Make one parameter of the two again."""
+    return _remove(module, name, WeightNorm, f"weight_norm of '{name}' not found in {module}", ("_g", "_v"))
+
+
+def _remove(module: Any, name: str, sort: type, message: str, endings: tuple[str, ...]) -> Any:
+    hooks = module.__dict__["_hooks"]
+    table = {} if hooks is None else hooks.tables["forward_pre"]
+    for number, hook in list(table.items()):
+        if isinstance(hook, sort) and hook.name == name:  # type: ignore[attr-defined]
+            with grad_mode(False):
+                weight = hook.compute(module)  # type: ignore[attr-defined]
+            del module.__dict__[name]
+            for ending in endings:
+                module._parameters.pop(name + ending, None)
+                module._buffers.pop(name + ending, None)
+            module.register_parameter(name, Parameter(weight.detach()))
+            del table[number]
+            return module
+    raise fail("value", message, ValueError)
+
+
+class SpectralNorm:
+    """The hook that divides a weight by its largest singular value, found by power iteration."""
+
+    def __init__(self, name: str, iterations: int, dim: int, eps: float) -> None:
+        self.name = name
+        self.iterations = iterations
+        self.dim = dim
+        self.eps = eps
+
+    def matrix(self, weight: Any) -> Any:
+        """Return the weight as a matrix with dimension `dim` first."""
+        if self.dim != 0:
+            order = [self.dim, *[d for d in range(weight.ndim) if d != self.dim]]
+            weight = weight.permute(*order)
+        return weight.reshape(weight.shape[0], -1)
+
+    def compute(self, module: Any, iterate: bool = False) -> Any:
+        """Return the weight divided by its largest singular value."""
+        weight = getattr(module, self.name + "_orig")
+        u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
+        matrix = self.matrix(weight)
+        if iterate:
+            with grad_mode(False):
+                for _ in range(self.iterations):
+                    _set(v, self._unit(matrix.array.T @ u.array))
+                    _set(u, self._unit(matrix.array @ v.array))
+            if self.iterations > 0:
+                u, v = u.clone(), v.clone()
+        sigma = find("dot")(u, find("mv")(matrix, v))
+        return weight / sigma
+
+    def _unit(self, vector: Any) -> Any:
+        return vector / max(float(np.sqrt((vector * vector).sum())), self.eps)
+
+    def __call__(self, module: Any, _inputs: Any) -> None:
+        """Set the module's weight."""
+        module.__dict__[self.name] = self.compute(module, iterate=module.training)
+
+
+def _set(tensor: Tensor, values: Any) -> None:
+    tensor.array[...] = values
+    tensor.counter.bump(current().place())
+
+
+def spectral_norm(
+    module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> Any:
+    """Divide a weight by its largest singular value before each forward."""
+    if n_power_iterations <= 0:
+        message = (
+            f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+        )
+        raise fail("value", message, ValueError)
+    if dim is None:
+        dim = int(type(module).__name__.startswith("ConvTranspose"))
+    hook = SpectralNorm(name, n_power_iterations, dim, eps)
+    weight = module._parameters[name]
+    matrix = hook.matrix(weight.detach())
+    rows, columns = matrix.array.shape
+    generator = current().generator
+    u, v = (hook._unit(generator.normal((n,), dtype=weight.array.dtype)) for n in (rows, columns))
+    _restore(module, name)
+    module.register_parameter(name + "_orig", weight)
+    module.__dict__[name] = weight.detach()
+    module.register_buffer(name + "_u", make(np.asarray(u, weight.array.dtype)))
+    module.register_buffer(name + "_v", make(np.asarray(v, weight.array.dtype)))
+    module.register_forward_pre_hook(hook)
+    return module
+
+
+def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
+    """Make the weight a parameter again, divided by its largest singular value."""
+    return _remove(module, name, SpectralNorm, f"spectral_norm of '{name}' not found in {module}", ("_u", "_v", "_orig"))
