@@ -22,10 +22,15 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from numpy import ndarray
+from numpy import ufunc as np_ufunc
+
 from gradsh.engine.signature import Signature
 from gradsh.engine.tensor import Tensor
 
 Formula = Callable[..., Any]
+DECLINED: Any = object()
+"""What a short way answers when the case is not plain."""
 REGISTRY: dict[str, "Operation"] = {}
 _OPERATORS: dict[tuple[str, bool], Any] = {}
 SPACES = ("torch", "Tensor")
@@ -124,13 +129,13 @@ class Record:
     """One overload of an operation. Attributes are the arguments of `op`, documented there."""
 
     __slots__ = (
-        "_plan", "_signature", "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "guards", "inplace",
+        "_plan", "_quick_run", "_signature", "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "guards", "inplace",
         "kind",
-        "multi_view", "name", "node", "note", "outputs", "returns", "samples", "saves", "tensors", "text", "unguarded",
-        "writes",
+        "multi_view", "name", "node", "note", "outputs", "returns", "samples", "saves", "tensors", "text", "ufunc", "unguarded", "writes",
     )
 
     forward: Callable[..., Any]
+    ufunc: Callable[..., Any] | None
     check: Callable[..., None] | None
     grads: dict[Any, Any]
     guards: dict[str, tuple[str, ...]]
@@ -156,6 +161,8 @@ class Record:
         self.doc = doc
         self._signature: Signature | None = None
         self._plan: Plan | None = None
+        self._quick_run: Any = DECLINED
+        self.ufunc = None
         self.tensors: tuple[int, ...] | None = None
         for part, value in parts.items():
             setattr(self, part, value)
@@ -177,6 +184,29 @@ class Record:
             self._plan = Plan(self)
         return self._plan
 
+    @property
+    def quick_run(self) -> Callable[..., Any] | None:
+        """The short way through a node's derivatives on plain arrays, written on first use; None where there is none."""
+        if self._quick_run is DECLINED:
+            from gradsh.engine.quick import backward_of
+
+            self._quick_run = backward_of(self)
+        return self._quick_run  # type: ignore[no-any-return]
+
+    def bare(self, args: tuple[Any, ...]) -> bool:
+        """Whether the kernel can be called as it is: plain arrays of one dtype, every parameter given (in derivatives)."""
+        count = len(self.signature.params)
+        if self.kind != "primitive" or self.returns is not None or len(args) != count or len(self.tensors or ()) != count:
+            return False
+        dtype = args[0].dtype
+        if dtype.kind != "f":
+            return False
+        for place in self.tensors or ():
+            one = args[place]
+            if type(one) is not ndarray or one.dtype is not dtype:
+                return False
+        return True
+
     def is_saved_name(self, name: str) -> bool:
         """Whether a derivative's parameter stands for a saved tensor."""
         place = self.signature.index.get(name)
@@ -196,7 +226,7 @@ class Record:
 class Operation:
     """An operation as users call it: the overloads of one name. Also works on plain arrays, within derivatives."""
 
-    __slots__ = ("__dict__", "inplace_name", "name", "records", "run", "spaces")
+    __slots__ = ("__dict__", "inplace_name", "name", "quick", "records", "run", "spaces")
     __script_attributes__ = frozenset({"__name__", "__doc__"})
 
     def __init__(self, name: str, spaces: tuple[str, ...], run: Callable[..., Any]) -> None:
@@ -204,10 +234,21 @@ class Operation:
         self.records: list[Record] = []
         self.spaces = spaces
         self.run = run
+        self.quick: Callable[..., Any] | None = None
+        """The short way for the plain case (see `quick.py`); it answers DECLINED where the case is not plain."""
         self.__name__ = name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the first overload that fits; raises TypeError with the candidates where none does."""
+        if not kwargs:
+            if self.quick is not None:
+                found = self.quick(*args)
+                if found is not DECLINED:
+                    return found
+            if args and type(args[0]) is ndarray and len(self.records) == 1:
+                record = self.records[0]
+                if record.bare(args):
+                    return record.forward(*args)
         for record in self.records:
             values = record.signature.bind(args, kwargs)
             if values is not None:
@@ -275,6 +316,7 @@ def op(
     samples: tuple[Any, ...] = (),
     note: str = "",
     example: str = "",
+    ufunc: Callable[..., Any] | None = None,
 ) -> Operation:
     """Declare one overload and return the operation of that name (overloads are tried in the order of declaration).
 
@@ -302,12 +344,16 @@ def op(
     attributes  names of the non-tensor arguments shown as `_saved_NAME` (those that the formulas read)
     samples     `sample(...)` calls for the tests
     note        a surprise worth a sentence in `help`
+    ufunc       what computes the kernel for operands of one floating point dtype and default arguments: the plain case then
+                takes the short way (see `quick.py`)
     """
+    if ufunc is None and grads and kind == "primitive" and isinstance(forward, np_ufunc):
+        ufunc = forward
     record = Record(
         text, node, doc, forward=forward, check=check, grads=grads or {}, dtypes=dtypes, kind=kind, inplace=inplace, returns=returns,
         fields=fields, outputs=outputs or fields, saves=saves, unguarded=unguarded, guards=guards or {},
         writes=writes, multi_view=multi_view,
-        attributes=attributes, samples=samples, note=note, example=example,
+        attributes=attributes, samples=samples, note=note, example=example, ufunc=ufunc,
     )
     return register(record, spaces)
 
@@ -322,6 +368,10 @@ def register(record: Record, spaces: tuple[str, ...]) -> Operation:
     elif any(space not in operation.spaces for space in spaces):
         operation.spaces = (*operation.spaces, *(space for space in spaces if space not in operation.spaces))
     operation.records.append(record)
+    if record.ufunc is not None and operation.quick is None:
+        from gradsh.engine.quick import quicken
+
+        quicken(operation, record)
     if record.inplace:
         register_inplace(record, spaces)
     return operation
@@ -401,6 +451,11 @@ def operator(symbol: str, reflected: bool) -> Callable[..., Any]:
     import gradsh.ops  # noqa: F401
 
     function = _OPERATORS[(symbol, reflected)]
+    operation = getattr(function, "operation", None)
+    if operation is not None and operation.quick is not None:
+        from gradsh.engine.quick import operator_of
+
+        function = operator_of(operation, function)
     setattr(Tensor, f"__{'r' if reflected else ''}{symbol}__", function)
     return function  # type: ignore[no-any-return]
 

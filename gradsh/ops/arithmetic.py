@@ -64,7 +64,7 @@ def _sub(self: Any, other: Any, alpha: Any) -> Any:
 add = op(
     "add(self: Operand, other: Operand, *, alpha: number = 1)", "AddBackward0",
     "Sum, element by element: self + alpha * other.",
-    forward=_add, check=_check_alpha, dtypes="promote", inplace=True,
+    forward=_add, ufunc=np.add, check=_check_alpha, dtypes="promote", inplace=True,
     grads={"self": lambda grad: grad, "other": lambda grad, alpha: _scaled(grad, alpha)},
     samples=(
         sample((2, 3), (3,)), sample((2, 3), 2.5), sample((2, 3), (4,), rejects="shape"), sample((2,), (2,), alpha=3),
@@ -72,7 +72,7 @@ add = op(
 )
 sub = op(
     "sub(self: Operand, other: Operand, *, alpha: number = 1)", "SubBackward0", "Difference: self - alpha * other.",
-    forward=_sub, check=_check_sub, dtypes="promote", inplace=True,
+    forward=_sub, ufunc=np.subtract, check=_check_sub, dtypes="promote", inplace=True,
     grads={"self": lambda grad: grad, "other": lambda grad, alpha: _scaled(-grad, alpha)},
     samples=(sample((2, 3), (3,)), sample((2, 3), 2.5), sample("bool:2", "bool:2", rejects="dtype")),
 )

@@ -17,6 +17,8 @@ def binary(symbol: str, operation: Operation) -> None:
     def operator(self: Tensor, other: Any) -> Any:
         return operation(self, other) if isinstance(other, FIT) else NotImplemented
 
+    operator.operation = operation  # type: ignore[attr-defined]
+
 
 def reflected(symbol: str, operation: Operation) -> None:
     """Make a commutative `operation` also the operator of a number on the left."""
@@ -24,6 +26,8 @@ def reflected(symbol: str, operation: Operation) -> None:
     @implements(symbol, reflected=True)
     def operator(self: Tensor, other: Any) -> Any:
         return operation(self, other) if isinstance(other, FIT) else NotImplemented
+
+    operator.operation = operation  # type: ignore[attr-defined]
 
 
 def inplace(symbol: str, method: str = "") -> None:

@@ -1,0 +1,262 @@
+"""The short way through the commonest operations: one or two operands, elementwise, one floating point dtype.
+
+A record that names its `ufunc` gets a function written for it on first use, which does what `apply` does for the plain
+case and hands everything else (other dtypes, 0-d operands, hooks on saved tensors, shapes that do not fit) back by
+returning `DECLINED`. Nothing is left out: nodes, edges, saved tensors, versions and places are the same. Its twin for
+the backward pass computes the gradients of a node on plain arrays.
+
+Measured for `y*a + b` on 4 elements: about 2 us an operation forward, against 15 us on the long way.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradsh.engine.ambient import current
+from gradsh.engine.node import Freed, Kept, next_sequence_number
+from gradsh.engine.op import DECLINED, Operation, Record
+from gradsh.engine.storage import VersionCounter
+from gradsh.engine.tensor import Tensor, gradient_edge
+
+if TYPE_CHECKING:
+    from gradsh.engine.op import SavePlan
+
+_F32 = np.dtype(np.float32)
+_F64 = np.dtype(np.float64)
+_CONSTANTS: dict[Any, Any] = {}
+_MOST_CONSTANTS = 4096
+LARGE = 1 << 20
+"""Bytes from which an allocation is announced to the limits first."""
+
+_NAMES = ("a", "b")
+
+_FORWARD = """
+def quick({parameters}):
+    if type(self) is not Tensor and not isinstance(self, Tensor):
+        {decline}
+    a = self.array
+    dtype = a.dtype
+    if (dtype is not F32 and dtype is not F64) or a.ndim == 0:
+        {decline}
+{second}
+    ambient = current()
+    if ambient.saved_hooks:
+        {decline}
+    if a.nbytes > LARGE and ambient.check is not None:
+        ambient.check(a.nbytes)
+    try:
+        out = ufunc({arrays})
+    except ValueError:
+        {decline}
+    e0 = e1 = None
+    if ambient.grad_enabled:
+        e0 = self.edge
+        if e0 is None or self.meta is not None:
+            e0 = gradient_edge(self)
+{second_edge}
+    fresh = new(Tensor)
+    fresh.array = out
+    counter = fresh.counter = new(VersionCounter)
+    counter.version = 0
+    counter.writes = None
+    fresh.meta = None
+    if {no_edges}:
+        fresh.edge = None
+        fresh.tracked = False
+        return fresh
+    node = new(OpNode)
+    node.edges = {edges}
+    node.outputs = ((out.shape, dtype),)
+    node.extra = None
+    node.seq = next_sequence_number()
+    where = ambient.where
+    node.where = None if where is None else where()
+    node.record = record
+    node.inputs = {inputs}
+    node.spans = None
+    node.values = values
+    node.entries = {entries}
+    fresh.edge = (node, 0)
+    fresh.tracked = True
+    return fresh
+"""
+
+_SECOND = """
+    if isinstance(other, Tensor):
+        b = other.array
+        if b.dtype is not dtype or b.ndim == 0:
+            {decline}
+        number = False
+    elif type(other) is float or type(other) is int:
+        b = constant(other, dtype)
+        number = True
+    else:
+        {decline}
+"""
+
+_SECOND_EDGE = """
+        if not number:
+            e1 = other.edge
+            if e1 is None or other.meta is not None:
+                e1 = gradient_edge(other)
+"""
+
+
+def constant(number: Any, dtype: Any) -> Any:
+    """Return a Python number as a 0-d array of `dtype`, made once (a ufunc is twice as fast with one)."""
+    if not number:
+        return np.array(number, dtype)
+    key = (number, dtype is _F64)
+    found = _CONSTANTS.get(key)
+    if found is None:
+        if len(_CONSTANTS) >= _MOST_CONSTANTS:
+            _CONSTANTS.clear()
+        with np.errstate(over="ignore"):
+            found = _CONSTANTS[key] = np.array(float(number) if abs(number) < 1e300 else number).astype(dtype)
+    return found
+
+
+def kept_number(number: Any) -> Kept:
+    """Keep a Python number as PyTorch does: a 0-d float64 or int64 entry of its own."""
+    wide = np.int64 if type(number) is int else np.float64
+    return Kept(np.array(number, wide), VersionCounter(), 0, False)
+
+
+def _entry(save: "SavePlan", arity: int) -> str:
+    if save.output >= 0:
+        return "keep(Kept, (out, counter, 0, 0, None))"
+    tensor = ("self", "other")[save.param]
+    kept = f"keep(Kept, ({_NAMES[save.param]}, {tensor}.counter, {tensor}.counter.version, e{save.param}, None))"
+    if save.param == 1:
+        kept = f"(kept_number(other) if number else {kept})"
+    if not save.guard:
+        return kept
+    needed = " or ".join(f"e{slot} is not None" for slot in save.guard if slot < arity)
+    return f"({kept} if {needed} else None)"
+
+
+def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """Write the short forward of a record that names its ufunc; what is not plain goes to `slow`, or is declined."""
+    plan = record.plan
+    arity = len(record.tensors or ())
+    two = arity == 2
+    decline = "return DECLINED" if slow is None else f"return slow({'self, other' if two else 'self'})"
+    entries = "".join(_entry(save, arity) + ", " for save in plan.saves)
+    source = _FORWARD.format(
+        parameters="self, other" if two else "self",
+        decline=decline,
+        second=_SECOND.format(decline=decline) if two else "",
+        arrays="a, b" if two else "a",
+        second_edge=_SECOND_EDGE if two else "",
+        no_edges="e0 is None and e1 is None",
+        edges="(e0, e1)" if two else "(e0,)",
+        inputs=(
+            "(e0[0].outputs[e0[1]] if e0 is not None else None, e1[0].outputs[e1[1]] if e1 is not None else None)"
+            if two else "(e0[0].outputs[e0[1]],)"
+        ),
+        entries=f"({entries})",
+    )
+    from gradsh.engine.apply import OpNode
+
+    params = record.signature.params
+    scope: dict[str, Any] = {
+        "Tensor": Tensor, "DECLINED": DECLINED, "F32": _F32, "F64": _F64, "current": current, "ufunc": record.ufunc,
+        "gradient_edge": gradient_edge, "new": object.__new__, "VersionCounter": VersionCounter, "OpNode": OpNode,
+        "next_sequence_number": next_sequence_number, "record": record, "Kept": Kept, "keep": tuple.__new__,
+        "kept_number": kept_number, "constant": constant, "LARGE": LARGE, "slow": slow,
+        "values": {params[place].name: params[place].default for place in plan.values},
+    }
+    exec(compile(source, f"<quick {record.name}>", "exec"), scope)
+    made: Callable[..., Any] = scope["quick"]
+    return made
+
+
+_BACKWARD = """
+def quick(node, grad, needs):
+    entries = node.entries
+{checks}
+    inputs = node.inputs
+    results = [None] * {width}
+{formulas}
+    return results
+"""
+
+_CHECK = """
+    kept{slot} = entries[{slot}]
+    if kept{slot} is not None:
+        if kept{slot}[4] is not None or kept{slot}[3] is False or kept{slot}[1].version != kept{slot}[2]:
+            return DECLINED
+        s{slot} = kept{slot}[0]
+    else:
+        s{slot} = None
+"""
+
+_FORMULA = """
+    if needs[{target}]:
+        found = f{target}({arguments})
+        if found is not None:
+            if type(found) is not ndarray:
+                found = asarray(found)
+            meta = inputs[{target}]
+            if found.shape != meta[0] or found.dtype != meta[1]:
+                found = node._fit(found, {target}, False)
+            results[{target}] = found
+"""
+
+
+def quicken(operation: Operation, record: Record) -> None:
+    """Give an operation its short way; it is written when the operation is first called."""
+
+    def starter(*args: Any) -> Any:
+        record.signature  # noqa: B018  (parsed on first use)
+        arity = len(record.tensors or ())
+        written = forward_of(record)
+
+        def quick(*given: Any) -> Any:
+            return written(*given) if len(given) == arity else DECLINED
+
+        operation.quick = quick
+        return quick(*args)
+
+    operation.quick = starter
+
+
+def operator_of(operation: Operation, slow: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function behind an operator: the short way of its operation, else `slow`."""
+    for record in operation.records:
+        if record.ufunc is not None:
+            record.signature  # noqa: B018  (parsed on first use)
+            return forward_of(record, slow)
+    return slow
+
+
+def backward_of(record: Record) -> Callable[..., Any] | None:
+    """Write the short backward of a record: None where its derivatives are not one formula for one input each."""
+    plan = record.plan
+    if any(many or formula is None for _, formula, _, many in plan.formulas) or not plan.formulas:
+        return None
+    used: set[int] = set()
+    formulas = ""
+    scope: dict[str, Any] = {"DECLINED": DECLINED, "ndarray": np.ndarray, "asarray": np.asarray, "Freed": Freed}
+    for targets, formula, calls, _ in plan.formulas:
+        arguments = []
+        for what, detail in calls:
+            if what == "grad":
+                arguments.append("grad")
+            elif what == "saved":
+                arguments.append(f"s{detail}")
+                used.add(detail)
+            elif what == "value":
+                arguments.append(f"node.values[{detail!r}]")
+            else:
+                return None
+        scope[f"f{targets[0]}"] = formula
+        formulas += _FORMULA.format(target=targets[0], arguments=", ".join(arguments))
+    freed = "    if type(entries) is Freed:\n        return DECLINED\n" if plan.saves else ""
+    checks = freed + "".join(_CHECK.format(slot=slot) for slot in range(len(plan.saves)))
+    source = _BACKWARD.format(checks=checks, width=len(plan.edges), formulas=formulas)
+    exec(compile(source, f"<quick backward {record.name}>", "exec"), scope)
+    made: Callable[..., Any] = scope["quick"]
+    return made
+
