@@ -4,6 +4,7 @@ from gradsh.ops import activation as activation
 from gradsh.ops import activation_smooth as activation_smooth
 from gradsh.ops import arithmetic as arithmetic
 from gradsh.ops import attention as attention
+from gradsh.ops import bag as bag
 from gradsh.ops import clamp as clamp
 from gradsh.ops import class_loss as class_loss
 from gradsh.ops import compare as compare
@@ -51,4 +52,5 @@ from gradsh.ops import sort as sort
 from gradsh.ops import special as special
 from gradsh.ops import statistics as statistics
 from gradsh.ops import unique as unique
+from gradsh.ops import unpool as unpool
 from gradsh.ops import view as view

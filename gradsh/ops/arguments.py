@@ -53,3 +53,13 @@ def with_parameters(function: Callable[..., Any], *names: str) -> Callable[..., 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     formula.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]
     return formula
+
+
+def underivable(what: str) -> Callable[[Any], Any]:
+    """Return a formula that refuses, where PyTorch has a node but no derivative."""
+
+    def formula(grad: Any) -> Any:
+        del grad
+        raise fail("other", f"the derivative for '{what}' is not implemented.", NotImplementedError)
+
+    return formula

@@ -175,8 +175,8 @@ def _nll_function(
 
 
 nll_loss = composite(
-    "nll_loss(input, target, weight: Tensor? = None, size_average: any = None, ignore_index: int = -100, "
-    "reduce: any = None, reduction: str = 'mean')",
+    "nll_loss(input, target, weight: Tensor? = None, size_average: any? = None, ignore_index: int = -100, "
+    "reduce: any? = None, reduction: str = 'mean')",
     "Negative log likelihood: minus the input at each target's class, averaged with the classes' weights.",
     _nll_function, F,
     note="Saves its input, whose values the gradient does not use, and the sum of the weights that counted.",
@@ -273,8 +273,8 @@ def _smoothed(
 
 
 cross_entropy = composite(
-    "cross_entropy(input, target, weight: Tensor? = None, size_average: any = None, ignore_index: int = -100, "
-    "reduce: any = None, reduction: str = 'mean', label_smoothing: float = 0.0)",
+    "cross_entropy(input, target, weight: Tensor? = None, size_average: any? = None, ignore_index: int = -100, "
+    "reduce: any? = None, reduction: str = 'mean', label_smoothing: float = 0.0)",
     "Cross entropy of the softmax of input against classes or probabilities.", _cross_entropy, F,
     samples=(sample((2, 3), (2, 3)), sample((2, 3), (2, 4), rejects="shape")),
     note="Has no node of its own: LogSoftmax and NllLoss.",

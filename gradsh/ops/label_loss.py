@@ -144,7 +144,7 @@ def _multi_margin_function(
 
 multi_margin_loss = composite(
     "multi_margin_loss(input, target, p: number = 1, margin: number = 1.0, weight: Tensor? = None, "
-    "size_average: any = None, reduce: any = None, reduction: str = 'mean')",
+    "size_average: any? = None, reduce: any? = None, reduction: str = 'mean')",
     "max(0, margin - input[target] + input)**p summed over the other classes.", _multi_margin_function, F,
 )
 

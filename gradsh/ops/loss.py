@@ -22,7 +22,7 @@ from gradsh.ops.scalars import over, plus
 from gradsh.text.fault import fail
 
 F = ("F",)
-LEGACY = "size_average: any = None, reduce: any = None, reduction: str = 'mean'"
+LEGACY = "size_average: any? = None, reduce: any? = None, reduction: str = 'mean'"
 
 
 def _divided(value: Any, reduction: int, elements: int) -> Any:

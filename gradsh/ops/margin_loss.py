@@ -56,8 +56,8 @@ def _poisson(
 
 
 poisson_nll_loss = composite(
-    "poisson_nll_loss(input, target, log_input: bool = True, full: bool = False, size_average: any = None, "
-    "eps: float = 1e-08, reduce: any = None, reduction: str = 'mean')",
+    "poisson_nll_loss(input, target, log_input: bool = True, full: bool = False, size_average: any? = None, "
+    "eps: float = 1e-08, reduce: any? = None, reduction: str = 'mean')",
     "Negative log likelihood of Poisson counts.", _poisson, F, samples=(sample((2, 3), (2, 3)),),
 )
 
@@ -176,7 +176,7 @@ def _triplet_with(
 
 
 triplet_margin_with_distance_loss = composite(
-    "triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function: any = None, "
+    "triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function: any? = None, "
     "margin: number = 1.0, swap: bool = False, reduction: str = 'mean')",
     "The triplet loss with a distance of one's own.", _triplet_with, F,
 )

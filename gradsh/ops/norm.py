@@ -9,7 +9,7 @@ from gradsh.engine.ambient import grad_mode
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import Operation, composite, find, op, sample
 from gradsh.ops import norm_kernels as kernels
-from gradsh.ops.arguments import array_of, count, no_gradient
+from gradsh.ops.arguments import array_of, count, no_gradient, underivable
 from gradsh.ops.norm_double import batch_norm_double, group_norm_formula, layer_norm_double
 from gradsh.ops.scalars import plus
 from gradsh.text.fault import fail
@@ -29,16 +29,6 @@ def _check_parameters(input: Array, others: tuple[Any, ...]) -> None:
             raise fail("dtype", message, RuntimeError)
 
 
-def _underivable(what: str) -> Any:
-    """Return a formula that refuses, as PyTorch has no derivative there."""
-
-    def formula(grad: Any) -> Any:
-        del grad
-        raise fail("other", f"the derivative for '{what}' is not implemented.", NotImplementedError)
-
-    return formula
-
-
 # --- batch_norm -------------------------------------------------------------------------------------------------
 
 native_batch_norm_backward: Operation = op(
@@ -48,8 +38,8 @@ native_batch_norm_backward: Operation = op(
     unguarded=True,
     grads={
         ("input", "weight", "grad_out"): batch_norm_double,
-        "save_mean": _underivable("native_batch_norm_backward save_mean"),
-        "save_invstd": _underivable("native_batch_norm_backward save_invstd"),
+        "save_mean": underivable("native_batch_norm_backward save_mean"),
+        "save_invstd": underivable("native_batch_norm_backward save_invstd"),
     },
 )
 
@@ -170,8 +160,8 @@ native_layer_norm_backward: Operation = op(
     grads={
         ("input", "weight", "grad_out"): layer_norm_double,
         "bias": lambda grad: None,
-        "mean": _underivable("native_layer_norm_backward mean"),
-        "rstd": _underivable("native_layer_norm_backward rstd"),
+        "mean": underivable("native_layer_norm_backward mean"),
+        "rstd": underivable("native_layer_norm_backward rstd"),
     },
 )
 native_layer_norm = op(

@@ -373,11 +373,11 @@ def _declare(dims: int, shape: tuple[int, ...]) -> None:
         note="Saves its whole input, of which the gradient needs the shape only.",
     )
     composite(
-        f"adaptive_avg_pool{dims}d(input, output_size: any)", "Averages of windows that divide the input evenly.",
+        f"adaptive_avg_pool{dims}d(input, output_size: any?)", "Averages of windows that divide the input evenly.",
         lambda *values: _adaptive_avg_pool(dims, *values), both if dims == 1 else ("F",), samples=(sample(shape, 2),),
     )
     composite(
-        f"adaptive_max_pool{dims}d(input, output_size: any, return_indices: bool = False)",
+        f"adaptive_max_pool{dims}d(input, output_size: any?, return_indices: bool = False)",
         "Greatest values of windows that divide the input evenly.",
         lambda *values: _adaptive_max_pool(dims, *values), ("F",), samples=(sample(shape, 2),),
     )

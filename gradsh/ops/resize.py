@@ -147,8 +147,8 @@ def _wrong_mode(mode: str, ndim: int) -> Exception:
 
 
 interpolate = composite(
-    "interpolate(input, size: any = None, scale_factor: any = None, mode: str = 'nearest', align_corners: bool? = None, "
-    "recompute_scale_factor: any = None, antialias: bool = False)",
+    "interpolate(input, size: any? = None, scale_factor: any? = None, mode: str = 'nearest', align_corners: bool? = None, "
+    "recompute_scale_factor: any? = None, antialias: bool = False)",
     "Resize the dims after batch and channels to a size, or by a factor.", _interpolate, ("F",),
     samples=(sample((1, 2, 3), 5), sample((1, 2, 3, 3), None, 2.0, "bilinear")),
 )
@@ -160,7 +160,7 @@ def _upsample(input: Any, size: Any, scale_factor: Any, mode: str, align_corners
 
 
 upsample = composite(
-    "upsample(input, size: any = None, scale_factor: any = None, mode: str = 'nearest', align_corners: bool? = None)",
+    "upsample(input, size: any? = None, scale_factor: any? = None, mode: str = 'nearest', align_corners: bool? = None)",
     "The old name of interpolate.", _upsample, ("F",),
 )
 
