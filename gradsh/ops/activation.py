@@ -7,7 +7,7 @@ import numpy as np
 from gradsh.engine.dtype import of_numpy
 from gradsh.engine.op import REGISTRY, Operation, composite, find, op, sample
 from gradsh.ops.arithmetic import sub
-from gradsh.ops.kernels import gated, unsupported
+from gradsh.ops.kernels import gated, in_blocks, pick, unsupported
 from gradsh.ops.pointwise import tanh, zeros
 from gradsh.ops.scalars import times
 from gradsh.ops.select import where
@@ -62,7 +62,7 @@ relu_.spaces = (*relu_.spaces, "F")
 def _threshold(self: Any, threshold: Any, value: Any) -> Any:
     if self.dtype.kind == "b":
         raise unsupported("threshold_cpu", self)
-    return np.where(self <= threshold, self.dtype.type(value), self)
+    return pick(self <= threshold, self.dtype.type(value), self)
 
 
 threshold: Operation = op(
@@ -83,13 +83,13 @@ functional("threshold", "input, threshold: number, value: number", "x above the 
 def _leaky(self: Any, negative_slope: Any) -> Any:
     if self.dtype.kind != "f":
         raise unsupported("leaky_relu_cpu", self)
-    return np.where(self > 0, self, self * negative_slope)
+    return pick(self > 0, self, self * negative_slope)
 
 
 leaky_relu_backward: Operation = op(
     "leaky_relu_backward(grad_output, self, negative_slope: number, self_is_result: bool)", "LeakyReluBackwardBackward0",
     "The derivative of leaky_relu.", spaces=(), unguarded=True,
-    forward=lambda grad_output, self, negative_slope, self_is_result: np.where(
+    forward=lambda grad_output, self, negative_slope, self_is_result: pick(
         self > 0, grad_output, grad_output * negative_slope
     ),
     grads={
@@ -117,15 +117,23 @@ functional(
 def _elu(self: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
     if self.dtype.kind != "f":
         raise unsupported("elu_cpu", self)
-    return np.where(self < 0, np.expm1(np.minimum(self, 0) * input_scale) * (alpha * scale), self * scale)
+    return in_blocks(lambda x: _elu_of(x, alpha, scale, input_scale), self)
+
+
+def _elu_of(self: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
+    return pick(self < 0, np.expm1(np.minimum(self, 0) * input_scale) * (alpha * scale), self * scale)
 
 
 def _elu_backward(grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, place: Any) -> Any:
+    return in_blocks(lambda g, x: _elu_slope(g, alpha, scale, input_scale, is_result, x), grad, place)
+
+
+def _elu_slope(grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, place: Any) -> Any:
     if is_result:
         below = grad * input_scale * (place + alpha * scale)
     else:
         below = grad * (input_scale * alpha * scale) * np.exp(np.minimum(place, 0) * input_scale)
-    return np.where(place > 0, grad * scale, below)
+    return pick(place > 0, grad * scale, below)
 
 
 def _elu_double(
@@ -261,7 +269,7 @@ def _softshrink(self: Any, lambd: Any) -> Any:
         most, title = np.finfo(self.dtype).max, of_numpy(self.dtype).title
         message = f"lambda must be in range [0, {most:g}] for input dtype {title}, but found {lambd:g}"
         raise fail("value", message, RuntimeError)
-    return np.where(self > lambd, self - lambd, np.where(self < -lambd, self + lambd, self * 0))
+    return pick(self > lambd, self - lambd, pick(self < -lambd, self + lambd, self * 0))
 
 
 softshrink_backward: Operation = op(
@@ -311,8 +319,8 @@ def _hardswish(self: Any) -> Any:
 
 
 def _hardswish_backward(grad: Any, self: Any) -> Any:
-    middle = np.where(self >= 3, grad, grad * (self / 3 + 0.5))
-    return np.where(self <= -3, np.zeros((), grad.dtype), middle)
+    middle = pick(self >= 3, grad, grad * (self / 3 + 0.5))
+    return gated(middle, ~(self <= -3))
 
 
 def _hardswish_double(grad: Any, grad_output: Any, self: Any) -> Any:

@@ -10,7 +10,7 @@ from gradsh.engine.shape import wrap_dim
 from gradsh.engine.tensor import Tensor
 from gradsh.ops.activation import functional
 from gradsh.ops.arithmetic import sub
-from gradsh.ops.kernels import blocked, unsupported
+from gradsh.ops.kernels import blocked, in_blocks, pick, unsupported
 from gradsh.ops.pointwise import exp, log1p, sigmoid, sigmoid_backward, tanh
 from gradsh.ops.scalars import plus, times
 from gradsh.ops.select import where
@@ -77,7 +77,9 @@ def _gelu_double(grad: Any, grad_output: Any, self: Any, approximate: str) -> An
 
 gelu_backward: Operation = op(
     "gelu_backward(grad_output, self, *, approximate: str = 'none')", "GeluBackwardBackward0", "The derivative of gelu.", spaces=(),
-    forward=lambda grad_output, self, approximate: grad_output * blocked(lambda x: _gelu_slope(x, approximate))(self),
+    forward=lambda grad_output, self, approximate: in_blocks(
+        lambda grad, x: grad * _gelu_slope(x, approximate), grad_output, self
+    ),
     grads={
         "grad_output": lambda grad, self, approximate: gelu_backward(grad, self, approximate=approximate),
         "self": _gelu_double,
@@ -94,7 +96,7 @@ gelu = op(
 
 def _silu(self: Any) -> Any:
     _floating("silu_cpu", self)
-    return self / (1 + np.exp(-self))
+    return in_blocks(lambda x: x / (1 + np.exp(-x)), self)
 
 
 def _silu_backward(grad: Any, self: Any) -> Any:
@@ -104,7 +106,7 @@ def _silu_backward(grad: Any, self: Any) -> Any:
 
 def _silu_gradient(grad: Any, self: Any) -> Any:
     if not isinstance(grad, Tensor):
-        return _silu_backward(grad, self)
+        return in_blocks(_silu_backward, grad, self)
     logistic = sigmoid(self)
     return grad * logistic * plus(self * sub(1, logistic), 1)
 
@@ -116,20 +118,26 @@ silu = op(
 functional("silu", "input", "x sigmoid(x).", silu, find("silu_"))
 
 
-def _softplus_of(self: Any) -> Any:
-    return np.logaddexp(self, 0)
+def _bent(self: Any) -> Any:
+    """Return tanh(log(1 + exp(x))), which is w / (w + 2) with w = e (e + 2) and e = exp(x)."""
+    risen = np.exp(np.minimum(self, 20))
+    wide = risen * (risen + 2)
+    return wide / (wide + 2)
 
 
 def _mish(self: Any) -> Any:
     _floating("mish_cpu", self)
-    return self * np.tanh(_softplus_of(self))
+    return in_blocks(lambda x: x * _bent(x), self)
+
+
+def _mish_backward(grad: Any, self: Any) -> Any:
+    bent = _bent(self)
+    return grad * (bent + self / (1 + np.exp(-self)) * (1 - bent * bent))
 
 
 def _mish_gradient(grad: Any, self: Any) -> Any:
     if not isinstance(grad, Tensor):
-        logistic = 1 / (1 + np.exp(-self))
-        bent = np.tanh(_softplus_of(self))
-        return grad * (bent + self * logistic * (1 - bent * bent))
+        return in_blocks(_mish_backward, grad, self)
     logistic = sigmoid(self)
     bent = tanh(log1p(exp(self)))
     return grad * (bent + self * logistic * sub(1, bent * bent))
@@ -146,14 +154,17 @@ functional("mish", "input", "x tanh(softplus(x)).", mish, find("mish_"))
 
 def _softplus(self: Any, beta: Any, threshold: Any) -> Any:
     _floating("softplus_cpu", self)
-    scaled = self * beta
-    return np.where(scaled > threshold, self, np.log1p(np.exp(scaled)) / beta)
+    return in_blocks(lambda x: pick(x * beta > threshold, x, np.log1p(np.exp(x * beta)) / beta), self)
 
 
 def _softplus_backward(grad: Any, self: Any, beta: Any, threshold: Any) -> Any:
+    return in_blocks(lambda g, x: _softplus_slope(g, x, beta, threshold), grad, self)
+
+
+def _softplus_slope(grad: Any, self: Any, beta: Any, threshold: Any) -> Any:
     scaled = self * beta
     risen = np.exp(scaled)
-    return np.where(scaled > threshold, grad, grad * risen / (risen + 1))
+    return pick(scaled > threshold, grad, grad * risen / (risen + 1))
 
 
 def _softplus_double(grad: Any, grad_output: Any, self: Any, beta: Any, threshold: Any) -> Any:
@@ -186,9 +197,12 @@ def _log_sigmoid(self: Any) -> tuple[Any, Any]:
 
 
 def _log_sigmoid_backward(grad: Any, self: Any, buffer: Any) -> Any:
-    negative = self < 0
+    return in_blocks(_log_sigmoid_slope, grad, self, buffer)
+
+
+def _log_sigmoid_slope(grad: Any, self: Any, buffer: Any) -> Any:
     share = buffer / (1 + buffer)
-    return grad * np.where(negative, 1 - share, share)
+    return grad * pick(self < 0, 1 - share, share)
 
 
 def _log_sigmoid_double(grad: Any, grad_output: Any, self: Any) -> Any:

@@ -6,9 +6,9 @@ import numpy as np
 
 from gradsh.engine.dtype import of_numpy
 from gradsh.engine.op import Operation, composite, find, op, sample
-from gradsh.engine.shape import broadcast_shapes, expandable
+from gradsh.engine.shape import broadcast_shapes
 from gradsh.engine.tensor import Tensor
-from gradsh.ops.kernels import together
+from gradsh.ops.kernels import pick, together
 from gradsh.text.fault import fail
 
 
@@ -21,7 +21,7 @@ def _where(condition: Any, self: Any, other: Any) -> Any:
         condition = condition.astype(np.bool_)
     a, b = together(self, other)
     shape = broadcast_shapes(condition.shape, broadcast_shapes(a.shape, b.shape)) if condition.ndim else None
-    chosen = np.where(condition, a, b)
+    chosen = pick(condition, a, b)
     return chosen if shape is None or chosen.shape == shape else np.broadcast_to(chosen, shape).copy()
 
 
@@ -61,16 +61,15 @@ def _masked(self: Any, mask: Any, value: Any) -> Any:
     if value.ndim:
         message = f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         raise fail("shape", message, RuntimeError)
-    if expandable(mask.shape, self.shape):
-        result = np.array(self)
-    else:
-        result = np.broadcast_to(self, broadcast_shapes(self.shape, mask.shape)).copy()
-    np.copyto(result, value.astype(result.dtype), where=mask)
-    return result
+    value = value.astype(self.dtype)
+    if mask.shape == self.shape:
+        return pick(mask, value, self)
+    return np.where(mask, value, self)
 
 
 _C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
             "uint8": "unsigned char"}
+
 
 def _value_gradient(grad: Any, mask: Any) -> Any:
     """Sum the gradient over the masked elements, as PyTorch does by masked_select and sum."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradsh.engine.dtype import Array
 from gradsh.ops import special_tables as tables
-from gradsh.ops.kernels import blocked
+from gradsh.ops.kernels import blocked, pick
 
 _MIDDLE = 3.75
 _BERNOULLI = (
@@ -72,7 +72,7 @@ def _erf(x: Array) -> Array:
     near = x * polynomial(tables.ERF_SHORT if short else tables.ERF, small * small)
     tail = _tail(size, tables.TAIL_SHORT if short else tables.TAIL)
     far = np.copysign(1 - np.exp(-size * size) * tail, x)
-    return np.where(size <= 1, near, far)
+    return np.asarray(pick(size <= 1, near, far))
 
 
 def erf_kernel(self: Any) -> Any:
