@@ -190,8 +190,6 @@ class Session:
         state = self.state
         self.line = state.statement_line = line
         self._command_only = isinstance(statement, Command)
-        if not self._command_only:
-            state.written.clear()
         unit, mark, begun = len(self.machine.units), next_sequence_number(), time.perf_counter()
         failed = self.machine.run_statement(statement, source)
         seconds = time.perf_counter() - begun
@@ -199,6 +197,10 @@ class Session:
         state.history.append(Entry(text, line, source.name, failed is None, seconds, unit, mark))
         if state.meter is not None:
             state.meter.statement(self.machine.variables(), line)
+        if state.settings.timing:
+            from gradsh.commands.time import duration
+
+            self.emit(Warn(line, f"took {duration(seconds)}"))
         if state.watches:
             from gradsh.commands.watch import changed
 
@@ -209,7 +211,11 @@ class Session:
     def _on_pass(self, task: Any, over: bool) -> None:
         """Note the leaves that a backward pass wrote; measure what is alive before it."""
         if over:
-            self.state.written.update((id(leaf), weakref.ref(leaf)) for leaf in task.wrote)
+            running = self.machine.running()
+            unit = -1 if running is None else self.unit_of((None, running.code, 0))
+            if self.state.written[0] != unit:
+                self.state.written = (unit, {})
+            self.state.written[1].update((id(leaf), weakref.ref(leaf)) for leaf in task.wrote)
         elif self.state.meter is not None and self.state.meter.due():
             place = self.machine.where()
             line = self.line_of(place) if place is not None else self.line
@@ -377,6 +383,10 @@ class Session:
             activation, _, site, _ = activation
             code = site or code
         return int(code.co_filename.removeprefix("<gradsh ").removesuffix(">"))
+
+    def owns(self, where: Any) -> bool:
+        """Whether a place is in a program of this session."""
+        return where is not None and self.machine.units.owns(where[1])
 
     def cuts_of(self, tensor: Any) -> list[tuple[int, str, bool]]:
         """Return (line, text, cut) of the statements that ended a tensor's history or made the leaves it rests on."""

@@ -69,14 +69,12 @@ class Call(NamedTuple):
 class Settings:
     """What `set` shows and changes. Each has a default that suits a script."""
 
-    __slots__ = ("account", "atomic", "cuda", "plain", "timing", "values")
-    NAMES = ("account", "atomic", "cuda", "plain", "timing")
+    __slots__ = ("account", "atomic", "cuda", "timing", "values")
 
     def __init__(self) -> None:
         self.account = False
         self.atomic = False
         self.cuda = "explain"
-        self.plain = False
         self.timing = False
         self.values: dict[str, object] = {}
         """Further settings, of the shell's (theme, keys, prompt)."""
@@ -121,6 +119,9 @@ class Control(Protocol):
     def unit_of(self, where: Any) -> int:
         """Return the number of the top-level statement (see `Entry.unit`) from which a place was reached, -1 for none."""
 
+    def owns(self, where: Any) -> bool:
+        """Whether a place is in a program of this session."""
+
     def cuts_of(self, tensor: Any) -> list[tuple[int, str, bool]]:
         """Return (line, text, cut) of the statements that ended a tensor's history or made the leaves it rests on."""
 
@@ -152,8 +153,8 @@ class State:
         self.call = Call(0, (), {}, Source("", ""))
         self.meter: Any = None
         """The `probe.meter.Meter` that follows the bytes, where something asks for them."""
-        self.written: dict[int, weakref.ref[Any]] = {}
-        """Leaves to whose `.grad` the latest statement's passes wrote."""
+        self.written: tuple[int, dict[int, weakref.ref[Any]]] = (-1, {})
+        """The latest statement (`Entry.unit`) that ran a pass, and the leaves to whose `.grad` it wrote."""
         self.extras: dict[str, Any] = {}
         """What single commands keep between runs, by the command's name."""
 
@@ -164,7 +165,7 @@ class State:
         self.watches.clear()
         self.history.clear()
         self.extras.clear()
-        self.written.clear()
+        self.written = (-1, {})
         self.meter = None
         self.failed = None
 

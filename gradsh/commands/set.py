@@ -11,12 +11,11 @@ from gradsh.view.shapes import Column, Row, Table, View
 MEANING = {
     "account": "count bytes after every statement (for `memory` and `peak_bytes()`)",
     "atomic": "a pass that fails leaves nothing freed and nothing written; gradients and buffers are held until its end",
-    "cuda": "what asking for a GPU does: explain, or cpu to run there silently",
-    "plain": "no colour, no box drawing",
-    "timing": "show how long each statement took",
+    "cuda": "what asking for a GPU does: explain, or ignore to go on as if there were one",
+    "timing": "tell after each statement how long it took",
 }
 _WORDS: dict[str, Any] = {"on": True, "off": False}
-_CHOICES = {"cuda": ("explain", "cpu")}
+_CHOICES = {"cuda": ("explain", "ignore")}
 
 
 class Setting(NamedTuple):
@@ -62,6 +61,8 @@ def _change(state: State, key: str, word: str) -> None:
     setattr(state.settings, key, _WORDS.get(word, word))
     if key == "atomic":
         current().atomic = state.settings.atomic
+    if key == "cuda":
+        current().flags["cuda"] = word
     if key == "account" and state.meter is None:
         from gradsh.probe.meter import Meter
 

@@ -161,6 +161,19 @@ class Units:
         """Return the unit that a code object belongs to."""
         return self._units.get(code.co_filename)
 
+    def owns(self, code: Any) -> bool:
+        """Tell whether a code object was compiled for this session."""
+        unit = self.of(code)
+        if unit is None:
+            return False
+        stack = [unit.code]
+        while stack:
+            one = stack.pop()
+            if one is code:
+                return True
+            stack += [inner for inner in one.co_consts if hasattr(inner, "co_consts")]
+        return False
+
     def span(self, code: Any, offset: int) -> Span:
         """Return the exact expression at an instruction, or its statement where Python keeps no columns."""
         key = (id(code), offset)

@@ -118,10 +118,24 @@ class Names:
 
 
 def roots_of(variables: Mapping[str, object]) -> list[tuple[str, Node]]:
-    """Return (path, grad_fn) of each tensor that a variable leads to and that has a history."""
+    """Return (path, grad_fn) of each tensor that a variable leads to and that has a history; of its gradient, too."""
     found: list[tuple[str, Node]] = []
     for path, tensor in named_tensors(variables):
-        edge = tensor.edge
-        if edge is not None and not isinstance(edge[0], AccumulateGrad):
-            found.append((path, edge[0]))
+        held: Tensor | None = tensor
+        seen: set[int] = set()
+        while held is not None and id(held) not in seen:
+            seen.add(id(held))
+            edge = held.edge
+            if edge is not None and not isinstance(edge[0], AccumulateGrad):
+                found.append((path, edge[0]))
+            held = None if held.meta is None else held.meta.grad
+            path += ".grad"
     return found
+
+
+def top_name(path: str) -> str:
+    """Return the variable that a path begins with: `net` of `net.fc.weight`, `losses` of `losses[2]`."""
+    head = path.removeprefix("an item of ")
+    for mark in (".", "[", "'"):
+        head = head.partition(mark)[0]
+    return head

@@ -4,7 +4,7 @@ from typing import Literal, assert_never
 
 from gradsh.events import Done, Event, Failure, Print, Result, Snapshot, Value, Warn
 from gradsh.render.style import Style
-from gradsh.view.shapes import Dag, Diagnostic, Group, Lines, Table, TensorView, View
+from gradsh.view.shapes import Chart, Dag, Diagnostic, Group, Lines, Table, TensorView, View
 
 Stream = Literal["out", "err"]
 
@@ -67,6 +67,10 @@ def lines_of(view: View, style: Style) -> list[str]:
             from gradsh.render import dag
 
             return dag.draw(view, style)
+        case Chart():
+            from gradsh.render import chart
+
+            return chart.draw(view, style)
         case TensorView(text=text):
             return text.split("\n")
         case Diagnostic(problem=problem, source=source):

@@ -88,6 +88,15 @@ class Dag(NamedTuple):
     more: str = ""
 
 
+class Chart(NamedTuple):
+    """Values over time, as (label, value); `peak` is the position of the largest, `unit` follows the numbers."""
+
+    title: str
+    points: tuple[tuple[str, int], ...]
+    peak: int = 0
+    unit: str = "B"
+
+
 class TensorView(NamedTuple):
     """A tensor's repr, PyTorch's to the character."""
 
@@ -107,4 +116,4 @@ class Group(NamedTuple):
     parts: tuple["View", ...]
 
 
-View = Lines | Table | Dag | TensorView | Diagnostic | Group
+View = Lines | Table | Dag | Chart | TensorView | Diagnostic | Group

@@ -1,0 +1,33 @@
+"""`holders`: everything that keeps a tensor's memory alive, by name."""
+
+from gradsh.commands.record import command
+from gradsh.commands.words import count
+from gradsh.engine.tensor import Tensor
+from gradsh.probe.memory import HoldersReport, holders_of
+from gradsh.state import State
+from gradsh.view.shapes import Column, Row, Table, View
+
+_MOST = 60
+
+
+@command(
+    "holders", "List everything that keeps a tensor's memory alive: variables, views, list items, saved tensors, gradients.",
+    examples=["x = ones(3, requires_grad=True)\ny = x.exp()\nkept = [y]\nv = y[0]\nz = (y * y).sum()\nholders y"],
+)
+def run(state: State, tensor: Tensor) -> HoldersReport:
+    """Return the holders of the tensor's memory."""
+    text = state.call.texts[0] if state.call.texts else "the tensor"
+    more = [] if tensor.edge is None else [tensor.edge[0]]
+    return holders_of(tensor, text, state.names_in_reach(), state.line_of, more)
+
+
+_COLUMNS = (Column("held by"), Column("name"), Column("what"), Column("saved on", "line"))
+
+
+def view(report: HoldersReport) -> View:
+    """Shape the table."""
+    rows = tuple(Row((one.kind, one.name, one.detail, one.line)) for one in report.holders[:_MOST])
+    whole = f" of a memory of {report.memory:,} B" if report.memory != report.nbytes else ""
+    total = f"{report.tensor} {report.shape}: {report.nbytes:,} B{whole}, {count(len(report.holders), 'holder')}"
+    return Table(_COLUMNS, rows, (total,), max(0, len(report.holders) - _MOST), "`--format json` has them all",
+                 "nothing with a name holds this memory")

@@ -1,0 +1,65 @@
+"""`memory`: bytes by owner, now and at the peak, and which variable keeps which graph alive."""
+
+from gradsh.commands.record import command
+from gradsh.commands.words import count
+from gradsh.probe.accounts import Account
+from gradsh.probe.memory import Keeper, MemoryReport, memory_report
+from gradsh.state import State
+from gradsh.view.shapes import Chart, Column, Group, Lines, Row, Table, View
+
+_MOST = 12
+
+
+@command(
+    "memory", "Show the bytes by owner, now and at the peak, over the statements, and which variable keeps which graph.",
+    examples=["x = ones(100, requires_grad=True)\ny = (x * 2).exp()\nz = y.sum()\nmemory\nbackward z\nmemory"],
+)
+def run(state: State) -> MemoryReport:
+    """Return the accounts; the peak is known where bytes are followed: in a session, and in scripts that ask for it."""
+    return memory_report(state.names_in_reach(), state.meter)
+
+
+_OWNERS = (
+    ("leaves and parameters", "leaves"), ("gradients", "gradients"), ("held by other variables", "variables"),
+    ("saved, held by graphs alone", "graph"), ("total", "total"),
+)
+
+
+def view(report: MemoryReport) -> View:
+    """Shape two tables (owners, keepers), the timeline, and the peak's story."""
+    columns = [Column("owner"), Column("now", "bytes")]
+    if report.peak is not None:
+        columns.append(Column("at the peak", "bytes"))
+    rows = []
+    for words, field in _OWNERS:
+        cells = (words, getattr(report.now, field))
+        rows.append(Row((*cells, getattr(report.peak, field)) if report.peak is not None else cells))
+    parts: list[View] = [Table(tuple(columns), tuple(rows), _saved(report.now))]
+    keepers = [one for one in report.keepers if one.nbytes or one.nodes]
+    if keepers:
+        parts.append(_keepers(keepers))
+    if report.timeline:
+        values = [value for _, value in report.timeline]
+        points = tuple((f"line {line}", value) for line, value in report.timeline)
+        parts.append(Chart("bytes", points, values.index(max(values))))
+    if report.peak is not None and report.peak_line is not None:
+        held = ", ".join(f"{name} {size:,} B" for name, size in report.peak_held[:4])
+        alive = f"; alive then: {held}" if held else ""
+        graphs = f", {report.peak.graph:,} B in graphs alone" if report.peak.graph else ""
+        parts.append(Lines((f"peak: {report.peak.total:,} B at line {report.peak_line}{alive}{graphs}",)))
+    return Group(tuple(parts))
+
+
+def _saved(now: Account) -> tuple[str, ...]:
+    if not now.nodes:
+        return ("no graph is alive",)
+    return (f"{count(now.nodes, 'node')} alive; what they saved stands in {now.saved:,} B, {now.graph:,} B of it theirs alone",)
+
+
+def _keepers(keepers: list[Keeper]) -> View:
+    rows = []
+    for one in keepers[:_MOST]:
+        nodes, saved = (one.nodes, one.saved) if one.nodes else (None, None)
+        rows.append(Row((one.name, one.nbytes, nodes, saved)))
+    columns = (Column("variable"), Column("its bytes", "bytes"), Column("keeps nodes", "count"), Column("saved there", "bytes"))
+    return Table(columns, tuple(rows), omitted=max(0, len(keepers) - _MOST), more="`--format json` has them all")

@@ -1,0 +1,105 @@
+"""What one statement changed: nodes made, tensors saved and freed, gradients written, versions bumped, names bound.
+
+Nothing is noted while statements run: nodes carry their birth, freed ones who freed them, versions their writes.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gradsh.engine.node import Freed, Node
+from gradsh.engine.tensor import Tensor
+from gradsh.probe.names import Names, named_tensors, roots_of
+from gradsh.probe.passes import saved_inside, saved_title
+from gradsh.probe.snapshot import node_name, nodes_below
+
+UnitOf = Callable[[Any], int]
+
+
+@dataclass(frozen=True, slots=True)
+class MadeNode:
+    """A node that the statement made: operation, names, output shape, what it saved as (name, bytes)."""
+
+    node: str
+    variables: tuple[str, ...]
+    shape: tuple[int, ...]
+    saved: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a statement changed. `bumped` has (name, from version, to version), `freed` (node, saved tensor, bytes)."""
+
+    text: str
+    line: int
+    ok: bool
+    made: tuple[MadeNode, ...]
+    freed: tuple[tuple[str, str, int], ...]
+    wrote: tuple[str, ...]
+    bumped: tuple[tuple[str, int, int], ...]
+    bound: tuple[tuple[str, str], ...]
+    dropped: tuple[str, ...]
+
+
+def changes(
+    entry: tuple[str, int, bool], unit: int, marks: tuple[int, int], variables: Mapping[str, object], unit_of: UnitOf,
+    written: Iterable[Tensor], names: Iterable[str],
+) -> Changes:
+    """Return what statement `unit` changed, as far as what it made is still alive.
+
+    `entry` is (text, line, whether it passed), `marks` the sequence numbers before and after it, `written` the leaves its
+    passes wrote, `names` those that it binds or deletes.
+    """
+    known = Names(variables)
+    made: list[MadeNode] = []
+    freed: list[tuple[str, str, int]] = []
+    seen: set[Node] = set()
+    for _, root in roots_of(variables):
+        if root in seen:
+            continue
+        for node in nodes_below(root, seen):
+            if marks[0] < node.seq < marks[1]:
+                made.append(_made(node, known))
+            freed += _freed(node, unit, unit_of)
+    text, line, ok = entry
+    wrote = tuple(f"{known.of_leaf(leaf)}.grad" for leaf in written)
+    bound = tuple((name, _told(variables[name])) for name in names if name in variables)
+    dropped = tuple(name for name in names if name not in variables)
+    return Changes(text, line, ok, tuple(made), tuple(freed), wrote, _bumped(variables, unit, unit_of), bound, dropped)
+
+
+def _made(node: Node, names: Names) -> MadeNode:
+    shape = tuple(node.outputs[0][0]) if node.outputs else ()
+    saved = tuple((saved_title(one), one.nbytes) for one in saved_inside(node))
+    return MadeNode(node_name(node) or "", names.of_node(node), shape, saved)
+
+
+def _freed(node: Node, unit: int, unit_of: UnitOf) -> list[tuple[str, str, int]]:
+    entries = node.entries
+    if type(entries) is not Freed or unit_of(entries.where) != unit:
+        return []
+    return [(node_name(node) or "", saved_title(one), one.nbytes) for one in saved_inside(node)]
+
+
+def _bumped(variables: Mapping[str, object], unit: int, unit_of: UnitOf) -> tuple[tuple[str, int, int], ...]:
+    found: list[tuple[str, int, int]] = []
+    seen: set[int] = set()
+    for path, tensor in named_tensors(variables):
+        held: Tensor | None = tensor
+        name = path
+        while held is not None and id(held.counter) not in seen:
+            counter = held.counter
+            seen.add(id(counter))
+            writes = [version for version, where in counter.writes or () if where is not None and unit_of(where) == unit]
+            if writes:
+                found.append((name, writes[0] - 1, writes[-1]))
+            held = None if held.meta is None else held.meta.grad
+            name += ".grad"
+    return tuple(found)
+
+
+def _told(value: object) -> str:
+    if not isinstance(value, Tensor):
+        return type(value).__name__
+    made = node_name(value.grad_fn) or ("leaf" if value.tracked else "no grad")
+    return f"{tuple(value.array.shape)} {made}"

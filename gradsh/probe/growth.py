@@ -1,0 +1,208 @@
+"""Graphs that grow: what a variable keeps alive of earlier loop passes or statements, and which line carries it on.
+
+A graph that spans several passes of a loop, built at the same places in each, was carried from pass to pass. Nothing
+needs to be noted while the script runs: each node knows the pass in which it was born.
+"""
+
+import gc
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gradsh.engine.node import AccumulateGrad, Node
+from gradsh.engine.tensor import Tensor
+from gradsh.probe.accounts import saved_memories
+from gradsh.probe.names import named_tensors, top_name
+from gradsh.probe.snapshot import node_name, nodes_below
+
+PlaceOf = Callable[[Any], Any]
+Kind = Literal["total", "list", "carried", "grad", "unreachable"]
+FEWEST = 3
+"""A graph counts as growing when it spans at least so many passes."""
+_MOST_NODES = 30_000
+
+_SUMS = frozenset({"AddBackward0", "SubBackward0", "AddBackward1", "StackBackward0", "CatBackward0"})
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """A graph that grows: what holds it (by path), over how many passes, its nodes and saved bytes, the line at fault.
+
+    `kind`: a running total, a list of results, a state carried over, a gradient with a graph of its own (create_graph), or
+    nodes that no name reaches. `text` is the expression on that line.
+    """
+
+    kind: Kind
+    path: str
+    passes: int
+    nodes: int
+    nbytes: int
+    line: int | None
+    text: str
+    freed: bool = False
+
+    @property
+    def per_pass(self) -> tuple[int, int]:
+        """Nodes and bytes for each pass."""
+        return self.nodes // max(1, self.passes), self.nbytes // max(1, self.passes)
+
+
+@dataclass(frozen=True, slots=True)
+class LeakReport:
+    """The leaks, worst first; and how many graphs, nodes and bytes are alive in all."""
+
+    leaks: tuple[Leak, ...]
+    graphs: int
+    nodes: int
+    nbytes: int
+
+
+class _Births:
+    """Where nodes were born: site (line and text) and pass, asked for once per place."""
+
+    def __init__(self, place_of: PlaceOf) -> None:
+        self.place_of = place_of
+        self.known: dict[int, tuple[Any, tuple[Any, ...]] | None] = {}
+
+    def of(self, node: Node) -> tuple[Any, tuple[Any, ...]] | None:
+        """Return ((line, text) of the statement, pass) of a node's birth; the pass is () outside of loops."""
+        if node.where is None:
+            return None
+        key = id(node.where)
+        if key not in self.known:
+            place = self.place_of(node.where)
+            self.known[key] = None if place is None else _born(place)
+        return self.known[key]
+
+
+def _born(place: Any) -> tuple[Any, tuple[Any, ...]]:
+    line = place.statement.line
+    text = place.source.line(line).strip()
+    passes = (*(call.iteration for call in place.calls), *place.passes)
+    sites = tuple(call.span for call in place.calls)
+    return (line, text, place.span), (passes, sites, id(place.source) if not any(passes) else 0, 0 if any(passes) else line)
+
+
+def leaks(variables: Mapping[str, object], place_of: PlaceOf, owns: Callable[[Any], bool]) -> LeakReport:
+    """Find the graphs that grow, by the names that keep them alive; `owns` tells which places are this program's."""
+    births = _Births(place_of)
+    found: list[Leak] = []
+    told: set[Node] = set()
+    alive: dict[Node, None] = {}
+    groups: dict[str, list[tuple[str, Tensor]]] = {}
+    for path, tensor in named_tensors(variables):
+        if tensor.edge is not None:
+            groups.setdefault(top_name(path), []).append((path, tensor))
+            alive[tensor.edge[0]] = None
+        found += _gradient(path, tensor, alive)
+    for name, held in sorted(groups.items(), key=lambda one: len(one[1]) == 1):
+        leak = _items(name, held, births) if len(held) >= FEWEST else None
+        if leak is not None:
+            found.append(leak)
+            told.update(tensor.edge[0] for _, tensor in held if tensor.edge is not None)
+            continue
+        for path, tensor in held:
+            node = tensor.edge[0] if tensor.edge is not None else None
+            if node is not None and node not in told:
+                told.add(node)
+                carried = _carried(path, node, births)
+                found += [] if carried is None else [carried]
+    sizes, nodes = saved_memories(alive)
+    found += _unreachable(alive, births, owns)
+    return LeakReport(tuple(sorted(found, key=lambda one: (-one.nbytes, -one.nodes))), len(alive), nodes, sum(sizes.values()))
+
+
+def _gradient(path: str, tensor: Tensor, alive: dict[Node, None]) -> list[Leak]:
+    """A gradient that has a graph: under create_graph it reaches back to its own leaf, a cycle."""
+    grad = None if tensor.meta is None else tensor.meta.grad
+    if grad is None or grad.edge is None:
+        return []
+    root = grad.edge[0]
+    alive[root] = None
+    below = list(nodes_below(root))
+    sizes, number = saved_memories([root])
+    cycle = any(isinstance(node, AccumulateGrad) and node.variable is tensor for node in below)
+    text = "reaches its own leaf: a cycle" if cycle else "has a graph"
+    return [Leak("grad", f"{path}.grad", 1, number, sum(sizes.values()), None, text)]
+
+
+def _items(name: str, held: list[tuple[str, Tensor]], births: _Births) -> Leak | None:
+    """Several tensors under one name, made at one place in different passes: a list of results with their graphs."""
+    places: dict[Any, set[Any]] = {}
+    for _, tensor in held:
+        born = births.of(tensor.edge[0]) if tensor.edge is not None else None
+        if born is not None:
+            places.setdefault(born[0], set()).add(born[1])
+    site, passes = max(places.items(), key=lambda one: len(one[1]), default=(None, set()))
+    if site is None or len(passes) < FEWEST:
+        return None
+    roots = [tensor.edge[0] for _, tensor in held if tensor.edge is not None]
+    sizes, number = saved_memories(roots)
+    return Leak("list", name, len(passes), number, sum(sizes.values()), site[0], site[1], _spent(roots))
+
+
+def _carried(path: str, root: Node, births: _Births) -> Leak | None:
+    """One tensor whose graph repeats the same places over several passes: a total, or a state carried on."""
+    sites: dict[Any, dict[Any, None]] = {}
+    operations: dict[Any, set[str]] = {}
+    for number, node in enumerate(nodes_below(root)):
+        if number > _MOST_NODES:
+            break
+        born = None if isinstance(node, AccumulateGrad) else births.of(node)
+        if born is not None:
+            sites.setdefault(born[0], {})[born[1]] = None
+            operations.setdefault(born[0], set()).add(node_name(node) or "")
+    most = max((len(passes) for passes in sites.values()), default=0)
+    if most < FEWEST:
+        return None
+    line = _carrier(root, births)
+    site = line if line in sites else max(sites, key=lambda one: len(sites[one]))
+    sizes, number = saved_memories([root])
+    kind: Kind = "total" if operations[site] <= _SUMS else "carried"
+    return Leak(kind, path, most, number, sum(sizes.values()), site[0], site[1], _spent([root]))
+
+
+def _carrier(root: Node, births: _Births) -> Any:
+    """Return the place that carries the graph on: the first below the root that comes again, in another pass."""
+    first: dict[Any, Any] = {}
+    level: list[Node] = [root]
+    seen: set[Node] = set()
+    steps = 0
+    while level and steps < _MOST_NODES:
+        below: list[Node] = []
+        for node in level:
+            born = None if isinstance(node, AccumulateGrad) else births.of(node)
+            if born is not None and first.setdefault(born[0], born[1]) != born[1]:
+                return born[0]
+            for edge in node.edges:
+                if edge is not None and edge[0] not in seen:
+                    seen.add(edge[0])
+                    below.append(edge[0])
+        steps += len(level)
+        level = below
+    return None
+
+
+def _spent(roots: Iterable[Node]) -> bool:
+    """Whether a backward has been through (what is kept then is nodes more than bytes)."""
+    seen: set[Node] = set()
+    return any(node.freed for root in roots for node in nodes_below(root, seen))
+
+
+def _unreachable(alive: Iterable[Node], births: _Births, owns: Callable[[Any], bool]) -> list[Leak]:
+    """Nodes that are alive though no name leads to them: cycles through hooks or gradients, and what closures hold."""
+    reached: set[Node] = set()
+    for root in alive:
+        if root not in reached:
+            for _ in nodes_below(root, reached):
+                pass
+    lost = [one for one in gc.get_objects() if isinstance(one, Node) and one not in reached and not isinstance(one, AccumulateGrad)]
+    lost = [one for one in lost if owns(one.where)]
+    if not lost:
+        return []
+    sizes, _ = saved_memories(lost)
+    latest = max(lost, key=lambda one: one.seq)
+    born = births.of(latest)
+    line, text = (None, "") if born is None else born[0][:2]
+    passes = len({birth[1] for birth in map(births.of, lost) if birth is not None})
+    return [Leak("unreachable", "no name", passes, len(lost), sum(sizes.values()), line, text)]

@@ -1,0 +1,166 @@
+"""Bytes by owner, now and at the peak; what each variable keeps alive; everything that holds one tensor's memory."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gradsh.engine.node import Node
+from gradsh.engine.storage import memory_bytes, memory_key
+from gradsh.engine.tensor import Tensor
+from gradsh.probe.accounts import Account, saved_memories, take_account
+from gradsh.probe.meter import Meter
+from gradsh.probe.names import Names, named_tensors, roots_of, top_name
+from gradsh.probe.passes import saved_inside, saved_title
+from gradsh.probe.snapshot import node_name, nodes_below
+
+LineOf = Callable[[Any], int | None]
+_BUDGET = 400_000
+"""Nodes that may be visited to tell variables apart; beyond it the smaller ones are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """A variable, the bytes of its own memories, and the graph that it keeps alive: nodes and bytes saved in these."""
+
+    name: str
+    tensors: int
+    nbytes: int
+    nodes: int
+    saved: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryReport:
+    """Accounts now and at the peak (None: not followed), the peak's line and what was alive then, and the timeline."""
+
+    now: Account
+    peak: Account | None
+    peak_line: int | None
+    peak_held: tuple[tuple[str, int], ...]
+    keepers: tuple[Keeper, ...]
+    timeline: tuple[tuple[int, int], ...]
+
+
+def memory_report(variables: Mapping[str, object], meter: Meter | None) -> MemoryReport:
+    """Return the report; the state now counts for the peak, too."""
+    now = take_account(variables)
+    keepers = tuple(keepers_of(variables))
+    timeline = () if meter is None else tuple((one.line, one.account.total) for one in meter.samples)
+    if meter is None or meter.peak is None:
+        return MemoryReport(now, None, None, (), keepers, timeline)
+    peak = meter.peak
+    return MemoryReport(now, peak.account, peak.line, peak.held, keepers, timeline)
+
+
+def keepers_of(variables: Mapping[str, object]) -> list[Keeper]:
+    """Return a row for each variable that holds tensors, the largest first."""
+    own: dict[str, dict[int, int]] = {}
+    numbers: dict[str, set[int]] = {}
+    for path, tensor in named_tensors(variables):
+        name = top_name(path)
+        mine = own.setdefault(name, {})
+        numbers.setdefault(name, set()).add(id(tensor))
+        mine[memory_key(tensor.array)] = memory_bytes(tensor.array)
+        if tensor.meta is not None and tensor.meta.grad is not None:
+            mine[memory_key(tensor.meta.grad.array)] = memory_bytes(tensor.meta.grad.array)
+    graphs = graphs_of(variables)
+    rows = []
+    for name, mine in own.items():
+        nodes, saved = graphs.get(name, (0, 0))
+        rows.append(Keeper(name, len(numbers[name]), sum(mine.values()), nodes, saved))
+    return sorted(rows, key=lambda row: (-row.saved - row.nbytes, row.name))
+
+
+def graphs_of(variables: Mapping[str, object]) -> dict[str, tuple[int, int]]:
+    """Return by variable how many nodes it keeps alive, and the bytes of the memories saved there."""
+    roots: dict[str, dict[Node, None]] = {}
+    for path, node in roots_of(variables):
+        roots.setdefault(top_name(path), {})[node] = None
+    known: dict[frozenset[Node], tuple[int, int]] = {}
+    found: dict[str, tuple[int, int]] = {}
+    left = _BUDGET
+    for name, nodes in sorted(roots.items(), key=lambda one: -max(node.seq for node in one[1])):
+        key = frozenset(nodes)
+        if key not in known:
+            if left <= 0:
+                continue
+            sizes, number = saved_memories(nodes)
+            left -= number
+            known[key] = (number, sum(sizes.values()))
+        found[name] = known[key]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """One thing that keeps a memory alive: what it is (variable, view, gradient, saved tensor), by which name, its line."""
+
+    kind: str
+    name: str
+    line: int | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class HoldersReport:
+    """A memory: its bytes, what holds it, and other references that no name leads to."""
+
+    tensor: str
+    shape: tuple[int, ...]
+    nbytes: int
+    memory: int
+    holders: tuple[Holder, ...]
+
+
+def holders_of(
+    tensor: Tensor, text: str, variables: Mapping[str, object], line_of: LineOf, more: Iterable[Node] = ()
+) -> HoldersReport:
+    """Return everything with a name that keeps the memory of `tensor` alive."""
+    key = memory_key(tensor.array)
+    holders = [*_tensors(tensor, key, variables)]
+    seen: set[Node] = set()
+    names = Names(variables)
+    for root in [*(node for _, node in roots_of(variables)), *more]:
+        if root in seen:
+            continue
+        for node in nodes_below(root, seen):
+            if not node.entries:
+                continue
+            for saved in saved_inside(node):
+                if saved.array is not None and memory_key(saved.array) == key:
+                    title = f"{node_name(node)}.{saved_title(saved)}"
+                    bound = names.of_node(node)
+                    made = f"saved by the node that made {bound[0]}" if bound else "saved by a node"
+                    holders.append(Holder("saved", title, line_of(node.where), made + (", pinned" if node.pins else "")))
+    return HoldersReport(text, tuple(tensor.array.shape), int(tensor.array.nbytes), memory_bytes(tensor.array), tuple(holders))
+
+
+def _tensors(tensor: Tensor, key: int, variables: Mapping[str, object]) -> Iterable[Holder]:
+    seen: set[str] = set()
+    for path, one in named_tensors(variables):
+        held: Tensor | None = one
+        kind = ""
+        while held is not None and path not in seen:
+            seen.add(path)
+            if memory_key(held.array) == key:
+                yield Holder(kind or _kind(held, tensor, path), path, None, _detail(held, tensor))
+            held = None if held.meta is None else held.meta.grad
+            path += ".grad"
+            kind = "gradient"
+
+
+def _kind(held: Tensor, tensor: Tensor, path: str) -> str:
+    if held is not tensor and held.meta is not None and held.meta.view is not None:
+        return "view"
+    return "variable" if path.isidentifier() else "item"
+
+
+def _detail(held: Tensor, tensor: Tensor) -> str:
+    if held is tensor:
+        return "the tensor itself"
+    shape = tuple(held.array.shape)
+    if held.meta is not None and held.meta.view is not None:
+        return f"a view of it, {shape}" if held.meta.view.base is tensor else f"a view of the same memory, {shape}"
+    if held.edge is None and tensor.edge is not None:
+        return f"a detached twin, {shape}"
+    return f"shares its memory, {shape}"

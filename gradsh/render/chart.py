@@ -1,0 +1,61 @@
+"""Draws values over time: a sparkline for the terminal, bars as SVG."""
+
+from itertools import pairwise
+
+from gradsh.render.style import Style
+from gradsh.view.shapes import Chart
+
+_WIDTH = 60
+_BARS = "▁▂▃▄▅▆▇█"
+_FONT = 'font-family="monospace" font-size="11"'
+_PLAIN = "_.,-=+*#"
+
+
+def draw(chart: Chart, style: Style) -> list[str]:
+    """Return a line of bars, and what the first, the last and the largest are; nothing for fewer than two points."""
+    if len(chart.points) < 2:
+        return []
+    values = squeezed([value for _, value in chart.points], min(_WIDTH, style.width - 30))
+    top = max(values) or 1
+    bars = style.pick(_BARS, _PLAIN)
+    line = "".join(bars[min(7, value * 8 // top) if value < top else 7] for value in values)
+    first, last = chart.points[0], chart.points[-1]
+    label, value = chart.points[chart.peak]
+    to = style.pick("…", "...")
+    return [f"{chart.title}  {line}  {first[0]} {to} {last[0]}, most {value:,} {chart.unit} at {label}"]
+
+
+def squeezed(values: list[int], width: int) -> list[int]:
+    """Return at most `width` values: the largest of each stretch, so that no peak is lost."""
+    if len(values) <= width:
+        return values
+    edges = [place * len(values) // width for place in range(width + 1)]
+    return [max(values[a:b]) for a, b in pairwise(edges)]
+
+
+def svg(chart: Chart) -> str:
+    """Return the values as bars, the peak marked, with its label."""
+    width, height, left, below = 720, 200, 90, 40
+    top = max((value for _, value in chart.points), default=0) or 1
+    step = (width - left - 20) / max(1, len(chart.points))
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height + below + 30}" {_FONT}>',
+        '<rect width="100%" height="100%" fill="#ffffff"/>',
+        f'<text x="{left}" y="18">{chart.title}</text>',
+    ]
+    for place, (label, value) in enumerate(chart.points):
+        tall = value / top * height
+        colour = "#d9480f" if place == chart.peak else "#4c78a8"
+        out.append(
+            f'<rect x="{left + place * step:.1f}" y="{30 + height - tall:.1f}" width="{max(step * 0.85, 0.5):.1f}" '
+            f'height="{tall:.1f}" fill="{colour}"><title>{label}: {value:,} {chart.unit}</title></rect>'
+        )
+    out.append(f'<text x="{left - 8}" y="40" text-anchor="end">{top:,} {chart.unit}</text>')
+    out.append(f'<text x="{left - 8}" y="{30 + height}" text-anchor="end">0</text>')
+    if chart.points:
+        end = width - 20
+        out.append(f'<text x="{left}" y="{height + 50}">{chart.points[0][0]}</text>')
+        out.append(f'<text x="{end}" y="{height + 50}" text-anchor="end">{chart.points[-1][0]}</text>')
+        label, value = chart.points[chart.peak]
+        out.append(f'<text x="{left}" y="{height + 66}" fill="#d9480f">most: {value:,} {chart.unit} at {label}</text>')
+    return "\n".join([*out, "</svg>"]) + "\n"
