@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 PARITY = .venv-parity
 PACKAGE = .venv-package
 
-.PHONY: run test check parity package lint types unit golden clean
+.PHONY: run test check parity package docs lint types unit golden clean
 
 # The main job: the story of scenario S1, with the failure that it announces.
 run: $(VENV)/installed
@@ -27,6 +27,10 @@ lint: $(VENV)/developed
 
 types: $(VENV)/developed
 	$(BIN)/mypy
+
+# Writes the documents that are made from the records.
+docs: $(VENV)/developed
+	$(BIN)/python -m tools.docs
 
 # Compares with PyTorch itself, in an environment of its own.
 parity: $(PARITY)/installed
