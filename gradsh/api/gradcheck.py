@@ -36,7 +36,7 @@ def gradcheck(
     wanted = [one for one in given if isinstance(one, Tensor) and one.requires_grad]
     if not wanted:
         message = (
-            "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
         )
         raise fail("no_grad", message, ValueError)
     for place, one in enumerate(given):

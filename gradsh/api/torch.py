@@ -161,7 +161,17 @@ NAMESPACES: dict[str, Namespace] = {
     ),
     "torch.nn.functional": Namespace("torch.nn.functional", {}, "F"),
     "torch.nn.init": Namespace("torch.nn.init", lazily("gradsh.api.nn.init", _INIT)),
-    "torch.nn.utils": Namespace("torch.nn.utils", {}),
+    "torch.nn.utils": Namespace(
+        "torch.nn.utils",
+        {
+            **lazily(
+                "gradsh.api.nn.utils.clip",
+                "clip_grad_norm_ clip_grad_norm=clip_grad_norm_ clip_grad_value_ get_total_norm clip_grads_with_norm_ "
+                "parameters_to_vector vector_to_parameters",
+            ),
+            **lazily("gradsh.api.nn.utils.norms", "weight_norm remove_weight_norm spectral_norm remove_spectral_norm"),
+        },
+    ),
     "torch.nn.parameter": Namespace("torch.nn.parameter", {"Parameter": Parameter}),
     "torch.optim": Namespace(
         "torch.optim",
@@ -170,9 +180,13 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.optim.lr_scheduler": Namespace("torch.optim.lr_scheduler", _from_files("gradsh.api.optim", _SCHEDULERS)),
     "torch.utils": Namespace("torch.utils", {"checkpoint": _spaces("torch.utils.checkpoint"), "data": _spaces("torch.utils.data")}),
     "torch.utils.checkpoint": Namespace(
-        "torch.utils.checkpoint", lazily("gradsh.api.checkpoint", "checkpoint checkpoint_sequential")
+        "torch.utils.checkpoint", lazily("gradsh.api.checkpoint", "checkpoint checkpoint_sequential CheckpointError")
     ),
-    "torch.utils.data": Namespace("torch.utils.data", lazily("gradsh.api.data", "TensorDataset DataLoader Dataset")),
+    "torch.utils.data": Namespace("torch.utils.data", lazily(
+            "gradsh.api.data",
+            "Dataset TensorDataset ConcatDataset Subset random_split DataLoader SequentialSampler RandomSampler BatchSampler "
+            "default_collate",
+        )),
     "torch.random": Namespace("torch.random", dict(_RANDOM)),
     "torch.special": Namespace("torch.special", {}, "special"),
     "torch.linalg": Namespace("torch.linalg", {}, "linalg"),

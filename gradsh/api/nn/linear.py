@@ -45,8 +45,7 @@ class Linear(Module):
 
     def forward(self, input: Any) -> Any:
         """Map (…, in) to (…, out)."""
-        own = self._parameters
-        return functional("linear")(input, own["weight"], own["bias"])
+        return functional("linear")(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         """Return the sizes."""

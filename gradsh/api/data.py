@@ -1,0 +1,244 @@
+"""torch.utils.data: datasets of tensors, samplers, and a loader that makes batches in PyTorch's order."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import current
+from gradsh.engine.op import find
+from gradsh.engine.tensor import Tensor, make
+from gradsh.text.fault import fail
+
+
+class _Offered:
+    @staticmethod
+    def __script_attributes__(name: str) -> bool:
+        """Offer every ordinary name: scripts derive datasets of their own."""
+        return not name.startswith("__")
+
+
+class Dataset(_Offered):
+    """Base of datasets: `__getitem__(index)` and `__len__()`."""
+
+    def __getitem__(self, index: Any) -> Any:
+        raise fail("type", "Subclasses of Dataset should implement __getitem__.", NotImplementedError)
+
+    def __add__(self, other: "Dataset") -> "ConcatDataset":
+        return ConcatDataset([self, other])
+
+
+class TensorDataset(Dataset):
+    """Rows of several tensors with the same first extent."""
+
+    def __init__(self, *tensors: Tensor) -> None:
+        if any(one.shape[0] != tensors[0].shape[0] for one in tensors):
+            raise fail("shape", "Size mismatch between tensors", AssertionError)
+        self.tensors = tensors
+
+    def __getitem__(self, index: Any) -> tuple[Any, ...]:
+        return tuple(one[index] for one in self.tensors)  # type: ignore[index]
+
+    def __len__(self) -> int:
+        return len(self.tensors[0])
+
+
+class ConcatDataset(Dataset):
+    """Datasets one after the other."""
+
+    def __init__(self, datasets: Sequence[Any]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise fail("value", "datasets should not be an empty iterable", AssertionError)
+
+    def __len__(self) -> int:
+        return sum(len(one) for one in self.datasets)
+
+    def __getitem__(self, index: int) -> Any:
+        place = index + len(self) if index < 0 else index
+        for one in self.datasets:
+            if place < len(one):
+                return one[place]
+            place -= len(one)
+        raise IndexError("list index out of range")
+
+
+class Subset(Dataset):
+    """The rows of a dataset at some indices."""
+
+    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+        self.dataset = dataset
+        self.indices = indices
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, list):
+            return self.dataset[[self.indices[one] for one in index]]
+        return self.dataset[self.indices[index]]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Subset]:
+    """Return random parts of a dataset, of the given lengths or shares."""
+    size = len(dataset)
+    counts = [int(one) for one in lengths]
+    if abs(sum(lengths) - 1) < 1e-9 and sum(lengths) <= 1 + 1e-9:
+        counts = [int(size * share) for share in lengths]
+        for extra in range(size - sum(counts)):
+            counts[extra % len(counts)] += 1
+    if sum(counts) != size:
+        message = "Sum of input lengths does not equal the length of the input dataset!"
+        raise fail("value", message, ValueError)
+    order = (generator or current().generator).randperm(size).tolist()
+    parts = []
+    for count in counts:
+        parts.append(Subset(dataset, order[:count]))
+        order = order[count:]
+    return parts
+
+
+class SequentialSampler(_Offered):
+    """The indices in order."""
+
+    def __init__(self, data_source: Any) -> None:
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(_Offered):
+    """The indices in random order."""
+
+    def __init__(
+        self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Any = None
+    ) -> None:
+        self.data_source = data_source
+        self.replacement = replacement
+        self._num_samples = num_samples
+        self.generator = generator
+
+    @property
+    def num_samples(self) -> int:
+        """How many indices one pass gives."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def __iter__(self) -> Iterator[int]:
+        size = len(self.data_source)
+        generator = self.generator or _seeded()
+        left = self.num_samples
+        while left > 0:
+            if self.replacement:
+                count = min(left, 32)
+                found = generator.randint(0, size, (count,)).tolist()
+            else:
+                found = generator.randperm(size).tolist()[:left]
+            left -= len(found)
+            yield from found
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+def _seeded() -> Any:
+    """Return a generator seeded from the default one, as PyTorch makes for each pass."""
+    from gradsh.engine.random import Generator
+
+    seed = int(current().generator.random_full((), np.dtype(np.int64)))
+    return Generator().manual_seed(seed)
+
+
+class BatchSampler(_Offered):
+    """Batches of a sampler's indices."""
+
+    def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
+        if not isinstance(batch_size, int) or batch_size <= 0:
+            message = f"batch_size should be a positive integer value, but got batch_size={batch_size}"
+            raise fail("value", message, ValueError)
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+
+    def __iter__(self) -> Iterator[list[int]]:
+        batch: list[int] = []
+        for index in self.sampler:
+            batch.append(index)
+            if len(batch) == self.batch_size:
+                yield batch
+                batch = []
+        if batch and not self.drop_last:
+            yield batch
+
+    def __len__(self) -> int:
+        size = len(self.sampler)
+        return size // self.batch_size if self.drop_last else (size + self.batch_size - 1) // self.batch_size
+
+
+def default_collate(batch: Sequence[Any]) -> Any:
+    """Make one batch of samples: tensors are stacked, numbers become tensors, tuples and dictionaries are kept."""
+    first = batch[0]
+    if isinstance(first, Tensor):
+        return find("stack")(list(batch), 0)
+    if isinstance(first, float):
+        return make(np.asarray(batch, np.float64))
+    if isinstance(first, int):
+        return make(np.asarray(batch, np.int64))
+    if isinstance(first, np.ndarray):
+        return make(np.stack(list(batch)))
+    if isinstance(first, dict):
+        return {key: default_collate([one[key] for one in batch]) for key in first}
+    if isinstance(first, (tuple, list)):
+        return [default_collate(column) for column in zip(*batch, strict=True)]
+    return list(batch)
+
+
+class DataLoader(_Offered):
+    """Goes over a dataset in batches; each pass draws PyTorch's random numbers."""
+
+    def __init__(
+        self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None, sampler: Any = None,
+        batch_sampler: Any = None, num_workers: int = 0, collate_fn: Callable[..., Any] | None = None,
+        pin_memory: bool = False, drop_last: bool = False, timeout: float = 0, worker_init_fn: Any = None,
+        multiprocessing_context: Any = None, generator: Any = None, **_other: Any,
+    ) -> None:
+        del timeout, worker_init_fn, multiprocessing_context
+        if sampler is not None and shuffle:
+            raise fail("value", "sampler option is mutually exclusive with shuffle", ValueError)
+        self.dataset = dataset
+        self.num_workers = num_workers
+        self.pin_memory = pin_memory
+        self.drop_last = drop_last
+        self.generator = generator
+        if sampler is None:
+            sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+        if batch_size is not None and batch_sampler is None:
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        self.batch_size = batch_size
+        self.sampler = sampler
+        self.batch_sampler = batch_sampler
+        self.collate_fn = collate_fn or (default_collate if batch_sampler is not None else _as_tensor)
+
+    def __iter__(self) -> Iterator[Any]:
+        (self.generator or current().generator).random_full((), np.dtype(np.int64))  # PyTorch's base seed for workers
+        if self.batch_sampler is None:
+            for index in self.sampler:
+                yield self.collate_fn(self.dataset[index])
+            return
+        for indices in self.batch_sampler:
+            yield self.collate_fn([self.dataset[index] for index in indices])
+
+    def __len__(self) -> int:
+        return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
+
+
+def _as_tensor(value: Any) -> Any:
+    """Return one sample as it is, its arrays as tensors."""
+    if isinstance(value, (tuple, list)):
+        return [_as_tensor(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _as_tensor(one) for key, one in value.items()}
+    return make(value) if isinstance(value, np.ndarray) else value

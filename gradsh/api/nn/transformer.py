@@ -1,0 +1,226 @@
+"""Transformer encoder and decoder layers, and stacks of them."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradsh.api.nn import init
+from gradsh.api.nn.attention import MultiheadAttention, float_mask
+from gradsh.api.nn.container import ModuleList
+from gradsh.api.nn.declared import functional
+from gradsh.api.nn.dropout import Dropout
+from gradsh.api.nn.linear import Linear
+from gradsh.api.nn.module import Module
+from gradsh.api.nn.normalization import LayerNorm
+from gradsh.engine.ambient import current
+from gradsh.engine.tensor import Tensor, make
+from gradsh.text.fault import fail
+
+Activation = str | Callable[[Any], Any]
+
+
+def _activation(given: Activation | None) -> Callable[[Any], Any]:
+    if given is None:
+        return functional("relu")  # type: ignore[no-any-return]
+    if not isinstance(given, str):
+        return given
+    if given not in {"relu", "gelu"}:
+        raise fail("value", f"activation should be relu/gelu, not {given}", RuntimeError)
+    return functional(given)  # type: ignore[no-any-return]
+
+
+class _Layer(Module):
+    """What both sorts of layers share: a feed-forward block and normalisation before or after each block."""
+
+    norms = 2
+
+    def __init__(
+        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+        activation: Activation | None = None, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+        norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        own = {"bias": bias, "device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **own)
+        if self.norms == 3:
+            self.multihead_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **own)
+        self.linear1 = Linear(d_model, dim_feedforward, **own)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, **own)
+        self.norm_first = norm_first
+        numbers = range(1, self.norms + 1)
+        for number in numbers:
+            setattr(self, f"norm{number}", LayerNorm(d_model, eps=layer_norm_eps, **own))
+        for number in numbers:
+            setattr(self, f"dropout{number}", Dropout(dropout))
+        self.activation = _activation(activation)
+
+    def _block(self, number: int, x: Any, compute: Callable[[Any], Any]) -> Any:
+        """Add a block's result to its input, normalised before or after."""
+        norm, drop = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
+        if self.norm_first:
+            return x + drop(compute(norm(x)))
+        return norm(x + drop(compute(x)))
+
+    def _feed_forward(self, x: Any) -> Any:
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+
+class TransformerEncoderLayer(_Layer):
+    """Self-attention and a feed-forward block."""
+
+    def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False) -> Any:
+        """Return the encoded sequence."""
+        padding = float_mask(src_key_padding_mask, "src_key_padding_mask", src, src_mask, "src_mask")
+        mask = float_mask(src_mask, "src_mask", src)
+
+        def attend(x: Any) -> Any:
+            return self.self_attn(
+                x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal
+            )[0]
+
+        return self._block(2, self._block(1, src, attend), self._feed_forward)
+
+
+class TransformerDecoderLayer(_Layer):
+    """Self-attention, attention to the encoder's output, and a feed-forward block."""
+
+    norms = 3
+
+    def forward(
+        self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None, tgt_is_causal: bool = False, memory_is_causal: bool = False,
+    ) -> Any:
+        """Return the decoded sequence."""
+
+        def attend(x: Any) -> Any:
+            return self.self_attn(
+                x, x, x, attn_mask=tgt_mask, key_padding_mask=tgt_key_padding_mask, is_causal=tgt_is_causal,
+                need_weights=False,
+            )[0]
+
+        def look(x: Any) -> Any:
+            return self.multihead_attn(
+                x, memory, memory, attn_mask=memory_mask, key_padding_mask=memory_key_padding_mask,
+                is_causal=memory_is_causal, need_weights=False,
+            )[0]
+
+        return self._block(3, self._block(2, self._block(1, tgt, attend), look), self._feed_forward)
+
+
+def _is_causal(mask: Any, given: bool | None) -> bool:
+    """Whether a mask hides exactly what comes later."""
+    if given is not None or mask is None:
+        return bool(given)
+    rows, columns = mask.shape[-2:]
+    hidden = np.triu(np.ones((rows, columns), bool), 1)
+    array = mask.array if mask.array.dtype == np.bool_ else mask.array == -np.inf
+    return bool(mask.ndim == 2 and rows == columns and np.array_equal(array, hidden))
+
+
+class _Stack(Module):
+    def __init__(self, layer: Module, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__()
+        self.layers = ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def _finished(self, output: Any) -> Any:
+        return output if self.norm is None else self.norm(output)
+
+
+class TransformerEncoder(_Stack):
+    """A stack of copies of an encoder layer."""
+
+    def __init__(
+        self, encoder_layer: Module, num_layers: int, norm: Module | None = None, enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
+        super().__init__(encoder_layer, num_layers, norm)
+        self.enable_nested_tensor = enable_nested_tensor
+        self.mask_check = mask_check
+
+    def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None) -> Any:
+        """Return the encoded sequence."""
+        padding = float_mask(src_key_padding_mask, "src_key_padding_mask", src, mask, "mask")
+        mask = float_mask(mask, "mask", src)
+        causal = _is_causal(mask, is_causal)
+        for layer in self.layers:
+            src = layer(src, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
+        return self._finished(src)
+
+
+class TransformerDecoder(_Stack):
+    """A stack of copies of a decoder layer."""
+
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__(decoder_layer, num_layers, norm)
+
+    def forward(
+        self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None, tgt_key_padding_mask: Any = None,
+        memory_key_padding_mask: Any = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+    ) -> Any:
+        """Return the decoded sequence."""
+        causal = _is_causal(tgt_mask, tgt_is_causal)
+        for layer in self.layers:
+            tgt = layer(
+                tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=causal, memory_is_causal=memory_is_causal,
+            )
+        return self._finished(tgt)
+
+
+class Transformer(Module):
+    """An encoder and a decoder."""
+
+    def __init__(
+        self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048, dropout: float = 0.1, activation: Activation | None = None,
+        custom_encoder: Any = None, custom_decoder: Any = None, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+        norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        sizes = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
+        own = {"eps": layer_norm_eps, "bias": bias, "device": device, "dtype": dtype}
+        if custom_encoder is None:
+            layer: Module = TransformerEncoderLayer(*sizes, device, dtype)
+            custom_encoder = TransformerEncoder(layer, num_encoder_layers, LayerNorm(d_model, **own))
+        if custom_decoder is None:
+            layer = TransformerDecoderLayer(*sizes, device, dtype)
+            custom_decoder = TransformerDecoder(layer, num_decoder_layers, LayerNorm(d_model, **own))
+        self.encoder = custom_encoder
+        self.decoder = custom_decoder
+        for parameter in self.parameters():
+            if parameter.ndim > 1:
+                init.xavier_uniform_(parameter)
+        self.d_model = d_model
+        self.nhead = nhead
+        self.batch_first = batch_first
+
+    def forward(
+        self, src: Any, tgt: Any, src_mask: Any = None, tgt_mask: Any = None, memory_mask: Any = None,
+        src_key_padding_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None,
+        src_is_causal: bool | None = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+    ) -> Any:
+        """Return the decoded sequence."""
+        batch = 0 if self.batch_first else 1
+        if src.ndim == 3 and src.shape[batch] != tgt.shape[batch]:
+            raise fail("shape", "the batch number of src and tgt must be equal", RuntimeError, tensor=src)
+        if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
+            message = "the feature number of src and tgt must be equal to d_model"
+            raise fail("shape", message, RuntimeError, tensor=src)
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
+        return self.decoder(
+            tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """Return the mask that hides what comes later: -inf above the diagonal, 0 elsewhere."""
+        del device
+        kind = current().default_dtype if dtype is None else dtype.numpy
+        return make(np.triu(np.full((sz, sz), -np.inf, kind), 1))
