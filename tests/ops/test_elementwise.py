@@ -77,7 +77,8 @@ def test_statements_that_write_in_place(statement):
     "1 / x", "2 - x", "2 // x", "x % 2", "2 ** x", "x ** 0", "x ** -1", "x == None", "x < 'a'", "-x", "+x", "~x", "x & y",
     "x + None", "torch.where(x > 0, x, 2.0)", "x.where(x > 0, y)", "torch.clamp(x, y, y - 0.1)", "torch.clamp(x)", "torch.equal(x, y)",
     "torch.allclose(x, x)", "torch.rsub(x, 1)", "torch.special.xlog1py(x, 2.0)", "torch.special.zeta(2.0, y)", "x.add('a')",
-    "torch.div(x, y, rounding_mode='up')", "torch.isin(x, y)",
+    "torch.div(x, y, rounding_mode='up')", "torch.isin(x, y)", "torch.maximum(x, 0.5)",
+    "torch.copysign(x, -1.0)", "torch.atan2(x, 2)", "torch.hypot(x, y)", "x.mul(2)", "torch.mul(2.0, x)",
 ])
 @pytest.mark.parametrize(("x", "y"), [(SIGNED, OPEN), (WHOLE, WHOLE + 10), (TRUTH, TRUTH)])
 def test_expressions(code, x, y):
