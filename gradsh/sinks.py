@@ -32,9 +32,11 @@ class Sink:
         self._flushed = 0.0
 
     def __call__(self, event: Event) -> None:
-        """Write an event."""
+        """Write an event. A file that cannot be written (`--output`) is the command's failure: it raises."""
         if self.broken:
             return
+        if type(event) is Result and event.output:
+            write_result(event, Style())
         try:
             self.write(event)
         except OSError as error:
@@ -98,9 +100,6 @@ class TextSink(Sink):
         """Write an event as text."""
         if type(event) is Done:
             return
-        if type(event) is Result and event.output:
-            write_result(event, self.style)
-            return
         shown = self._text(event, self.err_style if type(event) in DIAGNOSTICS else self.style)
         if shown is None:
             return
@@ -128,8 +127,6 @@ class JsonSink(Sink):
 
     def write(self, event: Event) -> None:
         """Write an event as a line of JSON."""
-        if type(event) is Result and event.output:
-            write_result(event, Style())
         text = self._line(event, self.file)
         if text is not None:
             self.out.write(text + "\n")
@@ -162,11 +159,15 @@ def sink_for(looks: Looks, file: str | None, out: TextIO, err: TextIO) -> Sink:
 
 
 def write_result(result: Result, style: Style) -> None:
-    """Write a command's result to the file that `--output` names, whole or not at all."""
+    """Write a command's result to the file that `--output` names, whole or not at all; raises (kind `io`)."""
     from gradsh.files import write_whole
     from gradsh.render.text import result_text
+    from gradsh.text.fault import fail
 
-    write_whole(Path(result.output), result_text(result, style).encode())
+    try:
+        write_whole(Path(result.output), result_text(result, style).encode())
+    except OSError as error:
+        raise fail("io", f"cannot write {result.output}: {error.strerror or error}", OSError) from None
 
 
 def _close_quietly(stream: TextIO) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from gradsh.batch import RunOptions, Script, read_script
-from gradsh.events import Done, Event, Failure
+from gradsh.events import Done, Event, Failure, Result
 from gradsh.golden.compare import Tolerance, agree
 from gradsh.render.style import Style
+from gradsh.sinks import write_result
 from gradsh.text.expectations import Block, Expected, options_of, scan
 from gradsh.text.problem import Problem, ProblemError
 from gradsh.text.span import Source
@@ -75,6 +76,8 @@ class Recorder:
         if type(event) is Done:
             self._close(event)
             return
+        if type(event) is Result and event.output:
+            write_result(event, PLAIN)
         shown = self._text(event, PLAIN)
         if shown is None:
             return
