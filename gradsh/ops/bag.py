@@ -120,7 +120,8 @@ def _sample_weights_backward(
 ) -> Array:
     owner, _ = _bags(indices, offsets, include_last_offset)
     products = np.add.reduce(grad[owner] * weight[indices], axis=1)
-    return np.where(indices == padding_idx, products.dtype.type(0), products)
+    found: Array = np.where(indices == padding_idx, products.dtype.type(0), products)
+    return found
 
 
 bag_backward = op(
@@ -141,7 +142,7 @@ embedding_bag = op(
     "_embedding_bag(weight, indices, offsets, scale_grad_by_freq: bool, mode: int, sparse: bool, "
     "per_sample_weights: Tensor?, include_last_offset: bool, padding_idx: int)",
     "EmbeddingBagBackward0", "Bags of embeddings.", forward=_forward, spaces=(),
-    attributes=("weight_argsize0", "scale_grad_by_freq", "mode", "sparse", "padding_idx"),
+    attributes=("weight_argsize0", "scale_grad_by_freq", "mode", "sparse", "padding_idx"), saves=("per_sample_weights",),
     grads={
         "weight":
             lambda grad, indices, offsets, result1, result2, result3, weight_argsize0, scale_grad_by_freq, mode, sparse,

@@ -145,6 +145,8 @@ def _spelled(**numbers: tuple[int, ...]) -> str:
     words = ("depth", "height", "width")
     parts = []
     for name, values in numbers.items():
+        if len(values) == 1:  # rows are images of height 1
+            values = (0 if name == "output_padding" else 1, *values)
         parts += [f"{name}_{word}: {n}" for word, n in zip(words[3 - len(values) :], values, strict=True)]
     return " ".join(parts)
 

@@ -357,8 +357,7 @@ def _bce_logits_target(
     if pos_weight is None:
         slope = -self * grad
     else:
-        weighted = pos_weight * log_sigmoid(self)
-        slope = (log_sigmoid(-self) - weighted) * grad
+        slope = (log_sigmoid(-self) - log_sigmoid(self) * pos_weight) * grad
     if weight is not None:
         slope = slope * weight
     return _divided(slope, reduction, count(target))

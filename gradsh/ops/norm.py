@@ -92,6 +92,8 @@ def batch_norm_of(
         if weight is not None:
             result = result * weight[0]
         return result if bias is None else result + bias[0]
+    if (running_mean is None) != (running_var is None):
+        raise fail("value", "running_mean and running_var must either both be None or neither be None", ValueError)
     for name, value in (("running_mean", running_mean), ("running_var", running_var)):
         no_gradient(value, name, "native_batch_norm")
     return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
@@ -315,7 +317,8 @@ instance_norm = composite(
 def _local_response_norm(input: Any, size: int, alpha: float, beta: float, k: float) -> Any:
     shape = tuple(input.shape)
     if len(shape) < 3:
-        message = f"Expected 3D or higher dimensionality input (got {len(shape)} dimensions)"
+        gap = " " * 25  # PyTorch's sentence goes on after its indentation
+        message = f"Expected 3D or higher dimensionality {gap}input (got {len(shape)} dimensions)"
         raise fail("shape", message, ValueError)
     if count(input) == 0:
         return input

@@ -6,7 +6,6 @@ import numpy as np
 
 from gradsh.engine.dtype import Array
 from gradsh.engine.op import Operation, composite, find, op, sample
-from gradsh.ops.arguments import array_of
 from gradsh.text.fault import fail
 
 # --- constant ---------------------------------------------------------------------------------------------------
@@ -34,12 +33,8 @@ def _constant(self: Array, pad: tuple[int, ...], value: Any) -> Array:
     for dim, (before, after) in enumerate(pairs, lead):
         extent = self.shape[dim]
         shape[dim] = extent + before + after
-        if shape[dim] < 0:
-            message = (
-                f"The input size {extent}, plus negative padding {before} and {after} resulted in a negative output "
-                f"size, which is invalid. Check dimension {dim} of your input."
-            )
-            raise fail("shape", message, RuntimeError)
+        if extent + min(before, 0) + min(after, 0) < 0:
+            raise fail("shape", "narrow(): length must be non-negative.", RuntimeError)
         source[dim] = slice(max(-before, 0), extent - max(-after, 0))
         target[dim] = slice(max(before, 0), shape[dim] - max(after, 0))
     result = np.full(shape, value, self.dtype)
@@ -186,11 +181,20 @@ _KINDS = {"reflect": "reflection", "replicate": "replication"}
 
 def _pad(input: Any, pad: Any, mode: str, value: float | None) -> Any:
     padding = tuple(pad)
+    if len(padding) % 2:
+        raise fail("value", "Padding length must be divisible by 2", RuntimeError)
+    ndim = len(input.shape)
+    if len(padding) > 2 * ndim:
+        message = (
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(padding)} and input of dimension {ndim}"
+        )
+        raise fail("value", message, RuntimeError)
     if mode == "constant":
         return constant_pad_nd(input, padding, 0.0 if value is None else value)
     if value is not None and value != 0:
         raise fail("value", f'Padding mode "{mode}" doesn\'t take in value argument', RuntimeError)
-    dims, ndim = len(padding) // 2, len(array_of(input).shape)
+    dims = len(padding) // 2
     if mode == "circular" and len(padding) % 2 == 0 and dims in (1, 2, 3) and ndim == dims + 2:
         return _circular(input, padding)
     if len(padding) % 2 == 0 and dims in (1, 2, 3) and ndim in (dims + 1, dims + 2):

@@ -86,7 +86,7 @@ def _unpool(
 
 def _declare(dims: int) -> None:
     composite(
-        f"max_unpool{dims}d(input, indices, kernel_size: ints, stride: ints? = None, padding: ints = 0, "
+        f"max_unpool{dims}d(input, indices, kernel_size: sizes, stride: sizes? = None, padding: sizes = 0, "
         "output_size: ints? = None)",
         "The inverse of max pooling as far as there is one: zeros where the values were not greatest.",
         lambda *values: _unpool(dims, *values), ("F",),
