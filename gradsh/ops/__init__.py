@@ -54,3 +54,4 @@ from gradsh.ops import statistics as statistics
 from gradsh.ops import unique as unique
 from gradsh.ops import unpool as unpool
 from gradsh.ops import view as view
+from gradsh.ops import weight_norm as weight_norm

@@ -36,7 +36,9 @@ def _flash(
     total = np.add.reduce(weights, axis=-1, keepdims=True)
     logsumexp = (np.log(total) + top)[..., 0]
     weights = weights / np.where(total == 0, scores.dtype.type(1), total)
-    return np.matmul(weights, value), logsumexp
+    output = np.empty_like(query, shape=(*query.shape[:-1], value.shape[-1]))  # laid out in memory as the query is
+    np.matmul(weights, value, out=output)
+    return output, logsumexp
 
 
 def _flash_backward(

@@ -38,6 +38,8 @@ class WeightNorm:
     def compute(self, module: Any) -> Any:
         """Return the weight."""
         v, g = getattr(module, self.name + "_v"), getattr(module, self.name + "_g")
+        if self.dim in {0, v.ndim - 1}:
+            return find("_weight_norm_interface")(v, g, self.dim)
         return v * (g / norm_except_dim(v, self.dim))
 
     def __call__(self, module: Any, _inputs: Any) -> None:

@@ -1,0 +1,32 @@
+"""The weight of nn.utils.weight_norm: a length times the direction of a tensor, norms taken over all dims but one."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import Array
+from gradsh.engine.op import find, op, sample
+from gradsh.engine.tensor import Tensor
+
+
+def _others(ndim: int, dim: int) -> tuple[int, ...]:
+    return tuple(axis for axis in range(ndim) if axis != dim)
+
+
+def _forward(v: Array, g: Array, dim: int) -> tuple[Array, Array]:
+    norms = np.sqrt(np.square(v).sum(_others(v.ndim, dim), keepdims=True))
+    return v * (g / norms), norms
+
+
+def _backward(grad: Any, v: Any, g: Any, result1: Any, dim: int) -> tuple[Any, Any]:
+    dims = _others(len(v.shape), dim)
+    norms = find("linalg_vector_norm")(v, 2, dims, True) if isinstance(v, Tensor) else result1
+    along = find("sum")(grad * v, dims, True)
+    return (g / norms) * (grad - v * (along / (norms * norms))), along / norms
+
+
+weight_norm_interface = op(
+    "_weight_norm_interface(v, g, dim: int = 0)", "WeightNormInterfaceBackward0",
+    "g times v divided by its norm over all dimensions but one.", forward=_forward, returns=1, spaces=("torch",),
+    grads={("v", "g"): _backward}, samples=(sample((3, 4), (3, 1)), sample((2, 3, 4), (1, 1, 4), 2)),
+)
