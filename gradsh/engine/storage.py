@@ -77,7 +77,10 @@ def strided(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offs
     `offset` counts from the first element of `array` and may reach back to the start of its memory.
     """
     if offset == 0 and array.flags.c_contiguous:
-        return np.ndarray(shape, array.dtype, array, 0, strides)
+        try:
+            return np.ndarray(shape, array.dtype, array, 0, strides)
+        except ValueError:
+            pass  # it reaches beyond `array`: cut it out of the whole memory
     owner = owner_of(array)
     start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0] + offset
     if not owner.flags.c_contiguous:

@@ -272,7 +272,7 @@ class Tensor:
     ndimension = dim
 
     @property
-    def T(self) -> "Tensor":  # noqa: N802  (PyTorch's name)
+    def T(self) -> "Tensor":
         """The tensor with its dimensions reversed, as a view."""
         from gradsh.engine.op import find
 
@@ -281,7 +281,7 @@ class Tensor:
         return find("permute")(self, tuple(range(self.array.ndim))[::-1])  # type: ignore[no-any-return]
 
     @property
-    def mT(self) -> "Tensor":  # noqa: N802
+    def mT(self) -> "Tensor":
         """The transposes of the matrices in the last two dimensions, as a view."""
         from gradsh.engine.op import find
 
@@ -293,14 +293,14 @@ class Tensor:
     mH = mT  # noqa: N815  (conjugation changes nothing: all tensors are real)
 
     @property
-    def H(self) -> "Tensor":  # noqa: N802
+    def H(self) -> "Tensor":
         """The transpose of a matrix, as a view."""
         from gradsh.engine.op import find
 
         if self.array.ndim not in (0, 2):
             message = f"tensor.H is only supported on matrices (2-D tensors). Got {self.array.ndim}-D tensor."
             raise fail("shape", message, RuntimeError, tensor=self)
-        return self if self.array.ndim == 0 else find("transpose")(self, 0, 1)
+        return self if self.array.ndim == 0 else find("transpose")(self, -2, -1)
 
     def numel(self) -> int:
         """Return the number of elements."""

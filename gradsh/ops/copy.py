@@ -111,19 +111,26 @@ zero_ = op(
 )
 
 
-def _fill_diagonal(self: Array, fill_value: float, wrap: bool) -> Array:
-    if self.ndim < 2:
+def _fill_diagonal(self: Tensor, fill_value: float, wrap: bool) -> Tensor:
+    """Write into a strided view of the diagonal; with `wrap` a tall matrix gets further diagonals below."""
+    shape = self.array.shape
+    if len(shape) < 2:
         raise fail("shape", "dimensions must larger than 1", RuntimeError)
-    if self.ndim > 2 and len(set(self.shape)) > 1:
+    if len(shape) > 2 and len(set(shape)) > 1:
         raise fail("shape", "all dimensions of input must be of equal length", RuntimeError)
-    filled = fresh(self)
-    np.fill_diagonal(filled, np.asarray(fill_value).astype(self.dtype), wrap)
-    return filled
+    strided = find("as_strided")
+    step, start = sum(self.stride()), self.storage_offset()
+    find("fill_")(strided(self, (min(shape),), (step,), start), fill_value)
+    if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
+        offset = start + self.stride(0) * (shape[1] + 1)
+        count = ((self.array.size + shape[1] - 1) // (shape[1] + 1)) - shape[1]
+        find("fill_")(strided(self, (count,), (step,), offset), fill_value)
+    return self
 
 
-op(
-    "fill_diagonal_(self, fill_value: number, wrap: bool = False)", "", "Write a number on the main diagonal.",
-    forward=_fill_diagonal, kind="inplace", spaces=("Tensor",), grads={"self": None},
+composite(
+    "fill_diagonal_(self, fill_value: number, wrap: bool = False)", "Write a number on the main diagonal.", _fill_diagonal,
+    ("Tensor",),
 )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.engine.apply import run_record
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import Operation, find, implements, op
+from gradsh.engine.shape import expandable
 from gradsh.engine.tensor import Tensor, make
 from gradsh.ops.copy import copy_
 from gradsh.ops.parts import MAX, select, slice_
@@ -98,6 +99,9 @@ index = op(
 def _index_put(self: Array, indices: Sequence[Any], values: Any, accumulate: bool, in_place: bool = False) -> Array:
     array = np.asarray(values)
     if array.dtype != self.dtype:
+        where = _numpy_index(self, indices)
+        if not expandable(array.shape, self[where].shape):
+            raise _put_failure(self, where, array)
         message = (
             f"Index put requires the source and destination dtypes match, got {of_numpy(self.dtype).title} for the "
             f"destination and {of_numpy(array.dtype).title} for the source."
@@ -307,12 +311,12 @@ def _value(self: Tensor, value: Any) -> Tensor:
     return make(np.asarray(value).astype(self.array.dtype))
 
 
-def _without_leading_ones(value: Tensor) -> Tensor:
-    shape = value.array.shape
+def _inner_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a shape without its leading dimensions of extent 1."""
     lead = 0
     while lead < len(shape) and shape[lead] == 1:
         lead += 1
-    return view(value, shape[lead:]) if lead else value
+    return shape[lead:]
 
 
 def _copy_to(part: Tensor, value: Tensor) -> None:
@@ -321,7 +325,7 @@ def _copy_to(part: Tensor, value: Tensor) -> None:
     elif value.array.ndim == 0:
         find("fill_")(part, value)
     else:
-        source = _without_leading_ones(value)
+        source = view(value, _inner_shape(value.array.shape))
         copy_(part, find("expand")(source, part.array.shape) if source.array.shape != part.array.shape else source)
 
 
@@ -343,6 +347,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     else:
         part, indices = _walk(self, _as_tuple(key))
         if indices:
-            find("index_put_")(part, indices, _without_leading_ones(source))
+            inner = _inner_shape(source.array.shape)
+            find("index_put_")(part, indices, source if inner == source.array.shape else view(source, inner))
         else:
             _copy_to(part, source)

@@ -176,7 +176,7 @@ def _bernoulli_by(self: Array, p: Array, generator: Any) -> Array:
 op(
     "bernoulli_(self, p, *, generator: any? = None)", "BernoulliBackward1", "Fill with ones at the given probabilities.",
     forward=_bernoulli_by, kind="inplace", spaces=("Tensor",), attributes=(),
-    grads={"self": zeros_of, "p": lambda grad, p: zeros_of(p)},
+    grads={"self": zeros_of, "p": lambda grad, p_sizes: _zeros(grad, p_sizes)},
 )
 _filler(
     "bernoulli_(self, p: float = 0.5, *, generator: any? = None)", "BernoulliBackward2", "Fill with ones with probability p.",
@@ -198,9 +198,11 @@ def _laid_out(self: Array, shape: tuple[int, ...]) -> Array:
     return self.transpose(order)
 
 
-composite(
-    "bernoulli(self, p: float, *, generator: any? = None)", "Ones with probability p, in the shape of `self`.",
-    lambda self, p, generator: find("bernoulli_")(find("empty_like")(self), p, generator=generator),
+op(
+    "bernoulli(self, p: float, *, generator: any? = None)", "", "Ones with probability p, in the shape of `self`.",
+    forward=lambda self, p, generator: in_memory_order(
+        self, lambda shape, flat: stream_of(generator).bernoulli(p, shape, self.dtype)
+    ), grads={"self": None},
 )
 
 

@@ -341,19 +341,19 @@ composite("cartesian_prod(*tensors: any)", "All combinations of elements of vect
 
 
 def _combinations(self: Any, r: int, with_replacement: bool) -> Any:
-    from itertools import combinations, combinations_with_replacement
-
     if self.ndim != 1:
         raise fail("shape", "Expect a 1D vector, but got shape " + str(list(self.shape)), RuntimeError)
     if r < 0:
         raise fail("value", f"Expect a non-negative number, but got {r}", RuntimeError)
     if r == 0:
         return find("empty")((0,), dtype=self.dtype)
-    choose = combinations_with_replacement if with_replacement else combinations
-    rows = np.array(list(choose(range(self.shape[0]), r)), np.int64).reshape(-1, r)
     from gradsh.engine.tensor import make
 
-    columns = [find("index_select")(self, 0, make(np.array(rows[:, place]))) for place in range(r)]
+    grids = find("meshgrid")([self] * r)
+    places = np.indices((self.shape[0],) * r)
+    rising = [a <= b if with_replacement else a < b for a, b in zip(places[:-1], places[1:], strict=True)]
+    mask = make(np.logical_and.reduce([np.ones(places.shape[1:], np.bool_), *rising]))
+    columns = [find("masked_select")(grid, mask) for grid in grids]
     return find("stack")(columns, 1)
 
 
@@ -381,7 +381,9 @@ def _block_diag_backward(grad: Any, tensors_sizes: Sequence[tuple[int, ...]]) ->
     for size in tensors_sizes:
         height, width = ((1, 1), (1, size[0] if size else 1), size)[len(size)] if len(size) < 2 else size
         part = find("narrow")(find("narrow")(grad, 0, row, height), 1, column, width)
-        found.append(part if len(size) == 2 else reshape(part, size))
+        for _ in range(2 - len(size)):
+            part = find("squeeze")(part, -1)
+        found.append(part)  # what a row has too many is summed away when it arrives
         row, column = row + height, column + width
     return found
 
@@ -393,5 +395,5 @@ composite(
 )
 block_diag_of: Operation = op(
     "_block_diag(tensors: Tensors)", "BlockDiagBackward0", "A matrix with the given matrices along its diagonal.", forward=_block_diag,
-    dtypes="promote", spaces=(), grads={"tensors": _block_diag_backward},
+    dtypes="promote", spaces=(), attributes=(), grads={"tensors": _block_diag_backward},
 )

@@ -53,10 +53,16 @@ def _view_dtype(self: Array, dtype: Any) -> Array:
     return self.view(dtype)
 
 
-op(
-    "view(self, dtype: dtype)", "", "The same bytes read as another dtype.", forward=_view_dtype, kind="view",
-    spaces=("Tensor",),
-)
+def _retyped(self: Any, dtype: Any) -> Any:
+    """Share memory and version counter, but no history: bytes read as another dtype have no derivative."""
+    if isinstance(self, np.ndarray):
+        return _view_dtype(self, dtype)
+    found = self.detach()
+    found.array = _view_dtype(self.array, dtype)
+    return found
+
+
+composite("view(self, dtype: dtype)", "The same bytes read as another dtype.", _retyped, ("Tensor",))
 alias_view = op(
     "alias(self)", "AliasBackward0", "The same tensor as a view of itself.",
     forward=lambda self: self[...], kind="view", spaces=(), grads={"self": lambda grad: grad},

@@ -101,9 +101,9 @@ class Run:
         code = statement.removeprefix(NO_GRAD)
         recorded = code == statement
         with ambient.grad_mode(recorded):
-            got = answer(lambda: exec(code, self.mine))  # noqa: S102
+            got = answer(lambda: exec(code, self.mine))
         with pytorch.set_grad_enabled(recorded):
-            expected = answer(lambda: exec(code, self.theirs))  # noqa: S102
+            expected = answer(lambda: exec(code, self.theirs))
         if got != expected:
             return f"error: PyTorch {expected}, here {got}"
         return self.difference()
