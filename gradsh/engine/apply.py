@@ -8,7 +8,7 @@ import numpy as np
 from gradsh.engine.ambient import Ambient, current
 from gradsh.engine.dtype import Array, number_dtype, of_numpy, result_type
 from gradsh.engine.node import Edge, Freed, Kept, Node
-from gradsh.engine.op import DECLINED, Record
+from gradsh.engine.op import DECLINED, Record, SavePlan
 from gradsh.engine.overlap import check_apart, check_distinct
 from gradsh.engine.shape import broadcast_shapes, expandable, sum_to
 from gradsh.engine.storage import VersionCounter
@@ -45,6 +45,8 @@ def run_record(record: Record, values: list[Any]) -> Any:
         return _run_geometry(record, values)
     arrays = _arrays(record, values)
     if kind == "view":
+        if values[0].meta is not None and current().grad_enabled:
+            gradient_edge(values[0])  # a view that could not follow a write is refused before its geometry is looked at
         return _wrap_views(record, values, record.forward(*arrays))
     ambient = current()
     if ambient.check is not None:
@@ -148,13 +150,17 @@ def _cast(value: Any, dtype: Any) -> Any:
     return np.asarray(value).astype(dtype)
 
 
+_CPP_NAMES = {"Long": "long int", "Short": "short int", "Char": "signed char", "Byte": "unsigned char"}
+
+
 def _check_same(record: Record, operands: Sequence[Array]) -> None:
     for one in operands[1:]:
         if one.dtype != operands[0].dtype:
-            a, b = (of_numpy(each.dtype).title.lower() for each in (operands[0], one))
-            message = f"expected m1 and m2 to have the same dtype, but got: {a} != {b}"
-            if record.name not in {"mm", "addmm", "matmul", "linear"}:
-                message = f"expected scalar type {a.title()} but found {b.title()}"
+            a, b = (of_numpy(each.dtype).title for each in (operands[0], one))
+            message = f"expected scalar type {a} but found {b}"
+            if record.name in {"mm", "addmm"}:
+                a, b = _CPP_NAMES.get(a, a.lower()), _CPP_NAMES.get(b, b.lower())
+                message = f"expected m1 and m2 to have the same dtype, but got: {a} != {b}"
             raise fail("dtype", message, RuntimeError, operation=record.name)
 
 
@@ -177,11 +183,9 @@ def _shown(name: str) -> str:
 class OpNode(Node):
     """The node of a recorded operation: runs the derivatives of its record."""
 
-    __slots__ = ("inputs", "record", "spans", "values")
+    __slots__ = ("record", "spans", "values")
 
     record: Record
-    inputs: tuple[tuple[tuple[int, ...], Any] | None, ...]
-    """(shape, numpy dtype) of the input behind each edge."""
     values: dict[str, Any]
     """Arguments that are no tensors, and the sizes that derivatives ask for."""
     spans: tuple[tuple[int, int], ...] | None
@@ -194,6 +198,20 @@ class OpNode(Node):
     def saved_names(self) -> Sequence[str]:
         """Return the names of what the node may save."""
         return self.record.plan.names
+
+    def spread(self, raw: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return flat entries as a tuple of `Kept`."""
+        return tuple(
+            self._spread_one(save, *raw[1 + 3 * place : 4 + 3 * place]) for place, save in enumerate(self.record.plan.saves)
+        )
+
+    def _spread_one(self, save: SavePlan, array: Any, counter: Any, version: int) -> Kept | None:
+        if array is None:
+            return None
+        if counter is None:
+            return keep(array)
+        edge: Any = save.output if save.output >= 0 else self.edges[self.record.plan.edges.index(save.param)]
+        return Kept(array, counter, version, edge)
 
     def attributes(self) -> dict[str, Any]:
         """Return the saved values that are no tensors."""
@@ -232,7 +250,7 @@ class OpNode(Node):
         if not self.record.node:
             message = f"derivative for aten::{self.record.name} is not implemented"
             raise fail("other", message, RuntimeError, node=self)
-        if self.entries:
+        if self.raw:
             self._check_saved()
         results: list[Any] = [None] * len(self.edges)
         as_tensor = any(isinstance(grad, Tensor) for grad in grads)
@@ -290,9 +308,9 @@ class OpNode(Node):
 
     def _fit(self, grad: Any, target: int, as_tensor: bool) -> Any:
         """Bring a gradient to the shape and dtype of its input, undoing broadcasting and promotion."""
-        meta = self.inputs[target]
-        assert meta is not None
-        shape, dtype = meta
+        edge = self.edges[target]
+        assert edge is not None
+        shape, dtype = edge[0].outputs[edge[1]]
         if as_tensor:
             if not isinstance(grad, Tensor):
                 grad = make(np.asarray(grad))
@@ -347,10 +365,9 @@ def _needs_graph(record: Record, values: list[Any], ambient: Ambient) -> bool:
     return False
 
 
-def _edges(record: Record, values: list[Any]) -> tuple[tuple[Edge | None, ...], Any, Any]:
-    """Return the edges, the (shape, dtype) behind each, and the stretches of list inputs (None without lists)."""
+def _edges(record: Record, values: list[Any]) -> tuple[tuple[Edge | None, ...], Any]:
+    """Return the edges, and the stretches of list inputs (None without lists)."""
     edges: list[Edge | None] = []
-    metas: list[Any] = []
     spans: list[tuple[int, int]] = []
     lists = False
     for place in record.plan.edges:
@@ -360,14 +377,11 @@ def _edges(record: Record, values: list[Any]) -> tuple[tuple[Edge | None, ...], 
         lists = lists or many
         for one in value if many else (value,):
             if isinstance(one, Tensor):
-                edge = gradient_edge(one) if one.array.dtype.kind == "f" else None
-                edges.append(edge)
-                metas.append((one.array.shape, one.array.dtype) if edge is None else edge[0].outputs[edge[1]])
+                edges.append(gradient_edge(one) if one.array.dtype.kind == "f" else None)
             else:
                 edges.append(None)
-                metas.append(None)
         spans.append((start, len(edges)))
-    return tuple(edges), tuple(metas), tuple(spans) if lists else None
+    return tuple(edges), tuple(spans) if lists else None
 
 
 _NONE = ((0,), np.dtype(np.float32))
@@ -375,14 +389,12 @@ _NONE = ((0,), np.dtype(np.float32))
 
 def build_node(record: Record, values: list[Any], outputs: Sequence[Array]) -> OpNode:
     """Give birth to the node of an operation whose kernel has run; entries of results are added by the caller."""
-    edges, metas, spans = _edges(record, values)
+    edges, spans = _edges(record, values)
     if not record.node:  # PyTorch's node for a missing derivative has edges to what needs gradients only
-        metas = tuple(meta for meta, edge in zip(metas, edges, strict=True) if edge is not None)
         edges = tuple(edge for edge in edges if edge is not None)
     node = OpNode.__new__(OpNode)
     Node.__init__(node, edges, tuple(_NONE if one is None else (one.shape, one.dtype) for one in outputs))
     node.record = record
-    node.inputs = metas
     node.spans = spans
     plan = record.plan
     params = record.signature.params

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.node import Freed, Kept, next_sequence_number
+from gradsh.engine.node import FLAT, Freed, next_sequence_number
 from gradsh.engine.op import DECLINED, Operation, Record
 from gradsh.engine.storage import VersionCounter
 from gradsh.engine.tensor import Tensor, gradient_edge
@@ -67,16 +67,19 @@ def quick({parameters}):
         return fresh
     node = new(OpNode)
     node.edges = {edges}
-    node.outputs = ((out.shape, dtype),)
+    shape = out.shape
+    {outputs}
+        node.outputs = outputs
+    else:
+        node.outputs = ((shape, dtype),)
     node.extra = None
     node.seq = next_sequence_number()
     where = ambient.where
     node.where = None if where is None else where()
     node.record = record
-    node.inputs = {inputs}
     node.spans = None
     node.values = values
-    node.entries = {entries}
+    node.raw = {entries}
     fresh.edge = (node, 0)
     fresh.tracked = True
     return fresh
@@ -88,7 +91,7 @@ _SECOND = """
         if b.dtype is not dtype or b.ndim == 0:
             {decline}
         number = False
-    elif type(other) is float or type(other) is int:
+    elif {number}:
         b = constant(other, dtype)
         number = True
     else:
@@ -101,6 +104,12 @@ _SECOND_EDGE = """
             if e1 is None or other.meta is not None:
                 e1 = gradient_edge(other)
 """
+
+
+_SHARED_OUTPUTS = """edge = e0 if e0 is not None else e1
+outputs = edge[0].outputs
+if len(outputs) == 1 and outputs[0][0] == shape and outputs[0][1] is dtype:"""
+"""Results mostly have the shape of an operand: then the node shares the operand's description of it."""
 
 
 def constant(number: Any, dtype: Any) -> Any:
@@ -117,23 +126,23 @@ def constant(number: Any, dtype: Any) -> Any:
     return found
 
 
-def kept_number(number: Any) -> Kept:
-    """Keep a Python number as PyTorch does: a 0-d float64 or int64 entry of its own."""
-    wide = np.int64 if type(number) is int else np.float64
-    return Kept(np.array(number, wide), VersionCounter(), 0, False)
-
-
 def _entry(save: "SavePlan", arity: int) -> str:
+    """Write (array, counter, version) of a saved tensor; a number stands without a counter."""
     if save.output >= 0:
-        return "keep(Kept, (out, counter, 0, 0, None))"
+        return "out, counter, 0, "
     tensor = ("self", "other")[save.param]
-    kept = f"keep(Kept, ({_NAMES[save.param]}, {tensor}.counter, {tensor}.counter.version, e{save.param}, None))"
+    array, counter, version = _NAMES[save.param], f"{tensor}.counter", f"{tensor}.counter.version"
     if save.param == 1:
-        kept = f"(kept_number(other) if number else {kept})"
-    if not save.guard:
-        return kept
-    needed = " or ".join(f"e{slot} is not None" for slot in save.guard if slot < arity)
-    return f"({kept} if {needed} else None)"
+        array, counter, version = "(other if number else b)", f"(None if number else {counter})", f"(0 if number else {version})"
+    if save.guard:
+        needed = " or ".join(f"e{slot} is not None" for slot in save.guard if slot < arity)
+        array = f"({array} if {needed} else None)"
+    return f"{array}, {counter}, {version}, "
+
+
+def _number_type(record: Record) -> str:
+    """Write the test for a number as second operand: never true where the record takes tensors only."""
+    return "type(other) is float or type(other) is int" if record.signature.params[1].type == "Operand" else "False"
 
 
 def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callable[..., Any]:
@@ -142,20 +151,17 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
     arity = len(record.tensors or ())
     two = arity == 2
     decline = "return DECLINED" if slow is None else f"return slow({'self, other' if two else 'self'})"
-    entries = "".join(_entry(save, arity) + ", " for save in plan.saves)
+    entries = "".join(_entry(save, arity) for save in plan.saves)
     source = _FORWARD.format(
         parameters="self, other" if two else "self",
         decline=decline,
-        second=_SECOND.format(decline=decline) if two else "",
+        second=_SECOND.format(decline=decline, number=_number_type(record)) if two else "",
         arrays="a, b" if two else "a",
         second_edge=_SECOND_EDGE if two else "",
         no_edges="e0 is None and e1 is None",
         edges="(e0, e1)" if two else "(e0,)",
-        inputs=(
-            "(e0[0].outputs[e0[1]] if e0 is not None else None, e1[0].outputs[e1[1]] if e1 is not None else None)"
-            if two else "(e0[0].outputs[e0[1]],)"
-        ),
-        entries=f"({entries})",
+        outputs=_SHARED_OUTPUTS.replace("\n", "\n    "),
+        entries=f"(FLAT, {entries})" if entries else "()",
     )
     from gradsh.engine.apply import OpNode
 
@@ -163,8 +169,7 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
     scope: dict[str, Any] = {
         "Tensor": Tensor, "DECLINED": DECLINED, "F32": _F32, "F64": _F64, "current": current, "ufunc": record.ufunc,
         "gradient_edge": gradient_edge, "new": object.__new__, "VersionCounter": VersionCounter, "OpNode": OpNode,
-        "next_sequence_number": next_sequence_number, "record": record, "Kept": Kept, "keep": tuple.__new__,
-        "kept_number": kept_number, "constant": constant, "LARGE": LARGE, "slow": slow,
+        "next_sequence_number": next_sequence_number, "record": record, "FLAT": FLAT, "constant": constant, "LARGE": LARGE, "slow": slow,
         "values": {params[place].name: params[place].default for place in plan.values},
     }
     exec(compile(source, f"<quick {record.name}>", "exec"), scope)
@@ -174,34 +179,47 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
 
 _BACKWARD = """
 def quick(node, grad, needs):
-    entries = node.entries
+    raw = node.raw
 {checks}
-    inputs = node.inputs
+    edges = node.edges
     results = [None] * {width}
 {formulas}
     return results
 """
 
-_CHECK = """
-    kept{slot} = entries[{slot}]
-    if kept{slot} is not None:
-        if kept{slot}[4] is not None or kept{slot}[3] is False or kept{slot}[1].version != kept{slot}[2]:
-            return DECLINED
-        s{slot} = kept{slot}[0]
+_CHECKS = """
+    if type(raw) is Freed:
+        return DECLINED
+    if raw[0] is FLAT:
+        {flat} = raw
+        {flat_checks}
     else:
-        s{slot} = None
+        {kept} = raw
+        {kept_checks}
+"""
+
+_FLAT_CHECK = """
+        if c{slot} is not None and c{slot}.version != v{slot}:
+            return DECLINED
+"""
+
+_KEPT_CHECK = """
+        if k{slot} is None:
+            s{slot} = None
+        else:
+            if k{slot}[4] is not None or k{slot}[3] is False or k{slot}[1].version != k{slot}[2]:
+                return DECLINED
+            s{slot} = k{slot}[0]
 """
 
 _FORMULA = """
     if needs[{target}]:
         found = f{target}({arguments})
-        if found is not None:
-            if type(found) is not ndarray:
-                found = asarray(found)
-            meta = inputs[{target}]
-            if found.shape != meta[0] or found.dtype != meta[1]:
-                found = node._fit(found, {target}, False)
-            results[{target}] = found
+        edge = edges[{target}]
+        meta = edge[0].outputs[edge[1]]
+        if found is not None and (type(found) is not ndarray or found.shape != meta[0] or found.dtype is not meta[1]):
+            found = node._fit(found, {target}, False)
+        results[{target}] = found
 """
 
 
@@ -236,9 +254,12 @@ def backward_of(record: Record) -> Callable[..., Any] | None:
     plan = record.plan
     if any(many or formula is None for _, formula, _, many in plan.formulas) or not plan.formulas:
         return None
+    params = record.signature.params
+    if any(save.param >= 0 and params[save.param].type in {"Tensors", "Indices"} for save in plan.saves):
+        return None  # what is kept of a list is a list
     used: set[int] = set()
     formulas = ""
-    scope: dict[str, Any] = {"DECLINED": DECLINED, "ndarray": np.ndarray, "asarray": np.asarray, "Freed": Freed}
+    scope: dict[str, Any] = {"DECLINED": DECLINED, "ndarray": np.ndarray, "Freed": Freed, "FLAT": FLAT}
     for targets, formula, calls, _ in plan.formulas:
         arguments = []
         for what, detail in calls:
@@ -253,8 +274,13 @@ def backward_of(record: Record) -> Callable[..., Any] | None:
                 return None
         scope[f"f{targets[0]}"] = formula
         formulas += _FORMULA.format(target=targets[0], arguments=", ".join(arguments))
-    freed = "    if type(entries) is Freed:\n        return DECLINED\n" if plan.saves else ""
-    checks = freed + "".join(_CHECK.format(slot=slot) for slot in range(len(plan.saves)))
+    slots = range(len(plan.saves))
+    checks = "" if not plan.saves else _CHECKS.format(
+        flat="_, " + ", ".join(f"s{slot}, c{slot}, v{slot}" for slot in slots),
+        kept=", ".join(f"k{slot}" for slot in slots) + ",",
+        flat_checks="".join(_FLAT_CHECK.format(slot=slot) for slot in slots),
+        kept_checks="".join(_KEPT_CHECK.format(slot=slot) for slot in slots),
+    )
     source = _BACKWARD.format(checks=checks, width=len(plan.edges), formulas=formulas)
     exec(compile(source, f"<quick backward {record.name}>", "exec"), scope)
     made: Callable[..., Any] = scope["quick"]
