@@ -1,5 +1,6 @@
 """Decompositions of matrices: Cholesky, QR, singular values, symmetric eigenvalues; and what is read off them."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from gradsh.ops.factor import (
     with_diagonal,
     with_half_diagonal,
 )
-from gradsh.ops.linalg import BOTH, LINALG, linalg_inv, linalg_solve_triangular, with_info
+from gradsh.ops.linalg import BOTH, LINALG, linalg_solve_triangular, with_info
 from gradsh.ops.matmul import matmul
 from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
@@ -341,7 +342,10 @@ def _cond(self: Any, p: Any) -> Any:
         largest, smallest = narrow(values, -1, 0, 1), narrow(values, -1, values.shape[-1] - 1, 1)
         return find("squeeze")(smallest / largest if p == -2 else largest / smallest, -1)
     check_square(array_of(self), "linalg.cond")
-    return norm(self, p) * norm(linalg_inv(self), p)
+    inverse, info = find("linalg_inv_ex")(self)
+    mask = find("unsqueeze")(find("unsqueeze")(info > 0, -1), -1)
+    inverse = find("masked_fill_")(inverse, mask, math.inf)
+    return find("nan_to_num")(norm(self, p) * norm(inverse, p), math.inf, math.inf, -math.inf)
 
 
 composite("linalg_cond(self, p: any? = None)", "Condition number.", _cond, LINALG)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.dtype import Array, float64, of_numpy
 from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.shape import broadcast_shapes, wrap_dim
 from gradsh.ops.arguments import array_of
@@ -221,6 +221,10 @@ def _other_dims(ndim: int, dim: int) -> tuple[int, ...]:
 def _renorm(self: Array, p: Any, dim: int, maxnorm: Any) -> Any:
     if p <= 0:
         raise fail("value", "renorm: non-positive-norm not supported", RuntimeError)
+    if self.dtype.kind != "f":
+        title = of_numpy(self.dtype).title
+        message = f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {title}"
+        raise fail("dtype", message, RuntimeError)
     if maxnorm < 0:
         raise fail("value", f"renorm: expected maxnorm to be >= 0 but got {maxnorm}", RuntimeError)
     if self.ndim < 2:
@@ -232,12 +236,16 @@ def _renorm(self: Array, p: Any, dim: int, maxnorm: Any) -> Any:
 
 
 def _renorm_grad(grad: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    """Norms and sums are taken in float64, as PyTorch does."""
     dims = _other_dims(len(self.shape), dim)
-    norm = find("linalg_vector_norm")(self, p, dims, True)
-    upstream = find("sum")(self * grad, dims, True)
+    norm = find("linalg_vector_norm")(self, p, dims, True, dtype=float64)
+    upstream = find("sum")(self * grad, dims, True, dtype=float64)
     through = norm_backward(upstream, self, float(p), norm, dims, True)
     inverse = find("reciprocal")(plus(norm, 1e-7))
-    return find("where")(norm > maxnorm, times(inverse, maxnorm) * (grad - inverse * through), grad)
+    shortened = times(inverse, maxnorm) * (grad - inverse * through)
+    if array_of(shortened).dtype != array_of(grad).dtype:
+        shortened = find("to")(shortened, of_numpy(array_of(grad).dtype))
+    return find("where")(norm > maxnorm, shortened, grad)
 
 
 op(

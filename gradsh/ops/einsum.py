@@ -203,15 +203,17 @@ def _contract_pair(left: Any, right: Any, plan: Plan, counts: list[int]) -> Any:
     return sum_product(left, right, summed)
 
 
-def _check_sizes(operands: list[Any], inputs: list[list[str]]) -> None:
+def _check_sizes(operands: list[Any], names: dict[int, str]) -> None:
     for dim in range(operands[0].ndim):
         size = 1
         for place, operand in enumerate(operands):
             extent = operand.shape[dim]
             if extent != 1 and size not in {1, extent}:
-                shapes = " ".join(str(list(one.shape)) for one in operands)
-                message = f"operands do not broadcast with remapped shapes [original->remapped]: {shapes}"
-                raise fail("shape", f"einsum(): {message}", RuntimeError, place=place, inputs=inputs)
+                message = (
+                    f"einsum(): subscript {names.get(dim, ELLIPSIS)} has size {extent} for operand {place} which does not "
+                    f"broadcast with previously seen size {size}"
+                )
+                raise fail("shape", message, RuntimeError, place=place)
             if extent != 1:
                 size = extent
 
@@ -265,7 +267,7 @@ def _einsum(first: Any, rest: Any) -> Any:
         plan.arranged(labels, operand, place)
         for place, (labels, operand) in enumerate(zip(inputs, operands, strict=True))
     ]
-    _check_sizes(arranged, inputs)
+    _check_sizes(arranged, {place: label for label, place in plan.places.items()})
     return _contract(arranged, plan)
 
 

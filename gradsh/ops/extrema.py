@@ -8,7 +8,6 @@ from gradsh.engine.dtype import Array
 from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.shape import wrap_dim, wrap_dims
 from gradsh.ops.arguments import array_of
-from gradsh.ops.kernels import unsupported
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, restored, unsqueezed
 from gradsh.text.fault import fail
 
@@ -116,7 +115,7 @@ def _declare(name: str, reduce: Any, arg: Any, word: str) -> None:
         if self.size == 0:
             if not dim:
                 nonempty(f"a{name}", self)
-            for axis in axes:
+            for axis in dim or axes:
                 nonzero_extent(f"a{name}", self, axis)
         return reduce(self, axis=axes, keepdims=keepdim)
 
@@ -128,10 +127,11 @@ def _declare(name: str, reduce: Any, arg: Any, word: str) -> None:
 
     def where(self: Array, dim: int | None, keepdim: bool) -> Any:
         if self.dtype == np.bool_:
-            raise unsupported(f"arg{name}_cpu", self)
+            raise fail("dtype", f"arg{name}(): does not support bool input", RuntimeError)
         if dim is None:
             if self.size == 0:
-                nonempty(f"arg{name}", self)
+                message = f"arg{name}(): Expected reduction dim to be specified for input.numel() == 0."
+                raise fail("shape", message, IndexError, shape=self.shape)
             index = np.asarray(arg(self.reshape(-1), 0))
             return index.reshape((1,) * self.ndim) if keepdim else index
         axis = wrap_dim(dim, self.ndim)

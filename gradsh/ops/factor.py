@@ -149,3 +149,10 @@ def tolerance(self: Array, atol: Any, rtol: Any, top: Array) -> Any:
     else:
         relative = np.asarray(rtol, np.float64)
     return np.maximum(absolute[..., None], relative[..., None] * top)
+
+
+def error_codes(self: Array) -> Array:
+    """Return for each square matrix the place, from 1, of the first 0 on U's diagonal; 0 for a regular one."""
+    diagonal = np.diagonal(lu_factor(self)[0], axis1=-2, axis2=-1)
+    zeros = diagonal == 0
+    return np.where(zeros.any(-1), zeros.argmax(-1) + 1, 0).astype(np.int32) if self.size else np.zeros(self.shape[:-2], np.int32)

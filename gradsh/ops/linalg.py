@@ -15,6 +15,7 @@ from gradsh.ops.factor import (
     check_matrix,
     check_square,
     column_major,
+    error_codes,
     first_zero,
     is_vector,
     lu_factor,
@@ -60,18 +61,20 @@ def _diagonal_of(value: Any, size: int) -> Any:
 
 
 def _det_grad(grad: Any, result: Any, A: Any) -> Any:
-    """Return det times the inverse transposed; from the singular values where the matrix is (nearly) singular."""
+    """Return det times the inverse transposed, so 0 where det is 0, as in PyTorch.
+
+    Under create_graph a (nearly) singular matrix gets the right gradient, by its singular values.
+    """
     array = array_of(A)
     if array.size == 0:
         return np.zeros_like(array)
     if array.shape[-1] == 1:
         return find("expand")(_column(grad), tuple(array.shape))
-    tiny = np.abs(array_of(result)) < 100 * np.finfo(array.dtype).eps
     if isinstance(grad, PLAIN):
-        if tiny.any():
-            return _adjugate(np.asarray(grad), array)
-        return _column(grad * result) * np.swapaxes(np.linalg.inv(array), -1, -2)
-    if tiny.any():
+        scale = np.asarray(grad * result)[..., None, None]
+        safe = np.where(scale == 0, np.eye(array.shape[-1], dtype=array.dtype), array)
+        return scale * np.swapaxes(np.linalg.inv(safe), -1, -2)
+    if (np.abs(array_of(result)) < 100 * np.finfo(array.dtype).eps).any():
         U, S, Vh = find("linalg_svd")(A)
         from gradsh.ops.reduce import prod_without
 
@@ -79,14 +82,6 @@ def _det_grad(grad: Any, result: Any, A: Any) -> Any:
         others = prod_without(find("unsqueeze")(scale, -1), S, S.ndim - 1)
         return matmul(U * find("unsqueeze")(others, -2), Vh)
     return linalg_solve(turned(A), _diagonal_of(grad * result, array.shape[-1]))
-
-
-def _adjugate(grad: Array, A: Array) -> Any:
-    U, S, Vh = np.linalg.svd(A.astype(np.float64))
-    size = S.shape[-1]
-    others = np.stack([np.multiply.reduce(np.delete(S, k, -1), axis=-1) for k in range(size)], -1)
-    scale = np.linalg.det(U) * np.linalg.det(Vh) * grad
-    return ((U * (others * scale[..., None])[..., None, :]) @ Vh).astype(A.dtype)
 
 
 linalg_det: Any = op(
@@ -133,18 +128,21 @@ composite("logdet(self)", "Logarithm of the determinant; nan where it is negativ
 _NO_INVERSE = "The diagonal element {} is zero, the inversion could not be completed because the input matrix is singular."
 
 
-def _inv_array(A: Array, name: str) -> Array:
+def _inv_array(A: Array, check_errors: bool) -> Array:
+    name = "linalg.inv"
     check_float(A, name)
     check_square(A, name)
     try:
         return column_major(np.linalg.inv(A))
     except np.linalg.LinAlgError:
+        if not check_errors:
+            return column_major(solve_array(A, np.broadcast_to(np.eye(A.shape[-1], dtype=A.dtype), A.shape)))
         place = first_zero(np.diagonal(lu_factor(A)[0], axis1=-2, axis2=-1)) or A.shape[-1]
         raise singular(name, place, _NO_INVERSE, A.ndim > 2) from None
 
 
 _inv_ex: Any = op(
-    "_linalg_inv_ex(A)", "LinalgInvExBackward0", "Inverse of square matrices.", forward=lambda A: _inv_array(A, "linalg.inv"),
+    "_linalg_inv_ex(A, check_errors: bool = True)", "LinalgInvExBackward0", "Inverse of square matrices.", forward=_inv_array,
     outputs=("inverse",), spaces=(),
     grads={"A": lambda grad, inverse: -matmul(turned(inverse), matmul(grad, turned(inverse)))},
 )
@@ -156,12 +154,12 @@ def with_info(result: Any, name: str, field: str, A: Any) -> Any:
     """Return a result together with LAPACK's code for each matrix, 0 for success."""
     from gradsh.engine.named import named_result
 
-    info = np.zeros(A.shape[:-2], np.int32)
+    info = error_codes(array_of(A))
     return named_result(name, (field, "info"), [result, make(np.asarray(info))])
 
 
 composite("linalg_inv_ex(A, *, check_errors: bool = False)", "Inverse, and a code that is 0 for success.",
-          lambda A, check_errors: with_info(_inv_ex(A), "linalg_inv_ex", "inverse", A), LINALG)
+          lambda A, check_errors: with_info(_inv_ex(A, check_errors), "linalg_inv_ex", "inverse", A), LINALG)
 
 
 def _pinv_array(self: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:

@@ -11,6 +11,7 @@ from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import composite, find, implements, op, sample
 from gradsh.engine.shape import broadcast_shapes, expandable
 from gradsh.engine.tensor import Tensor
+from gradsh.ops.kernels import unsupported
 from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
 
@@ -89,16 +90,21 @@ def check_product(a: Array, b: Array) -> None:
         raise fail("shape", message, RuntimeError, shapes=(a.shape, b.shape))
 
 
-def _mm(self: Array, mat2: Array) -> Any:
+def _check_mm(self: Array, mat2: Array) -> None:
     for each, name in ((self, "self"), (mat2, "mat2")):
         if each.ndim != 2:
             raise fail("shape", f"{name} must be a matrix", RuntimeError, shape=each.shape)
     check_product(self, mat2)
+
+
+def _mm(self: Array, mat2: Array) -> Any:
+    if self.dtype == np.bool_:
+        raise unsupported("addmm_impl_cpu_", self)
     return self.dot(mat2)
 
 
 mm = op(
-    "mm(self, mat2)", "MmBackward0", "Product of two matrices.", forward=_mm, dtypes="same",
+    "mm(self, mat2)", "MmBackward0", "Product of two matrices.", forward=_mm, dtypes="same", check=_check_mm,
     grads={
         "self": lambda grad, mat2, self_sizes, self_strides: grad_of_first(grad, mat2, self_sizes, self_strides),
         "mat2": lambda grad, self, mat2_sizes, mat2_strides: grad_of_second(grad, self, mat2_sizes, mat2_strides),
@@ -136,8 +142,10 @@ bmm = op(
 
 
 def _mv(self: Array, vec: Array) -> Any:
+    if self.ndim == 0:
+        raise fail("index", "Dimension specified as 0 but tensor has no dimensions", IndexError)
     if self.ndim != 2 or vec.ndim != 1:
-        message = f"vector + matrix @ vector expected, got {vec.ndim}, {self.ndim}, {vec.ndim}"
+        message = f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}"
         raise fail("shape", message, RuntimeError, shapes=(self.shape, vec.shape))
     if self.shape[1] != vec.shape[0]:
         message = f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})"
@@ -190,7 +198,7 @@ def plus(self: Array, product: Array, beta: Any, alpha: Any) -> Array:
             place for place in range(-1, -product.ndim - 1, -1)
             if -place > self.ndim or self.shape[place] not in (1, product.shape[place])
         ) if self.ndim <= product.ndim else 0
-        raise _cannot_expand(self.shape, product.shape, dim)
+        raise _cannot_expand(self.shape, product.shape, dim, _title(self))
     if alpha != 1:
         product *= product.dtype.type(alpha)
     if beta == 1:
@@ -200,10 +208,10 @@ def plus(self: Array, product: Array, beta: Any, alpha: Any) -> Array:
     return product
 
 
-def _cannot_expand(shape: tuple[int, ...], target: tuple[int, ...], dim: int) -> Exception:
+def _cannot_expand(shape: tuple[int, ...], target: tuple[int, ...], dim: int, title: str) -> Exception:
     if len(shape) > len(target):
         message = (
-            f"expand(torch.FloatTensor{{{list(shape)}}}, size={list(target)}): the number of sizes provided "
+            f"expand(torch.{title}Tensor{{{list(shape)}}}, size={list(target)}): the number of sizes provided "
             f"({len(target)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
         )
     else:
@@ -356,7 +364,7 @@ def _linear(input: Any, weight: Any, bias: Any) -> Any:
         return matmul(input, turned)
     if input.ndim == 2:
         return addmm(bias, input, turned)
-    if weight.ndim == 2 and input.is_contiguous():
+    if bias.ndim == 1 and input.is_contiguous():
         *batch, last = input.shape
         rows = 1
         for extent in batch:

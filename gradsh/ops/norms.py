@@ -17,7 +17,7 @@ from gradsh.text.fault import fail
 def _check_empty(self: Array, order: float, axes: tuple[int, ...], dim: Dims) -> None:
     if self.size or not (order < 0 or order == math.inf):
         return
-    shown = int(order) if order == int(order) and not math.isinf(order) else order
+    shown = order if math.isinf(order) or order != int(order) else int(order)
     if dim is None or not dim:
         message = (
             f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does not have "

@@ -9,6 +9,7 @@ from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import alias, composite, find, op, sample
 from gradsh.engine.shape import wrap_dim
 from gradsh.ops.arguments import array_of
+from gradsh.ops.kernels import unsupported
 from gradsh.ops.matmul import batched, bmm, check_batches, dot, matmul, mm, mv, plus, scaled, transposed, vdot
 from gradsh.text.fault import fail
 
@@ -361,6 +362,8 @@ for _name, _spaces in (("linalg_matrix_power", ("linalg",)), ("matrix_power", ("
 def _trace(self: Array) -> Any:
     if self.ndim != 2:
         raise fail("shape", "trace: expected a matrix, but got tensor with dim " + str(self.ndim), RuntimeError)
+    if self.dtype == np.bool_:
+        raise unsupported("trace", self)
     dtype = self.dtype if self.dtype.kind == "f" else np.int64
     return np.trace(self, dtype=dtype)
 

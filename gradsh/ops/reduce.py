@@ -40,7 +40,9 @@ def repeated(value: Any, sizes: tuple[int, ...]) -> Any:
         return find("expand")(value, sizes)
     if value.shape == sizes:
         return value
-    if value.ndim == 0 and 0 not in sizes:  # np.broadcast_to costs ten times as much
+    if 0 in sizes:
+        return np.zeros(sizes, value.dtype)
+    if value.ndim == 0:  # np.broadcast_to costs ten times as much
         return np.ndarray(sizes, value.dtype, np.asarray(value), 0, (0,) * len(sizes))
     return np.broadcast_to(value, sizes)
 

@@ -105,11 +105,13 @@ cumprod = op(
 # --- cummax, cummin ---------------------------------------------------------------------------------------------
 
 
-def _running(function: Any, self: Array, dim: int) -> tuple[Any, Any]:
+def _running(function: Any, self: Array, dim: int, name: str) -> tuple[Any, Any]:
     """Return running extrema and where they are: at the latest of those that tie."""
-    axis = wrap_dim(dim, self.ndim)
+    if self.ndim == 0 and dim not in {-1, 0}:
+        raise fail("index", f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}", IndexError)
     if self.ndim == 0 or self.size == 0:
         return self.copy(), np.zeros(self.shape, np.int64)
+    axis = wrap_dim(dim, self.ndim)
     values = function.accumulate(self, axis=axis)
     fresh = self == values
     if self.dtype.kind == "f":
@@ -123,7 +125,7 @@ def _running(function: Any, self: Array, dim: int) -> tuple[Any, Any]:
 def _running_grad(grad: Any, self: Any, indices: Any, dim: int) -> Any:
     shape = tuple(self.shape)
     if 0 in shape:
-        return grad
+        return self
     zeros = np.zeros(shape, grad.dtype) if isinstance(grad, PLAIN) else find("zeros")(shape, dtype=grad.dtype)
     return find("scatter_add")(zeros, dim, indices, grad)
 
@@ -132,7 +134,7 @@ for _name, _function in (("cummax", np.maximum), ("cummin", np.minimum)):
     op(
         f"{_name}(self, dim: int)", f"{_name.capitalize()}Backward0",
         f"Running {'maximum' if _name == 'cummax' else 'minimum'} along a dimension, and where it is.",
-        forward=lambda self, dim, function=_function: _running(function, self, dim), fields=("values", "indices"),
+        forward=lambda self, dim, function=_function, name=_name: _running(function, self, dim, name), fields=("values", "indices"),
         grads={"self": _running_grad}, samples=(sample((2, 3), 1),),
     )
 

@@ -34,7 +34,7 @@ def log_softmax_array(self: Array, dim: int) -> Any:
     """Return the logarithm of the softmax of an array along a dimension."""
     axis = wrap_dim(dim, self.ndim)
     if self.dtype.kind != "f":
-        raise unsupported("log_softmax_lastdim_kernel_impl" if axis >= self.ndim - 1 else "softmax_kernel_impl", self)
+        raise unsupported("log_softmax_lastdim_kernel_impl" if axis >= self.ndim - 1 else "log_softmax_kernel_impl", self)
     if self.ndim == 0 or self.size == 0:
         return np.zeros_like(self)
     shifted = _shifted(self, axis)
@@ -96,7 +96,7 @@ def _exp(value: Any) -> Any:
 
 # --- what users call --------------------------------------------------------------------------------------------
 
-_SPACES = ("torch", "Tensor", "F", "special")
+_SPACES = ("torch", "Tensor", "special")
 
 softmax = op(
     "softmax(self, dim: int)", "SoftmaxBackward0", "exp(x) / sum of exp(x) along a dimension.",
@@ -140,10 +140,8 @@ def _positional(operation: Any) -> Any:
 for _operation in (softmax, log_softmax):
     _name = _operation.name
     _doc = _operation.records[0].doc
-    composite(f"{_name}(self, dim: int, dtype: dtype?)", _doc,
-              _positional(_operation), _SPACES)
-    composite(f"{_name}(self, dim: int? = None, _stacklevel: int = 3, dtype: dtype? = None)", _doc,
-              _with_dtype(_operation), _SPACES)
+    composite(f"{_name}(self, dim: int, dtype: dtype? = None)", _doc, _positional(_operation), _SPACES)
+    composite(f"F_{_name}(self, dim: int? = None, _stacklevel: int = 3, dtype: dtype? = None)", _doc, _with_dtype(_operation), ("F",))
 
 
 def _softmin(self: Any, dim: int | None, _stacklevel: Any, dtype: Any) -> Any:

@@ -10,6 +10,7 @@ from gradsh.engine.shape import wrap_dim
 from gradsh.engine.tensor import Tensor, make
 from gradsh.ops.arguments import array_of
 from gradsh.ops.extrema import at_indices, chosen, nonzero_extent, shared_evenly
+from gradsh.ops.kernels import unsupported
 from gradsh.ops.reduction import broadcast_pair
 from gradsh.ops.scalars import minus, times
 from gradsh.text.fault import fail
@@ -64,6 +65,8 @@ composite("msort(self)", "The elements in order along the first dimension.", lam
 def _topk(self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Array, Array]:
     axis = wrap_dim(dim, self.ndim)
     extent = self.shape[axis] if self.ndim else 1
+    if self.dtype == np.bool_:
+        raise fail("dtype", "topk does not support bool dtypes on CPU", RuntimeError)
     if not 0 <= k <= extent:
         raise fail("index", "selected index k out of range", RuntimeError, k=k, extent=extent)
     if self.ndim == 0:
@@ -94,8 +97,72 @@ def _kthvalue(self: Array, k: int, dim: int, keepdim: bool) -> tuple[Array, Arra
     extent = self.shape[axis] if self.ndim else 1
     nonzero_extent("kthvalue", self, axis)
     if not 1 <= k <= extent:
-        raise fail("index", "selected number k out of range for dimension " + str(axis), RuntimeError, k=k, extent=extent)
-    return _kth(self, axis, k - 1, keepdim)
+        message = f"kthvalue(): selected number k out of range for dimension {axis}"
+        raise fail("index", message, RuntimeError, k=k, extent=extent)
+    _no_bool("kthvalue_cpu", self)
+    if self.ndim == 0:
+        return self.copy(), np.zeros((), np.int64)
+    return chosen(self, _kth_places(self, axis, k - 1), axis, keepdim)
+
+
+def _no_bool(kernel: str, self: Array) -> None:
+    if self.dtype == np.bool_:
+        raise unsupported(kernel, self)
+
+
+def _kth_places(self: Array, axis: int, k: int) -> Array:
+    """Return where the k-th smallest elements are; of those that tie the one that PyTorch's quick selection meets."""
+    places = np.take(order(self, axis, False), [k], axis)
+    ties = np.add.reduce(self == np.take_along_axis(self, places, axis), axis=axis, keepdims=True) > 1
+    for where in np.argwhere(ties):
+        row = tuple(slice(None) if place == axis else index for place, index in enumerate(where))
+        places[tuple(where)] = _quick_select(self[row], k)
+    return places
+
+
+def _quick_select(row: Array, k: int) -> int:
+    """Follow PyTorch's quick selection (pivot: the median of three), swap by swap."""
+    values, places = row.tolist(), list(range(len(row)))
+
+    def above(a: Any, b: Any) -> bool:
+        return bool((a != a and b == b) or a > b)  # noqa: PLR0124  (nan is the largest)
+
+    def swap(a: int, b: int) -> None:
+        values[a], values[b] = values[b], values[a]
+        places[a], places[b] = places[b], places[a]
+
+    low, high = 0, len(values) - 1
+    while high > low:
+        if high == low + 1:
+            if above(values[low], values[high]):
+                swap(low, high)
+            break
+        swap(low + (high - low) // 2, low + 1)
+        for a, b in ((low + 1, high), (low, high), (low + 1, low)):
+            if above(values[a], values[b]):
+                swap(a, b)
+        left, right = _partition(values, low, high, above, swap)
+        if right <= k:
+            low = left
+        if right >= k:
+            high = right - 1
+    return places[k]
+
+
+def _partition(values: list[Any], low: int, high: int, above: Any, swap: Any) -> tuple[int, int]:
+    left, right, pivot = low + 1, high, values[low]
+    while True:
+        left += 1
+        while above(pivot, values[left]):
+            left += 1
+        right -= 1
+        while above(values[right], pivot):
+            right -= 1
+        if right < left:
+            break
+        swap(left, right)
+    swap(low, right)
+    return left, right
 
 
 def _selected_grad(grad: Any, dim: int, indices: Any, self_sizes: tuple[int, ...], keepdim: bool) -> Any:
@@ -124,6 +191,7 @@ def _declare_median(name: str, skip_nan: bool, doc: str) -> None:
     node = name.capitalize()
 
     def whole(self: Array) -> Any:
+        _no_bool("median_cpu", self)
         if self.size == 0:
             return np.asarray(np.nan, self.dtype) if self.dtype.kind == "f" else np.zeros((), self.dtype)
         flat = self.reshape(-1)
@@ -132,6 +200,7 @@ def _declare_median(name: str, skip_nan: bool, doc: str) -> None:
     def along(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
         axis = wrap_dim(dim, self.ndim)
         nonzero_extent("median", self, axis)
+        _no_bool("median_out", self)
         return _kth(self, axis, _middle(self, axis, skip_nan) if self.ndim else 0, keepdim)
 
     op(f"{name}(self)", f"{node}Backward0", doc, forward=whole, grads={"self": shared_evenly}, samples=(sample((2, 3)),))
@@ -159,7 +228,7 @@ def _mode(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
 def _mode_of_row(row: Array) -> int:
     """Return the last place of the most frequent value, the smallest of those that tie."""
     values, counts = np.unique(row, return_counts=True, equal_nan=False)
-    most = values[np.argmax(counts)]
+    most = values[np.argmax(counts)]  # equal_nan=False: each nan counts for itself, as in PyTorch
     places = np.nonzero(row == most)[0]
     return int(places[-1]) if places.size else int(np.nonzero(np.isnan(row))[0][0])
 
@@ -224,6 +293,8 @@ def _quantile_shape(self: Any, dim: int | None, keepdim: bool) -> tuple[int, ...
 
 def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
     if not isinstance(q, Tensor):
+        if not 0 <= q <= 1:
+            raise fail("value", f"quantile() q must be in the range [0, 1] but got {q:g}", RuntimeError)
         q = make(np.asarray(q, array_of(self).dtype))
     if dim is not None:
         wrap_dim(dim, self.ndim)

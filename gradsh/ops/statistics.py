@@ -72,19 +72,24 @@ def _std_mean(self: Array, dim: Dims, correction: Any, keepdim: bool) -> Any:
 def var_backward(grad: Any, self: Any, dim: Dims, correction: Any, keepdim: bool) -> Any:
     """Return the gradient of a variance: 2 / (n - correction) * (x - mean) * grad."""
     sizes = tuple(self.shape)
-    count = _counted(sizes, dim) if dim and sizes else _counted(sizes, None)
-    degrees = max(count - (1 if correction is None else correction), 0)
+    whole = not dim or not sizes
+    degrees = _counted(sizes, None if whole else dim) - (1 if correction is None else correction)
+    if whole and degrees <= 0:
+        return _without_freedom(grad, self)
     factor = 2.0 / degrees if degrees else float("inf")
+    if not whole and not keepdim and len(sizes) > 1:
+        grad = unsqueezed(grad, dim, len(sizes))
     if isinstance(grad, PLAIN):
-        if dim and sizes and not keepdim:
-            grad = unsqueezed(grad, dim, len(sizes))
         return times(grad, factor) * (self - mean_over(self, wrap_dims(dim, len(sizes)), True))
     mean = find("mean")
-    if not dim or not sizes:
-        return times(grad, factor) * (self - mean(self))
-    if not keepdim and len(sizes) > 1:
-        grad = unsqueezed(grad, dim, len(sizes))
-    return times(grad, factor) * (self - mean(self, dim, True))
+    return times(grad, factor) * (self - (mean(self) if whole else mean(self, dim, True)))
+
+
+def _without_freedom(grad: Any, self: Any) -> Any:
+    """Return what PyTorch gives where nothing is left to divide by: nan at the mean, infinity elsewhere."""
+    array = array_of(self)
+    slope = np.where(array == mean_over(array, tuple(range(array.ndim)), True), np.nan, np.inf)
+    return grad * slope.astype(current().default_dtype)
 
 
 def std_backward(grad: Any, self: Any, result: Any, dim: Dims, correction: Any, keepdim: bool) -> Any:
@@ -126,23 +131,23 @@ def _std_mean_grad(
 # --- records ----------------------------------------------------------------------------------------------------
 
 
-def _declare(name: str, node: str, doc: str, forward: Any, grads: dict[Any, Any], **parts: Any) -> None:
+def _declare(name: str, node: str, doc: str, forward: Any, grads: dict[Any, Any]) -> None:
     """Declare the three overloads: dim and unbiased; dim and correction; unbiased alone."""
 
     def by_dim(self: Any, dim: Dims, unbiased: bool, keepdim: bool) -> Any:
         return find(name)(self, dim, correction=1 if unbiased else 0, keepdim=keepdim)
 
-    composite(f"{name}(self, dim: ints, unbiased: bool = True, keepdim: bool = False)", doc, by_dim)
+    spaces = ("torch",) if name.endswith("_mean") else ("torch", "Tensor")
+    composite(f"{name}(self, dim: ints, unbiased: bool = True, keepdim: bool = False)", doc, by_dim, spaces)
     op(
         f"{name}(self, dim: ints? = None, *, correction: number? = None, keepdim: bool = False)", node, doc,
-        forward=forward, grads=grads,
+        forward=forward, grads=grads, spaces=spaces,
         samples=(sample((3, 4)), sample((3, 4), 1), sample((3, 4), 1, correction=0), sample((3, 4), (0, 1), keepdim=True)),
-        **parts,
     )
-    composite(f"{name}(self, dim: ints?, unbiased: bool = True, keepdim: bool = False)", doc, by_dim)
+    composite(f"{name}(self, dim: ints?, unbiased: bool = True, keepdim: bool = False)", doc, by_dim, spaces)
     composite(
         f"{name}(self, unbiased: bool)", doc,
-        lambda self, unbiased: find(name)(self, None, correction=1 if unbiased else 0, keepdim=False),
+        lambda self, unbiased: find(name)(self, None, correction=1 if unbiased else 0, keepdim=False), spaces,
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import composite, op
 from gradsh.engine.shape import wrap_dim
+from gradsh.ops.kernels import unsupported
 from gradsh.text.fault import fail
 
 # --- unique values, bins, searches ------------------------------------------------------------------------------
@@ -130,7 +131,9 @@ op(
 
 
 def _bincount(self: Array, weights: Any, minlength: int) -> Any:
-    if self.ndim != 1 or self.dtype.kind not in "iub" or (self.size and self.min() < 0):
+    if self.dtype.kind not in "iu":
+        raise unsupported("bincount_cpu", self)
+    if self.ndim != 1 or (self.size and self.min() < 0):
         raise fail("value", "bincount only supports 1-d non-negative integral inputs.", RuntimeError)
     if minlength < 0:
         raise fail("value", "minlength should be >= 0", RuntimeError)
@@ -142,7 +145,8 @@ def _bincount(self: Array, weights: Any, minlength: int) -> Any:
     return np.bincount(self, weights, minlength).astype(kept)
 
 
-op("bincount(self, weights: Tensor? = None, minlength: int = 0)", "", "How often each integer occurs.", forward=_bincount)
+op("bincount(self, weights: Tensor? = None, minlength: int = 0)", "", "How often each integer occurs.", forward=_bincount,
+   grads={"weights": None}, attributes=())
 
 
 def _histc(self: Array, bins: int, min: Any, max: Any) -> Any:
@@ -150,18 +154,18 @@ def _histc(self: Array, bins: int, min: Any, max: Any) -> Any:
         raise fail("value", "bins must be > 0", RuntimeError)
     if self.dtype.kind != "f":
         title = of_numpy(self.dtype).title
-        raise fail("dtype", f"\"histogram_cpu\" not implemented for '{title}'", NotImplementedError)
+        kernel = "linspace_cpu" if self.dtype == np.bool_ else "histogram_cpu"
+        raise fail("dtype", f"\"{kernel}\" not implemented for '{title}'", NotImplementedError)
     low, high = float(min), float(max)
     if low == high and self.size:
         low, high = float(self.min()), float(self.max())
     if low == high:
         low, high = low - 1, high + 1
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise fail("value", f"range of [{low:g}, {high:g}] is not finite", RuntimeError)
+        raise fail("value", f"torch.histc: range of [{low:g}, {high:g}] is not finite", RuntimeError)
     if low > high:
         raise fail("value", "max must be larger than min", RuntimeError)
     return np.histogram(self[~np.isnan(self)], bins, (low, high))[0].astype(self.dtype)
 
 
-op("histc(self, bins: int = 100, min: number = 0, max: number = 0)", "HistcBackward0", "How many elements fall into each bin.",
-   forward=_histc, grads={"self": not_implemented("histc")}, attributes=())
+op("histc(self, bins: int = 100, min: number = 0, max: number = 0)", "", "How many elements fall into each bin.", forward=_histc)
