@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -351,7 +352,7 @@ def _combinations(self: Any, r: int, with_replacement: bool) -> Any:
 
     grids = find("meshgrid")([self] * r)
     places = np.indices((self.shape[0],) * r)
-    rising = [a <= b if with_replacement else a < b for a, b in zip(places[:-1], places[1:], strict=True)]
+    rising = [a <= b if with_replacement else a < b for a, b in pairwise(places)]
     mask = make(np.logical_and.reduce([np.ones(places.shape[1:], np.bool_), *rising]))
     columns = [find("masked_select")(grid, mask) for grid in grids]
     return find("stack")(columns, 1)
