@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array, DType, of_numpy
 from gradsh.engine.storage import VersionCounter
@@ -20,6 +22,11 @@ if TYPE_CHECKING:
 Edge = tuple["Node", int]
 Entry = Any
 """What is kept of a saved tensor: None (not saved for this pattern of needs), a `Kept`, or a list of these."""
+
+FLAT: Any = object()
+"""First item of flat entries (see `Node.raw`)."""
+_INT64 = np.dtype(np.int64)
+_FLOAT64 = np.dtype(np.float64)
 
 next_sequence_number = count(1).__next__
 LAST = 1 << 62
@@ -131,12 +138,13 @@ class Node:
     Subclasses say how gradients flow (`run`) and what they save (`saved_names`).
     """
 
-    __slots__ = ("__weakref__", "edges", "entries", "extra", "outputs", "seq", "where")
+    __slots__ = ("__weakref__", "edges", "extra", "outputs", "raw", "seq", "where")
     __script_attributes__ = staticmethod(_offered)
 
     edges: tuple[Edge | None, ...]
-    entries: Any
-    """Tuple of entries in the order of `saved_names`, or a `Freed`."""
+    raw: Any
+    """What `entries` answers from. An elementwise operation's node holds its saved tensors flat, as one tuple
+    (FLAT, array, counter, version, array, …) that is spread when somebody looks: fewer objects for the collector."""
     outputs: Any
     """(shape, numpy dtype) of each output, in order."""
     extra: NodeExtra | None
@@ -146,7 +154,7 @@ class Node:
     def __init__(self, edges: tuple[Edge | None, ...], outputs: Any) -> None:
         self.edges = edges
         self.outputs = outputs
-        self.entries = ()
+        self.raw = ()
         self.extra = None
         self.seq = next_sequence_number()
         self.where = current().place()
@@ -172,6 +180,22 @@ class Node:
         raise AssertionError("a node says how gradients flow")
 
     @property
+    def entries(self) -> Any:
+        """Tuple of entries in the order of `saved_names`, or a `Freed`."""
+        raw = self.raw
+        if raw and type(raw) is tuple and raw[0] is FLAT:
+            raw = self.raw = self.spread(raw)
+        return raw
+
+    @entries.setter
+    def entries(self, value: Any) -> None:
+        self.raw = value
+
+    def spread(self, raw: tuple[Any, ...]) -> tuple[Entry, ...]:
+        """Return flat entries as a tuple of `Kept`."""
+        raise AssertionError("only nodes of elementwise operations hold flat entries")
+
+    @property
     def pins(self) -> int:
         """How many pins hold this node's saved tensors; a pass frees them only at 0."""
         return 0 if self.extra is None else self.extra.pins
@@ -195,12 +219,14 @@ class Node:
     @property
     def freed(self) -> bool:
         """Whether its saved tensors were freed."""
-        return type(self.entries) is Freed
+        return type(self.raw) is Freed
 
     def has_saved(self) -> bool:
         """Whether there is any saved tensor that a pass would free."""
-        entries = self.entries
-        return type(entries) is not Freed and any(entry is not None for entry in entries)
+        raw = self.raw
+        if raw and type(raw) is tuple and raw[0] is FLAT:
+            return any(array is not None for array in raw[1::3])
+        return type(raw) is not Freed and any(entry is not None for entry in raw)
 
     @property
     def saved(self) -> tuple[SavedTensor, ...]:
@@ -227,9 +253,13 @@ class Node:
 
     def free(self, where: Any) -> None:
         """Drop the saved tensors, keeping their names, shapes and the place that freed them."""
-        entries = self.entries
-        if entries and type(entries) is not Freed:
-            self.entries = Freed(where, tuple(_outline(entry) for entry in entries))
+        raw = self.raw
+        if not raw or type(raw) is Freed:
+            return
+        if raw[0] is FLAT:
+            self.raw = Freed(where, tuple(map(_flat_outline, raw[1::3])))
+        else:
+            self.raw = Freed(where, tuple(_outline(entry) for entry in raw))
 
     def unpack(self, index: int, as_tensor: bool) -> Any:
         """Return saved entry `index` as an array or, with `as_tensor`, as a Tensor; None where nothing was kept.
@@ -328,6 +358,14 @@ def forward_name(node: Node) -> str:
     return name + number.lstrip("0")
 
 
+def _flat_outline(array: Any) -> Any:
+    if array is None:
+        return None
+    if type(array) is np.ndarray:
+        return array.shape, array.dtype
+    return (), _INT64 if type(array) is int else _FLOAT64
+
+
 def _outline(entry: Entry) -> Any:
     if entry is None:
         return None
@@ -346,7 +384,7 @@ class AccumulateGrad(Node):
     def __init__(self, variable: "Tensor") -> None:
         self.variable = variable
         self.edges = ()
-        self.entries = ()
+        self.raw = ()
         self.outputs = ((variable.array.shape, variable.array.dtype),)
         self.extra = None
         self.seq = LAST

@@ -129,9 +129,9 @@ class Record:
     """One overload of an operation. Attributes are the arguments of `op`, documented there."""
 
     __slots__ = (
-        "_plan", "_quick_run", "_signature", "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "guards", "inplace",
+        "_plan", "_signature", "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "guards", "inplace",
         "kind",
-        "multi_view", "name", "node", "note", "outputs", "returns", "samples", "saves", "tensors", "text", "ufunc", "unguarded", "writes",
+        "multi_view", "name", "node", "note", "outputs", "quick_backward", "returns", "samples", "saves", "tensors", "text", "ufunc", "unguarded", "writes",
     )
 
     forward: Callable[..., Any]
@@ -161,7 +161,8 @@ class Record:
         self.doc = doc
         self._signature: Signature | None = None
         self._plan: Plan | None = None
-        self._quick_run: Any = DECLINED
+        self.quick_backward: Any = DECLINED
+        """The short way through a node's derivatives; DECLINED until `quick_run` has asked for it."""
         self.ufunc = None
         self.tensors: tuple[int, ...] | None = None
         for part, value in parts.items():
@@ -187,11 +188,11 @@ class Record:
     @property
     def quick_run(self) -> Callable[..., Any] | None:
         """The short way through a node's derivatives on plain arrays, written on first use; None where there is none."""
-        if self._quick_run is DECLINED:
+        if self.quick_backward is DECLINED:
             from gradsh.engine.quick import backward_of
 
-            self._quick_run = backward_of(self)
-        return self._quick_run  # type: ignore[no-any-return]
+            self.quick_backward = backward_of(self)
+        return self.quick_backward  # type: ignore[no-any-return]
 
     def bare(self, args: tuple[Any, ...]) -> bool:
         """Whether the kernel can be called as it is: plain arrays of one dtype, every parameter given (in derivatives)."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array
 from gradsh.engine.node import FREED_SENTENCE, Edge, Freed, Node, forward_name
