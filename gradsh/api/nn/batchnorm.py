@@ -42,6 +42,11 @@ class NormBase(Module):
         self.register_buffer("num_batches_tracked", make(np.zeros((), np.int64)) if track_running_stats else None)
         self.reset_parameters()
 
+    def _complete(self, state: dict[str, Any], prefix: str) -> None:
+        """Take the count of batches as it is where a dictionary does not tell it."""
+        if self.track_running_stats:
+            state.setdefault(prefix + "num_batches_tracked", self.num_batches_tracked)
+
     def reset_running_stats(self) -> None:
         """Set the running statistics to mean 0 and variance 1."""
         if self.track_running_stats:

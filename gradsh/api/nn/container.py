@@ -58,7 +58,7 @@ class _Listed(Module):
         self.__dict__["_modules"] = {str(place): one for place, one in enumerate(held)}
         return self
 
-    def pop(self, key: Any = -1) -> Any:
+    def pop(self, key: Any) -> Any:
         """Take a module out and return it."""
         found = self[key]  # type: ignore[index]
         del self[key]

@@ -47,8 +47,10 @@ class Declared(Module):
         names = list(cls.settings)
         call = f"{cls.__name__}.__init__()"
         if len(args) > len(names):
-            takes = f"{len(names) + 1} positional argument{'s' * (len(names) > 0)}"
-            raise fail("type", f"{call} takes {takes} but {len(args) + 1} were given", TypeError)
+            least = 1 + sum(value is REQUIRED for value in cls.settings.values())
+            most = len(names) + 1
+            span = f"{most}" if least == most else f"from {least} to {most}"
+            raise fail("type", f"{call} takes {span} positional argument{'s' * (most > 1)} but {len(args) + 1} were given", TypeError)
         values = dict(cls.settings)
         values.update(zip(names, args, strict=False))
         for name, value in kwargs.items():

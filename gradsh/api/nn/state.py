@@ -77,6 +77,9 @@ class State:
         skip = self._non_persistent_buffers_set
         return own | {name: value for name, value in self._buffers.items() if value is not None and name not in skip}
 
+    def _complete(self, state: dict[str, Any], prefix: str) -> None:
+        """Add what older dictionaries lack."""
+
     def register_state_dict_post_hook(self, hook: Any) -> Handle:
         """Call `hook(module, state_dict, prefix, local_metadata)` at the end of state_dict()."""
         return Handle(self.__dict__.setdefault("_state_dict_hooks", {}), hook)
@@ -105,6 +108,7 @@ class State:
 
 def _load(module: Any, state: dict[str, Any], prefix: str, assign: bool, strict: bool, report: _Report) -> None:
     own = module._own_state()
+    module._complete(state, prefix)
     for name, value in own.items():
         key = prefix + name
         if key in state:

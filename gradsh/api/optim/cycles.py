@@ -84,6 +84,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         else:
             self._jump(epoch)
         self.last_epoch = math.floor(epoch)
+        self._get_lr_called_within_step = False
         for group, value in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
             group["lr"] = value
         self._last_lr = rates(self.optimizer)

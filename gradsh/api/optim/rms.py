@@ -209,5 +209,7 @@ class ASGD(Optimizer):
         else:
             average.array += (parameter.array - average.array) * mu
         written(average)
-        state["eta"] = _scalar(lr / math.pow(1 + group["lambd"] * lr * step, group["alpha"]))
-        state["mu"] = _scalar(1 / max(1, step - group["t0"]))
+        state["eta"].array[...] = lr / math.pow(1 + group["lambd"] * lr * step, group["alpha"])
+        state["mu"].array[...] = 1 / max(1, step - group["t0"])
+        written(state["eta"])
+        written(state["mu"])
