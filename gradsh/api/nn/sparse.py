@@ -46,15 +46,9 @@ class Embedding(Module):
 
     def forward(self, input: Any) -> Any:
         """Return the rows at the indices: (…) to (…, embedding_dim)."""
-        if self.max_norm is not None:
-            self._renormalise(input)
         return functional("embedding")(
-            input, self.weight, -1 if self.padding_idx is None else self.padding_idx, self.scale_grad_by_freq, False
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
         )
-
-    def _renormalise(self, input: Any) -> None:
-        with grad_mode(False):
-            functional("embedding_renorm_")(self.weight, input, self.max_norm, self.norm_type)
 
     def extra_repr(self) -> str:
         """Return the sizes and what differs from the defaults."""
