@@ -80,6 +80,12 @@ _TORCH: dict[str, Any] = {
     **dtypes.ALIASES,
     **lazily("gradsh.api.modes", "no_grad enable_grad set_grad_enabled inference_mode is_grad_enabled is_inference_mode_enabled"),
     **lazily(
+        "gradsh.ops.layout",
+        "contiguous_format preserve_format channels_last channels_last_3d FloatTensor DoubleTensor LongTensor IntTensor "
+        "ShortTensor CharTensor ByteTensor BoolTensor",
+    ),
+    "default_generator": lazy("gradsh.ops.random", "default_generator"),
+    **lazily(
         _SETTINGS,
         "set_default_dtype get_default_dtype set_printoptions is_tensor is_floating_point is_complex numel promote_types "
         "result_type=result_type_of can_cast finfo iinfo device set_num_threads=ignore get_num_threads "

@@ -24,17 +24,25 @@ class Net(nn.Module):
     def forward(self, x):
         return self.a(x)
 m = Net()
-note(repr(m), [n for n, _ in m.named_parameters()], [n for n, _ in m.named_buffers()], [n for n, _ in m.named_modules()], [n for n, _ in m.named_children()])
-note([n for n, _ in m.named_parameters(remove_duplicate=False)], list(m.state_dict()), m.training, m.eval().training, m.a.training)
+note(repr(m), [n for n, _ in m.named_parameters()], [n for n, _ in m.named_buffers()], [n for n,
+    _ in m.named_modules()], [n for n, _ in m.named_children()])
+note([n for n, _ in m.named_parameters(remove_duplicate=False)], list(m.state_dict()), m.training, m.eval().training,
+    m.a.training)
 def put(name, value):
     setattr(m, name, value)
 for attempt in [
-    lambda: put('w', torch.ones(3)), lambda: put('a', 5), lambda: put('b', 5), lambda: m.missing, lambda: m.register_parameter('x.y', None),
-    lambda: m.register_parameter('', None), lambda: m.register_parameter('n', None), lambda: m.register_parameter('q', torch.ones(1)),
-    lambda: m.register_parameter('q', 5), lambda: m.register_buffer('n', None), lambda: m.register_buffer('k', 5), lambda: m.add_module('n', nn.Tanh()),
-    lambda: m.add_module('a.b', nn.Tanh()), lambda: m.add_module('z', 5), lambda: m.register_parameter('q', nn.Parameter(torch.ones(1)) * 2),
-    lambda: m.get_submodule('a.foo'), lambda: m.get_parameter('a.weight').shape, lambda: m.train('x'), lambda: nn.Module()(1), lambda: nn.Module(5),
-    lambda: nn.Linear(2), lambda: nn.ReLU(nope=1), lambda: nn.ReLU(False, 1), lambda: nn.Dropout(2.0), lambda: nn.Linear(2, 3)(torch.ones(1, 4)),
+    lambda: put('w', torch.ones(3)), lambda: put('a', 5), lambda: put('b', 5), lambda: m.missing,
+        lambda: m.register_parameter('x.y', None),
+    lambda: m.register_parameter('', None), lambda: m.register_parameter('n', None),
+        lambda: m.register_parameter('q', torch.ones(1)),
+    lambda: m.register_parameter('q', 5), lambda: m.register_buffer('n', None), lambda: m.register_buffer('k', 5),
+        lambda: m.add_module('n', nn.Tanh()),
+    lambda: m.add_module('a.b', nn.Tanh()), lambda: m.add_module('z', 5), lambda: m.register_parameter('q',
+        nn.Parameter(torch.ones(1)) * 2),
+    lambda: m.get_submodule('a.foo'), lambda: m.get_parameter('a.weight').shape, lambda: m.train('x'),
+        lambda: nn.Module()(1), lambda: nn.Module(5),
+    lambda: nn.Linear(2), lambda: nn.ReLU(nope=1), lambda: nn.ReLU(False, 1), lambda: nn.Dropout(2.0),
+        lambda: nn.Linear(2, 3)(torch.ones(1, 4)),
 ]:
     fails(attempt)
 class Early(nn.Module):
@@ -61,7 +69,8 @@ m[0].weight.data.zero_()
 note(s['0.weight'])
 n = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1, bias=False))
 note(repr(n.load_state_dict(s)), [p._version for p in n.parameters()], list(n.parameters()))
-for given, strict in [({}, True), ({'0.weight': torch.ones(1, 1)}, True), ({'foo': torch.ones(1)}, False), ({**s, 'x.y': 1}, True), (5, True), ({**s, '0.bias': 5}, True)]:
+for given, strict in [({}, True), ({'0.weight': torch.ones(1, 1)}, True), ({'foo': torch.ones(1)}, False), ({**s,
+    'x.y': 1}, True), (5, True), ({**s, '0.bias': 5}, True)]:
     fails(lambda: repr(n.load_state_dict(given, strict=strict)))
 """)
 
@@ -73,7 +82,8 @@ m = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
 w = m[0].weight
 m(torch.randn(4, 2)).sum().backward()
 m.double()
-note(w is m[0].weight, w.dtype.is_floating_point, str(w.dtype), str(w.grad.dtype), [str(b.dtype) for b in m.buffers()], [p._version for p in m.parameters()])
+note(w is m[0].weight, w.dtype.is_floating_point, str(w.dtype), str(w.grad.dtype),
+    [str(b.dtype) for b in m.buffers()], [p._version for p in m.parameters()])
 m.to(torch.float32).to('cpu')
 note([str(p.dtype) for p in m.parameters()])
 fails(lambda: m.to(torch.int64))
@@ -133,12 +143,18 @@ def test_init() -> None:
     twin("""
 w = torch.empty(4, 6)
 for fill in [
-    lambda: nn.init.uniform_(w, -1, 2), lambda: nn.init.normal_(w, 1.0, 2.0), lambda: nn.init.constant_(w, 3.0), lambda: nn.init.ones_(w), lambda: nn.init.zeros_(w),
-    lambda: nn.init.eye_(w), lambda: nn.init.xavier_uniform_(w, 2.0), lambda: nn.init.xavier_normal_(w), lambda: nn.init.kaiming_uniform_(w, nonlinearity='relu'),
-    lambda: nn.init.kaiming_normal_(w, mode='fan_out'), lambda: nn.init.trunc_normal_(w, std=0.5), lambda: nn.init.orthogonal_(w), lambda: nn.init.sparse_(w, 0.5),
+    lambda: nn.init.uniform_(w, -1, 2), lambda: nn.init.normal_(w, 1.0, 2.0), lambda: nn.init.constant_(w, 3.0),
+        lambda: nn.init.ones_(w), lambda: nn.init.zeros_(w),
+    lambda: nn.init.eye_(w), lambda: nn.init.xavier_uniform_(w, 2.0), lambda: nn.init.xavier_normal_(w),
+        lambda: nn.init.kaiming_uniform_(w, nonlinearity='relu'),
+    lambda: nn.init.kaiming_normal_(w, mode='fan_out'), lambda: nn.init.trunc_normal_(w, std=0.5),
+        lambda: nn.init.trunc_normal_(w), lambda: nn.init.trunc_normal_(w, 0.0, 1.0, 0.5, 0.9),
+        lambda: nn.init.orthogonal_(w), lambda: nn.init.sparse_(w, 0.5),
 ]:
     note(fill().clone(), w._version)
-note(nn.init.dirac_(torch.empty(4, 2, 3, 3)), nn.init.orthogonal_(torch.empty(6, 4)), nn.init.calculate_gain('leaky_relu', 0.2), nn.init.calculate_gain('tanh'))
-for wrong in [lambda: nn.init.xavier_uniform_(torch.ones(3)), lambda: nn.init.calculate_gain('nope'), lambda: nn.init.kaiming_uniform_(w, mode='x'), lambda: nn.init.eye_(torch.ones(3))]:
+note(nn.init.dirac_(torch.empty(4, 2, 3, 3)), nn.init.orthogonal_(torch.empty(6, 4)),
+    nn.init.calculate_gain('leaky_relu', 0.2), nn.init.calculate_gain('tanh'))
+for wrong in [lambda: nn.init.xavier_uniform_(torch.ones(3)), lambda: nn.init.calculate_gain('nope'),
+    lambda: nn.init.kaiming_uniform_(w, mode='x'), lambda: nn.init.eye_(torch.ones(3))]:
     fails(wrong)
 """)

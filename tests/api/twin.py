@@ -28,7 +28,7 @@ def attempt(function: Any) -> Any:
     """Return what the function returns, or its error's class and text."""
     try:
         return function()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever either of them raises is compared
         return type(error).__name__, re.sub(r"0x[0-9a-f]+", "0x", str(error))
 
 
@@ -36,13 +36,14 @@ def run(code: str, torch: Any, lr_scheduler: Any) -> list[Any]:
     """Run code against one of the two and return its notes."""
     box = Box()
     scope = {
-        "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "optim": torch.optim, "note": box, "fails": lambda f: box(attempt(f)),
+        "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "optim": torch.optim, "note": box,
+            "fails": lambda f: box(attempt(f)),
         "schedulers": lr_scheduler,
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.manual_seed(0)
-        exec(code, scope)  # noqa: S102
+        exec(code, scope)
     return list(box)
 
 
@@ -86,7 +87,8 @@ def differences(ours: Any, theirs: Any, path: str = "") -> list[str]:
             return [f"{path}: keys {list(ours)} are not {list(theirs)}"]
         return [found for key in ours for found in differences(ours[key], theirs[key], f"{path}.{key}")]
     if isinstance(ours, float) and isinstance(theirs, float):
-        same = ours == theirs or abs(ours - theirs) <= 1e-4 * max(1.0, abs(theirs)) or (ours != ours and theirs != theirs)
+        same = ours == theirs or abs(ours - theirs) <= 1e-4 * max(1.0,
+            abs(theirs)) or (ours != ours and theirs != theirs)
         return [] if same else [f"{path}: {ours} is not {theirs}"]
     return [] if ours == theirs else [f"{path}: {ours!r} is not {theirs!r}"]
 

@@ -2,7 +2,7 @@
 
 import operator
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -294,7 +294,7 @@ class ParameterDict(Module):
 
     def extra_repr(self) -> str:
         """Return a line for each value."""
-        return _parameter_lines(self.items())
+        return _parameter_lines(self.items(), typename)
 
 
 def as_parameter(value: Any) -> Any:
@@ -302,13 +302,13 @@ def as_parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _parameter_lines(pairs: Iterable[tuple[Any, Any]]) -> str:
+def _parameter_lines(pairs: Iterable[tuple[Any, Any]], kind_of: Callable[[Any], Any] = operator.attrgetter("dtype")) -> str:
     lines = []
     for key, value in pairs:
         if isinstance(value, Tensor):
             size = "x".join(str(extent) for extent in value.shape)
             kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-            lines.append(f"  ({key}): {kind} containing: [{value.dtype} of size {size}]")
+            lines.append(f"  ({key}): {kind} containing: [{kind_of(value)} of size {size}]")
         else:
             lines.append(f"  ({key}): Object of type: {typename(value)}")
     return "\n".join(lines)

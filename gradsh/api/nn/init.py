@@ -58,12 +58,49 @@ def trunc_normal_(
         current().warning(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
         )
-    low, high = cumulated((a - mean) / std), cumulated((b - mean) / std)
-    _write("uniform_", tensor, 2 * low - 1, 2 * high - 1, generator=generator)
-    _write("erfinv_", tensor)
-    _write("mul_", tensor, std * math.sqrt(2.0))
-    _write("add_", tensor, mean)
-    return _write("clamp_", tensor, min=a, max=b)
+    kept = cumulated((b - mean) / std) - cumulated((a - mean) / std)
+    source = current().generator if generator is None else generator
+    fill = _by_normals if kept > 0.3 else _by_uniforms
+    values, writes = fill(source, tensor.array.shape, tensor.array.dtype, mean, std, a, b)
+    for _ in range(writes):
+        _put(tensor, values)
+    return tensor
+
+
+def _by_normals(
+    source: Any, shape: tuple[int, ...], dtype: Any, mean: float, std: float, a: float, b: float
+) -> tuple[Any, int]:
+    """Draw normals until all lie within the bounds; return them and how often PyTorch writes the tensor."""
+    low, high = np.asarray(a, dtype), np.asarray(b, dtype)
+    values = source.normal(shape, mean, std, dtype)
+    writes = 1
+    while True:
+        outside = (values < low) | (values > high)
+        if not outside.any():
+            return values, writes
+        values = np.where(outside, source.normal(shape, mean, std, dtype), values)
+        writes = 2
+
+
+def _by_uniforms(
+    source: Any, shape: tuple[int, ...], dtype: Any, mean: float, std: float, a: float, b: float
+) -> tuple[Any, int]:
+    """Draw uniforms and accept each by the height of the normal density there."""
+    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+
+    def rejected(candidates: Any) -> Any:
+        density = np.square((candidates - mean) / std) * -0.5 - peak
+        return np.log(source.uniform(shape, 0.0, 1.0, dtype)) > density
+
+    values = source.uniform(shape, a, b, dtype)
+    pending = rejected(values)
+    writes = 1
+    while pending.any():
+        candidates = source.uniform(shape, a, b, dtype)
+        values = np.where(pending, candidates, values)
+        pending = pending & rejected(candidates)
+        writes = 2
+    return values, writes
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
