@@ -359,9 +359,13 @@ class Tensor:
         start = owner_of(self.array).__array_interface__["data"][0]
         return int((self.array.__array_interface__["data"][0] - start) // self.array.itemsize)
 
-    def is_contiguous(self) -> bool:
-        """Whether the elements stand in memory in row-major order without gaps."""
-        return bool(self.array.flags.c_contiguous)
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether the elements stand in memory in row-major order without gaps (or as a memory format has them)."""
+        array = self.array
+        last = {"channels_last": 4, "channels_last_3d": 5}.get(getattr(memory_format, "name", ""))
+        if last is not None:
+            return array.ndim == last and bool(np.moveaxis(array, 1, -1).flags.c_contiguous)
+        return bool(array.flags.c_contiguous)
 
     def data_ptr(self) -> int:
         """Return the address of the first element; equal for two tensors at the same place of one memory."""

@@ -9,6 +9,7 @@ from gradsh.ops import clamp as clamp
 from gradsh.ops import class_loss as class_loss
 from gradsh.ops import compare as compare
 from gradsh.ops import conv as conv
+from gradsh.ops import copies as copies
 from gradsh.ops import copy as copy
 from gradsh.ops import create as create
 from gradsh.ops import data as data

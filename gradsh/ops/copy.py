@@ -10,6 +10,7 @@ from gradsh.engine.overlap import check_apart, check_distinct
 from gradsh.engine.shape import broadcast_shapes
 from gradsh.engine.tensor import CPU, Device, Tensor
 from gradsh.ops.geometry import array_of, dense_like
+from gradsh.ops.layout import contiguous_format, is_laid_out, laid_out, preserve_format
 from gradsh.text.fault import fail
 
 
@@ -34,13 +35,16 @@ def converted(array: Array, dtype: Any) -> Array:
 
 clone = op(
     "clone(self, *, memory_format: any? = None)", "CloneBackward0", "A copy that gradients flow through.",
-    forward=lambda self, memory_format: fresh(self) if memory_format is None else np.array(self, order="C"),
+    forward=lambda self, memory_format: (
+        fresh(self) if memory_format in (None, preserve_format) else laid_out(self, memory_format)
+    ),
     grads={"self": lambda grad: grad}, samples=(sample((2, 3)),), attributes=(),
 )
 
 
 def _contiguous(self: Any, memory_format: Any) -> Any:
-    return self if array_of(self).flags.c_contiguous else clone(self, memory_format="contiguous")
+    layout = memory_format or contiguous_format
+    return self if is_laid_out(array_of(self), layout) else clone(self, memory_format=layout)
 
 
 composite(
@@ -150,23 +154,25 @@ def check_device(device: Any) -> None:
 
 
 to_copy = op(
-    "_to_copy(self, dtype: dtype)", "ToCopyBackward0", "A copy in another data type.",
-    forward=converted, spaces=(), attributes=(),
+    "_to_copy(self, dtype: dtype, layout: any? = None)", "ToCopyBackward0", "A copy in another data type.",
+    forward=lambda self, dtype, layout: (
+        converted(self, dtype) if layout in (None, preserve_format) else laid_out(self, layout, dtype)
+    ), spaces=(), attributes=(),
     grads={"self": lambda grad, self_dtype: to_dtype(grad, self_dtype)},
 )
 
 
-def to_dtype(self: Any, dtype: Any, copy: bool = False) -> Any:
-    """Return the tensor (or array) itself if it has this numpy dtype, else a copy that has it."""
-    if array_of(self).dtype == dtype and not copy:
+def to_dtype(self: Any, dtype: Any, copy: bool = False, layout: Any = None) -> Any:
+    """Return the tensor (or array) itself if it has this numpy dtype (and memory format), else a copy that has it."""
+    array = array_of(self)
+    if array.dtype == dtype and not copy and (layout in (None, preserve_format) or is_laid_out(array, layout)):
         return self
-    return to_copy(self, dtype)
+    return to_copy(self, dtype, layout)
 
 
 def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
     dtype, copy, device = None, kwargs.pop("copy", False), kwargs.pop("device", None)
-    kwargs.pop("non_blocking", None)
-    kwargs.pop("memory_format", None)
+    layout = kwargs.pop("memory_format", None)
     dtype = kwargs.pop("dtype", None)
     rest = list(args)
     if rest and isinstance(rest[0], Tensor):
@@ -184,11 +190,12 @@ def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
         raise fail("type", f"to() received an invalid combination of arguments - got ({shown})", TypeError)
     check_device(device)
     wanted = array_of(self).dtype if dtype is None else dtype.numpy if isinstance(dtype, DType) else dtype
-    return to_dtype(self, wanted, copy)
+    return to_dtype(self, wanted, copy, layout)
 
 
-def _to_record(self: Any, args: tuple[Any, ...], dtype: Any, device: Any, other: Any, copy: bool) -> Any:
-    keywords = {name: value for name, value in (("dtype", dtype), ("device", device)) if value is not None}
+def _to_record(self: Any, args: tuple[Any, ...], dtype: Any, device: Any, other: Any, copy: bool, layout: Any) -> Any:
+    named = ("dtype", dtype), ("device", device), ("memory_format", layout)
+    keywords = {name: value for name, value in named if value is not None}
     given = args if isinstance(args, tuple) else (args,)
     return _to(self, *(given if other is None else (other, *given)), copy=copy, **keywords)
 
@@ -198,7 +205,7 @@ to = composite(
     "non_blocking: bool = False, memory_format: any? = None)",
     "The tensor in another data type (itself where nothing changes). Takes a dtype, the device 'cpu', or a tensor to be like.",
     lambda self, args, dtype, device, other, copy, non_blocking, memory_format: _to_record(
-        self, args, dtype, device, other, copy
+        self, args, dtype, device, other, copy, memory_format
     ),
     ("Tensor",),
     note="`to` of the dtype it has returns the same tensor object.",
@@ -208,7 +215,7 @@ to = composite(
 def _converter(name: str, dtype: Any, title: str) -> None:
     composite(
         f"{name}(self, *, memory_format: any? = None)", f"The tensor as {title} (itself if it is that already).",
-        lambda self, memory_format: to_dtype(self, np.dtype(dtype)), ("Tensor",),
+        lambda self, memory_format: to_dtype(self, np.dtype(dtype), False, memory_format), ("Tensor",),
     )
 
 

@@ -111,6 +111,15 @@ def dense_like(array: Array, dtype: Any) -> Array:
     return flat.transpose(back)
 
 
+def contiguous_layout(shape: Shape) -> Layout:
+    """Return the row-major layout of a shape."""
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(shape), tuple(reversed(strides)), 0
+
+
 def _overlaps(size: Shape, stride: Shape) -> bool:
     """Whether two places of a geometry may be one element (strides too small to keep them apart)."""
     reach = 0

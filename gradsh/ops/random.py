@@ -19,19 +19,24 @@ from gradsh.text.fault import fail
 class Generator:
     """A stream of random numbers, as `torch.Generator()` makes one."""
 
-    __slots__ = ("stream",)
+    __slots__ = ("_stream",)
     __script_attributes__ = frozenset({"manual_seed", "seed", "initial_seed", "get_state", "set_state", "device", "clone_state"})
 
     def __init__(self, device: Any = None) -> None:
         check_device(device)
-        self.stream = streams.Generator()
+        self._stream: streams.Generator | None = streams.Generator()
 
     @classmethod
     def over(cls, stream: streams.Generator) -> "Generator":
         """Return the script's view of an engine's generator."""
         found = object.__new__(cls)
-        found.stream = stream
+        found._stream = stream
         return found
+
+    @property
+    def stream(self) -> streams.Generator:
+        """The engine's generator behind this one."""
+        return current().generator if self._stream is None else self._stream
 
     @property
     def device(self) -> Device:
@@ -68,6 +73,18 @@ class Generator:
         return f"<torch._C.Generator object at {id(self):#x}>"
 
 
+class DefaultGenerator(Generator):
+    """The generator of the session that runs, `torch.default_generator`."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self._stream = None
+
+
+default_generator = DefaultGenerator()
+
+
 def stream_of(generator: Any) -> streams.Generator:
     """Return the engine's generator behind an argument `generator` (None: the default one)."""
     if generator is None:
@@ -79,9 +96,7 @@ def stream_of(generator: Any) -> streams.Generator:
 
 
 def _manual_seed(seed: Any) -> Generator:
-    generator = current().generator
-    generator.manual_seed(int(seed.item() if isinstance(seed, Tensor) else seed))
-    return Generator.over(generator)
+    return default_generator.manual_seed(int(seed.item() if isinstance(seed, Tensor) else seed))
 
 
 composite("manual_seed(seed: any)", "Start the stream of a seed; returns the default generator.", _manual_seed, TORCH)

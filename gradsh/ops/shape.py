@@ -13,6 +13,7 @@ from gradsh.engine.shape import wrap_dim
 from gradsh.ops.copy import clone
 from gradsh.ops.geometry import array_of, resolve_size, view_strides
 from gradsh.ops.join import at_least
+from gradsh.ops.layout import contiguous_format
 from gradsh.ops.view import (
     expand,
     permute,
@@ -33,7 +34,7 @@ def _reshape(self: Any, shape: tuple[int, ...]) -> Any:
     wanted = resolve_size(shape, array.size)
     if view_strides(array.shape, array.strides, wanted, array.itemsize) is not None:
         return reshape_alias(self, wanted)
-    return unsafe_view(clone(self, memory_format="contiguous"), wanted)
+    return unsafe_view(clone(self, memory_format=contiguous_format), wanted)
 
 
 reshape = composite(
@@ -211,7 +212,7 @@ def _repeat_interleave(self: Any, repeats: Any, dim: int | None, output_size: An
             source = reshape(source, (1,))
         shape = list(source.shape)
         wide = expand(unsqueeze(source, place + 1), (*shape[: place + 1], repeats, *shape[place + 1 :]))
-        return _flatten(clone(wide, memory_format="contiguous"), place, place + 1)
+        return _flatten(clone(wide, memory_format=contiguous_format), place, place + 1)
     counts = array_of(repeats)
     if counts.ndim > 1:
         raise fail("shape", "repeats must be 0-dim or 1-dim tensor", RuntimeError)
