@@ -67,9 +67,13 @@ soft_margin_loss = composite(
 # --- multi_margin_loss ------------------------------------------------------------------------------------------
 
 
+def _classes(self: Array) -> int:
+    return self.shape[-1] if self.ndim else 1
+
+
 def _margins(self: Array, target: Array, margin: float) -> tuple[Array, Array, Array]:
     """Return for rows of classes how far each class comes within the margin, the rows' numbers and the targets."""
-    rows = self.reshape(-1, self.shape[-1])
+    rows = self.reshape(-1, _classes(self))
     wanted = target.reshape(-1)
     if wanted.size and (wanted.min() < 0 or wanted.max() >= rows.shape[1]):
         raise fail("index", "target out of range", RuntimeError)
@@ -80,7 +84,7 @@ def _margins(self: Array, target: Array, margin: float) -> tuple[Array, Array, A
 
 
 def _check_margin(self: Array, target: Array) -> None:
-    if self.ndim > 2 or self.ndim == 0 or self.shape[-1] == 0:
+    if self.ndim > 2 or _classes(self) == 0:
         message = f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
         raise fail("shape", message, RuntimeError)
     rows = self.shape[0] if self.ndim == 2 else 1
@@ -98,7 +102,7 @@ def _multi_margin(self: Array, target: Array, p: int, margin: float, weight: Any
     loss = z if p == 1 else z * z
     if weight is not None:
         loss = loss * weight[wanted][:, None]
-    total = np.add.reduce(loss, axis=1) / self.dtype.type(self.shape[-1])
+    total = np.add.reduce(loss, axis=1) / self.dtype.type(_classes(self))
     return reduce_array(total.reshape(target.shape), reduction)
 
 
@@ -109,7 +113,7 @@ def _multi_margin_backward(
     slope = (z > 0).astype(self.dtype) if p == 1 else 2 * z
     if weight is not None:
         slope = slope * weight[wanted][:, None]
-    slope = slope * self.dtype.type(scale(reduction, wanted.size) / self.shape[-1])
+    slope = slope * self.dtype.type(scale(reduction, wanted.size) / _classes(self))
     slope[lines, wanted] = -np.add.reduce(slope, axis=1)
     found: Array = slope * grad_output.reshape(-1, 1)
     return found.reshape(self.shape)

@@ -354,10 +354,8 @@ def _bce_logits_target(
     grad: Any, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
 ) -> Any:
     log_sigmoid = find("log_sigmoid_forward")
-    if pos_weight is None:
-        slope = -self * grad
-    else:
-        slope = (log_sigmoid(-self) - log_sigmoid(self) * pos_weight) * grad
+    logarithms = -self if pos_weight is None else log_sigmoid(-self) - log_sigmoid(self) * pos_weight
+    slope = logarithms * grad
     if weight is not None:
         slope = slope * weight
     return _divided(slope, reduction, count(target))
