@@ -170,7 +170,8 @@ def _qr_grad(grad0: Any, grad1: Any, Q: Any, R: Any, mode: str) -> Any:
 
 def _qr_wide_grad(part: Any, grad1: Any, Q: Any, R: Any) -> Any:
     rows, columns = Q.shape[-2], R.shape[-1]
-    skew = find("tril")(turned(part) - part)
+    part = -part
+    skew = find("tril")(part - turned(part))
     narrow = find("narrow")
     first = linalg_solve_triangular(turned(narrow(R, -1, 0, rows)), matmul(Q, skew), upper=False, left=False)
     rest: Any = np.zeros((*R.shape[:-1], columns - rows), array_of(R).dtype)

@@ -12,6 +12,7 @@ from gradsh.ops.arguments import array_of
 from gradsh.ops.factor import turned
 from gradsh.ops.matmul import matmul
 from gradsh.ops.norms import masked, norm_array, norm_backward
+from gradsh.ops.reduce import row_major
 from gradsh.ops.scalars import plus, times
 from gradsh.text.fault import fail
 
@@ -38,7 +39,10 @@ op(
 
 
 def _negative(value: Any) -> Any:
-    return None if value is None else -value
+    if value is None:  # p = 0 has no gradient, and PyTorch negates it all the same
+        message = "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #0 'self'"
+        raise fail("other", message, RuntimeError)
+    return -value
 
 
 # --- cdist ------------------------------------------------------------------------------------------------------
@@ -232,7 +236,7 @@ def _renorm(self: Array, p: Any, dim: int, maxnorm: Any) -> Any:
         raise fail("shape", message, RuntimeError)
     norm = norm_array(self, float(p), _other_dims(self.ndim, dim), True)
     factor = np.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0).astype(self.dtype)
-    return self * factor
+    return row_major(self) * factor
 
 
 def _renorm_grad(grad: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:

@@ -255,7 +255,7 @@ def _solve(A: Array, B: Array, left: bool, name: str = "linalg.solve") -> tuple[
         result = column_major(np.linalg.solve(A, other))
     else:  # X @ A = B is A.T @ X.T = B.T
         turned_result = np.linalg.solve(np.swapaxes(A, -1, -2), np.swapaxes(other, -1, -2))
-        result = column_major(np.swapaxes(turned_result, -1, -2))
+        result = np.ascontiguousarray(np.swapaxes(turned_result, -1, -2))
     if vector:  # a batch of vectors is laid out as one matrix
         result = column_major(result[..., 0]) if result.ndim > 2 else result[..., 0]
     return result, packed, pivots

@@ -71,7 +71,9 @@ def _vector_norm(self: Array, ord: Any, dim: Dims, keepdim: bool, dtype: Any) ->
 
 
 def _sign(value: Any) -> Any:
-    return np.sign(value) if isinstance(value, PLAIN) else find("sgn")(value)
+    if isinstance(value, PLAIN):  # 0 for nan, unlike numpy's sign
+        return np.subtract(np.greater(value, 0), np.less(value, 0), dtype=value.dtype)
+    return find("sgn")(value)
 
 
 def _abs(value: Any) -> Any:

@@ -65,6 +65,11 @@ def restored(value: Any, dim: Dims, keepdim: bool) -> Any:
     return find("reshape")(value, tuple(1 if place in reduced else next(extents) for place in range(ndim)))
 
 
+def row_major(self: Array) -> Array:
+    """Return the array in row-major order, in which PyTorch's scans and softmax write their results."""
+    return self if self.flags.c_contiguous else np.ascontiguousarray(self)
+
+
 def widened(self: Array, dtype: Any) -> Array:
     """Return the array at the dtype in which it is summed: `dtype` if asked for, int64 for integers and bool."""
     if dtype is None:
@@ -256,8 +261,10 @@ def _prod_grad(grad: Any, self: Any, result: Any) -> Any:
         return grad
     if not (array_of(self) == 0).any():
         return grad * (result / self)
-    flat = find("reshape")(self, (-1,))
-    return find("reshape")(prod_without(grad, flat, 0), tuple(self.shape))
+    if isinstance(self, PLAIN):
+        return prod_without(grad, self.reshape(-1), 0).reshape(self.shape)
+    view = find("view")
+    return view(prod_without(grad, view(find("contiguous")(self), (-1,)), 0), tuple(self.shape))
 
 
 def _prod_dim_grad(grad: Any, self: Any, result: Any, dim: int, keepdim: bool) -> Any:

@@ -9,7 +9,7 @@ from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.shape import wrap_dim
 from gradsh.ops.arguments import array_of
 from gradsh.ops.kernels import unsupported
-from gradsh.ops.reduce import PLAIN, widened
+from gradsh.ops.reduce import PLAIN, row_major, widened
 from gradsh.ops.scalars import over, times
 from gradsh.text.fault import fail
 
@@ -19,7 +19,7 @@ from gradsh.text.fault import fail
 def _accumulate(function: Any, self: Array, dim: int, dtype: Any) -> Any:
     """Accumulate along a dimension; float32 in float64, as PyTorch does."""
     axis = wrap_dim(dim, self.ndim)
-    wide = widened(self, dtype)
+    wide = row_major(widened(self, dtype))
     if wide.ndim == 0 or wide.size == 0:
         return wide.copy()
     if wide.dtype == np.float32:
@@ -111,7 +111,7 @@ def _running(function: Any, self: Array, dim: int, name: str) -> tuple[Any, Any]
         raise fail("index", f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}", IndexError)
     if self.ndim == 0 or self.size == 0:
         return self.copy(), np.zeros(self.shape, np.int64)
-    axis = wrap_dim(dim, self.ndim)
+    axis, self = wrap_dim(dim, self.ndim), row_major(self)
     values = function.accumulate(self, axis=axis)
     fresh = self == values
     if self.dtype.kind == "f":
@@ -148,7 +148,7 @@ def _logcumsumexp(self: Array, dim: int) -> Any:
     if self.ndim == 0 or self.size == 0:
         return self.copy()
     accumulate: Any = np.logaddexp.accumulate
-    return accumulate(self, axis=axis)
+    return accumulate(row_major(self), axis=axis)
 
 
 def _logcumsumexp_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:

@@ -9,7 +9,7 @@ from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.shape import wrap_dim, wrap_dims
 from gradsh.ops.arguments import array_of
 from gradsh.ops.kernels import unsupported
-from gradsh.ops.reduce import PLAIN, Dims, add_reduce, unsqueezed
+from gradsh.ops.reduce import PLAIN, Dims, add_reduce, row_major, unsqueezed
 
 max_reduce: Any = np.maximum.reduce
 
@@ -25,7 +25,7 @@ def softmax_array(self: Array, dim: int) -> Any:
         raise unsupported("softmax_lastdim_kernel_impl" if axis >= self.ndim - 1 else "softmax_kernel_impl", self)
     if self.ndim == 0 or self.size == 0:
         return np.ones_like(self)
-    exps = np.exp(_shifted(self, axis))
+    exps = np.exp(_shifted(row_major(self), axis))
     exps /= add_reduce(exps, axis=axis, keepdims=True)
     return exps
 
@@ -37,7 +37,7 @@ def log_softmax_array(self: Array, dim: int) -> Any:
         raise unsupported("log_softmax_lastdim_kernel_impl" if axis >= self.ndim - 1 else "log_softmax_kernel_impl", self)
     if self.ndim == 0 or self.size == 0:
         return np.zeros_like(self)
-    shifted = _shifted(self, axis)
+    shifted = _shifted(row_major(self), axis)
     shifted -= np.log(add_reduce(np.exp(shifted), axis=axis, keepdims=True))
     return shifted
 

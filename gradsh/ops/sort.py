@@ -30,8 +30,15 @@ def _sort(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
     axis = wrap_dim(dim, self.ndim)
     if self.ndim == 0:
         return self.copy(), np.zeros((), np.int64)
-    places = np.ascontiguousarray(order(self, axis, descending))
-    return np.take_along_axis(self, places, axis), places
+    places = order(self, axis, descending)
+    return _as_laid_out(self, np.take_along_axis(self, places, axis)), _as_laid_out(self, places)
+
+
+def _as_laid_out(self: Array, result: Array) -> Array:
+    """Return the result in the memory order of `self`, as PyTorch's sort does."""
+    ordered = np.empty_like(self, result.dtype)
+    ordered[...] = result
+    return ordered
 
 
 def _sort_grad(grad: Any, dim: int, indices: Any, self_sizes: tuple[int, ...]) -> Any:
