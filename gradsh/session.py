@@ -135,6 +135,8 @@ class Session:
     def _run(
         self, text: str, name: str, keep_going: bool, first_line: int, values: Mapping[str, str]
     ) -> Outcome:
+        if not text.isascii():
+            text = text.encode("utf-8", "replace").decode()  # half a surrogate pair has no place in a source
         text, notes = clean(text)
         for note in notes:
             self.emit(Warn(0, str(note)))
@@ -387,6 +389,12 @@ class Session:
     def owns(self, where: Any) -> bool:
         """Whether a place is in a program of this session."""
         return where is not None and self.machine.units.owns(where[1])
+
+    def scopes_of(self, where: Any) -> tuple[Any, ...]:
+        """Return the calls and loop passes around a place, outermost first."""
+        from gradsh.interpreter.activation import scopes
+
+        return () if where is None else scopes(where)
 
     def cuts_of(self, tensor: Any) -> list[tuple[int, str, bool]]:
         """Return (line, text, cut) of the statements that ended a tensor's history or made the leaves it rests on."""

@@ -1,32 +1,28 @@
 """`buffers`: the table of saved tensors, with totals that count each memory once."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Literal
 
 from gradsh.commands.record import command
+from gradsh.commands.words import count, listed
 from gradsh.engine.node import Node
 from gradsh.engine.tensor import Tensor
-from gradsh.probe.buffers import BufferRow, BufferTotals, buffer_rows, totals_of
-from gradsh.probe.names import roots_of
+from gradsh.probe.buffers import BufferReport, BufferRow, BufferTotals, RollUp, Survey, roll_up
+from gradsh.probe.names import roots_of, top_name
+from gradsh.probe.snapshot import nodes_below
 from gradsh.state import State
-from gradsh.view.shapes import Column, Row, Table, View
+from gradsh.view.shapes import Cell, Column, Group, Lines, Row, Table, View
 
 _MOST = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The rows that were asked for, and the totals of all."""
-
-    rows: tuple[BufferRow, ...]
-    totals: BufferTotals
-    nodes: int
 
 
 @command(
     "buffers",
     "List the tensors saved for backward: state, bytes, who else holds the memory, lines.",
-    examples=["x = ones(2, requires_grad=True)\nz = x.exp().sum()\nbuffers z", "buffers --live"],
+    examples=[
+        "x = ones(2, requires_grad=True)\nz = x.exp().sum()\nbuffers z\nbackward z\nbuffers z",
+        "buffers --live --sort bytes\nbuffers --by line\nbuffers --by variable",
+    ],
 )
 def run(
     state: State,
@@ -34,40 +30,111 @@ def run(
     live: bool = False,
     freed: bool = False,
     sort: Literal["graph", "line", "bytes"] = "graph",
-) -> Report:
-    """Return the saved tensors below the targets (below every variable's tensor without any)."""
+    by: Literal["line", "op", "function", "variable"] | None = None,
+) -> BufferReport:
+    """Return the saved tensors below the targets (below every variable's tensor without any), grouped with `--by`."""
     variables = state.names_in_reach()
     if targets:
-        roots: list[Node] = [tensor.grad_fn for tensor in targets if tensor.grad_fn is not None]
+        texts = (*state.call.texts, *[""] * len(targets))
+        roots = [(text, one.grad_fn) for text, one in zip(texts, targets, strict=False) if one.grad_fn is not None]
     else:
-        roots = [node for _, node in roots_of(variables)]
-    rows = buffer_rows(roots, variables, state.line_of)
-    if live != freed:
-        rows = [row for row in rows if (row.state == "freed") == freed]
+        roots = roots_of(variables)
+    survey = Survey(roots, variables, state.line_of, lambda where: _function(state, where))
+    every = survey.finish()
+    rows = every if live == freed else [row for row in every if (row.state == "freed") == freed]
     if sort == "line":
-        rows.sort(key=lambda row: row.saved_line or 0)
+        rows = sorted(rows, key=lambda row: row.saved_line or 0)
     elif sort == "bytes":
-        rows.sort(key=lambda row: -row.nbytes)
-    return Report(tuple(rows), totals_of(roots, variables), len(set(roots)))
+        rows = sorted(rows, key=lambda row: -row.nbytes)
+    groups = () if by is None else _groups(by, rows, every, survey, roots)
+    nothing = tuple(survey.nothing.most_common())
+    return BufferReport(tuple(rows), survey.totals(), by or "", groups, survey.nodes, nothing)
+
+
+def _function(state: State, where: object) -> str:
+    calls = [scope.label for scope in state.control.scopes_of(where) if scope.label != "loop"]
+    return calls[-1] if calls else ""
+
+
+def _groups(
+    by: str, rows: list[BufferRow], every: list[BufferRow], survey: Survey, roots: Iterable[tuple[str, Node]]
+) -> tuple[RollUp, ...]:
+    sizes = {survey.numbers[key]: size for key, size in survey.sizes.items()}
+    if by == "variable":
+        return _by_variable(rows, every, survey, roots, sizes)
+    if by == "line":
+        found = roll_up(rows, lambda row: [f"line {row.saved_line}" if row.saved_line is not None else "no line"], sizes)
+        return tuple(sorted(found, key=lambda one: (len(one.key), one.key)))
+    keys = (lambda row: [row.node]) if by == "op" else (lambda row: [row.function or "top level"])
+    return tuple(sorted(roll_up(rows, keys, sizes), key=lambda one: -one.unique_bytes))
+
+
+def _by_variable(
+    rows: list[BufferRow], every: list[BufferRow], survey: Survey, roots: Iterable[tuple[str, Node]], sizes: dict[int, int]
+) -> tuple[RollUp, ...]:
+    """Group by the variables whose graphs hold the entries; an entry may belong to several."""
+    wanted = set(map(id, rows))
+    below: dict[str, dict[Node, None]] = {}
+    seen: dict[str, set[Node]] = {}
+    for path, root in roots:
+        name = top_name(path)
+        mine = seen.setdefault(name, set())
+        if root not in mine:
+            below.setdefault(name, {}).update(dict.fromkeys(nodes_below(root, mine)))
+    found: list[RollUp] = []
+    for name, nodes in below.items():
+        held = [row for node in nodes if node in survey.owners for row in every[slice(*survey.owners[node])] if id(row) in wanted]
+        found += roll_up(held, lambda _row, name=name: [name], sizes)  # type: ignore[misc]
+    return tuple(sorted(found, key=lambda one: -one.unique_bytes))
 
 
 _COLUMNS = (
     Column("node"), Column("saved"), Column("shape", "shape"), Column("dtype"), Column("bytes", "bytes"), Column("state"),
     Column("also held by", "names"), Column("version"), Column("saved on", "line"),
 )
+_SHARED = Column("memory")
+_BY = {"line": "line", "op": "operation", "function": "function", "variable": "variable"}
 
 
-def view(report: Report) -> View:
-    """Shape the table."""
-    rows = tuple(
-        Row(
-            (row.node, row.name, row.shape, row.dtype, row.nbytes, _state(row), row.held_by, _version(row), row.saved_line),
-            row.state,
-        )
-        for row in report.rows[:_MOST]
+def view(report: BufferReport) -> View:
+    """Shape the table, or the groups, and the totals."""
+    if report.by:
+        return _grouped(report)
+    shared = any(row.shared > 1 for row in report.rows[:_MOST])
+    rows = tuple(Row(_cells(row, shared), row.state) for row in report.rows[:_MOST])
+    empty = _empty(report)
+    columns = (*_COLUMNS, _SHARED) if shared else _COLUMNS
+    more = "--sort bytes, --by line, or name a tensor"
+    return Table(columns, rows, _totals(report), max(0, len(report.rows) - _MOST), more, empty)
+
+
+def _cells(row: BufferRow, shared: bool) -> tuple[Cell, ...]:
+    held = row.held_by if len(row.held_by) <= 3 else (*row.held_by[:2], f"{len(row.held_by) - 2} more")
+    cells = (row.node, row.name, row.shape, row.dtype, row.nbytes, _state(row), held, _version(row), row.saved_line)
+    return (*cells, f"#{row.memory}" if row.shared > 1 else None) if shared else cells
+
+
+def _empty(report: BufferReport) -> str:
+    if not report.nodes:
+        return "no graph: no tensor has a grad_fn"
+    if report.totals.entries or report.totals.freed:
+        return "none of the saved tensors matches"
+    kinds = listed([name for name, _ in report.saving_nothing], 5)
+    return f"nothing is saved ({kinds}): a backward frees nothing here, and may be repeated"
+
+
+def _grouped(report: BufferReport) -> View:
+    columns = (
+        Column(_BY[report.by]), Column("live", "count"), Column("freed", "count"), Column("bytes", "bytes"),
+        Column("in memories of", "bytes"), Column("by the graph alone", "bytes"),
     )
-    empty = "nothing is saved: the nodes of these graphs keep no tensors" if report.nodes else "no graph: no tensor has a grad_fn"
-    return Table(_COLUMNS, rows, _totals(report.totals), max(0, len(report.rows) - _MOST), "--sort bytes, or name a tensor", empty)
+    rows = tuple(
+        Row((one.key, one.live, one.freed, one.nbytes, one.unique_bytes, one.graph_bytes)) for one in report.groups[:_MOST]
+    )
+    table = Table(columns, rows, _totals(report), max(0, len(report.groups) - _MOST), "", _empty(report))
+    if report.by != "variable" or len(report.groups) < 2:
+        return table
+    return Group((table, Lines(("what several variables reach is counted for each of them",))))
 
 
 def _state(row: BufferRow) -> str:
@@ -82,18 +149,21 @@ def _version(row: BufferRow) -> str:
     return str(row.version) if row.version == row.current_version else f"{row.version}, now {row.current_version}"
 
 
-def _totals(totals: BufferTotals) -> tuple[str, ...]:
+def _totals(report: BufferReport) -> tuple[str, ...]:
+    totals: BufferTotals = report.totals
     if not totals.entries and not totals.freed:
         return ()
     lines = []
     if totals.entries:
-        memories = "memory" if totals.memories == 1 else "memories"
-        saved = "saved tensor" if totals.entries == 1 else "saved tensors"
         lines.append(
-            f"{totals.entries:,} {saved}, {totals.nbytes:,} B, in {totals.memories:,} {memories} of {totals.unique_bytes:,} B: "
-            f"{totals.parameter_bytes:,} B leaves, {totals.variable_bytes:,} B held by variables, "
+            f"{count(totals.entries, 'saved tensor')}, {totals.nbytes:,} B, in {count(totals.memories, 'memory')} of "
+            f"{totals.unique_bytes:,} B: {totals.parameter_bytes:,} B leaves, {totals.variable_bytes:,} B held by variables, "
             f"{totals.graph_bytes:,} B by the graph alone"
         )
     if totals.freed:
         lines.append(f"{totals.freed:,} freed")
+    if report.saving_nothing:
+        number = sum(count for _, count in report.saving_nothing)
+        kinds = listed([name for name, _ in report.saving_nothing], 4)
+        lines.append(f"{number:,} of {count(report.nodes, 'node')} save{'s' if number == 1 else ''} nothing: {kinds}")
     return tuple(lines)

@@ -1,36 +1,69 @@
 """`graph`: draws the graph behind tensors, with what each node saved and in what state it is."""
 
-from gradsh.commands.record import command
+from typing import Literal
+
+from gradsh.commands.record import Word, command
+from gradsh.commands.words import count, listed
 from gradsh.engine.node import Node
 from gradsh.engine.tensor import Tensor
-from gradsh.probe.graph import GraphReport, SavedMark, graph_report
+from gradsh.probe.fold import LOOP
+from gradsh.probe.graph import GraphNode, GraphReport, SavedMark, Wanted, graph_report
 from gradsh.probe.names import roots_of
 from gradsh.state import State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Dag, DagNode, Edge, Lines, Mark, View
 
 _MOST = 300
+_SUMMARY_FROM = 30
 
 
 @command(
     "graph",
     "Draw the graph of the tensors: variables, operations, shapes, saved tensors and their state, lines.",
-    examples=["x = ones(2, requires_grad=True)\nz = (x * 3).pow(2).sum()\ngraph z"],
+    examples=[
+        "x = ones(2, requires_grad=True)\nz = (x * 3).pow(2).sum()\ngraph z",
+        "graph z --depth 1\ngraph z --state live\ngraph z --name pow --format mermaid",
+    ],
 )
-def run(state: State, *targets: Tensor, depth: int | None = None) -> GraphReport:
-    """Return the graph below the targets (below every variable's tensor without any), cut at `--depth` steps."""
-    if targets:
-        roots = []
-        for place, tensor in enumerate(targets):
-            node = tensor.grad_fn
-            if node is None:
-                text = state.call.texts[place] if place < len(state.call.texts) else "the tensor"
-                reason = "it is a leaf" if tensor.requires_grad else "it does not require grad"
-                raise fail("no_grad", f"{text} has no graph: {reason}", RuntimeError, tensor=tensor)
-            roots.append(node)
-    else:
-        roots = _outermost(state)
-    return graph_report(roots, state.names_in_reach(), state.line_of, depth, _MOST)
+def run(
+    state: State,
+    *targets: Tensor,
+    depth: int | None = None,
+    expand: bool = False,
+    from_: tuple[Tensor, ...] | None = None,
+    to: tuple[Tensor, ...] | None = None,
+    state_: Literal["live", "freed", "pinned", "modified"] | None = None,
+    name: Word | None = None,
+) -> GraphReport:
+    """Return the graph below the targets (below every variable's tensor without any), cut at `--depth` steps.
+
+    `--from` are further targets; `--to` leaves only the ways to these tensors; `--state` and `--name` only nodes that match;
+    large graphs are folded by function and loop unless `--expand`.
+    """
+    tensors = (*targets, *(from_ or ()))
+    roots = [_root(state, place, tensor) for place, tensor in enumerate(tensors)] if tensors else _outermost(state)
+    ends = tuple(_end(one) for one in to or ())
+    wanted = Wanted(depth, _MOST, expand, ends, state_ or "", str(name or ""))
+    return graph_report(roots, state.names_in_reach(), state.line_of, state.control.scopes_of, wanted)
+
+
+def _root(state: State, place: int, tensor: Tensor) -> Node:
+    node = tensor.grad_fn
+    if node is None:
+        text = state.call.texts[place] if place < len(state.call.texts) else "the tensor"
+        if tensor.requires_grad:
+            raise fail("value", f"{text} has no graph: it is a leaf, where graphs end", ValueError)
+        raise fail("no_grad", f"{text} has no graph: it does not require grad", RuntimeError, tensor=tensor)
+    return node
+
+
+def _end(tensor: Tensor) -> Node:
+    from gradsh.engine.tensor import gradient_edge
+
+    edge = gradient_edge(tensor)
+    if edge is None:
+        raise fail("no_grad", "--to: no gradient flows to a tensor that does not require grad", RuntimeError, tensor=tensor)
+    return edge[0]
 
 
 def _outermost(state: State) -> list[Node]:
@@ -48,22 +81,48 @@ def _outermost(state: State) -> list[Node]:
 
 
 def view(report: GraphReport) -> View:
-    """Shape the drawing."""
-    if not report.nodes:
+    """Shape the drawing; a large graph is summed up below it."""
+    if not report.total:
         return Lines(("no graph: no variable has a grad_fn",))
-    nodes = tuple(
-        DagNode(node.name, node.variables, node.shape, tuple(_mark(mark, node.variables) for mark in node.saved), node.line)
-        for node in report.nodes
-    )
+    if not report.nodes:
+        return Lines((f"none of the {count(report.total, 'node')} matches",))
+    nodes = tuple(_node(node) for node in report.nodes)
     edges = tuple(Edge(a, b, f":{output}" if output else "") for a, b, output in report.edges)
-    left = report.total - len(report.nodes)
-    more = f"{left:,} of {report.total:,} nodes are not drawn; `graph T --depth N` draws less deep" if left > 0 else ""
-    return Dag(nodes, edges, report.roots, report.hidden, (), more)
+    drawn = sum(node.members + len(node.leaves) for node in report.nodes)
+    more = ""
+    if drawn < report.total:
+        more = f"{report.total - drawn:,} of {report.total:,} nodes are not drawn; `--depth`, `--to`, `--name` and `--state` choose"
+    elif report.folded:
+        more = "what repeats is folded; `graph T --expand` draws every node"
+    totals = (_summary(report),) if report.total > _SUMMARY_FROM else ()
+    return Dag(nodes, edges, report.roots, report.hidden, totals, more)
+
+
+def _summary(report: GraphReport) -> str:
+    kinds = [f"{number:,} {name}" for name, number in report.kinds]
+    live, freed, size = report.saved
+    saved = f"; {count(live, 'saved tensor')} in {size:,} B" if live else "; nothing is saved" if not freed else ""
+    return f"{count(report.total, 'node')}: {listed(kinds, 5)}{saved}" + (f"; {freed:,} freed" if freed else "")
+
+
+def _node(node: GraphNode) -> DagNode:
+    names = node.variables if node.members == 1 else node.variables[:3]
+    marks = tuple(_mark(mark, node.variables) for mark in node.saved)
+    if node.members == 1:
+        return DagNode(node.name, names, node.shape, marks, node.line)
+    note = count(node.members, "node") + (f", to {listed(node.leaves)}" if node.leaves else "")
+    title = node.name if node.times == 1 else f"{node.times:,} × {node.name}"
+    if node.name == LOOP:
+        title = f"{node.times:,} passes of the loop"
+    return DagNode(title, names, None, marks, node.line, note, node.last_line)
 
 
 def _mark(mark: SavedMark, variables: tuple[str, ...]) -> Mark:
+    where = f" by line {mark.freed_line}" if mark.freed_line is not None else ""
+    if not mark.name:
+        words = f"{mark.count:,} {'freed' + where if mark.state == 'freed' else f'saved, {mark.nbytes:,} B'}"
+        return Mark(mark.state, words + (f", {mark.state}" if mark.state in {"pinned", "modified"} else ""))
     if mark.state == "freed":
-        where = f" by line {mark.freed_line}" if mark.freed_line is not None else ""
         return Mark("freed", f"{mark.name} freed{where}")
     held = [name for name in mark.held_by if name not in variables] or list(mark.held_by)
     words = f"{mark.name} {mark.nbytes:,} B"

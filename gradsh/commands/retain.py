@@ -56,7 +56,9 @@ def run(state: State, *targets: Tensor, grad: bool = False) -> Report:
 def _pin(state: State, tensor: Tensor, text: str) -> Pin:
     root = tensor.grad_fn
     if root is None:
-        raise fail("no_grad", f"{text} has no graph to retain: it is a leaf or does not require grad", RuntimeError, tensor=tensor)
+        if tensor.requires_grad:
+            raise fail("value", f"{text} has no graph to retain: it is a leaf", ValueError)
+        raise fail("no_grad", f"{text} has no graph to retain: it does not require grad", RuntimeError, tensor=tensor)
     nodes = [node for node in nodes_below(root) if not isinstance(node, AccumulateGrad)]
     freed = sum(node.freed for node in nodes)
     if freed:

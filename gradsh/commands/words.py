@@ -11,7 +11,7 @@ def count(number: int, noun: str) -> str:
     """Return `1 node`, `2 nodes`, `3 memories`."""
     if number == 1:
         return f"1 {noun}"
-    return f"{number:,} {noun[:-1]}ies" if noun.endswith("ry") else f"{number:,} {noun}s"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("ory") else f"{number:,} {noun}s"
 
 
 def freed_words(report: PassReport, verb: str = "freed") -> str:

@@ -218,6 +218,34 @@ def _statement_lines(top: stmt) -> Iterator[tuple[int, Span]]:
         stack.extend(reversed(list(children(node))))
 
 
+class Scope(NamedTuple):
+    """One level of what runs at a place: a call of a function, or a pass of a loop.
+
+    `series` is the same for all calls of a function and for all passes of a loop; `instance` tells them apart.
+    """
+
+    series: tuple[Any, ...]
+    instance: tuple[Any, ...]
+    label: str
+
+
+def scopes(where: Where) -> tuple[Scope, ...]:
+    """Return the calls and loop passes that a place lies in, outermost first."""
+    found: list[Scope] = []
+    activation, inner, _ = where
+    current: Activation | None = activation
+    while current is not None:
+        parent, number, site, _ = current
+        if site is not None:
+            found.append(Scope(("call", inner.co_name, id(inner)), (id(current),), f"{inner.co_name}()"))
+            inner = site
+        elif number:
+            found.append(Scope(("loop", id(parent), id(inner)), (id(parent), number), "loop"))
+        current = parent
+    found.reverse()
+    return tuple(found)
+
+
 def describe(units: Units, where: Where) -> Place:
     """Return the place that an opaque `where` stands for."""
     activation, code, offset = where

@@ -72,7 +72,6 @@ def saved_memories(roots: Iterable[Node]) -> tuple[dict[int, int], int]:
         if root in seen:
             continue
         for node in nodes_below(root, seen):
-            if node.entries:
-                for kept in kept_in(node):
-                    sizes[memory_key(kept.array)] = memory_bytes(kept.array)  # type: ignore[arg-type]
+            for kept in kept_in(node):
+                sizes[memory_key(kept.array)] = memory_bytes(kept.array)  # type: ignore[arg-type]
     return sizes, len(seen)

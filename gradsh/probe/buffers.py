@@ -1,24 +1,26 @@
 """The tensors saved for backward, as a table: state, bytes, versions, lines, and who else holds each memory."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from gradsh.engine.node import Node, SavedTensor
+from gradsh.engine.node import AccumulateGrad, Node, SavedTensor
 from gradsh.engine.storage import memory_bytes, memory_key
 from gradsh.probe.names import Names
-from gradsh.probe.passes import saved_inside
+from gradsh.probe.passes import saved_inside, saved_title, saves
 from gradsh.probe.snapshot import node_name, nodes_below
 
 LineOf = Callable[[Any], int | None]
+FunctionOf = Callable[[Any], str]
 BufferState = Literal["live", "freed", "pinned", "modified"]
 
 
-@dataclass(frozen=True, slots=True)
-class BufferRow:
+class BufferRow(NamedTuple):
     """One saved tensor. `nbytes` are the tensor's own; `memory` numbers the memory it stands in (0: freed).
 
-    `alone` tells that only graphs keep the memory alive, so a backward that frees the tensor gives it back.
+    `alone` tells that only graphs keep the memory alive; `shared` how many live entries stand in that memory.
+    `function` is the script's function whose line saved it, empty at the top level.
     """
 
     node: str
@@ -35,6 +37,8 @@ class BufferRow:
     saved_line: int | None
     freed_line: int | None
     memory: int
+    shared: int = 1
+    function: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,68 +55,122 @@ class BufferTotals:
     graph_bytes: int
 
 
-def buffer_rows(roots: Iterable[Node], variables: Mapping[str, object], line_of: LineOf) -> list[BufferRow]:
-    """Return a row for each saved tensor of the nodes reachable from `roots`, depth first, each node once."""
-    names = Names(variables)
-    seen: set[Node] = set()
-    numbers: dict[int, int] = {}
-    rows: list[BufferRow] = []
-    for root in roots:
-        for node in nodes_below(root):
-            if node in seen:
-                continue
-            seen.add(node)
-            for saved in saved_inside(node):
-                rows.append(_row(node, saved, names, line_of, numbers))
-    return rows
+@dataclass(frozen=True, slots=True)
+class RollUp:
+    """The entries of one line, operation, function or variable: how many are live and freed, their bytes.
+
+    `unique_bytes` counts each memory of the group once, `graph_bytes` those that graphs alone hold.
+    """
+
+    key: str
+    live: int
+    freed: int
+    nbytes: int
+    unique_bytes: int
+    graph_bytes: int
 
 
-def _row(node: Node, saved: SavedTensor, names: Names, line_of: LineOf, numbers: dict[int, int]) -> BufferRow:
-    state: BufferState = "live"
-    held: tuple[str, ...] = ()
-    number = 0
-    alone = False
-    if saved.freed:
-        state = "freed"
-    else:
-        if saved.current_version != saved.version:
-            state = "modified"
-        elif node.pins:
-            state = "pinned"
-        if saved.array is not None:
-            key = memory_key(saved.array)
-            held = names.of_memory(key)
-            number = numbers.setdefault(key, len(numbers) + 1)
-            alone = not held
-    title = saved.name if saved.index is None else f"{saved.name}[{saved.index}]"
-    return BufferRow(
-        node_name(node) or "", title, names.of_node(node), saved.shape, saved.dtype.name, saved.nbytes, state, held,
-        alone, saved.version, saved.current_version, line_of(node.where),
-        line_of(saved.freed_where) if saved.freed else None, number,
-    )
+@dataclass(frozen=True, slots=True)
+class BufferReport:
+    """The rows that were asked for, the totals of all, groups of them, and the operations that save nothing."""
+
+    rows: tuple[BufferRow, ...]
+    totals: BufferTotals
+    by: str
+    groups: tuple[RollUp, ...]
+    nodes: int
+    saving_nothing: tuple[tuple[str, int], ...]
 
 
-def totals_of(roots: Iterable[Node], variables: Mapping[str, object]) -> BufferTotals:
-    """Count the saved tensors below `roots`; a memory that several share counts once."""
-    names = Names(variables)
-    seen: set[Node] = set()
-    entries = freed = nbytes = 0
-    sizes: dict[int, int] = {}
-    for root in roots:
-        for node in nodes_below(root):
-            if node in seen:
-                continue
-            seen.add(node)
-            for saved in saved_inside(node):
-                if saved.freed:
-                    freed += 1
-                    continue
-                entries += 1
-                nbytes += saved.nbytes
-                if saved.array is not None:
-                    sizes[memory_key(saved.array)] = memory_bytes(saved.array)
-    held = {key: names.memory.get(key, ()) for key in sizes}
-    parameters = sum(size for key, size in sizes.items() if any(leaf for _, leaf in held[key]))
-    alone = sum(size for key, size in sizes.items() if not held[key])
-    unique = sum(sizes.values())
-    return BufferTotals(entries, freed, nbytes, len(sizes), unique, parameters, unique - parameters - alone, alone)
+class Survey:
+    """One walk over the graphs: every saved tensor, and the sizes of the memories they stand in."""
+
+    def __init__(
+        self, roots: Iterable[tuple[str, Node]], variables: Mapping[str, object], line_of: LineOf, function_of: FunctionOf
+    ) -> None:
+        self.names = Names(variables)
+        self.line_of = line_of
+        self.function_of = function_of
+        self.numbers: dict[int, int] = {}
+        self.sizes: dict[int, int] = {}
+        self.owners: dict[Node, tuple[int, int]] = {}
+        """node -> its stretch of the rows"""
+        self.rows: list[BufferRow] = []
+        self.nodes = 0
+        self.nothing: Counter[str] = Counter()
+        seen: set[Node] = set()
+        for _, root in roots:
+            if root not in seen:
+                for node in nodes_below(root, seen):
+                    self._visit(node)
+
+    def _visit(self, node: Node) -> None:
+        if type(node) is AccumulateGrad:
+            return
+        self.nodes += 1
+        title = node_name(node) or ""
+        if not saves(node):
+            self.nothing[title] += 1
+            return
+        line, function = self.line_of(node.where), self.function_of(node.where)
+        bound = self.names.of_node(node)
+        pinned = node.pins > 0
+        first = len(self.rows)
+        for saved in saved_inside(node):
+            self.rows.append(self._row(title, bound, pinned, saved, line, function))
+        self.owners[node] = (first, len(self.rows))
+
+    def _row(
+        self, node: str, bound: tuple[str, ...], pinned: bool, saved: SavedTensor, line: int | None, function: str
+    ) -> BufferRow:
+        state: BufferState = "freed" if saved.freed else "live"
+        held: tuple[str, ...] = ()
+        number = 0
+        if not saved.freed:
+            state = "modified" if saved.current_version != saved.version else "pinned" if pinned else "live"
+            if saved.array is not None:
+                key = memory_key(saved.array)
+                held = self.names.of_memory(key)
+                number = self.numbers.setdefault(key, len(self.numbers) + 1)
+                self.sizes[key] = memory_bytes(saved.array)
+        return BufferRow(
+            node, saved_title(saved), bound, saved.shape, saved.dtype.name, saved.nbytes, state, held, number > 0 and not held,
+            saved.version, saved.current_version, line, self.line_of(saved.freed_where) if saved.freed else None, number, 1, function,
+        )
+
+    def finish(self) -> list[BufferRow]:
+        """Return the rows, each with how many entries share its memory."""
+        shared = Counter(row.memory for row in self.rows if row.memory)
+        many = {number for number, count in shared.items() if count > 1}
+        if not many:
+            return self.rows
+        return [row._replace(shared=shared[row.memory]) if row.memory in many else row for row in self.rows]
+
+    def totals(self) -> BufferTotals:
+        """Count the entries; a memory that several share counts once."""
+        live = [row for row in self.rows if row.state != "freed"]
+        held = {key: self.names.memory.get(key, ()) for key in self.sizes}
+        parameters = sum(size for key, size in self.sizes.items() if any(leaf for _, leaf in held[key]))
+        alone = sum(size for key, size in self.sizes.items() if not held[key])
+        unique = sum(self.sizes.values())
+        return BufferTotals(
+            len(live), len(self.rows) - len(live), sum(row.nbytes for row in live), len(self.sizes), unique, parameters,
+            unique - parameters - alone, alone,
+        )
+
+
+def roll_up(rows: Iterable[BufferRow], keys_of: Callable[[BufferRow], Iterable[str]], sizes: Mapping[int, int]) -> tuple[RollUp, ...]:
+    """Group rows by what `keys_of` says of each; `sizes` has the bytes of each memory by its number."""
+    groups: dict[str, list[BufferRow]] = {}
+    for row in rows:
+        for key in keys_of(row):
+            groups.setdefault(key, []).append(row)
+    found = []
+    for key, mine in groups.items():
+        live = [row for row in mine if row.state != "freed"]
+        memories = {row.memory: row.alone for row in live if row.memory}
+        found.append(RollUp(
+            key, len(live), len(mine) - len(live), sum(row.nbytes for row in live),
+            sum(sizes[number] for number in memories), sum(sizes[number] for number, alone in memories.items() if alone),
+        ))
+    return tuple(found)

@@ -12,6 +12,7 @@ import numpy as np
 
 from gradsh.engine.node import Freed, Kept, Node
 from gradsh.engine.storage import owner_of
+from gradsh.engine.view import CopySlices
 
 
 def given_back(nodes: Iterable[Node]) -> dict[int, int]:
@@ -25,12 +26,28 @@ def given_back(nodes: Iterable[Node]) -> dict[int, int]:
 
 def kept_in(node: Node) -> list[Kept]:
     """Return the live entries of a node that hold an array (of a write inside CopySlices: that write's)."""
-    inner = getattr(node, "function", None)
-    entries = inner.entries if isinstance(inner, Node) else node.entries
-    if type(entries) is Freed:
+    entries = node.entries
+    if type(node) is CopySlices:
+        entries = node.function.entries
+    if not entries or type(entries) is Freed:
         return []
-    flat = [one for entry in entries for one in (entry if type(entry) is list else (entry,))]
-    return [one for one in flat if isinstance(one, Kept) and one.array is not None]
+    found = []
+    for entry in entries:
+        if type(entry) is Kept:
+            if entry.array is not None:
+                found.append(entry)
+        elif entry is not None:
+            found += [one for one in entry if one is not None and one.array is not None]
+    return found
+
+
+def freed_count(node: Node) -> int:
+    """Return how many saved tensors of a node were freed."""
+    entries = node.function.entries if type(node) is CopySlices else node.entries
+    if type(entries) is not Freed:
+        return 0
+    return sum(len([one for one in shape if one is not None]) if type(shape) is list else 1
+               for shape in entries.shapes if shape is not None)
 
 
 def _unheld(counted: dict[int, list[Any]]) -> dict[int, int]:

@@ -1,21 +1,32 @@
 """The graph behind tensors as plain data: nodes with names, shapes, saved tensors and lines; edges; what was left out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from gradsh.engine.backward import needed_nodes
 from gradsh.engine.node import AccumulateGrad, Node
-from gradsh.engine.storage import memory_key
+from gradsh.engine.storage import memory_bytes, memory_key
+from gradsh.probe.fold import Fold, ScopesOf, fold
+from gradsh.probe.given import freed_count, kept_in
 from gradsh.probe.names import Names
-from gradsh.probe.passes import saved_inside
+from gradsh.probe.passes import saved_inside, saved_title
 from gradsh.probe.snapshot import node_name
 
 LineOf = Callable[[Any], int | None]
+FOLD_FROM = 40
+"""Graphs of more nodes are folded, unless they are to be shown whole."""
+_FAN = 60
+"""Most edges that are followed through hidden nodes from one that is shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class SavedMark:
-    """A saved tensor at a node: name, bytes, state (live, freed, pinned, modified), who else holds it, who freed it."""
+    """A saved tensor at a node: name, bytes, state (live, freed, pinned, modified), who else holds it, who freed it.
+
+    For folded nodes it stands for `count` tensors of one state, and `nbytes` is their sum.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -23,25 +34,35 @@ class SavedMark:
     state: str
     held_by: tuple[str, ...]
     freed_line: int | None
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A node: its operation, the variables bound to its results, the shape of its output, what it saved, its line."""
+    """A node: its operation, the variables bound to its results, the shape of its output, what it saved, its line.
+
+    What stands for several nodes has their number in `members`, how often the function or loop ran in `times`, the
+    leaves that only it reaches in `leaves`, and reaches from `line` to `last_line`.
+    """
 
     name: str
     variables: tuple[str, ...]
-    shape: tuple[int, ...]
+    shape: tuple[int, ...] | None
     saved: tuple[SavedMark, ...]
     line: int | None
     leaf: bool
+    members: int = 1
+    times: int = 1
+    last_line: int | None = None
+    leaves: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class GraphReport:
     """Nodes in the order they are drawn; `edges` are (from, to, output number of `to`), `roots` where it starts.
 
-    `hidden` has (position, nodes below it that were left out).
+    `hidden` has (position, nodes below it that were left out); `kinds` how many nodes there are of each operation;
+    `saved` the live saved tensors, the freed ones, and the bytes of the memories that the live ones stand in.
     """
 
     nodes: tuple[GraphNode, ...]
@@ -49,75 +70,264 @@ class GraphReport:
     roots: tuple[int, ...]
     total: int
     hidden: tuple[tuple[int, int], ...] = ()
+    kinds: tuple[tuple[str, int], ...] = ()
+    saved: tuple[int, int, int] = (0, 0, 0)
+    folded: bool = False
+
+
+class Wanted(NamedTuple):
+    """What part of a graph to show: how deep, how many nodes, unfolded or not, towards what, which states and names."""
+
+    depth: int | None = None
+    most: int | None = None
+    expand: bool = False
+    to: tuple[Node, ...] = ()
+    state: str = ""
+    name: str = ""
+
+
+Unit = Node | Fold
 
 
 def graph_report(
-    roots: Sequence[Node], variables: Mapping[str, object], line_of: LineOf, depth: int | None = None,
-    most: int | None = None,
+    roots: Sequence[Node], variables: Mapping[str, object], line_of: LineOf, scopes_of: ScopesOf, wanted: Wanted
 ) -> GraphReport:
-    """Return the graph reachable from `roots`, depth first along `next_functions`, each node once, without recursion.
-
-    `depth` cuts below that many steps; `most` after that many nodes.
-    """
+    """Return the graph reachable from `roots`, depth first along `next_functions`, each node once, without recursion."""
     names = Names(variables)
-    place: dict[Node, int] = {}
-    order: list[Node] = []
-    edges: list[tuple[Node, Node, int]] = []
-    cut: list[Node] = []
-    for root in roots:
-        stack = [(root, 0)]
-        while stack:
-            node, level = stack.pop()
-            if node in place:
-                continue
-            if most is not None and len(order) >= most:
-                continue
-            place[node] = len(order)
-            order.append(node)
-            if depth is not None and level >= depth and any(node.edges):
-                cut.append(node)
-                continue
-            following = [edge for edge in node.edges if edge is not None]
-            edges += [(node, edge[0], edge[1]) for edge in following]
-            stack += [(edge[0], level + 1) for edge in reversed(following)]
-    total, hidden = _hidden(roots, place, cut)
-    shown = tuple(_node(node, names, line_of) for node in order)
-    kept = tuple((place[a], place[b], output) for a, b, output in edges if b in place)
-    return GraphReport(shown, kept, tuple(place[root] for root in dict.fromkeys(roots) if root in place), total, hidden)
+    nodes = _reachable(roots)
+    total, kinds, saved = len(nodes), _kinds(nodes), _saved(nodes)
+    by_birth = sorted(nodes, key=lambda node: node.seq)
+    shown: Collection[Node] = nodes
+    if wanted.to:
+        shown = needed_nodes(by_birth[::-1], wanted.to)
+    if wanted.state or wanted.name:
+        shown = {node for node in shown if _matches(node, names, wanted)}
+    whole = len(shown) == total
+    folds = fold([node for node in by_birth if type(node) is not AccumulateGrad], scopes_of, FOLD_FROM) if (
+        whole and not wanted.expand and total > FOLD_FROM) else []
+    drawing = _Drawing(shown, folds, by_birth, whole)
+    order, cut = drawing.walk(roots, wanted.depth, wanted.most)
+    place = {id(unit): i for i, unit in enumerate(order)}
+    edges = [
+        (place[id(unit)], place[id(below)], output) for unit in order if unit not in cut
+        for below, output in drawing.below(unit) if id(below) in place
+    ]
+    hidden = _hidden(order, cut, place, drawing)
+    told = tuple(_told(unit, names, line_of, drawing) for unit in order)
+    starts = tuple(dict.fromkeys(place[id(unit)] for unit in drawing.starts(roots) if id(unit) in place))
+    return GraphReport(told, tuple(edges), starts, total, hidden, kinds, saved, bool(folds))
 
 
-def _hidden(roots: Sequence[Node], place: dict[Node, int], cut: list[Node]) -> tuple[int, tuple[tuple[int, int], ...]]:
-    """Count all nodes, and below each cut node those that are not drawn."""
-    seen = set(place)
+def _reachable(roots: Sequence[Node]) -> dict[Node, None]:
+    found: dict[Node, None] = {}
+    stack = list(reversed(roots))
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found[node] = None
+            stack += [edge[0] for edge in reversed(node.edges) if edge is not None]
+    return found
+
+
+def _kinds(nodes: Iterable[Node]) -> tuple[tuple[str, int], ...]:
+    return tuple(Counter(node_name(node) or "" for node in nodes).most_common())
+
+
+def _saved(nodes: Iterable[Node]) -> tuple[int, int, int]:
+    live = freed = 0
+    sizes: dict[int, int] = {}
+    for node in nodes:
+        for kept in kept_in(node):
+            live += 1
+            sizes[memory_key(kept.array)] = memory_bytes(kept.array)  # type: ignore[arg-type]
+        if node.freed:
+            freed += freed_count(node)
+    return live, freed, sum(sizes.values())
+
+
+def _matches(node: Node, names: Names, wanted: Wanted) -> bool:
+    if wanted.name:
+        titles = [node_name(node) or "", *names.of_node(node)]
+        if not any(wanted.name.lower() in title.lower() for title in titles):
+            return False
+    if not wanted.state:
+        return True
+    return any(_state(node, saved) == wanted.state for saved in saved_inside(node))
+
+
+def _state(node: Node, saved: Any) -> str:
+    if saved.freed:
+        return "freed"
+    return "modified" if saved.current_version != saved.version else "pinned" if node.pins else "live"
+
+
+class _Drawing:
+    """Which nodes and folds are drawn, and the edges between them, also through what is not drawn."""
+
+    def __init__(self, shown: Collection[Node], folds: list[Fold], by_birth: Sequence[Node], whole: bool) -> None:
+        self.unit: dict[Node, Unit] = {}
+        self.through: dict[Node, list[tuple[Unit, int]]] = {}
+        self.known: dict[int, list[tuple[Unit, int]]] = {}
+        for one in folds:
+            self.unit.update(dict.fromkeys(one.nodes, one))
+        self.owned = _owned(by_birth, self.unit) if folds else {}
+        for node in by_birth:
+            if (whole or node in shown) and node not in self.owned:
+                self.unit.setdefault(node, node)
+        if not whole:
+            for node in by_birth:
+                if node not in self.unit:
+                    self.through[node] = self._follow(node)
+
+    def _follow(self, node: Node) -> list[tuple[Unit, int]]:
+        """Return what is drawn right below a node."""
+        found: dict[tuple[int, int], tuple[Unit, int]] = {}
+        for edge in node.edges:
+            if edge is None or edge[0] in self.owned:
+                continue
+            unit = self.unit.get(edge[0])
+            for below, output in [(unit, edge[1])] if unit is not None else self.through.get(edge[0], []):
+                found.setdefault((id(below), output), (below, output))
+            if len(found) > _FAN:
+                break
+        return list(found.values())
+
+    def below(self, unit: Unit) -> list[tuple[Unit, int]]:
+        """Return the drawn things right below a drawn one: (thing, output number)."""
+        found = self.known.get(id(unit))
+        if found is None:
+            if isinstance(unit, Fold):
+                found = self._below_fold(unit)
+            else:
+                edges = [edge for edge in unit.edges if edge is not None and edge[0] not in self.owned]
+                if all(edge[0] in self.unit for edge in edges):
+                    found = [(self.unit[edge[0]], edge[1] if self.unit[edge[0]] is edge[0] else 0) for edge in edges]
+                else:
+                    found = self._follow(unit)
+            self.known[id(unit)] = found
+        return found
+
+    def _below_fold(self, unit: Fold) -> list[tuple[Unit, int]]:
+        found: dict[int, tuple[Unit, int]] = {}
+        units = self.unit
+        for node in reversed(unit.nodes):
+            for edge in node.edges:
+                if edge is not None:
+                    below = units.get(edge[0])
+                    if below is not unit and below is not None:
+                        found[id(below)] = (below, 0)
+        return list(found.values())
+
+    def starts(self, roots: Sequence[Node]) -> list[Unit]:
+        """Return the drawn things where the drawing begins."""
+        out: list[Unit] = []
+        for root in roots:
+            unit = self.unit.get(root)
+            out += [unit] if unit is not None else [below for below, _ in self.through.get(root, [])]
+        return out
+
+    def walk(self, roots: Sequence[Node], depth: int | None, most: int | None) -> tuple[list[Unit], list[Unit]]:
+        """Return what is drawn, depth first, and of that what is cut off at `depth`."""
+        order: list[Unit] = []
+        cut: list[Unit] = []
+        seen: set[int] = set()
+        for start in self.starts(roots):
+            stack = [(start, 0)]
+            while stack:
+                unit, level = stack.pop()
+                if id(unit) in seen or (most is not None and len(order) >= most):
+                    continue
+                seen.add(id(unit))
+                order.append(unit)
+                below = self.below(unit)
+                if depth is not None and level >= depth and below:
+                    cut.append(unit)
+                    continue
+                stack += [(one, level + 1) for one, _ in reversed(below)]
+        return order, cut
+
+
+def _owned(by_birth: Sequence[Node], unit: Mapping[Node, Fold | Node]) -> dict[Node, Fold]:
+    """Return the leaves that only one fold reaches: they are told with it."""
+    users: dict[Node, set[int]] = {}
+    by_id: dict[int, Fold] = {}
+    for node in by_birth:
+        mine = unit.get(node)
+        for edge in node.edges:
+            if edge is not None and type(edge[0]) is AccumulateGrad:
+                users.setdefault(edge[0], set()).add(id(mine) if mine is not None else id(node))
+        if isinstance(mine, Fold):
+            by_id[id(mine)] = mine
+    return {leaf: by_id[next(iter(who))] for leaf, who in users.items() if len(who) == 1 and next(iter(who)) in by_id}
+
+
+def _hidden(
+    order: list[Unit], cut: list[Unit], place: Mapping[int, int], drawing: _Drawing
+) -> tuple[tuple[int, int], ...]:
+    """Count below each cut one what is not drawn."""
+    if not cut:
+        return ()
+    seen = {id(unit) for unit in order}
     counts: list[tuple[int, int]] = []
-    starts: list[tuple[int | None, Node]] = [(place[node], node) for node in cut]
-    starts += [(None, node) for node in place if node not in set(cut)]
-    starts += [(None, root) for root in roots]
-    for position, start in starts:
+    for start in cut:
         stack, found = [start], 0
         while stack:
-            for edge in stack.pop().edges:
-                if edge is not None and edge[0] not in seen:
-                    seen.add(edge[0])
-                    stack.append(edge[0])
-                    found += 1
-        if position is not None and found:
-            counts.append((position, found))
-    return len(seen), tuple(counts)
+            for below, _ in drawing.below(stack.pop()):
+                if id(below) not in seen:
+                    seen.add(id(below))
+                    stack.append(below)
+                    found += len(below.nodes) if isinstance(below, Fold) else 1
+        if found:
+            counts.append((place[id(start)], found))
+    return tuple(counts)
 
 
-def _node(node: Node, names: Names, line_of: LineOf) -> GraphNode:
+def _told(unit: Unit, names: Names, line_of: LineOf, drawing: _Drawing) -> GraphNode:
+    if isinstance(unit, Fold):
+        return _folded(unit, names, line_of, drawing)
     marks = []
-    bound = names.of_node(node)
-    for saved in saved_inside(node):
-        title = saved.name if saved.index is None else f"{saved.name}[{saved.index}]"
-        if saved.freed:
-            marks.append(SavedMark(title, saved.shape, saved.nbytes, "freed", (), line_of(saved.freed_where)))
+    for saved in saved_inside(unit):
+        state = _state(unit, saved)
+        title = saved_title(saved)
+        if state == "freed":
+            marks.append(SavedMark(title, saved.shape, saved.nbytes, state, (), line_of(saved.freed_where)))
             continue
-        state = "modified" if saved.current_version != saved.version else "pinned" if node.pins else "live"
         held = () if saved.array is None else names.of_memory(memory_key(saved.array))
         marks.append(SavedMark(title, saved.shape, saved.nbytes, state, held, None))
-    shape = tuple(node.outputs[0][0]) if node.outputs else ()
-    leaf = isinstance(node, AccumulateGrad)
-    line = None if leaf else line_of(node.where)
-    return GraphNode(node_name(node) or "", bound, shape, tuple(marks), line, leaf)
+    shape = tuple(unit.outputs[0][0]) if unit.outputs else ()
+    leaf = isinstance(unit, AccumulateGrad)
+    line = None if leaf else line_of(unit.where)
+    return GraphNode(node_name(unit) or "", names.of_node(unit), shape, tuple(marks), line, leaf)
+
+
+def _folded(unit: Fold, names: Names, line_of: LineOf, drawing: _Drawing) -> GraphNode:
+    places: dict[tuple[int, int], Any] = {}
+    totals: dict[str, list[int]] = {}
+    freed_at: dict[int, Any] = {}
+    bound: list[str] = []
+    for node in unit.nodes:
+        if node.where is not None:
+            places[(id(node.where[1]), node.where[2])] = node.where
+        if node in names.nodes:
+            bound += names.of_node(node)
+        for kept in kept_in(node):
+            state = "modified" if kept.counter.version != kept.version else "pinned" if node.pins else "live"
+            pair = totals.setdefault(state, [0, 0])
+            pair[0] += 1
+            pair[1] += kept.array.nbytes  # type: ignore[union-attr]
+        if node.freed:
+            totals.setdefault("freed", [0, 0])[0] += freed_count(node)
+            freed_at[id(node.entries)] = getattr(node.entries, "where", None)
+    lines = {line for line in map(line_of, places.values()) if line is not None}
+    freed_lines = set(map(line_of, {id(where): where for where in freed_at.values()}.values()))
+    marks = tuple(
+        SavedMark("", (), nbytes, state, (), freed_lines.copy().pop() if state == "freed" and len(freed_lines) == 1 else None, count)
+        for state, (count, nbytes) in totals.items() if count
+    )
+    leaves = tuple(
+        (names.of_node(leaf) or ("a leaf",))[0] for leaf, one in drawing.owned.items() if one is unit
+    )
+    return GraphNode(
+        unit.label, tuple(bound), None, marks, min(lines, default=None), False, len(unit.nodes), unit.times,
+        max(lines, default=None), leaves,
+    )

@@ -109,6 +109,8 @@ class Names:
 
     def of_memory(self, key: int) -> tuple[str, ...]:
         """Return the names that hold a memory (see `storage.memory_key`)."""
+        if key not in self.memory:
+            return ()
         return tuple(path for path, _ in self.memory.get(key, ()))
 
     def of_leaf(self, leaf: Tensor) -> str:

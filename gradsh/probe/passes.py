@@ -3,18 +3,18 @@
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradsh.engine.backward import Observer
-from gradsh.engine.node import Node, SavedTensor
-from gradsh.engine.storage import memory_bytes, memory_key, owner_of
+from gradsh.engine.node import Freed, Kept, Node, SavedTensor
+from gradsh.engine.storage import owner_of
 from gradsh.engine.tensor import Tensor
+from gradsh.engine.view import CopySlices
 from gradsh.probe.names import Names
 from gradsh.probe.snapshot import node_name
 
 
-@dataclass(frozen=True, slots=True)
-class Buffer:
+class Buffer(NamedTuple):
     """A saved tensor in the account of a pass: its node and name, bytes of the tensor, who still holds its memory."""
 
     node: str
@@ -47,36 +47,61 @@ class PassReport:
     """names of the non-leaves whose gradient retain_grad kept"""
 
 
-class _Noted:
+class _Noted(NamedTuple):
     """A saved tensor noted before it is freed, holding its memory weakly."""
 
-    __slots__ = ("key", "line", "memory", "name", "nbytes", "node", "size")
+    node: str
+    name: str
+    nbytes: int
+    line: int | None
+    key: int
+    size: int
+    memory: Any
 
-    def __init__(self, node: Node, saved: SavedTensor, line: int | None) -> None:
-        self.node = node_name(node) or ""
-        self.name = saved_title(saved)
-        self.nbytes = saved.nbytes
-        self.line = line
-        self.key = 0
-        self.size = 0
-        self.memory: Any = None
-        if saved.array is not None:
-            self.key = memory_key(saved.array)
-            self.size = memory_bytes(saved.array)
-            self.memory = weakref.ref(owner_of(saved.array))
+
+def _noted(node: Node, line: int | None) -> list[_Noted]:
+    title = node_name(node) or ""
+    found = []
+    for name, array, nbytes in live_entries(node):
+        if array is None:
+            found.append(_Noted(title, name, nbytes, line, 0, 0, None))
+        else:
+            owner = owner_of(array)
+            found.append(_Noted(title, name, nbytes, line, id(owner), owner.nbytes, weakref.ref(owner)))
+    return found
+
+
+def live_entries(node: Node) -> list[tuple[str, Any, int]]:
+    """Return (name, array, bytes) of a node's live saved tensors; the array is None where a hook packed it."""
+    holder: Node = node.function if type(node) is CopySlices else node
+    entries = holder.entries
+    if not entries or type(entries) is Freed:
+        return []
+    found: list[tuple[str, Any, int]] = []
+    for name, entry in zip(holder.saved_names(), entries, strict=False):
+        if type(entry) is Kept and entry.array is not None:
+            found.append((name, entry.array, entry.array.nbytes))
+        elif entry is not None:
+            found += [(saved_title(one), one.array, one.nbytes) for one in holder.saved if one.name == name]
+    return found
 
 
 def saved_inside(node: Node) -> tuple[SavedTensor, ...]:
     """Return a node's saved tensors; of a CopySlices node those of the write inside it, which PyTorch hides."""
-    inner = getattr(node, "function", None)
-    if isinstance(inner, Node):
-        return inner.saved
-    return node.saved
+    return node.function.saved if type(node) is CopySlices else node.saved
 
 
 def saved_title(saved: SavedTensor) -> str:
     """Return the name of a saved tensor, with its place where an entry is a list."""
     return saved.name if saved.index is None else f"{saved.name}[{saved.index}]"
+
+
+def saves(node: Node) -> bool:
+    """Whether a node saved anything, freed or not."""
+    holder: Node = node.function if type(node) is CopySlices else node
+    entries = holder.entries
+    found: bool = any(one is not None for one in (entries.shapes if type(entries) is Freed else entries))
+    return found
 
 
 class Recorder(Observer):
@@ -97,18 +122,18 @@ class Recorder(Observer):
         """Count the node."""
         del grads
         self.ran += 1
-        self.saving += bool(saved_inside(node))
+        self.saving += saves(node)
 
     def frees(self, node: Node) -> None:
         """Note the saved tensors while they are there."""
         line = self.line_of(node.where)
-        self.freed += [_Noted(node, saved, line) for saved in saved_inside(node) if not saved.freed]
+        self.freed += _noted(node, line)
 
     def keeps(self, node: Node) -> None:
         """Note what stays."""
         line = self.line_of(node.where)
         self.pinned = self.pinned or node.pins > 0
-        self.kept += [_Noted(node, saved, line) for saved in saved_inside(node) if not saved.freed]
+        self.kept += _noted(node, line)
 
     def wrote(self, leaf: Tensor, first: bool) -> None:
         """Note a written leaf."""

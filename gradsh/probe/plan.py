@@ -8,13 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gradsh.api.function import FunctionNode
+from gradsh.engine.apply import OpNode
 from gradsh.engine.backward import arriving_from, collect, make_roots, needed_nodes
 from gradsh.engine.node import FREED_SENTENCE, AccumulateGrad, Freed, Kept, Node
 from gradsh.engine.storage import memory_key
 from gradsh.engine.tensor import Tensor, gradient_edge
+from gradsh.engine.view import CopySlices
 from gradsh.probe.given import given_back
 from gradsh.probe.names import Names
-from gradsh.probe.passes import Buffer, PassReport, Written, saved_inside, saved_title
+from gradsh.probe.passes import Buffer, PassReport, Written, live_entries, saves
 from gradsh.probe.snapshot import node_name
 from gradsh.text.fault import fail, fault_of
 
@@ -74,7 +77,7 @@ class _Course:
             if error is not None:
                 return error
             self.ran += 1
-            self.saving += bool(saved_inside(node))
+            self.saving += saves(node)
             self._note_assumptions(node)
             if node.has_saved():
                 (self.kept if self.retain or node.pins else self.freed).append(node)
@@ -97,7 +100,7 @@ class _Course:
                 self.assumes["hooks of leaves are not foreseen"] = None
 
     def _note_assumptions(self, node: Node) -> None:
-        if getattr(node, "_function", None) is not None:
+        if type(node) is not OpNode and isinstance(node, FunctionNode):
             self.assumes[f"{node.name()}: what its own backward does is not foreseen; assumed to read what it saved"] = None
         extra = node.extra
         if extra is not None and (extra.prehooks or extra.posthooks or any(extra.tensor_hooks.values())):
@@ -114,18 +117,16 @@ def obstacle(node: Node) -> Exception | None:
 
 
 def _check(node: Node) -> None:
-    record = getattr(node, "record", None)
-    inner = getattr(node, "function", None)
-    if isinstance(inner, Node):
-        if type(node.entries) is Freed:
-            raise fail("freed", FREED_SENTENCE, node=node, index=0, freed_where=node.entries.where)
-        _check(inner)
-    elif record is not None:
-        if not record.node:
-            message = f"derivative for aten::{record.name} is not implemented"
+    if isinstance(node, OpNode):
+        if not node.record.node:
+            message = f"derivative for aten::{node.record.name} is not implemented"
             raise fail("other", message, RuntimeError, node=node)
         if node.entries:
             node._check_saved()
+    elif type(node) is CopySlices:
+        if type(node.entries) is Freed:
+            raise fail("freed", FREED_SENTENCE, node=node, index=0, freed_where=node.entries.where)
+        _check(node.function)
     elif type(node.entries) is Freed:
         node.unpack(0, as_tensor=False)
     else:
@@ -173,16 +174,14 @@ def _account(course: _Course, variables: Mapping[str, object], line_of: LineOf, 
     given = given_back(course.freed)
     freed: list[Buffer] = []
     for node in course.freed:
-        line = line_of(node.where)
-        for saved in saved_inside(node):
-            if saved.freed:
-                continue
-            key = 0 if saved.array is None else memory_key(saved.array)
+        line, title = line_of(node.where), node_name(node) or ""
+        for name, array, nbytes in live_entries(node):
+            key = 0 if array is None else memory_key(array)
             held = () if key in given else names.of_memory(key) or ("the graph",)
-            freed.append(Buffer(node_name(node) or "", saved_title(saved), saved.nbytes, line, held))
+            freed.append(Buffer(title, name, nbytes, line, held))
     kept = tuple(
-        Buffer(node_name(node) or "", saved_title(saved), saved.nbytes, line_of(node.where))
-        for node in course.kept for saved in saved_inside(node) if not saved.freed
+        Buffer(node_name(node) or "", name, nbytes, line_of(node.where))
+        for node in course.kept for name, _, nbytes in live_entries(node)
     )
     pinned = any(node.pins for node in course.kept)
     because = "" if not kept else f"pinned by {', '.join(pins)}" if pinned else "--retain"

@@ -75,7 +75,7 @@ def nodes_below(root: Node | None, seen: set[Node] | None = None) -> Iterator[No
             continue
         seen.add(node)
         yield node
-        stack.extend(below for below, _ in reversed(node.next_functions))
+        stack.extend([edge[0] for edge in reversed(node.edges) if edge is not None])
 
 
 def saved_below(root: Node | None, line_of: LineOf) -> list[dict[str, Any]]:

@@ -35,6 +35,15 @@ def node_text(node: DagNode) -> str:
     return printable(f"{names}{node.title}{shape}{note}")
 
 
+def line_text(node: DagNode, style: Style) -> str:
+    """Return where a node was made: `line 3`, `line 12–15`."""
+    if node.line is None:
+        return ""
+    if node.last_line is None or node.last_line == node.line:
+        return f"line {node.line}"
+    return f"line {node.line}{style.pick('–', '-')}{node.last_line}"
+
+
 def mark_text(mark: Mark, style: Style) -> str:
     """Return a saved tensor's sign and words."""
     drawn, plain = BULLETS.get(mark.state, ("●", "*"))
@@ -72,21 +81,21 @@ class _Walk:
                 continue
             self.drawn[index] = len(out)
             children = [] if index in self.hidden else self.children[index]
-            out += self._node_rows(index, node, head, below, bool(children))
+            out += self._node_rows(index, node, head, below, bool(children) or index in self.hidden)
             stack += reversed(self._below(children, below, depth))
         return out
 
     def _node_rows(self, index: int, node: DagNode, head: str, below: str, goes_on: bool) -> list[
             tuple[str, str, str, str]]:
         tag = f"  [{self._number(index)}]" if index in self.shared and not node.names and self.children[index] else ""
-        line = f"line {node.line}" if node.line is not None else ""
         first, *others = node.marks or (Mark("", ""),)
         text = mark_text(first, self.style) if first.text else ""
-        rows = [(head + node_text(node) + tag, text, first.state, line)]
+        rows = [(head + node_text(node) + tag, text, first.state, line_text(node, self.style))]
         tree = below + (self.style.pick("│", "|") if goes_on else "")
         rows += [(tree, mark_text(mark, self.style), mark.state, "") for mark in others]
         if index in self.hidden:
-            more = f"{self.hidden[index]:,} more nodes below"
+            number = self.hidden[index]
+            more = f"{number:,} more node{'' if number == 1 else 's'} below"
             rows.append((below + self.style.pick("└─ … ", "`- ... ") + more, "", "", ""))
         return rows
 

@@ -56,7 +56,10 @@ class Mark(NamedTuple):
 
 
 class DagNode(NamedTuple):
-    """A node of a drawing: variable names bound to its result, title (its operation), shape, marks and source line."""
+    """A node of a drawing: variable names bound to its result, title (its operation), shape, marks and source line.
+
+    What stands for several nodes reaches from `line` to `last_line`.
+    """
 
     title: str
     names: tuple[str, ...] = ()
@@ -64,6 +67,7 @@ class DagNode(NamedTuple):
     marks: tuple[Mark, ...] = ()
     line: int | None = None
     note: str = ""
+    last_line: int | None = None
 
 
 class Edge(NamedTuple):

@@ -1,0 +1,115 @@
+"""Folds the repeated parts of a graph: the calls of a function and the passes of a loop, as far as they follow each other.
+
+A stretch of nodes that were born one after the other can be drawn as one without making a cycle, since edges lead from
+later to earlier nodes only.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from gradsh.engine.node import Node
+
+LOOP = "pass of the loop"
+_FEWEST = 4
+"""A single call of fewer nodes is not worth folding."""
+
+ScopesOf = Callable[[Any], tuple[Any, ...]]
+
+
+class Fold(NamedTuple):
+    """Nodes that are drawn as one: what they are (`step()`, `loop`), how often it ran, the nodes in order of birth."""
+
+    label: str
+    times: int
+    nodes: tuple[Node, ...]
+
+
+def fold(nodes: Sequence[Node], scopes_of: ScopesOf, room: int) -> list[Fold]:
+    """Return the stretches that are drawn as one, from nodes in order of birth; what is drawn by itself is left out.
+
+    What repeats is folded; where still more than `room` would be drawn, single calls of functions are, too.
+    """
+    known: dict[tuple[int, int], tuple[Any, ...]] = {}
+
+    def scopes(node: Node) -> tuple[Any, ...]:
+        where = node.where
+        if where is None:
+            return ()
+        key = (id(where[0]), id(where[1]))
+        found = known.get(key)
+        if found is None:
+            found = known[key] = scopes_of(where)
+        return found
+
+    found = _repeated(nodes, scopes)
+    if len(nodes) - sum(len(one.nodes) - 1 for one in found) <= room:
+        return found
+    taken = {node for one in found for node in one.nodes}
+    return found + _calls([node for node in nodes if node not in taken], scopes, room)
+
+
+def _repeated(nodes: Sequence[Node], scopes: Callable[[Node], tuple[Any, ...]]) -> list[Fold]:
+    """Return the stretches in which a function is called, or a loop passes, more than once."""
+    found: list[Fold] = []
+    stack: list[tuple[Sequence[Node], int]] = [(nodes, 0)]
+    while stack:
+        part, depth = stack.pop()
+        for stretch in _stretches(part, depth, scopes):
+            first = scopes(stretch[0])[depth]
+            times = _instances(stretch, depth, scopes)
+            if times > 1:
+                found.append(Fold(_label(stretch, depth, scopes, first.label), times, tuple(stretch)))
+            else:
+                stack.append((stretch, depth + 1))
+    return found
+
+
+def _calls(nodes: Sequence[Node], scopes: Callable[[Node], tuple[Any, ...]], room: int) -> list[Fold]:
+    """Return single calls as folds, the outermost that are not themselves most of the graph."""
+    found: list[Fold] = []
+    stack: list[tuple[Sequence[Node], int]] = [(nodes, 0)]
+    while stack:
+        part, depth = stack.pop()
+        for stretch in _stretches(part, depth, scopes):
+            small = len(stretch) <= max(room, len(nodes) // 4)
+            if small and len(stretch) >= _FEWEST and scopes(stretch[0])[depth].label != "loop":
+                found.append(Fold(scopes(stretch[0])[depth].label, 1, tuple(stretch)))
+            elif not small:
+                stack.append((stretch, depth + 1))
+    return found
+
+
+def _stretches(nodes: Sequence[Node], depth: int, scopes: Callable[[Node], tuple[Any, ...]]) -> list[list[Node]]:
+    """Return the longest runs of nodes whose scope at `depth` is of one series."""
+    out: list[list[Node]] = []
+    last: Any = None
+    for node in nodes:
+        chain = scopes(node)
+        series = chain[depth].series if len(chain) > depth else None
+        if series is not None:
+            if series == last:
+                out[-1].append(node)
+            else:
+                out.append([node])
+        last = series
+    return out
+
+
+def _instances(nodes: Sequence[Node], depth: int, scopes: Callable[[Node], tuple[Any, ...]]) -> int:
+    """Count how often the scope is entered anew."""
+    times = 0
+    last: Any = None
+    for node in nodes:
+        instance = scopes(node)[depth].instance
+        times += instance != last
+        last = instance
+    return times
+
+
+def _label(nodes: Sequence[Node], depth: int, scopes: Callable[[Node], tuple[Any, ...]], label: str) -> str:
+    """Name a loop by the one function that every pass calls, if all its nodes come from there."""
+    if label != "loop":
+        return label
+    inner = {chain[depth + 1].label if len(chain) > depth + 1 else "" for chain in map(scopes, nodes)}
+    only = inner.pop() if len(inner) == 1 else ""
+    return only if only not in {"", "loop"} else LOOP
