@@ -11,7 +11,7 @@ from gradsh.engine.op import REGISTRY, Operation, composite, find, op
 from gradsh.engine.shape import wrap_dim
 from gradsh.ops.geometry import array_of, contiguous_layout
 from gradsh.ops.index import zeros_of_shape
-from gradsh.ops.parts import MAX, diagonal, diagonal_array, diagonal_axes, select, slice_
+from gradsh.ops.parts import MAX, diagonal, diagonal_array, diagonal_axes, narrow, select, slice_, slice_backward
 from gradsh.ops.view import as_strided
 from gradsh.text.fault import fail
 
@@ -41,8 +41,13 @@ def _copy_of(name: str) -> None:
 for _name in _VIEWS:
     _copy_of(_name)
 composite("detach_copy(self)", "A copy without history.", lambda self: find("clone")(self.detach()), ("torch",))
-composite("narrow_copy(self, dim: int, start: int, length: int)", "A range along a dimension, as a copy.",
-          lambda self, dim, start, length: find("slice_copy")(self, dim, start, start + length))
+op(
+    "narrow_copy(self, dim: int, start: int, length: int)", "NarrowCopyBackward0", "A range along a dimension, as a copy.",
+    forward=lambda self, dim, start, length: np.array(narrow(self, dim, start, length), order="C"),
+    grads={
+        "self": lambda grad, self_sizes, dim, start, length: slice_backward(grad, self_sizes, dim, start, start + length, 1),
+    },
+)
 
 
 def _replaced(part: Callable[..., Array]) -> Callable[..., Array]:
@@ -121,6 +126,7 @@ def _strided_self(grad: Any, self_sizes: Any, size: Any, stride: Any, storage_of
         place[...] = part
     else:
         find("copy_")(place, part)
+        whole = as_strided(whole, *contiguous_layout(tuple(self_sizes)))
     return whole
 
 
