@@ -26,11 +26,6 @@ class Module(Walk, State):
 
     training: bool
 
-    @staticmethod
-    def __script_attributes__(name: str) -> bool:
-        """Offer every ordinary name: scripts give modules attributes of their own."""
-        return not name.startswith("__")
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs:
             name = next(iter(kwargs))

@@ -51,6 +51,11 @@ class _Report:
 class State:
     """The part of `Module` that saves and loads its state."""
 
+    @staticmethod
+    def __script_attributes__(name: str) -> bool:
+        """Offer every ordinary name: scripts give modules attributes of their own."""
+        return not name.startswith("__")
+
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Any]

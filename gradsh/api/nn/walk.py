@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 class Walk:
     """The part of `Module` that lists what a tree of modules holds. Each thing is listed once, where it is met first."""
 
+    @staticmethod
+    def __script_attributes__(name: str) -> bool:
+        """Offer every ordinary name: scripts give modules attributes of their own."""
+        return not name.startswith("__")
+
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, "Module | None"]
