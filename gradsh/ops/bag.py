@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import composite, find, op
 from gradsh.engine.tensor import make
 from gradsh.ops.arguments import array_of, count, underivable
-from gradsh.ops.embedding import _renorm, sum_rows
+from gradsh.ops.embedding import _renorm, no_sparse, sum_rows
 from gradsh.text.fault import fail
 
 _SUM, _MEAN, _MAX = 0, 1, 2
@@ -58,8 +59,6 @@ def _forward(
     per_sample_weights: Any, include_last_offset: bool, padding_idx: int,
 ) -> tuple[Array, Array, Array, Array]:
     """Return the bags, the bag of each index, the bags' sizes, and which indices were greatest."""
-    if sparse:
-        raise fail("value", "sparse gradients are not offered: leave out sparse=True", RuntimeError)
     _check(weight, indices, offsets, per_sample_weights)
     owner, bags = _bags(indices, offsets, include_last_offset)
     used = indices != padding_idx
@@ -96,6 +95,7 @@ def _backward(
     num_weights: int, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Any, padding_idx: int,
     include_last_offset: bool,
 ) -> Array:
+    no_sparse(sparse)
     if mode == _MAX:
         total = np.zeros((num_weights, grad.shape[1]), grad.dtype)
         filled = bag_size > 0
@@ -186,6 +186,12 @@ def _function(
     input: Any, weight: Any, offsets: Any, max_norm: Any, norm_type: float, scale_grad_by_freq: bool, mode: str,
     sparse: bool, per_sample_weights: Any, include_last_offset: bool, padding_idx: int | None,
 ) -> Any:
+    if array_of(weight).dtype == np.int64 and array_of(input).dtype.kind == "f":
+        current().warning(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
+            "deprecated, and should now be `embedding_bag(input, weight, ...)`."
+        )
+        weight, input = input, weight
     if per_sample_weights is not None and tuple(input.shape) != tuple(per_sample_weights.shape):
         message = (
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the same "

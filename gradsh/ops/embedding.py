@@ -25,11 +25,15 @@ def _rows(weight: Array, indices: Array, padding_idx: int, scale_grad_by_freq: b
     if weight.ndim != 2:
         raise fail("shape", "'weight' must be 2-D", RuntimeError)
     check_indices(indices, 1, "embedding")
-    if sparse:
-        raise fail("value", "sparse gradients are not offered: leave out sparse=True", RuntimeError)
     if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
         raise fail("index", "index out of range in self", IndexError)
     return weight[indices]
+
+
+def no_sparse(sparse: bool) -> None:
+    """Refuse a sparse gradient, when backward comes to it."""
+    if sparse:
+        raise fail("value", "sparse gradients are not offered: leave out sparse=True", RuntimeError)
 
 
 def sum_rows(rows: Array, indices: Array, height: int) -> Array:
@@ -71,13 +75,19 @@ embedding_dense_backward: Operation = op(
     "EmbeddingDenseBackwardBackward0", "Gradient of embedding.", forward=_dense_backward, unguarded=True, spaces=(),
     grads={"grad_output": _second},
 )
+def _weight_gradient(
+    grad: Any, indices: Any, weight_argsize0: int, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> Any:
+    no_sparse(sparse)
+    return embedding_dense_backward(grad, indices, weight_argsize0, padding_idx, scale_grad_by_freq)
+
+
 embedding: Operation = op(
     "embedding(weight, indices, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False)",
     "EmbeddingBackward0", "The rows of a weight that indices name.", forward=_rows, spaces=("torch",),
     attributes=("weight_argsize0", "padding_idx", "scale_grad_by_freq", "sparse"),
     grads={
-        "weight": lambda grad, indices, weight_argsize0, padding_idx, scale_grad_by_freq, sparse:
-            embedding_dense_backward(grad, indices, weight_argsize0, padding_idx, scale_grad_by_freq),
+        "weight": _weight_gradient,
     },
 )
 
