@@ -58,7 +58,8 @@ def _single(
             return f"{name}(): argument '{key}' must be {wanted}, not {type_name(value)}"
     missing = [
         _called(param, place, method) for place, param in enumerate(signature.params[len(args) :], len(args))
-        if param.default is REQUIRED and not (param.variadic and param.type == "any") and not ({param.name, ALIASES.get(param.name)} & {*kwargs})
+        if param.default is REQUIRED and not (param.variadic and param.type == "any")
+        and not ({param.name, ALIASES.get(param.name)} & {*kwargs})
     ]
     if missing:
         quoted = ", ".join(f'"{one}"' for one in missing)

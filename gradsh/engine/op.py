@@ -10,7 +10,8 @@ parameter names of a derivative declare what is saved:
 A key of `grads` is an input or a tuple of inputs (one formula for several gradients). A formula's parameters are `grad`
 (gradient of the first output), `grads` (of all outputs, None where none arrived), `grad0`, `grad1`, …; inputs by name
 (saved); `result`, `result1`, … or the names in `outputs` or `fields` (saved outputs); `NAME_sizes`, `NAME_numel`,
-`NAME_strides`, `NAME_offset`, `NAME_dim`, `NAME_dtype` of a tensor input (not saved); other arguments by name; `needs` (which of a tuple's inputs
+`NAME_strides`, `NAME_offset`, `NAME_dim`, `NAME_dtype` of a tensor input (not saved); other arguments by name; `needs`
+(which of a tuple's inputs
 want a gradient). On a plain pass they get arrays, under `create_graph` Tensors, so formulas use operators and operations,
 never methods of arrays.
 
@@ -131,7 +132,8 @@ class Record:
     __slots__ = (
         "_plan", "_signature", "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "guards", "inplace",
         "kind",
-        "multi_view", "name", "node", "note", "outputs", "quick_backward", "returns", "samples", "saves", "tensors", "text", "ufunc", "unguarded", "writes",
+        "multi_view", "name", "node", "note", "outputs", "quick_backward", "returns", "samples", "saves", "tensors", "text", "ufunc", "unguarded",
+        "writes",
     )
 
     forward: Callable[..., Any]

@@ -45,7 +45,10 @@ class Param:
         return self.accept(value)
 
     def __str__(self) -> str:
-        word = {"Operand": "Tensor", "Tensors": "tuple of Tensors", "Indices": "tuple of Tensors", "ints": "tuple of ints", "number": "Number"}
+        word = {
+            "Operand": "Tensor", "Tensors": "tuple of Tensors", "Indices": "tuple of Tensors", "ints": "tuple of ints",
+            "number": "Number",
+        }
         text = f"{word.get(self.type, self.type)} {self.name}"
         if self.default is not REQUIRED:
             text += f" = {self.default!r}"
