@@ -78,8 +78,17 @@ def run(options: RunOptions) -> int:
 def scripts_of(options: RunOptions) -> Sequence[Script]:
     """Return the scripts to run: the code given, the files, or standard input."""
     if options.code is not None:
-        return (Script("<code>", options.code),)
+        return (code_script(options.code),)
     return tuple(read_script(name) for name in options.files or ("-",))
+
+
+def code_script(code: str) -> Script:
+    """Return the script of `-c CODE`; bytes of the command line that are no UTF-8 arrive as lone surrogates."""
+    try:
+        code.encode()
+    except UnicodeEncodeError:
+        return Script("<code>", "", "it is not UTF-8")
+    return Script("<code>", code)
 
 
 def read_script(name: str) -> Script:

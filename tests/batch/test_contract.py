@@ -193,3 +193,9 @@ def test_windows_line_ends_and_bom(gradsh: Callable) -> None:
 def test_latin_locale_shows_every_character(gradsh: Callable) -> None:
     done = gradsh("-c", "print('é→')", env={"LC_ALL": "C", "PYTHONIOENCODING": "ascii"})
     assert (done.status, done.out) == (0, "\\xe9\\u2192\n")
+
+
+def test_code_that_is_not_utf8(gradsh: Callable) -> None:
+    done = gradsh("-c", os.fsdecode(b"print('\xff')"))
+    assert (done.status, done.out) == (2, "")
+    assert "not UTF-8" in done.err
