@@ -132,7 +132,8 @@ class Record:
     __slots__ = (
         "_plan", "_signature", "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "guards", "inplace",
         "kind",
-        "multi_view", "name", "node", "note", "outputs", "quick_backward", "returns", "samples", "saves", "tensors", "text", "ufunc", "unguarded",
+        "multi_view", "name", "node", "note", "outputs", "quick_backward", "returns",
+        "samples", "saves", "tensors", "text", "ufunc", "unguarded",
         "writes",
     )
 
