@@ -149,6 +149,10 @@ class Units:
         """Keep a unit."""
         self._units[filename] = unit
 
+    def all(self) -> Iterator[Unit]:
+        """Yield all units, latest first."""
+        return reversed(self._units.values())
+
     def before(self, unit: Unit) -> Iterator[Unit]:
         """Yield the units that were compiled before one, latest first."""
         found = False
@@ -270,6 +274,15 @@ def describe(units: Units, where: Where) -> Place:
     )
     statement = units.statement(code, span.line)
     return Place(span, _source(units, code), path, passes[0] if passes else 0, statement, tuple(reversed(passes)))
+
+
+def circumstances(place: Place) -> str:
+    """Say in which pass of a loop, and called from where, a place was reached; empty for a line that is run once."""
+    parts = [f"pass {place.iteration} of the loop"] if place.iteration else []
+    if place.calls:
+        call = place.calls[-1]
+        parts.append(f"called from line {call.span.line}" + (f", pass {call.iteration}" if call.iteration else ""))
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _source(units: Units, code: Any) -> Source:

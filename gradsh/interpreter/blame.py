@@ -6,7 +6,7 @@
 from typing import TYPE_CHECKING, Any
 
 from gradsh.interpreter import hooks
-from gradsh.interpreter.activation import Place
+from gradsh.interpreter.activation import Place, circumstances
 from gradsh.interpreter.classify import kind_of
 from gradsh.interpreter.origins import Frame, Origins, expression_at
 from gradsh.interpreter.trace import local_variables, trace_of
@@ -33,7 +33,7 @@ class Case:
         self.unit = unit
         variables = local_variables(machine, error)
         self.origins = Origins(machine, [Frame(step, variables.get(id(step.code))) for step in self.steps])
-        self.message = str(error).replace("'" + hooks.RESERVED + "__", "'__")
+        self.message = str(error).replace("'" + hooks.RESERVED + "__", "'__") or type(error).__name__
         self.title = ""
         self.labels: list[Label] = []
         self.help: list[str] = []
@@ -85,7 +85,7 @@ class Case:
         """Mark the place of an engine's `where`, if a script's line is behind it."""
         place = self.place(where)
         if place is not None:
-            self.label(role, place.span, text + _passes(place), place.source)
+            self.label(role, place.span, text + circumstances(place), place.source)
         return place
 
     def failed(self, needed: str = "") -> None:
@@ -100,10 +100,6 @@ class Case:
         return Problem(
             self.kind, self.message, tuple(self.labels), tuple(dict.fromkeys(self.help)), tuple(self.notes), self.title
         )
-
-
-def _passes(place: Place) -> str:
-    return f" (pass {place.iteration} of the loop)" if place.iteration else ""
 
 
 def blame(machine: "Machine", error: BaseException, unit: "Unit | None") -> "Failed":

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gradsh.interpreter.activation import Place
-from gradsh.interpreter.origins import Origin, is_tensor
+from gradsh.interpreter.activation import Place, circumstances
+from gradsh.interpreter.origins import Origin, is_tensor, silent_block
 from gradsh.language import tree
 from gradsh.language.node import expr
 from gradsh.text.problem import Label
@@ -47,8 +47,7 @@ def _freed(case: "Case") -> None:
         saved = case.mark("saved", node.where, f"saved here{detail}")
         freed = case.mark("freed", case.fields.get("freed_where"), "freed here")
     now = case.place(case.machine.where_of(case.error))
-    again = f" (pass {now.iteration} of the loop)" if now is not None and now.iteration else ""
-    case.failed(f"needed again here{again}")
+    case.failed("needed again here" + ("" if now is None else circumstances(now)))
     if freed is not None:
         case.help += _keep(case, saved, freed, now)
 
@@ -57,12 +56,14 @@ def _keep(case: "Case", saved: Place | None, freed: Place, now: Place | None) ->
     """Return the ways to have the buffers when they are needed."""
     line = freed.span.line
     text = case.text(freed.span, freed.source)
+    subject = _subject(text)
     same = now is not None and now.statement == freed.statement and now.source is freed.source
     if same and saved is not None and saved.iteration and saved.iteration != now.iteration:  # type: ignore[union-attr]
         return [f"detach what is carried from one pass to the next (`h = h.detach()`), before line {saved.span.line}"]
-    if same and saved is not None:
+    if same and saved is not None and freed.iteration:
         return [f"compute it anew in each pass: move line {saved.span.line} into the loop", _retaining(text, line)]
-    subject = _subject(text)
+    if same and freed.calls:
+        return [f"compute it again before the call on line {case.steps[0].span.line}", _retaining(text, line)]
     pin = f", or pin it with `retain {subject}` before" if subject else ""
     again = f", or compute {subject} again" if subject else ""
     return [_retaining(text, line) + pin + again]
@@ -154,11 +155,15 @@ def _grow_history(case: "Case", origins: list[Origin]) -> None:
     if cut is not None:
         text = case.text(cut.span, cut.source)
         line = cut.span.line
+        block = silent_block(case.machine, cut)
+        if block is not None:
+            case.help.append(f"take line {line} out of the `{block[1]}` of line {block[0]}")
+            return
         for word, way in _CUTTERS.items():
             if word in text:
                 case.help.append(way.format(line=line))
                 return
-        case.help.append(f"line {line} gives something without history: no_grad around it, or an operation without derivative")
+        case.help.append(f"line {line} gives something without history: an operation without derivative, or grad mode was off")
         return
     for origin in origins[:1]:
         case.help.append(f"make it with `requires_grad=True` on line {origin.span.line}, or call `.requires_grad_()` on it")

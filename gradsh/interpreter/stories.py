@@ -3,12 +3,13 @@
 One function a kind, found in `STORIES`. A story marks the places before the failure, calls `case.failed(…)`, then helps.
 """
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradsh.interpreter.activation import Place
 from gradsh.interpreter.graph_stories import GRAPH_STORIES, partial_pass
-from gradsh.interpreter.nearest import for_attribute, for_name
+from gradsh.interpreter.nearest import for_attribute, for_name, near
 from gradsh.interpreter.origins import statements_before
 from gradsh.language import tree
 from gradsh.text.span import Span
@@ -35,14 +36,16 @@ def tell(case: "Case") -> None:
 def _shape(case: "Case") -> None:
     """Both operands underlined apart, with their shapes."""
     shapes = case.fields.get("shapes") or ()
-    for span, shape in zip(_operands(case, len(shapes)), shapes, strict=False):
-        case.label("operand", span, f"shape {tuple(shape)}", case.source)
+    operands = _operands(case, len(shapes))
+    if all(_may_have(case, node, shape) for node, shape in zip(operands, shapes, strict=False)):
+        for node, shape in zip(operands, shapes, strict=False):
+            case.label("operand", node.span, f"shape {tuple(shape)}", case.source)
     case.failed()
     if len(shapes) == 2:
         _disagreement(case, *map(tuple, shapes))
 
 
-def _operands(case: "Case", count: int) -> list[Span]:
+def _operands(case: "Case", count: int) -> list[Any]:
     """Return the expressions that the shapes belong to, if the failing expression shows them."""
     node = case.expression
     found: list[Any] = []
@@ -52,7 +55,13 @@ def _operands(case: "Case", count: int) -> list[Span]:
         if isinstance(node.func, tree.Attribute) and not _names_namespace(case, node.func.value):
             found.append(node.func.value)
         found += [value for value in node.args if not isinstance(value, tree.Constant | tree.Starred)]
-    return [one.span for one in found[:count]] if len(found) >= count else []
+    return found[:count] if len(found) >= count else []
+
+
+def _may_have(case: "Case", node: Any, shape: Any) -> bool:
+    """Tell whether an expression may be the operand of that shape: a name's tensor must have it."""
+    value = case.origins.value(node.id) if isinstance(node, tree.Name) else None
+    return value is None or tuple(getattr(value, "shape", ())) == tuple(shape)
 
 
 def _names_namespace(case: "Case", node: Any) -> bool:
@@ -116,7 +125,7 @@ def _attribute(case: "Case") -> None:
 
 def _key(case: "Case") -> None:
     key = case.error.args[0] if case.error.args else ""
-    case.title = f"there is no key {key!r}"
+    case.message = f"there is no key {key!r}"
     case.failed()
     node = case.expression
     if isinstance(node, tree.Subscript) and isinstance(node.value, tree.Name):
@@ -130,11 +139,45 @@ def _type(case: "Case") -> None:
     if case.message.partition("(")[2].startswith(")") and name.isidentifier():
         _definition(case, name)
     case.failed()
+    renamed = re.search(r"unexpected keyword argument '(\w+)'", case.message)
+    parameters = signature_of(case)
+    if renamed is not None:
+        word = renamed.group(1)
+        known = RENAMED.get(word)
+        _meant(case, [known] if known in parameters else near(word, parameters))
+    if parameters and "operation" not in case.fields:
+        case.notes.append(f"it takes ({', '.join(parameters)})")
     operation = case.fields.get("operation")
     for record in getattr(operation, "records", ()):
         signature = str(getattr(record, "signature", ""))
         if signature and signature not in case.message:
             case.notes.append(f"its signature is {signature}")
+
+
+RENAMED = {"retain_variables": "retain_graph", "async": "non_blocking", "size_average": "reduction", "reduce": "reduction",
+           "axis": "dim", "keepdims": "keepdim"}
+"""Keywords of former years, or of numpy -> what PyTorch calls them today."""
+
+
+def signature_of(case: "Case") -> list[str]:
+    """Return the parameters of what the failing call calls, where that is a name or an attribute of one."""
+    import inspect
+
+    node = case.expression
+    path: list[str] = []
+    function = node.func if isinstance(node, tree.Call) else None
+    while isinstance(function, tree.Attribute):
+        path.append(function.attr)
+        function = function.value
+    if not isinstance(function, tree.Name):
+        return []
+    try:
+        value = case.origins.value(function.id) or case.machine.builtins[function.id]
+        for name in reversed(path):
+            value = case.machine.guard.read(value, name)
+        return [name for name in inspect.signature(value).parameters if name != "self"]
+    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError):
+        return []
 
 
 def _definition(case: "Case", name: str) -> None:
@@ -160,7 +203,8 @@ def _arithmetic(case: "Case") -> None:
 
 
 def _assertion(case: "Case") -> None:
-    case.title = "the assertion does not hold" + (f": {case.message}" if case.message else "")
+    reason = "" if case.message == "AssertionError" else f": {case.message}"
+    case.message = f"the assertion does not hold{reason}"
     case.failed()
 
 
@@ -169,25 +213,22 @@ def _limit(case: "Case") -> None:
     if reason:
         case.message = str(reason)
     elif isinstance(case.error, RecursionError):
-        case.title = "the functions call each other too deeply"
+        case.message = f"the functions call each other too deeply: {case.message}"
         case.help.append("let the recursion end, or write it as a loop")
         del case.steps[3:-1]  # thousands of the same
     elif isinstance(case.error, MemoryError):
-        case.title = "there is not enough memory for this"
-        case.message = case.message or "out of memory"
+        case.message = f"there is not enough memory for this: {case.message}"
     case.failed("running when the limit was reached" if reason else "")
 
 
 def _interrupt(case: "Case") -> None:
-    case.message = case.message or "interrupted"
+    case.message = "interrupted"
     case.failed("running when it was interrupted")
 
 
 def _other(case: "Case") -> None:
     name = type(case.error).__name__
-    if not case.message:
-        case.message = name
-    elif type(case.error) not in {RuntimeError, NotImplementedError}:
+    if case.message != name and type(case.error) not in {RuntimeError, NotImplementedError}:
         case.title = f"{name}: {case.message.splitlines()[0]}"
     case.failed()
 
