@@ -397,14 +397,12 @@ def build_node(record: Record, values: list[Any], outputs: Sequence[Array]) -> O
     node.record = record
     node.spans = spans
     plan = record.plan
-    params = record.signature.params
-    context: dict[str, Any] = {params[place].name: values[place] for place in plan.values}
-    for name in plan.sizes:
-        source, _, what = name.rpartition("_")
-        place = record.signature.index[source]
-        context[name] = _size_of(values[place], what)
-        if what == "strides" and edges[plan.edges.index(place)] is None:
+    context: dict[str, Any] = {name: values[place] for name, place in plan.value_names}
+    for name, place, what, slot in plan.asked:
+        if what == "strides" and edges[slot] is None:
             context[name] = ()
+        else:
+            context[name] = _size_of(values[place], what)
     node.values = context
     return node
 

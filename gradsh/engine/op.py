@@ -52,7 +52,7 @@ class SavePlan:
 class Plan:
     """A record's derivatives, compiled on first use: edges, what is saved, how each formula is called."""
 
-    __slots__ = ("attributes", "edges", "formulas", "names", "order", "saves", "sizes", "values")
+    __slots__ = ("asked", "attributes", "edges", "formulas", "names", "order", "saves", "sizes", "value_names", "values")
 
     def __init__(self, record: "Record") -> None:
         params = record.signature.params
@@ -84,6 +84,14 @@ class Plan:
             calls = tuple(self._argument(record, name) for name in parameter_names(formula))
             targets = tuple(slots[name] for name in key)
             self.formulas.append((targets, formula, calls, len(key) > 1))
+        self.value_names = tuple((params[place].name, place) for place in self.values)
+        self.asked = tuple(self._asked(name, index) for name in sorted(self.sizes))
+        """What formulas ask of inputs without saving them: name, which input, what, the input's edge (-1: none)."""
+
+    def _asked(self, name: str, index: dict[str, int]) -> tuple[str, int, str, int]:
+        source, _, what = name.rpartition("_")
+        place = index[source]
+        return name, place, what, self.edges.index(place) if place in self.edges else -1
 
     def _save(self, record: "Record", name: str, readers: list[tuple[str, ...]], slots: dict[str, int]) -> SavePlan:
         index = record.signature.index

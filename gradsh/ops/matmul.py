@@ -311,7 +311,7 @@ def _by_batches(tensor1: Tensor, tensor2: Tensor) -> Any:
 def _matmul(self: Any, other: Any) -> Any:
     dims = self.ndim, other.ndim
     if dims == (2, 2):
-        return mm(self, other)
+        return mm.run(mm.records[0], [self, other])  # no overloads to choose from
     if 0 in dims:
         message = f"both arguments to matmul need to be at least 1D, but they are {dims[0]}D and {dims[1]}D"
         raise fail("shape", message, RuntimeError, shapes=(self.shape, other.shape))
@@ -339,7 +339,7 @@ matmul = composite(
 
 @implements("matmul")
 def _operator(self: Tensor, other: Any) -> Any:
-    return matmul(self, other) if isinstance(other, (Tensor, np.ndarray)) else NotImplemented
+    return _matmul(self, other) if isinstance(other, (Tensor, np.ndarray)) else NotImplemented
 
 
 @implements("matmul", reflected=True)
@@ -361,9 +361,9 @@ def _linear(input: Any, weight: Any, bias: Any) -> Any:
         raise fail("shape", message, RuntimeError, shapes=(input.shape, weight.shape))
     turned = find("t")(weight)
     if bias is None:
-        return matmul(input, turned)
+        return _matmul(input, turned)
     if input.ndim == 2:
-        return addmm(bias, input, turned)
+        return addmm.run(addmm.records[0], [bias, input, turned, 1, 1])
     if bias.ndim == 1 and input.is_contiguous():
         *batch, last = input.shape
         rows = 1
@@ -372,7 +372,7 @@ def _linear(input: Any, weight: Any, bias: Any) -> Any:
         flat = find("reshape")(input, (rows, last))
         result = addmm(bias, flat, turned)
         return find("view")(result, (*batch, result.shape[1]))
-    return find("add_")(matmul(input, turned), bias)
+    return find("add_")(_matmul(input, turned), bias)
 
 
 linear = composite(
