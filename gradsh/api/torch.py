@@ -165,7 +165,7 @@ NAMESPACES: dict[str, Namespace] = {
             "modules": _spaces("torch.nn"),
         },
     ),
-    "torch.nn.functional": Namespace("torch.nn.functional", {}, "F"),
+    "torch.nn.functional": Namespace("torch.nn.functional", lazily("gradsh.api.functional", "gumbel_softmax"), "F"),
     "torch.nn.init": Namespace("torch.nn.init", lazily("gradsh.api.nn.init", _INIT)),
     "torch.nn.utils": Namespace(
         "torch.nn.utils",

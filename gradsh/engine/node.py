@@ -68,7 +68,7 @@ class SavedTensor:
     """A saved tensor as people ask for it: name, shape, dtype, bytes, state. Made on demand, never stored."""
 
     __slots__ = ("array", "counter", "dtype", "freed_where", "index", "kept", "name", "node", "shape", "version")
-    __script_attributes__ = frozenset({"name", "shape", "dtype", "nbytes", "freed", "version", "current_version"})
+    __script_attributes__ = frozenset({"name", "shape", "dtype", "nbytes", "freed", "recomputed", "version", "current_version"})
 
     def __init__(
         self, node: "Node", name: str, index: int | None, kept: Kept | None, shape: Any, dtype: Any, where: Any = None
@@ -96,6 +96,15 @@ class SavedTensor:
         for extent in self.shape:
             size *= extent
         return size
+
+    @property
+    def recomputed(self) -> bool:
+        """Whether it is not kept: the checkpoint it belongs to computes it again when backward needs it."""
+        if self.kept is None or self.kept.packed is None:
+            return False
+        from gradsh.engine.saved_hooks import Recomputed
+
+        return isinstance(self.kept.packed[1], Recomputed)
 
     @property
     def current_version(self) -> int | None:

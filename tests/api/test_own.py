@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from gradsh.api.torch import NAMESPACES
-from gradsh.engine.saved_hooks import Recomputed
 
 torch = NAMESPACES["torch"]
 nn = torch.nn
@@ -105,7 +104,7 @@ def test_checkpoint_keeps_no_array() -> None:
     y = torch.utils.checkpoint.checkpoint(lambda t: t.exp().sin(), x, use_reentrant=False)
     (saved,) = y.grad_fn.saved
     assert saved.array is None
-    assert isinstance(saved.kept.packed[1], Recomputed)
+    assert saved.recomputed
     assert saved.nbytes == 16
 
 
@@ -138,7 +137,7 @@ def test_every_class_offers_its_methods_to_scripts() -> None:
     for space in ("torch.nn", "torch.optim", "torch.optim.lr_scheduler", "torch.utils.data"):
         for name in NAMESPACES[space].names():
             kind = NAMESPACES[space].get(name)
-            if not isinstance(kind, type):
+            if not isinstance(kind, type) or name == "Parameter":  # a tensor, which the guard knows by itself
                 continue
             blank = object.__new__(kind)
             for base in kind.__mro__[:-1]:

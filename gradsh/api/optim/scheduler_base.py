@@ -78,7 +78,8 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch (or to `epoch`) and set the learning rates."""
-        if self._step_count == 1 and getattr(self.optimizer, "_step_count", 0) == self._steps_before:
+        counts = type(self.optimizer).step is Optimizer.step  # one's own step counts nothing
+        if counts and self._step_count == 1 and getattr(self.optimizer, "_step_count", 0) == self._steps_before:
             current().warning(_ORDER)
         self._step_count += 1
         if epoch is not None:

@@ -1,0 +1,17 @@
+"""torch.nn.functional's functions that are made of operations and are none themselves."""
+
+from typing import Any
+
+from gradsh.engine.op import find
+
+
+def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+    """Return a random sample that is nearly one-hot (with `hard` exactly, but with the soft sample's gradient)."""
+    del eps
+    gumbels = -find("empty_like")(logits).exponential_().log()
+    soft = find("softmax")((logits + gumbels) / tau, dim)
+    if not hard:
+        return soft
+    index = find("max")(soft, dim, keepdim=True)[1]
+    chosen = find("zeros_like")(logits).scatter_(dim, index, 1.0)
+    return chosen - soft.detach() + soft
