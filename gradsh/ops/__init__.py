@@ -52,6 +52,7 @@ from gradsh.ops import softmax as softmax
 from gradsh.ops import sort as sort
 from gradsh.ops import special as special
 from gradsh.ops import statistics as statistics
+from gradsh.ops import systems as systems
 from gradsh.ops import unique as unique
 from gradsh.ops import unpool as unpool
 from gradsh.ops import view as view

@@ -20,9 +20,9 @@ from gradsh.ops.factor import (
     with_diagonal,
     with_half_diagonal,
 )
-from gradsh.ops.linalg import BOTH, LINALG, linalg_solve_triangular, with_info
 from gradsh.ops.matmul import matmul
 from gradsh.ops.scalars import times
+from gradsh.ops.systems import BOTH, LINALG, linalg_solve_triangular, with_info
 from gradsh.text.fault import fail
 
 # --- Cholesky ---------------------------------------------------------------------------------------------------

@@ -156,3 +156,11 @@ def error_codes(self: Array) -> Array:
     diagonal = np.diagonal(lu_factor(self)[0], axis1=-2, axis2=-1)
     zeros = diagonal == 0
     return np.where(zeros.any(-1), zeros.argmax(-1) + 1, 0).astype(np.int32) if self.size else np.zeros(self.shape[:-2], np.int32)
+
+
+def factored(A: Array, name: str) -> tuple[Array, Array, Array]:
+    """Return LU and pivots as PyTorch keeps them (of the transpose where A is contiguous), and LU's diagonal."""
+    check_float(A, name)
+    check_square(A, name)
+    exact, pivots = lu_factor(np.swapaxes(A, -1, -2) if A.flags.c_contiguous else A)
+    return column_major(exact.astype(A.dtype)), pivots, np.diagonal(exact, axis1=-2, axis2=-1)
