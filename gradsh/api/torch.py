@@ -176,7 +176,11 @@ NAMESPACES: dict[str, Namespace] = {
                 "parameters_to_vector vector_to_parameters",
             ),
             **lazily("gradsh.api.nn.utils.norms", "weight_norm remove_weight_norm spectral_norm remove_spectral_norm"),
+            "rnn": _spaces("torch.nn.utils.rnn"),
         },
+    ),
+    "torch.nn.utils.rnn": Namespace(
+        "torch.nn.utils.rnn", lazily("gradsh.api.nn.utils.sequences", "pad_sequence unpad_sequence")
     ),
     "torch.nn.parameter": Namespace("torch.nn.parameter", {"Parameter": Parameter}),
     "torch.optim": Namespace(
