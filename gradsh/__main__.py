@@ -22,11 +22,22 @@ VALUES = {"--format": "format", "--seed": "seed"}
 def main() -> NoReturn:
     """Run the program with the arguments of the process; never returns."""
     try:
+        open_streams()
         leave(_main(sys.argv[1:]))
     except KeyboardInterrupt:
         leave(130)
     except Exception as error:  # noqa: BLE001  # a fault of ours: no input shows a traceback
         leave(internal_error(error))
+
+
+def open_streams() -> None:
+    """Stand in for streams that were closed before the program began: Python has None there."""
+    if sys.stdout is None or sys.stderr is None or sys.stdin is None:
+        from gradsh.sinks import ClosedStream
+
+        sys.stdin = sys.stdin or ClosedStream()
+        sys.stdout = sys.stdout or ClosedStream()
+        sys.stderr = sys.stderr or ClosedStream(silent=True)
 
 
 def internal_error(error: Exception) -> int:

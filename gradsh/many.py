@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gradsh.batch import DONE, INTERRUPTED, RunOptions, read_script, run_script
+from gradsh.limits import bound_memory
 from gradsh.progress import Progress
 from gradsh.sinks import Looks, Sink, looks_of, sink_for
 
@@ -30,6 +31,7 @@ class Task:
 
     def __call__(self, name: str) -> Ran:
         """Run the script of that name."""
+        bound_memory(self.options.limits.max_memory)
         out, err = io.StringIO(), io.StringIO()
         status = run_script(read_script(name), self.options, sink_for(self.looks, name, out, err))
         return Ran(status, out.getvalue(), err.getvalue())

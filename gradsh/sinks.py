@@ -1,5 +1,7 @@
 """Where events go in a batch run: text on two streams, or JSON on one; and files that `--output` names."""
 
+import errno
+import io
 import os
 import sys
 import time
@@ -8,10 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from gradsh.events import Done, Event, Failure, Result, Snapshot, Warn
+from gradsh.events import Done, Event, Failure, Note, Result, Snapshot, Warn
 from gradsh.render.style import Style, style_for
 
-DIAGNOSTICS = frozenset({Failure, Warn})
+DIAGNOSTICS = frozenset({Failure, Note, Warn})
 FLUSH_SECONDS = 0.02  # a loop's output is seen while it runs, without a system call a line
 
 
@@ -168,6 +170,20 @@ def write_result(result: Result, style: Style) -> None:
         write_whole(Path(result.output), result_text(result, style).encode())
     except OSError as error:
         raise fail("io", f"cannot write {result.output}: {error.strerror or error}", OSError) from None
+
+
+class ClosedStream(io.TextIOBase):
+    """Stands in for a standard stream that is closed: what is written fails, or vanishes where nobody could be told."""
+
+    def __init__(self, *, silent: bool = False) -> None:
+        super().__init__()
+        self.silent = silent
+
+    def write(self, text: str) -> int:
+        """Fail as the system would, or drop the text."""
+        if self.silent:
+            return len(text)
+        raise OSError(errno.EBADF, "the stream is closed")
 
 
 def _close_quietly(stream: TextIO) -> None:

@@ -16,7 +16,7 @@ from gradsh.golden.check import Checked, check_file
 from gradsh.golden.collect import matching, orphans, scripts_below
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.update import proposed, write
-from gradsh.limits import FOR_TESTS
+from gradsh.limits import FOR_TESTS, bound_memory
 from gradsh.progress import Progress
 from gradsh.render.style import Style, style_for
 
@@ -122,6 +122,7 @@ class _Task:
         self.tolerance = Tolerance(options.rtol, options.atol)
 
     def __call__(self, path: str) -> Checked:
+        bound_memory(self.run.limits.max_memory)
         return check_file(path, self.run, self.tolerance)
 
 

@@ -199,3 +199,22 @@ def test_code_that_is_not_utf8(gradsh: Callable) -> None:
     done = gradsh("-c", os.fsdecode(b"print('\xff')"))
     assert (done.status, done.out) == (2, "")
     assert "not UTF-8" in done.err
+
+
+@pytest.mark.parametrize(("closed", "status", "err"), [
+    (">&-", 1, "gradsh: cannot write the output: the stream is closed\n"), ("2>&-", 0, ""), ("<&-", 0, ""),
+])
+def test_closed_streams(tmp_path: Path, closed: str, status: int, err: str) -> None:
+    run = f"{sys.executable} -m gradsh -c 'print(1)' {closed}"
+    done = subprocess.run(["sh", "-c", run], capture_output=True, text=True, timeout=60, check=False,
+                          env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])})
+    assert (done.returncode, done.stderr) == (status, err)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_memory_bound(gradsh: Callable) -> None:
+    code = "x = zeros(1000)\ny = zeros(10**8)\nprint('on', (randn(300, 300) @ randn(300, 300)).shape)\n"
+    done = gradsh("run", "--keep-going", "--max-memory", "200M", "-c", code)
+    assert (done.status, done.out) == (1, "on torch.Size([300, 300])\n")
+    assert "error[limit]" in done.err
+    assert "y = zeros(10**8)" in done.err
