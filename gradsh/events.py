@@ -43,6 +43,13 @@ class Warn(NamedTuple):
     message: str
 
 
+class Note(NamedTuple):
+    """What a setting asks to be told beside the output: an account of a statement, how long it took."""
+
+    line: int
+    text: str
+
+
 class Failure(NamedTuple):
     """A statement failed. `line`: first line of the innermost statement running; `top`: of the top-level statement."""
 
@@ -68,5 +75,5 @@ class Snapshot(NamedTuple):
     buffers: dict[str, Any]
 
 
-Event = Print | Value | Result | Warn | Failure | Done | Snapshot
+Event = Print | Value | Result | Warn | Note | Failure | Done | Snapshot
 Emit = Callable[[Event], None]

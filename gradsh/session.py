@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from gradsh.commands import GRAMMARS, find
 from gradsh.engine.ambient import Ambient, enter
 from gradsh.engine.node import next_sequence_number
-from gradsh.events import Done, Emit, Event, Failure, Print, Result, Snapshot, Value, Warn
+from gradsh.events import Done, Emit, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
 from gradsh.interpreter.machine import Failed, Invocation, Machine
 from gradsh.language.node import stmt
 from gradsh.language.parser import parse
@@ -72,6 +72,8 @@ class Session:
         self.left: int | None = None
         self.asker: Callable[[str], str | None] | None = None
         """Set by a shell: shows a prompt and returns the line that was typed, None at the end of input."""
+        self.writer: Callable[[str, int], str] | None = None
+        """Set from outside: runs a script anew, from a seed, and returns it with its outputs as expectations."""
         self._command_only = True
         self._printed = 0
         self._bound = _Bound(self.machine)
@@ -202,7 +204,13 @@ class Session:
         if state.settings.timing:
             from gradsh.commands.time import duration
 
-            self.emit(Warn(line, f"took {duration(seconds)}"))
+            self.emit(Note(line, f"took {duration(seconds)}"))
+        if state.settings.account:
+            from gradsh.commands.brief import brief
+
+            told = brief(state, state.history[-1]) if state.history else ""
+            if told:
+                self.emit(Note(line, told))
         if state.watches:
             from gradsh.commands.watch import changed
 
@@ -344,9 +352,18 @@ class Session:
         """Tell a failure that was asked for (`expect error`)."""
         self._fail(failed, expected=True)
 
-    def run_text(self, text: str, name: str, *, muted: bool = False) -> bool:
+    def run_text(self, text: str, name: str, *, muted: bool = False, first_line: int = 1) -> bool:
         """Run a text in this session; return whether every statement passed."""
-        return self.run(text, _quiet if muted else self.emit, name=name).status == 0
+        return self.run(text, _quiet if muted else self.emit, name=name, first_line=first_line).status == 0
+
+    def expectations(self, text: str) -> str:
+        """Return a script with what its statements show as comments below them, as golden tests have it.
+
+        Raises an error of kind `value` where nobody has said how (see `writer`).
+        """
+        if self.writer is None:
+            raise fail("value", "expectations are written where a person types: in the shell", ValueError)
+        return self.writer(text, self.seed)
 
     def replay(self, entries: Sequence[Entry]) -> None:
         """Start anew from the recorded seed and run the entries, muted."""

@@ -66,10 +66,17 @@ class Call(NamedTuple):
     top: bool = True
 
 
+class Preference(NamedTuple):
+    """A setting of the shell's: what it means, and the words it chooses from (none: any text)."""
+
+    meaning: str
+    choices: tuple[str, ...] = ()
+
+
 class Settings:
     """What `set` shows and changes. Each has a default that suits a script."""
 
-    __slots__ = ("account", "atomic", "cuda", "timing", "values")
+    __slots__ = ("account", "atomic", "cuda", "preferences", "timing", "values")
 
     def __init__(self) -> None:
         self.account = False
@@ -77,7 +84,9 @@ class Settings:
         self.cuda = "explain"
         self.timing = False
         self.values: dict[str, object] = {}
-        """Further settings, of the shell's (theme, keys, prompt)."""
+        """Further settings, of the shell's (theme, keys, prompt): words, or True and False for on and off."""
+        self.preferences: dict[str, Preference] = {}
+        """What these mean, by name."""
 
 
 class Control(Protocol):
@@ -92,8 +101,11 @@ class Control(Protocol):
     def allowed_file(self, name: str) -> str:
         """Return the path that a command may use for a file name; raises an error of kind `io` where none."""
 
-    def run_text(self, text: str, name: str, *, muted: bool = False) -> bool:
+    def run_text(self, text: str, name: str, *, muted: bool = False, first_line: int = 1) -> bool:
         """Run a text in this session; return whether every statement passed."""
+
+    def expectations(self, text: str) -> str:
+        """Return a script with what its statements show as comments below them; kind `value` where that cannot be."""
 
     def replay(self, entries: list[Entry]) -> None:
         """Start anew from the recorded seed and run the entries, muted."""
@@ -163,7 +175,8 @@ class State:
 
     def forget(self) -> None:
         """Go back to how a session begins; the variables are the machine's to forget."""
-        self.settings = Settings()
+        before, self.settings = self.settings, Settings()
+        self.settings.values, self.settings.preferences = before.values, before.preferences  # the person's, not the program's
         self.pins.clear()
         self.watches.clear()
         self.history.clear()

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from gradsh.events import Event, Failure, Print, Result, Snapshot, Value, Warn
+from gradsh.events import Event, Failure, Note, Print, Result, Snapshot, Value, Warn
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
 
@@ -31,6 +31,8 @@ def to_dict(event: Event) -> dict[str, Any] | None:
             return {"event": "result", "line": line, "command": command, "data": report}
         case Warn(line=line, message=message):
             return {"event": "warning", "line": line, "message": message}
+        case Note(line=line, text=text):
+            return {"event": "note", "line": line, "text": text}
         case Failure(line=line, top=top, problem=problem, source=source, expected=expected):
             data = {"event": "error", "line": line, "top": top, **_problem(problem, source)}
             return {**data, "expected": True} if expected else data

@@ -2,7 +2,7 @@
 
 from typing import Literal, assert_never
 
-from gradsh.events import Done, Event, Failure, Print, Result, Snapshot, Value, Warn
+from gradsh.events import Done, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
 from gradsh.render.style import Style
 from gradsh.view.shapes import Chart, Dag, Diagnostic, Group, Lines, Table, TensorView, View
 
@@ -21,6 +21,8 @@ def event_text(event: Event, style: Style) -> tuple[Stream, str] | None:
         case Warn(line=line, message=message):
             place = f" (line {line})" if line else ""
             return "err", f"{style.paint('warning', 'warning')}: {message}{place}\n"
+        case Note(text=text):
+            return "err", style.paint("dim", text) + "\n"
         case Failure(problem=problem, source=source):
             from gradsh.render.diagnostic import draw
 
