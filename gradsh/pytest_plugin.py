@@ -4,7 +4,7 @@ The file is run once, when its first test runs; each test then looks at what bel
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,12 +44,15 @@ class GradFile(pytest.File):
     """A script. It is run once, for all of its tests."""
 
     checked: "Checked | None" = None
+    tested_lines: Sequence[int] = ()
 
     def collect(self) -> Iterator["GradStatement | GradRest"]:
         """Yield a test for each statement with expectations, then one for all the rest."""
+        blocks = list(self._blocks())
+        self.tested_lines = [line for _, line, _ in blocks]
         yield from (
             GradStatement.from_parent(self, name=name, line=line, end_line=block.end_line)
-            for name, line, block in self._blocks()
+            for name, line, block in blocks
         )
         yield GradRest.from_parent(self, name="rest")
 
@@ -77,31 +80,33 @@ class GradFile(pytest.File):
     def outcome(self) -> "Checked":
         """Return what the script did, running it if this is the first question."""
         if self.checked is None:
-            from gradsh.batch import RunOptions
-            from gradsh.golden.check import check_file
-            from gradsh.golden.compare import Tolerance
-            from gradsh.limits import FOR_TESTS
-
-            options = RunOptions(limits=FOR_TESTS._replace(max_memory=None))
-            tolerance = Tolerance(float(self.config.getini("grad_rtol")), float(self.config.getini("grad_atol")))
-            self.checked = check_file(str(self.path), options, tolerance)
+            self.checked = self._check(str(self.path))
             if self.config.getoption("--grad-update") and not self.checked.passed:
-                from gradsh.golden.update import proposed, write
+                from gradsh.golden.update import settle
 
-                if write(self.checked, proposed(self.checked)):
-                    self.checked = self._after_update(check_file(str(self.path), options, tolerance))
+                self.checked = self._as_collected(settle(self.checked, self._check))
         return self.checked
 
-    def _after_update(self, checked: "Checked") -> "Checked":
-        """The outcome with lines as they were collected: an update moves the statements below it."""
-        assert self.checked is not None
-        before = {new.line: old.line for new, old in zip(checked.ran, self.checked.ran, strict=False)}
-        moved = tuple(one._replace(line=before.get(one.line, one.line)) for one in checked.mismatches)
+    def _check(self, path: str) -> "Checked":
+        from gradsh.batch import RunOptions
+        from gradsh.golden.check import check_file
+        from gradsh.golden.compare import Tolerance
+        from gradsh.limits import FOR_TESTS
+
+        options = RunOptions(limits=FOR_TESTS._replace(max_memory=None))  # the process is pytest's, not ours to bound
+        tolerance = Tolerance(float(self.config.getini("grad_rtol")), float(self.config.getini("grad_atol")))
+        return check_file(path, options, tolerance)
+
+    def _as_collected(self, checked: "Checked") -> "Checked":
+        """The outcome with the lines that were collected: an update moves the statements below it."""
+        before = self.checked.ran if self.checked is not None else ()
+        lines = {new.line: old.line for new, old in zip(checked.ran, before, strict=False)}
+        moved = tuple(one._replace(line=lines.get(one.line, one.line)) for one in checked.mismatches)
         return checked._replace(mismatches=moved)
 
     def lines_with_tests(self) -> set[int]:
         """Return the first lines of the statements that have a test of their own."""
-        return {line for _, line, _ in self._blocks()}
+        return set(self.tested_lines)
 
 
 class GradItem(pytest.Item):

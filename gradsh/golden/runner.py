@@ -15,12 +15,10 @@ from gradsh.golden import report
 from gradsh.golden.check import Checked, check_file
 from gradsh.golden.collect import matching, orphans, scripts_below
 from gradsh.golden.compare import Tolerance
-from gradsh.golden.update import proposed, write
+from gradsh.golden.update import proposed, settle
 from gradsh.limits import FOR_TESTS, bound_memory
 from gradsh.progress import Progress
 from gradsh.render.style import Style, style_for
-
-ROUNDS = 4  # of an update: outputs that name lines settle in two
 
 
 class GoldenOptions(NamedTuple):
@@ -143,15 +141,7 @@ def _accept(results: list[Checked], options: GoldenOptions, style: Style) -> lis
 
 
 def _updated(tested: Checked, only: frozenset[int] | None, options: GoldenOptions, style: Style) -> Checked:
-    """Rewrite what no longer holds, until it holds: new lines move the statements below, and outputs name lines."""
-    now = tested
-    for _ in range(ROUNDS):
-        update = proposed(now, only=only)
-        if not write(now, update):
-            break
-        now = check_file(now.path, options.run, Tolerance(options.rtol, options.atol))
-        if now.passed or only is not None:
-            break
+    now = settle(tested, _Task(options), only)
     if now is not tested:
         sys.stdout.write(f"updated {now.path}\n")
     for line in proposed(now, only=only).left:

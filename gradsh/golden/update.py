@@ -14,6 +14,7 @@ from gradsh.golden.check import Checked, Mismatch, Ran, as_comment, sibling_line
 from gradsh.golden.compare import Tolerance, align, has_wildcard
 from gradsh.text.expectations import Block, Expected
 
+ROUNDS = 4
 BOM = b"\xef\xbb\xbf"
 
 
@@ -135,6 +136,21 @@ def _applied(text: str, edits: Sequence[Edit]) -> str:
     if after.get(len(lines)):
         out.append("")
     return "\n".join(out)
+
+
+def settle(tested: Checked, again: Callable[[str], Checked], only: frozenset[int] | None = None) -> Checked:
+    """Rewrite what no longer holds until it holds; `again` runs the script anew. Raises OSError.
+
+    New lines move the statements below, and outputs name lines, so one round is not always enough.
+    """
+    now = tested
+    for _ in range(ROUNDS):
+        if not write(now, proposed(now, only=only)):
+            break
+        now = again(now.path)
+        if now.passed or only is not None:
+            break
+    return now
 
 
 def write(tested: Checked, update: Update) -> bool:
