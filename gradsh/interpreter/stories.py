@@ -144,7 +144,7 @@ def _type(case: "Case") -> None:
     if renamed is not None:
         word = renamed.group(1)
         known = RENAMED.get(word)
-        _meant(case, [known] if known in parameters else near(word, parameters))
+        _meant(case, [known] if known and (known in parameters or not parameters) else near(word, parameters))
     if parameters and "operation" not in case.fields:
         case.notes.append(f"it takes ({', '.join(parameters)})")
     operation = case.fields.get("operation")

@@ -1,0 +1,183 @@
+"""What a failure says: its kind, the lines of its story, exact spans, and ways out that work when they are followed."""
+
+import pytest
+
+HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
+
+
+def problem(script, text: str):
+    script.run(HEAD + text)
+    return script.failure.problem
+
+
+def test_the_session_of_the_readme(script):
+    found = problem(
+        script,
+        "x = torch.ones(2, 3, requires_grad=True)\ny = x.mean(dim=1).squeeze() + 3\nz = y.pow(2).mean()\n"
+        "z.backward()\nz.backward()\n",
+    )
+    assert found.kind == "freed"
+    assert found.title == "backward needs PowBackward0.self, which an earlier backward freed"
+    assert "backward through the graph a second time" in found.message
+    assert (script.lines("saved"), script.lines("freed"), script.lines("needed")) == ([6], [7], [8])
+    assert script.marked("saved") == ["y.pow(2)"]
+    assert script.marked("needed") == ["z.backward()"]
+    assert any("self, (2,), 8 B" in label.text for label in found.labels)
+    assert "retain_graph=True" in found.help[0]
+    assert "line 7" in found.help[0]
+
+
+def test_freed_in_a_loop_says_which_pass(script):
+    found = problem(
+        script,
+        "w = torch.ones(2, requires_grad=True)\nout = (w * w).sum()\nfor t in range(3):\n    out.backward()\n",
+    )
+    texts = [label.text for label in found.labels if label.role in {"freed", "needed"}]
+    assert texts == ["freed here (pass 1 of the loop)", "needed again here (pass 2 of the loop)"]
+    assert "move line 5 into the loop" in found.help[0]
+    assert (script.failure.line, script.failure.top) == (7, 6)
+
+
+def test_freed_by_what_a_loop_carries(script):
+    found = problem(
+        script,
+        "h, w = torch.zeros(2), torch.ones(2, requires_grad=True)\nfor t in range(3):\n    h = torch.tanh(h * w)\n"
+        "    h.sum().backward()\n",
+    )
+    assert "detach" in found.help[0]
+    assert script.lines("saved") == [6]
+
+
+def test_freed_through_functions_names_the_calls(script):
+    problem(
+        script,
+        "x = torch.ones(2, requires_grad=True)\ndef make(w):\n    return (w * w).sum()\ndef run(l):\n    l.backward()\n"
+        "l = make(x)\nrun(l)\nrun(l)\n",
+    )
+    assert (script.lines("saved"), script.lines("freed"), script.lines("called")) == ([6], [8], [11])
+    assert "called from line 10" in next(label.text for label in script.failure.problem.labels if label.role == "freed")
+
+
+def test_version_names_every_write(script):
+    found = problem(
+        script,
+        "x = torch.ones(2, requires_grad=True)\ny = x * 2\nz = y.exp() + y * y\ny.add_(1)\nwith torch.no_grad():\n    y[0] = 3\n"
+        "z.sum().backward()\n",
+    )
+    assert found.kind == "version"
+    assert script.lines("modified") == [7, 9]
+    assert (script.lines("saved"), script.lines("needed")) == ([6], [10])
+
+
+def test_writes_of_a_loop_are_one_mark(script):
+    problem(
+        script,
+        "x = torch.ones(2, requires_grad=True)\ny = x * 2\nz = y * y\nfor i in range(3):\n    y.add_(1)\nz.sum().backward()\n",
+    )
+    assert script.lines("modified") == [8]
+    assert "version 1 (pass 1 of the loop) to 3" in next(
+        label.text for label in script.failure.problem.labels if label.role == "modified"
+    )
+
+
+@pytest.mark.parametrize(("text", "built", "help_word"), [
+    ("x = torch.ones(2)\ny = x * 2\ny.sum().backward()", [4], "requires_grad=True"),
+    ("x = torch.ones(2, requires_grad=True)\ny = x.detach() * 2\ny.sum().backward()", [5], "detach"),
+    ("x = torch.ones(2, requires_grad=True)\nwith torch.no_grad():\n    y = x * 2\nz = y + 1\nz.sum().backward()", [6], "no_grad"),
+    ("net = nn.Linear(2, 1)\nfor p in net.parameters():\n    p.requires_grad = False\nout = net(torch.ones(2))\nout.backward()", [4],
+     "requires_grad"),
+])
+def test_no_grad_says_where_the_history_ends(script, text, built, help_word):
+    found = problem(script, text)
+    assert found.kind == "no_grad"
+    assert script.lines("built") == built
+    assert help_word in " ".join(found.help)
+
+
+@pytest.mark.parametrize(("text", "kind", "built"), [
+    ("y = torch.ones(2, requires_grad=True) * 2\ny.backward()", "scalar", [4]),
+    ("w = torch.ones(2, requires_grad=True)\nv = w\nv += 1", "leaf_inplace", [4]),
+    ("w = torch.ones(4, requires_grad=True)\na, b = (w * 2).chunk(2)\na.mul_(2)", "view_inplace", [5]),
+    ("w = torch.ones(2, requires_grad=True)\nz = w * 2\nz.requires_grad = False", "not_leaf", [5]),
+    ("w = torch.ones(2, requires_grad=True)\nv = torch.ones(2, requires_grad=True)\ntorch.autograd.grad((w * 2).sum(), v)",
+     "unused", [5]),
+])
+def test_what_was_built_is_shown(script, text, kind, built):
+    found = problem(script, text)
+    assert found.kind == kind
+    assert script.lines("built") == built
+    assert found.help
+
+
+def test_shapes_underline_both_operands(script):
+    found = problem(script, "a, b = torch.ones(2, 3), torch.ones(4)\nprint(1); c = a.sum() + (a * 2 + b)\n")
+    assert found.kind == "shape"
+    assert script.marked("operand") == ["a * 2", "b"]
+    assert script.marked("needed") == ["a * 2 + b"]
+    assert [label.text for label in found.labels if label.role == "operand"] == ["shape (2, 3)", "shape (4,)"]
+
+
+@pytest.mark.parametrize(("text", "offered"), [
+    ("torch.relu6", "torch.nn.functional.relu6"), ("F.tnah", "tanh"), ("nn.linear", "torch.nn.functional.linear"),
+    ("torch.ones(2).sumn()", "`sum`"), ("lenght = 3\nlength", "`lenght`"), ("Liner(2, 2)", "`Linear`"),
+    ("'a'.uper()", "`upper`"), ("import maths", ""), ("from torch import ons", "`torch.ones`"), ("torch.Ones(2)", "ones"),
+    ("class A:\n    def __init__(self): self.weight = 1\nA().wieght", "`weight`"),
+    ("torch.ones(2).backward(retain_variables=True)", "`retain_graph`"), ("d = {'a': 1}\nd['b']", ""),
+])
+def test_the_nearest_names_are_offered(script, text, offered):
+    script.run(HEAD + text)
+    if offered:
+        assert offered in " ".join(script.failure.problem.help)
+
+
+def test_a_deleted_name_says_where_it_went(script):
+    problem(script, "t = torch.ones(2)\ndel t\nprint(t)\n")
+    assert script.lines("defined") == [5]
+
+
+def test_wrong_arguments_show_the_definition(script):
+    found = problem(script, "def f(a, b): return a\nf(1)\n")
+    assert script.marked("defined") == ["def f(a, b): return a"]
+    assert any("(a, b)" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(("text", "kind"), [
+    ("1 / 0", "arithmetic"), ("assert 1 == 2, 'no'", "assert"), ("{}['a']", "key"), ("[][1]", "index"), ("int('x')", "value"),
+    ("raise RuntimeError('x')", "other"), ("raise ValueError", "value"), ("1 + 'a'", "type"), ("nope", "name"),
+    ("(1).nope", "attribute"), ("10 ** 10 ** 10", "limit"), ("'a' * 10 ** 11", "limit"), ("1 << 10 ** 10", "limit"),
+    ("def f(): return f()\nf()", "limit"), ("class A:\n    def __repr__(self): return repr(self)\nA()", "limit"),
+    ("raise MemoryError", "limit"), ("raise KeyboardInterrupt", "interrupt"), ("raise StopIteration", "other"),
+    ("class A: __slots__ = ()", "syntax"), ("raise 3", "type"), ("raise SystemExit", "other"), ("2.0 ** 10000", "arithmetic"),
+    ("if torch.ones(2): pass", "value"), ("torch.ones(2).sum(5)", "index"), ("open('x')", "name"),
+    ("import matplotlib.pyplot as plt\nplt.plot([1])", "name"), ("torch.tensor([1], requires_grad=True)", "dtype"),
+    ("x = torch.ones(2, requires_grad=True)\nx.sum().backward(torch.ones(3))", "grad_shape"),
+])
+def test_kinds(script, text, kind):
+    found = problem(script, text)
+    assert found.kind == kind
+    assert found.message
+    assert script.lines("needed")
+
+
+def test_a_failed_pass_says_what_it_had_done(script):
+    found = problem(
+        script,
+        "x = torch.ones(2, requires_grad=True)\nw = torch.ones(2, requires_grad=True)\na = x.exp()\n(a * 3).sum().backward()\n"
+        "((a * w) + w).sum().backward()\n",
+    )
+    assert "wrote" in found.notes[0]
+    assert "w.grad" in found.notes[0]
+
+
+def test_columns_count_characters(script):
+    problem(script, "wörd = '日本'; wörd.nope\n")
+    assert script.marked("needed") == ["wörd.nope"]
+
+
+def test_lines_go_on_from_one_input_to_the_next(script):
+    script.run("def f(x):\n    return x + y_not_there\n", first_line=1)
+    script.run("f(1)\n", first_line=3)
+    assert script.lines("called") == [3]
+    assert script.lines("needed") == [2]
+    assert script.failure.line == 2
+    assert script.failure.top == 3
