@@ -118,6 +118,14 @@ def _metadata(shape: tuple[int, ...], dtype: Any) -> str:
     return str({"shape": Size(shape), "dtype": of_numpy(dtype), "device": CPU})
 
 
+_PASS_IT = (
+    "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+    "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
+    "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+    "differences between the two variants."
+)
+
+
 def checkpoint(
     function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True,
     determinism_check: str = "default", debug: bool = False, early_stop: bool = True, context_fn: Any = None, **kwargs: Any,
@@ -127,7 +135,12 @@ def checkpoint(
     Raises CheckpointError in backward when the second call saves other tensors than the first.
     """
     del determinism_check, debug, early_stop, context_fn
+    if use_reentrant is None:
+        current().warning(_PASS_IT)
+        use_reentrant = True
     if use_reentrant:
+        if not any(isinstance(one, Tensor) and one.requires_grad for one in args):
+            current().warning("None of the inputs have requires_grad=True. Gradients will be None")
         if kwargs:
             raise fail("value", "Unexpected keyword arguments: " + ",".join(kwargs), ValueError)
         return _Reentrant.apply(function, preserve_rng_state, *args)
@@ -187,6 +200,9 @@ def checkpoint_sequential(
     """Run modules one after the other, in segments of which all but the last are checkpointed."""
     if kwargs:
         raise fail("value", "Unexpected keyword arguments: " + ",".join(kwargs), ValueError)
+    if use_reentrant is None:
+        current().warning(_PASS_IT)
+        use_reentrant = True
     steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
 
     def run(start: int, end: int) -> Callable[[Any], Any]:
@@ -202,6 +218,6 @@ def checkpoint_sequential(
     for start in range(0, size * (segments - 1), size):
         end = start + size
         input = checkpoint(
-            run(start, end), input, use_reentrant=bool(use_reentrant), preserve_rng_state=preserve_rng_state
+            run(start, end), input, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state
         )
     return run(end, len(steps))(input)
