@@ -162,8 +162,8 @@ def _totals(report: BufferReport) -> tuple[str, ...]:
         )
     if totals.freed:
         lines.append(f"{totals.freed:,} freed")
-    if report.saving_nothing:
-        number = sum(count for _, count in report.saving_nothing)
+    number = sum(number for _, number in report.saving_nothing)
+    if 2 * number > report.nodes:
         kinds = listed([name for name, _ in report.saving_nothing], 4)
         lines.append(f"{number:,} of {count(report.nodes, 'node')} save{'s' if number == 1 else ''} nothing: {kinds}")
     return tuple(lines)

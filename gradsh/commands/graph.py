@@ -22,7 +22,7 @@ _SUMMARY_FROM = 30
     "Draw the graph of the tensors: variables, operations, shapes, saved tensors and their state, lines.",
     examples=[
         "x = ones(2, requires_grad=True)\nz = (x * 3).pow(2).sum()\ngraph z",
-        "graph z --depth 1\ngraph z --state live\ngraph z --name pow --format mermaid",
+        "x = ones(2, requires_grad=True)\nz = x.pow(2).sum()\ngraph z --depth 1\ngraph z --state live\ngraph z --format mermaid",
     ],
 )
 def run(

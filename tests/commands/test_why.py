@@ -1,0 +1,108 @@
+"""`why` tells the whole story, and its ways out work when they are followed."""
+
+import pytest
+
+from gradsh.commands.ways import applied
+from gradsh.events import Failure, Result
+from gradsh.session import Session
+
+
+def told(text, command="why"):
+    """The report of a command at the end of a script that may fail, and the failures on the way."""
+    events = []
+    session = Session()
+    session.run(text, events.append, name="script", keep_going=True)
+    failures = [event for event in events if isinstance(event, Failure)]
+    events.clear()
+    session.run(command, events.append)
+    return next(event.report for event in events if isinstance(event, Result)), failures
+
+
+SCRIPTS = {
+    "twice": "x = ones(2, requires_grad=True)\nz = (x * x).sum()\nz.backward()\nz.backward()\n",
+    "twice by command": "x = ones(2, requires_grad=True)\nz = (x * x).sum()\nbackward z\nbackward z\n",
+    "two heads": "x = ones(2, requires_grad=True)\nh = x.exp()\na = h.sin().sum()\nb = h.cos().sum()\na.backward()\nb.backward()\n",
+    "outside of the loop": "x = ones(2, requires_grad=True)\nz = (x * x).sum()\nfor i in range(3):\n    z.backward()\n",
+    "carried": "w = ones(2, requires_grad=True)\nh = zeros(2)\nfor i in range(3):\n    h = (h * w + 1).tanh()\n    h.sum().backward()\n",
+    "modified": "x = ones(2, requires_grad=True)\ny = x.exp()\nz = (y * y).sum()\ny += 1\nz.backward()\n",
+    "modified by a method": "x = ones(2, requires_grad=True)\ny = x.exp()\nz = (y * y).sum()\ny.mul_(x + 1)\nz.backward()\n",
+    "modified by index": "x = ones(2, requires_grad=True)\ny = x.exp()\nz = (y * y).sum()\ny[0] = 1\nz.backward()\n",
+    "detached": "x = ones(2, requires_grad=True)\ny = (x * 2).detach()\ny.sum().backward()\n",
+    "no leaf": "x = ones(2)\ny = (x * 2).sum()\ny.backward()\n",
+    "not a scalar": "x = ones(2, requires_grad=True)\ny = x * 2\ny.backward()\n",
+    "update": "w = ones(2, requires_grad=True)\nw -= 0.1\n",
+    "gradient of a gradient": "x = ones(2, requires_grad=True)\ny = x.exp().sum()\ntorch.autograd.grad(y, x)\ntorch.autograd.grad(y, x)\n",
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_ways_out_work(name):
+    text = SCRIPTS[name]
+    story, failures = told(text)
+    assert failures
+    ways = [way for way in story.ways if way.edits]
+    assert ways, story
+    for way in ways:
+        changed = applied(text, way)
+        assert changed != text
+        events = []
+        Session().run(changed, events.append, keep_going=True)
+        failed = [event.problem.message for event in events if isinstance(event, Failure)]
+        assert not failed, (way.words, changed)
+
+
+def test_recomputing_and_detaching_give_the_expected_gradients():
+    text = SCRIPTS["outside of the loop"]
+    story, _ = told(text)
+    moved = next(way for way in story.ways if "anew" in way.words)
+    session = Session()
+    session.run(applied(text, moved), lambda _: None)
+    assert session.machine.program["x"].grad.tolist() == [6.0, 6.0]
+
+
+def test_story_is_in_order():
+    story, _ = told(SCRIPTS["two heads"])
+    assert [(event.role, event.line) for event in story.events] == [("saved", 2), ("freed", 5), ("needed", 6)]
+
+
+def test_nothing_failed():
+    assert told("x = 1")[0].events == ()
+
+
+@pytest.mark.parametrize(("text", "subject", "cause"), [
+    ("x = ones(2)", "x", "no_need"),
+    ("x = ones(2, requires_grad=True)", "x", "not_reached"),
+    ("x = ones(2, requires_grad=True)\ny = x * 2", "y", "not_leaf"),
+    ("x = ones(2, requires_grad=True)\ny = x * 2", "x", "reachable"),
+    ("x = ones(2, requires_grad=True)\n(x * 2).sum().backward()\nx.grad = None", "x", "cleared"),
+])
+def test_why_there_is_no_gradient(text, subject, cause):
+    report, _ = told(text, f"why {subject}")
+    assert report.gradient.state == "none"
+    assert report.gradient.cause == cause
+
+
+@pytest.mark.parametrize(("expression", "node"), [
+    ("(x - 5).relu()", "ReluBackward0"), ("(x * 100).tanh()", "TanhBackward0"), ("x * zeros(2)", "MulBackward0"),
+    ("(x * 200).sigmoid()", "SigmoidBackward0"),
+])
+def test_why_a_gradient_is_zero(expression, node):
+    report, _ = told(f"x = ones(2, requires_grad=True)\ny = {expression}\ny.sum().backward(retain_graph=True)", "why x")
+    assert report.gradient.state == "zero"
+    assert [block.node for block in report.gradient.blocks] == [node]
+    assert report.gradient.blocks[0].line == 2
+
+
+def test_why_a_tensor_needs_no_gradient_names_the_line():
+    report, _ = told("x = ones(2, requires_grad=True)\ny = x * 2\nc = y.detach() * 3", "why c")
+    assert [(cut.line, cut.cut) for cut in report.cuts] == [(3, True)]
+
+
+def test_parameters_without_a_gradient():
+    report, _ = told(
+        "net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))\nnet[0].bias.requires_grad_(False)\nnet[1](ones(1, 2)).sum().backward()",
+        "why net",
+    )
+    assert [(one.name, one.gradient.state, one.gradient.cause) for one in report] == [
+        ("0.weight", "none", "not_reached"), ("0.bias", "none", "no_need"), ("1.weight", "some", ""), ("1.bias", "some", ""),
+    ]
