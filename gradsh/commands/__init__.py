@@ -23,6 +23,8 @@ USAGE: dict[str, str] = {
     "holders": "T",
     "leaks": "",
     "diff": "",
+    "why": "[E]",
+    "check": "EXPR [--inputs T…]",
     "vars": "",
     "watch": "[EXPR…] [--off]",
     "undo": "",
