@@ -194,11 +194,12 @@ class Session:
         state = self.state
         self.line = state.statement_line = line
         self._command_only = isinstance(statement, Command)
+        name = statement.name if isinstance(statement, Command) else ""
         unit, mark, begun = len(self.machine.units), next_sequence_number(), time.perf_counter()
         failed = self.machine.run_statement(statement, source)
         seconds = time.perf_counter() - begun
         text = _text_of(source, statement.span)
-        state.history.append(Entry(text, line, source.name, failed is None, seconds, unit, mark))
+        state.history.append(Entry(text, line, source.name, failed is None, seconds, unit, mark, name))
         if state.meter is not None:
             state.meter.statement(self.machine.variables(), line)
         if state.settings.timing:
@@ -365,11 +366,14 @@ class Session:
             raise fail("value", "expectations are written where a person types: in the shell", ValueError)
         return self.writer(text, self.seed)
 
-    def replay(self, entries: Sequence[Entry]) -> None:
-        """Start anew from the recorded seed and run the entries, muted."""
+    def replay(self, entries: Sequence[Entry]) -> int:
+        """Start anew from the recorded seed and run the entries, muted; return how many (fewer where interrupted)."""
         self.reset()
-        for entry in entries:
-            self.run(entry.text, _quiet, name=entry.source, keep_going=True, first_line=entry.line)
+        for number, entry in enumerate(entries):
+            outcome = self.run(entry.text, _quiet, name=entry.source, keep_going=True, first_line=entry.line)
+            if outcome.interrupted:
+                return number
+        return len(entries)
 
     def reset(self) -> None:
         """Forget every variable, pin and setting, and start from the seed again."""

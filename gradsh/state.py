@@ -21,7 +21,7 @@ class Entry(NamedTuple):
     """A top-level statement that was run: its text, the line it began on, the name of its source, whether it passed.
 
     `seconds` is how long it took, `unit` the number of its code, `mark` a sequence number that no node made before it
-    exceeds.
+    exceeds, `command` the name of the command that it is (empty: it is none).
     """
 
     text: str
@@ -31,6 +31,7 @@ class Entry(NamedTuple):
     seconds: float = 0.0
     unit: int = -1
     mark: int = 0
+    command: str = ""
 
 
 class Pin(NamedTuple):
@@ -76,7 +77,7 @@ class Preference(NamedTuple):
 class Settings:
     """What `set` shows and changes. Each has a default that suits a script."""
 
-    __slots__ = ("account", "atomic", "cuda", "preferences", "timing", "values")
+    __slots__ = ("account", "atomic", "cuda", "keys", "preferences", "timing", "values")
 
     def __init__(self) -> None:
         self.account = False
@@ -87,6 +88,8 @@ class Settings:
         """Further settings, of the shell's (theme, keys, prompt): words, or True and False for on and off."""
         self.preferences: dict[str, Preference] = {}
         """What these mean, by name."""
+        self.keys: tuple[tuple[str, str], ...] = ()
+        """The shell's keys and what they do."""
 
 
 class Control(Protocol):
@@ -107,8 +110,8 @@ class Control(Protocol):
     def expectations(self, text: str) -> str:
         """Return a script with what its statements show as comments below them; kind `value` where that cannot be."""
 
-    def replay(self, entries: list[Entry]) -> None:
-        """Start anew from the recorded seed and run the entries, muted."""
+    def replay(self, entries: list[Entry]) -> int:
+        """Start anew from the recorded seed and run the entries, muted; return how many (fewer where interrupted)."""
 
     def reset(self) -> None:
         """Forget every variable, pin and setting, and start from the seed again."""
@@ -176,7 +179,8 @@ class State:
     def forget(self) -> None:
         """Go back to how a session begins; the variables are the machine's to forget."""
         before, self.settings = self.settings, Settings()
-        self.settings.values, self.settings.preferences = before.values, before.preferences  # the person's, not the program's
+        for name in ("values", "preferences", "keys"):  # the person's, not the program's
+            setattr(self.settings, name, getattr(before, name))
         self.pins.clear()
         self.watches.clear()
         self.history.clear()

@@ -3,7 +3,6 @@
 from collections import Counter
 
 from gradsh.commands.record import command
-from gradsh.commands.undo import first_word
 from gradsh.commands.words import count, listed
 from gradsh.engine.node import LAST
 from gradsh.probe.changes import Changes, changes
@@ -21,11 +20,11 @@ _LOOKS = frozenset({
     "diff", "Show what the last statement changed: nodes, saved tensors, frees, gradients, versions, names.",
     examples=["x = ones(2, requires_grad=True)\ny = (x * x).exp()\ndiff\nbackward y.sum()\ndiff"],
 )
-def run(state: State) -> Changes | None:
+def run(state: State) -> Changes:
     """Return the changes; of an undone or missing statement nothing."""
     place = next((i for i in reversed(range(len(state.history))) if _counts(state.history[i])), None)
     if place is None:
-        return None
+        return Changes("", 0, True, (), (), (), (), (), ())
     entry = state.history[place]
     after = state.history[place + 1].mark if place + 1 < len(state.history) else LAST
     unit, leaves = state.written
@@ -37,7 +36,7 @@ def run(state: State) -> Changes | None:
 
 
 def _counts(entry: Entry) -> bool:
-    return first_word(entry) not in _LOOKS
+    return entry.command not in _LOOKS
 
 
 def _names(text: str) -> list[str]:
@@ -55,9 +54,9 @@ def _names(text: str) -> list[str]:
     return list(dict.fromkeys(name for name, _ in bound_names(body)))
 
 
-def view(report: Changes | None) -> View:
+def view(report: Changes) -> View:
     """Shape the changes: a line for each kind of change."""
-    if report is None:
+    if not report.text:
         return Lines(("no statement was run yet",))
     first, *more = report.text.split("\n")
     lines = [f"line {report.line}: {first}{' …' if more else ''}" + ("" if report.ok else "  (failed)")]

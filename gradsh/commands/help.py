@@ -1,65 +1,155 @@
-"""`help`: the commands on one screen, or everything about one command, operation or kind of error."""
+"""`help`: one screen that leads on, or everything about one command, operation, variable or kind of error."""
 
-from dataclasses import dataclass
+import inspect
+from typing import Any, NamedTuple
 
 from gradsh.commands import USAGE, find
 from gradsh.commands.record import Word, command
-from gradsh.engine.op import Operation, lookup, operations
+from gradsh.engine.op import BoundOperation, Operation, lookup, operations
 from gradsh.state import State
 from gradsh.text.fault import fail
 from gradsh.text.kinds import KINDS
 from gradsh.view.shapes import Lines, View
 
+GROUPS = (
+    ("run", "backward plan retain release check time"),
+    ("look", "graph buffers memory holders leaks vars diff watch"),
+    ("understand", "why explain tour help"),
+    ("session", "undo redo history save load reset set expect quit"),
+)
+_BELOW = (
+    "help backward   a command: its options, examples      help mean   an operation: what it saves",
+    "help keys       the keys of this prompt               x?          what x is, as `help x`",
+    "explain         kinds of errors, and ways out         set         settings, and their values",
+)
 
-@dataclass(frozen=True, slots=True)
-class Report:
+
+class Report(NamedTuple):
     """The lines of the help text about `topic` (empty: the overview)."""
 
     topic: str
     lines: tuple[str, ...]
 
 
-@command("help", "Show the commands, or all about one command, operation or kind of error.", examples=["help", "help backward", "help mul"])
+@command(
+    "help", "Show the commands, or all about one command, operation, variable or kind of error.",
+    examples=["help", "help backward", "help mul", "x = ones(2)\nhelp x", "help nn.Linear"],
+)
 def run(state: State, topic: Word | None = None) -> Report:
-    """Return the help text."""
-    del state
-    if topic is None:
+    """Return the help text. Raises (kind `value`) for what is not known, with what is near."""
+    name = "" if topic is None else str(topic).rstrip("?")
+    if not name:
         return Report("", tuple(_overview()))
-    if topic in USAGE:
-        return Report(topic, tuple(_command(topic)))
-    operation = lookup(topic)
-    if operation is not None:
-        return Report(topic, tuple(_operation(operation)))
-    if topic in KINDS:
-        return Report(topic, (f"{topic}: a kind of error; `explain {topic}` or `gradsh explain {topic}` says more",))
+    lines = about(state, name)
+    if lines:
+        return Report(name, tuple(lines))
     from difflib import get_close_matches
 
-    near = get_close_matches(topic, [*USAGE, *operations()], 3)
+    near = get_close_matches(name, [*USAGE, *state.variables, *operations()], 3)
     hint = f"; did you mean {', '.join(near)}?" if near else ""
-    raise fail("value", f"no command, operation or kind of error is called {topic}{hint}", ValueError, candidates=near)
+    raise fail("value", f"no command, name, operation or kind of error is called {name}{hint}", ValueError, candidates=near)
+
+
+def about(state: State, name: str) -> list[str]:
+    """Return all that is known of a name, dotted or not; nothing for one that means nothing."""
+    lines: list[str] = []
+    if name in state.names_in_reach():
+        lines += _variable(name, state.names_in_reach()[name])
+    elif name in USAGE:
+        lines += _command(name)
+    elif name == "keys":
+        return _keys(state)
+    if not lines or name in USAGE:
+        lines += _offered(state, name)
+    if name in KINDS:
+        lines.append(f"{name}: a kind of error; `explain {name}` says more")
+    return lines
 
 
 def _overview() -> list[str]:
-    width = max(map(len, USAGE))
-    lines = ["Type PyTorch statements, or a command:"]
-    lines += [f"  {name:<{width}}  {find(name).doc}" for name in USAGE]
-    lines.append("`help NAME` says all about a command or an operation.")
-    return lines
+    grouped = {name for _, names in GROUPS for name in names.split()}
+    rest = " ".join(name for name in USAGE if name not in grouped)
+    lines = ["Type PyTorch statements as they are (`torch.`, `nn.`, `F.` may be left out), or a command:", ""]
+    for title, names in (*GROUPS, ("more", rest)):
+        known = [name for name in names.split() if name in USAGE]
+        if known:
+            lines.append(f"  {title:<11} {' '.join(known)}")
+    return [*lines, "", *_BELOW, "", "New here? `tour` shows in seven steps what a backward saves, frees and keeps."]
+
+
+def _keys(state: State) -> list[str]:
+    if not state.settings.keys:
+        return ["keys are the interactive shell's: run `gradsh` in a terminal"]
+    width = max(len(key) for key, _ in state.settings.keys)
+    return [f"  {key:<{width}}  {what}" for key, what in state.settings.keys]
 
 
 def _command(name: str) -> list[str]:
     record = find(name)
     lines = [f"{name} {USAGE[name]}".rstrip(), record.doc]
     for example in record.examples:
-        first, *rest = example.split("\n")
-        lines += [f"  grad> {first}", *(f"  grad> {line}" for line in rest)]
+        lines.append("")
+        lines += [f"  grad> {line}" for line in example.split("\n")]
     return lines
+
+
+def _variable(name: str, value: Any) -> list[str]:
+    from gradsh.engine.tensor import Tensor
+
+    if not isinstance(value, Tensor):
+        kind = type(value).__name__
+        doc = (inspect.getdoc(value) or "").split("\n\n")[0] if callable(value) else ""
+        return [f"{name}: {kind}", *(doc.split("\n") if doc else [])]
+    made = "a leaf" if value.is_leaf else f"made by {value.grad_fn.name()}" if value.grad_fn is not None else "no graph"
+    grad = "requires grad" if value.requires_grad else "does not require grad"
+    lines = [f"{name}: tensor of shape {tuple(value.shape)}, {value.dtype}, {made}, {grad}, version {value._version}"]
+    if value.requires_grad:
+        lines.append(f"see `why {name}`, `graph {name}`, `holders {name}`" if "why" in USAGE else f"see `graph {name}`")
+    return lines
+
+
+def _offered(state: State, name: str) -> list[str]:
+    """The help text of what PyTorch offers under a name: `mean`, `F.relu`, `nn.Linear`, `x.mean`, `torch.optim.SGD`."""
+    path = name.split(".")
+    if len(path) > 1 and path[0] in state.names_in_reach():
+        found: Any = lookup(path[-1], "Tensor")
+    else:
+        found = lookup(path[-1]) if len(path) == 1 or path[0] in {"Tensor", "x"} else None
+        found = found or _from_namespaces(path)
+    if isinstance(found, BoundOperation):
+        found = found.operation
+    if isinstance(found, Operation):
+        plain = lookup(path[-1]) if not any(record.grads for record in found.records) else None
+        return _operation(found) + (_operation(plain) if plain is not None and plain is not found else [])
+    return _callable(name, found) if callable(found) else []
+
+
+def _from_namespaces(path: list[str]) -> Any:
+    from gradsh.api.torch import BARE, NAMESPACES
+
+    short = {"F": "torch.nn.functional", "nn": "torch.nn", "optim": "torch.optim", "autograd": "torch.autograd"}
+    first = short.get(path[0], path[0])
+    full = ".".join([first, *path[1:-1]])
+    for space in [full, f"torch.{full}"] if len(path) > 1 else BARE:
+        if space in NAMESPACES and path[-1] in NAMESPACES[space]:
+            return NAMESPACES[space].get(path[-1])
+    return None
+
+
+def _callable(name: str, found: Any) -> list[str]:
+    try:
+        signature = str(inspect.signature(found))
+    except (TypeError, ValueError):
+        signature = "(…)"
+    return [f"{name}{signature}", *(f"  {line}".rstrip() for line in (inspect.getdoc(found) or "").split("\n"))]
 
 
 def _operation(operation: Operation) -> list[str]:
     lines: list[str] = []
+    spaced = [space for space in operation.spaces if operation.name.startswith(f"{space}_")]
+    name = operation.name.removeprefix(f"{spaced[0]}_") if spaced else operation.name
     for record in operation.records:
-        lines.append(f"{record.name}{record.signature}" + (f"  {record.node}" if record.node else ""))
+        lines.append(f"{name}{record.signature}" + (f"  {record.node}" if record.node else ""))
         if record.doc:
             lines.append(f"  {record.doc}")
         if record.grads:
@@ -67,8 +157,9 @@ def _operation(operation: Operation) -> list[str]:
             lines.append(f"  saves for backward: {saves or 'nothing'}")
         if record.note:
             lines.append(f"  {record.note}")
-    where = ", ".join({"torch": f"torch.{operation.name}", "Tensor": f"Tensor.{operation.name}"}.get(space, f"{space}.{operation.name}")
-                      for space in operation.spaces)
+        if record.example:
+            lines += [f"  grad> {line}" for line in record.example.split("\n")]
+    where = ", ".join(f"{space}.{name}" for space in operation.spaces)
     return [*lines, f"  as {where}"]
 
 

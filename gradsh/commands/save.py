@@ -1,16 +1,14 @@
-"""`save`: writes the session as a script that runs."""
+"""`save`: writes the session as a script that runs, or, with `--expect`, as a golden test."""
 
 from pathlib import Path
 from typing import NamedTuple
 
 from gradsh.commands.record import File, command
-from gradsh.commands.undo import first_word
+from gradsh.commands.undo import OUTSIDE
 from gradsh.files import write_whole
 from gradsh.state import Entry, State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
-
-_LEFT_OUT = frozenset({"undo", "save", "history", "help", "explain", "tour", "quit"})
 
 
 class Report(NamedTuple):
@@ -22,21 +20,28 @@ class Report(NamedTuple):
 
 
 @command(
-    "save", "Write the session's statements to a file, as a script that runs.",
+    "save", "Write the session's statements to a file, as a script that runs; `--expect`: with what they show, as a golden test.",
     examples=["x = ones(2)", "expect error io: save session.grad"],
 )
-def run(state: State, file: File) -> Report:
-    """Write the statements that passed. Raises (kind `io`) where the file cannot be written."""
+def run(state: State, file: File, *, expect: bool = False) -> Report:
+    """Write the statements that passed (with `expect` also those that failed). Raises (kind `io`) where it cannot be done."""
     name = str(file)
     path = Path(state.control.allowed_file(name))
-    entries = [entry for entry in state.history if first_word(entry) not in _LEFT_OUT]
-    kept = [entry for entry in entries if entry.ok]
+    entries = [entry for entry in state.history if entry.command not in OUTSIDE]
+    kept = entries if expect else [entry for entry in entries if entry.ok]
     text = "#!/usr/bin/env gradsh\n" + "".join(f"{entry.text}\n" for entry in spaced(kept))
+    if expect:
+        text = state.control.expectations(text)
+    write(path, text, name)
+    return Report(name, len(kept), len(entries) - len(kept))
+
+
+def write(path: Path, text: str, name: str) -> None:
+    """Write a file, whole or not at all. Raises (kind `io`) where it cannot be written."""
     try:
         write_whole(path, text.encode())
     except OSError as error:
         raise fail("io", f"cannot write {name}: {error.strerror or error}", OSError) from None
-    return Report(name, len(kept), len(entries) - len(kept))
 
 
 def spaced(entries: list[Entry]) -> list[Entry]:

@@ -2,14 +2,14 @@
 
 from typing import Any, NamedTuple
 
-from gradsh.commands.record import Word, command
+from gradsh.commands.record import Text, Word, command
 from gradsh.engine.ambient import current
 from gradsh.state import State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Column, Row, Table, View
 
 MEANING = {
-    "account": "count bytes after every statement (for `memory` and `peak_bytes()`)",
+    "account": "tell after each statement what it changed in the graph, in one line",
     "atomic": "a pass that fails leaves nothing freed and nothing written; gradients and buffers are held until its end",
     "cuda": "what asking for a GPU does: explain, or ignore to go on as if there were one",
     "timing": "tell after each statement how long it took",
@@ -33,15 +33,15 @@ class Report(NamedTuple):
     note: str = ""
 
 
-@command("set", "Show the settings, or change one.", examples=["set", "set atomic on"])
-def run(state: State, name: Word | None = None, value: Word | None = None) -> Report:
+@command("set", "Show the settings, or change one.", examples=["set", "set atomic on", "set timing off"])
+def run(state: State, name: Word | None = None, value: Text | None = None) -> Report:
     """Change a setting and return it; without a value show it, without a name all. Raises (kind `value`) for others."""
     if name is None:
         return Report(tuple(_shown(state, one) for one in [*MEANING, *state.settings.values]))
     key = str(name)
-    if value is not None:
-        _change(state, key, str(value))
-    elif key not in MEANING and key not in state.settings.values:
+    if value is not None and str(value).strip():
+        _change(state, key, unquoted(str(value).strip()))
+    elif key not in MEANING and key not in state.settings.preferences:
         raise _unknown(state, key)
     note = ""
     if key == "atomic" and value is not None and state.settings.atomic:
@@ -49,15 +49,27 @@ def run(state: State, name: Word | None = None, value: Word | None = None) -> Re
     return Report((_shown(state, key),), note)
 
 
+def unquoted(text: str) -> str:
+    """Return a value without the quotes that keep its blanks."""
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+
+
+def choices_of(state: State, key: str) -> tuple[str, ...]:
+    """Return the words that a setting chooses from; none where it takes any text, or where there is no such setting."""
+    if key in state.settings.preferences:
+        return state.settings.preferences[key].choices
+    return _CHOICES.get(key, tuple(_WORDS)) if key in MEANING else ()
+
+
 def _change(state: State, key: str, word: str) -> None:
-    if key in state.settings.values:
+    if key not in MEANING and key not in state.settings.preferences:
+        raise _unknown(state, key)
+    choices = choices_of(state, key)
+    if choices and word not in choices:
+        raise fail("value", f"{key} can be {' or '.join(choices)}, not {word}", ValueError)
+    if key in state.settings.preferences:
         state.settings.values[key] = _WORDS.get(word, word)
         return
-    if key not in MEANING:
-        raise _unknown(state, key)
-    choices = _CHOICES.get(key, tuple(_WORDS))
-    if word not in choices:
-        raise fail("value", f"{key} can be {' or '.join(choices)}, not {word}", ValueError)
     setattr(state.settings, key, _WORDS.get(word, word))
     if key == "atomic":
         current().atomic = state.settings.atomic
@@ -81,7 +93,9 @@ def _unknown(state: State, key: str) -> Exception:
 def _shown(state: State, key: str) -> Setting:
     value = getattr(state.settings, key, None) if key in MEANING else state.settings.values[key]
     words = {True: "on", False: "off"}
-    return Setting(key, words[value] if isinstance(value, bool) else str(value), MEANING.get(key, ""))
+    own = state.settings.preferences.get(key)
+    text = words[value] if isinstance(value, bool) else str(value)
+    return Setting(key, text, MEANING[key] if own is None else own.meaning)
 
 
 def _reclaimable(state: State) -> int:

@@ -9,7 +9,7 @@ from gradsh.language.lexer import lex
 from gradsh.text.span import Source
 
 _PROMPT = re.compile(r"[ \t]*(>>>(?: |$)|grad>(?: |$)|In ?\[\d+\]:(?: |$))")
-_CONTINUED = re.compile(r"[ \t]*(\.\.\.:? ?)")
+_CONTINUED = re.compile(r"[ \t]*(\.\.\.\.>(?: |$)|\.\.\.:? ?)")
 _BANNER = re.compile(r"\s*(Python \d|IPython |Type [\"'h]|\[GCC|gradsh \d|#|```)")
 _FENCE = re.compile(r"\s*(```|~~~)\s*\w*\s*$")
 
