@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array, DType, of_numpy
 from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.overlap import check_apart, check_distinct
@@ -141,16 +142,27 @@ composite(
 # --- data types -------------------------------------------------------------------------------------------------
 
 
+CUDA_WAY = "gradsh computes on the CPU: leave the device out, or `set cuda ignore` to go on as if there were a GPU"
+
+
 def check_device(device: Any) -> None:
-    """Refuse a device other than the CPU."""
+    """Refuse a device other than the CPU, unless the session takes the CPU for every device (`set cuda ignore`)."""
     if device is None or isinstance(device, Device):
         return
-    name = str(getattr(device, "type", device)).partition(":")[0]
-    if name == "cpu":
-        return
-    if name == "cuda" or (isinstance(device, int) and not isinstance(device, bool)):
-        raise fail("value", "Torch not compiled with CUDA enabled", AssertionError)
-    raise fail("value", f"gradsh computes on the CPU only, not on device {name!r}", RuntimeError)
+    name = "cuda" if type(device) is int else str(getattr(device, "type", device)).partition(":")[0]
+    if name != "cpu" and current().flags.get("cuda") != "ignore":
+        raise no_device(name)
+
+
+def no_device(name: str) -> Exception:
+    """Return the error for a device that is not there, with the way out."""
+    if name == "cuda":
+        return fail("value", "Torch not compiled with CUDA enabled", AssertionError, device=name, way=CUDA_WAY)
+    known = "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia"
+    if name in known.split(", "):
+        return fail("value", f"gradsh computes on the CPU, not on the device {name}", RuntimeError, device=name, way=CUDA_WAY)
+    message = f"Expected one of {known}, privateuseone device type at start of device string: {name}"
+    return fail("value", message, RuntimeError, device=name)
 
 
 to_copy = op(
@@ -283,7 +295,8 @@ composite("numpy(self, *, force: bool = False)", "A numpy array over the same me
 
 
 def _cuda(self: Tensor, device: Any, non_blocking: bool) -> Any:
-    raise fail("value", "Torch not compiled with CUDA enabled", AssertionError, tensor=self)
+    check_device("cuda")
+    return self
 
 
 composite("cuda(self, device: any? = None, non_blocking: bool = False)", "Refused: gradsh computes on the CPU.", _cuda, ("Tensor",))

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.api.settings import check_device
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import DType
 from gradsh.engine.tensor import Device, Parameter, Tensor, make
+from gradsh.ops.copy import check_device
 from gradsh.text.fault import fail
 
 

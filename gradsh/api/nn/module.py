@@ -235,7 +235,7 @@ class Module(Walk, State):
 
     def cuda(self, device: Any = None) -> Any:
         """Return the module if the session ignores other devices; refuse otherwise."""
-        from gradsh.api.settings import check_device
+        from gradsh.ops.copy import check_device
 
         check_device("cuda" if device is None else device)
         return self
