@@ -84,13 +84,13 @@ def _check_same(hook: Callable[..., Any], before: Tensor | None, after: Tensor) 
     name = getattr(hook, "__name__", "hook")
     if before is None:
         message = f"hook '{name}' has replaced a None with a value"
-        raise fail("grad_shape", message, RuntimeError)
+        raise fail("grad_shape", message, RuntimeError, hook=hook)
     if after.array.dtype != before.array.dtype:
         was, got = (f"torch.{one.dtype.title}Tensor" for one in (before, after))
         message = f"hook '{name}' has changed the type of value (was {was} got {got})"
-        raise fail("dtype", message, RuntimeError)
+        raise fail("dtype", message, RuntimeError, hook=hook)
     if after.array.shape != before.array.shape:
-        raise fail("grad_shape", f"hook '{name}' has changed the size of value", RuntimeError)
+        raise fail("grad_shape", f"hook '{name}' has changed the size of value", RuntimeError, hook=hook)
 
 
 def run_node_hooks(node: Node, grads: list[Any]) -> list[Any]:

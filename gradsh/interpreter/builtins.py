@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from gradsh.interpreter.expressions import identifier
 from gradsh.interpreter.kinds import Kind
+from gradsh.interpreter.ranges import RangeBuiltin
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 _SAME = (
     "abs bool callable chr complex dict divmod enumerate filter float format frozenset hash id int isinstance iter len list map next "
-    "object ord bin hex oct ascii property range repr reversed round set slice staticmethod classmethod str super tuple zip"
+    "object ord bin hex oct ascii property repr reversed round set slice staticmethod classmethod str super tuple zip"
 )
 _EXCEPTIONS = (
     "ArithmeticError AssertionError AttributeError BaseException BufferError EOFError Exception FloatingPointError "
@@ -71,6 +72,7 @@ def make_builtins(machine: "Machine") -> dict[str, Any]:
     table |= {identifier(name): Refused(name) for name in REFUSED}
     table |= _attributes(machine) | _types(machine) | _reductions(machine)
     table["print"] = _print(machine)
+    table["range"] = RangeBuiltin(machine.check)
     # Python itself looks these up under their plain names (class statements; C code that imports). A script cannot:
     # in generated code its names of this form are others (`identifier`).
     table["__build_class__"] = builtins.__build_class__
@@ -132,6 +134,8 @@ def _types(machine: "Machine") -> dict[str, Any]:
         """Return what Python's isinstance understands for what a script gave."""
         if kind is type_builtin:
             return type
+        if isinstance(kind, RangeBuiltin):
+            return range
         if isinstance(kind, tuple):
             return tuple(plain(one) for one in kind)
         return kind._kind if isinstance(kind, Kind) else kind

@@ -97,9 +97,16 @@ def _version(case: "Case") -> None:
     _once(case, "modified")
     case.failed(f"needed here, at version {case.fields.get('expected')}")
     if places:
-        lines = ", ".join(dict.fromkeys(str(place.span.line) for place in places))
-        case.help.append(f"write line {lines} out of place (`x = x + 1` for `x += 1`), or write to a `.clone()`")
-        case.help.append(f"or run this backward before line {lines}")
+        case.help += _before_the_write(case, places)
+
+
+def _before_the_write(case: "Case", places: list[Place]) -> list[str]:
+    """Return the ways to have the tensor as it was saved; an optimizer's step is meant to write in place."""
+    lines = ", ".join(dict.fromkeys(str(place.span.line) for place in places))
+    if all(".step(" in case.text(place.span, place.source) for place in places):
+        return [f"run this backward before line {lines}, or the forward again after it: an optimizer writes its parameters in place"]
+    return [f"write line {lines} out of place (`x = x + 1` for `x += 1`), or write to a `.clone()`",
+            f"or run this backward before line {lines}"]
 
 
 def _once(case: "Case", role: str) -> None:

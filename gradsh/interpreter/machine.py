@@ -193,6 +193,7 @@ class Machine:
         try:
             with deeper(RECURSION):
                 exec(unit.code, self.program)
+            self.progress.halt()  # what was asked for while nothing looked, in one long call, ends the run here
         except BaseException as error:  # noqa: BLE001 - a script's failure is data, whatever it is
             failed = self.explain(error, unit)
             _drop(error)

@@ -22,6 +22,10 @@ Story = Callable[["Case"], None]
 
 def tell(case: "Case") -> None:
     """Fill in a case."""
+    hook = getattr(case.fields.get("hook"), "__code__", None)
+    unit = None if hook is None else case.machine.units.of(hook)
+    if hook is not None and unit is not None:
+        case.label("defined", case.machine.units.statement(hook, hook.co_firstlineno), "the hook", unit.source)
     story = STORIES.get(case.kind)
     if story is None:
         case.failed()
@@ -135,9 +139,10 @@ def _key(case: "Case") -> None:
 
 
 def _type(case: "Case") -> None:
-    name = case.message.partition("(")[0].rpartition(".")[2].strip()
+    called = case.message.partition("(")[0].rpartition("<locals>.")[2]
+    owner, _, name = called.rpartition(".")
     if case.message.partition("(")[2].startswith(")") and name.isidentifier():
-        _definition(case, name)
+        _definition(case, name, owner.rpartition(".")[2])
     case.failed()
     renamed = re.search(r"unexpected keyword argument '(\w+)'", case.message)
     parameters = signature_of(case)
@@ -180,20 +185,21 @@ def signature_of(case: "Case") -> list[str]:
         return []
 
 
-def _definition(case: "Case", name: str) -> None:
-    """Mark the header of the script's function that was called wrongly."""
+def _definition(case: "Case", name: str, owner: str) -> None:
+    """Mark the header of the script's function that was called wrongly; `owner` is its class (empty: none)."""
     unit = case.machine.units.of(case.steps[-1].code) if case.steps else None
     units = [] if unit is None else [unit, *case.machine.units.before(unit)]
     for one in units:
-        stack: list[Any] = [one.stmt]
+        stack: list[tuple[Any, str]] = [(one.stmt, "")]
         while stack:
-            node = stack.pop()
-            if isinstance(node, tree.FunctionDef) and node.name == name:
+            node, inside = stack.pop()
+            if isinstance(node, tree.FunctionDef) and node.name == name and inside == owner:
                 span = Span(node.span.line, node.span.column, node.span.line, len(one.source.line(node.span.line)) + 1)
                 case.label("defined", span, "defined here", one.source)
                 return
             if isinstance(node, tree.FunctionDef | tree.ClassDef | tree.If | tree.For | tree.With | tree.Try | tree.While):
-                stack.extend(reversed(node.body))
+                within = node.name if isinstance(node, tree.ClassDef) else "" if isinstance(node, tree.FunctionDef) else inside
+                stack.extend((inner, within) for inner in reversed(node.body))
 
 
 def _arithmetic(case: "Case") -> None:

@@ -28,7 +28,7 @@ class Script:
 
     def run(self, text: str, grammars=None, first_line: int = 1) -> "Script":
         if grammars is None:
-            from gradsh.commands import GRAMMARS as grammars  # noqa: N811
+            from gradsh.commands import GRAMMARS as grammars
         source = Source("script", text, first_line)
         with enter(self.ambient):
             for statement in parse(source, grammars, self.machine.program).body:
