@@ -30,6 +30,8 @@ from gradsh.text.span import Source, Span
 
 ASSERTIONS = ("freed", "saved", "live_bytes", "peak_bytes", "reclaimable_bytes")
 """The functions of `probe.assertions`, imported when a script first calls one."""
+ENDINGS = {"svg": "svg", "png": "png", "dot": "dot", "gv": "dot", "mmd": "mermaid", "json": "json"}
+"""Formats that the name of an `--output` file asks for, where `--format` does not."""
 METERED = ("memory", "leaks", "peak_bytes")
 """Words that ask how bytes went over time: a text that has one is followed from its beginning."""
 
@@ -281,6 +283,8 @@ class Session:
         values = invocation.options
         wanted, output = (values[name]() if name in values else "" for name in ("format", "output"))
         if output:
+            ending = output.rpartition(".")[2].lower()
+            wanted = wanted or ENDINGS.get(ending, "")
             output = self.allowed_file(output)
         return wanted, output
 
