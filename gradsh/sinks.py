@@ -163,11 +163,11 @@ def sink_for(looks: Looks, file: str | None, out: TextIO, err: TextIO) -> Sink:
 def write_result(result: Result, style: Style) -> None:
     """Write a command's result to the file that `--output` names, whole or not at all; raises (kind `io`)."""
     from gradsh.files import write_whole
-    from gradsh.render.text import result_text
+    from gradsh.render.text import result_bytes
     from gradsh.text.fault import fail
 
     try:
-        write_whole(Path(result.output), result_text(result, style).encode())
+        write_whole(Path(result.output), result_bytes(result, style))
     except OSError as error:
         raise fail("io", f"cannot write {result.output}: {error.strerror or error}", OSError) from None
 

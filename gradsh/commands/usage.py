@@ -4,7 +4,7 @@ import re
 
 from gradsh.language.command_line import Arity, CommandGrammar, Option, Positional, Tail, ValueKind
 
-FORMATS = ("text", "json", "dot", "mermaid")
+FORMATS = ("text", "json", "dot", "svg", "png", "mermaid")
 KINDS: dict[str, ValueKind] = {"NAME": "name", "WORD": "word", "FILE": "file", "TEXT": "text", "KIND": "word"}
 
 WORD = re.compile(r"""

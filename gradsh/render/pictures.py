@@ -1,41 +1,65 @@
-"""Drawings of graphs for other programs: Graphviz's dot and Mermaid."""
+"""Drawings for other programs: Graphviz's dot, Mermaid, SVG and PNG."""
 
-from gradsh.render.dag import BULLETS, node_text
+from gradsh.render.layout import lines_of
 from gradsh.text.fault import fail
-from gradsh.view.shapes import Dag, DagNode, Group, View
+from gradsh.view.shapes import Chart, Dag, DagNode, Group, View
+
+FORMATS = ("dot", "svg", "png", "mermaid")
 
 
-def picture(view: View, kind: str) -> str:
-    """Return the graph of a view in format `kind`; ValueError (kind `value`) where the view holds no graph."""
-    dag = _dag_of(view)
-    if dag is None:
-        raise fail("value", f"this command has no graph to draw as {kind}; its formats are text and json", ValueError)
-    if kind == "dot":
-        return dot(dag)
-    if kind == "mermaid":
-        return mermaid(dag)
-    raise fail("value", f"graphs are not drawn as {kind}; choose text, json, dot or mermaid", ValueError)
+def picture(view: View, kind: str) -> str | bytes:
+    """Return the graph (or the chart) of a view in format `kind`: text, for png bytes.
+
+    Raises ValueError (kind `value`) where the view holds nothing to draw in that format.
+    """
+    if kind not in FORMATS:
+        raise fail("value", f"there is no format {kind}; choose text, json, {', '.join(FORMATS)}", ValueError)
+    found = _drawing_of(view)
+    if found is None:
+        raise fail("value", f"this command has nothing to draw as {kind}; its formats are text and json", ValueError)
+    if isinstance(found, Chart):
+        return _chart(found, kind)
+    if kind == "png":
+        from gradsh.render.png import png
+
+        return png(found)
+    if kind == "svg":
+        from gradsh.render.svg import svg
+
+        return svg(found)
+    return dot(found) if kind == "dot" else mermaid(found)
 
 
-def _dag_of(view: View) -> Dag | None:
-    if isinstance(view, Dag):
+def _chart(chart: Chart, kind: str) -> str | bytes:
+    if kind == "svg":
+        from gradsh.render.chart import svg
+
+        return svg(chart)
+    if kind == "png":
+        from gradsh.render.png import png
+
+        return png(chart)
+    raise fail("value", f"a chart is not drawn as {kind}; choose text, json, svg or png", ValueError)
+
+
+def _drawing_of(view: View) -> Dag | Chart | None:
+    if isinstance(view, Dag | Chart):
         return view
     parts = view.parts if isinstance(view, Group) else ()
-    return next((dag for dag in map(_dag_of, parts) if dag is not None), None)
+    return next((found for found in map(_drawing_of, parts) if found is not None), None)
 
 
-def _label(node: DagNode, line_end: str) -> str:
+def _label(node: DagNode, hidden: int, line_end: str) -> str:
     """A node's words, one below the other: what it is, what it saved, its line."""
-    marks = [f"{BULLETS.get(mark.state, BULLETS['live'])[0]} {mark.text}" for mark in node.marks]
-    line = [f"line {node.line}"] if node.line is not None else []
-    return line_end.join([node_text(node), *marks, *line])
+    return line_end.join(one.text for one in lines_of(node, hidden))
 
 
 def dot(dag: Dag) -> str:
     """Return the graph in Graphviz's language."""
+    hidden = dict(dag.hidden)
     out = ["digraph gradsh {", "  rankdir=TB;", '  node [shape=box, fontname="monospace", fontsize=10];']
     for i, node in enumerate(dag.nodes):
-        text = _label(node, "\n").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        text = _label(node, hidden.get(i, 0), "\n").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         out.append(f'  n{i} [label="{text}"];')
     for source, target, label in dag.edges:
         out.append(f"  n{source} -> n{target}" + (f' [label="{label}"]' if label else "") + ";")
@@ -44,9 +68,10 @@ def dot(dag: Dag) -> str:
 
 def mermaid(dag: Dag) -> str:
     """Return the graph as a Mermaid flow chart."""
+    hidden = dict(dag.hidden)
     out = ["flowchart TD"]
     for i, node in enumerate(dag.nodes):
-        text = _label(node, "<br>").replace('"', "#quot;")
+        text = _label(node, hidden.get(i, 0), "<br>").replace('"', "#quot;")
         out.append(f'  n{i}["{text}"]')
     for source, target, label in dag.edges:
         out.append(f"  n{source} -->" + (f"|{label}|" if label else "") + f" n{target}")

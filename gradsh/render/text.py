@@ -4,6 +4,7 @@ from typing import Literal, assert_never
 
 from gradsh.events import Done, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
 from gradsh.render.style import Style
+from gradsh.text.fault import fail
 from gradsh.view.shapes import Chart, Dag, Diagnostic, Group, Lines, Table, TensorView, View
 
 Stream = Literal["out", "err"]
@@ -50,10 +51,25 @@ def result_text(result: Result, style: Style) -> str:
         return json.dumps(plain(result.report)) + "\n"
     view = result.view()
     if result.format not in {"", "text"}:
-        from gradsh.render.pictures import picture
-
-        return picture(view, result.format)
+        drawn = _picture(view, result.format)
+        if isinstance(drawn, bytes):
+            raise fail("value", f"{result.format} is not text: name a file with --output", ValueError)
+        return drawn
     return "".join(line + "\n" for line in lines_of(view, style))
+
+
+def result_bytes(result: Result, style: Style) -> bytes:
+    """Return a command's result as the content of a file."""
+    if result.format in {"", "text", "json"}:
+        return result_text(result, style).encode()
+    drawn = _picture(result.view(), result.format)
+    return drawn if isinstance(drawn, bytes) else drawn.encode()
+
+
+def _picture(view: View, kind: str) -> str | bytes:
+    from gradsh.render.pictures import picture
+
+    return picture(view, kind)
 
 
 def lines_of(view: View, style: Style) -> list[str]:

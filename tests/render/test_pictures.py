@@ -1,0 +1,70 @@
+"""Pictures of graphs: laid out without overlap, every node and edge there, as SVG and PNG."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from gradsh.events import Result
+from gradsh.render.layout import lay_out
+from gradsh.render.pictures import picture
+from gradsh.session import Session
+
+pytest.importorskip("grandalf")
+
+SCRIPT = """
+w = ones(3, requires_grad=True)
+def f(a):
+    b = a.exp()
+    return (b * b + a).tanh()
+
+y = w * 2
+for i in range({passes}):
+    y = f(y * w)
+
+z = y.sum()
+"""
+
+
+def view_of(passes, line="graph z"):
+    events = []
+    session = Session()
+    session.run(SCRIPT.format(passes=passes) + line, events.append)
+    return next(event for event in events if isinstance(event, Result)).view()
+
+
+@pytest.mark.parametrize("passes", [0, 1, 3, 30])
+def test_boxes_do_not_overlap(passes):
+    layout = lay_out(view_of(passes))
+    boxes = layout.boxes
+    for i, a in enumerate(boxes):
+        assert a.width > 0
+        assert a.x - a.width / 2 >= 0
+        assert a.x + a.width / 2 <= layout.width
+        for b in boxes[i + 1 :]:
+            apart = abs(a.x - b.x) >= (a.width + b.width) / 2 - 0.5 or abs(a.y - b.y) >= (a.height + b.height) / 2 - 0.5
+            assert apart, (a, b)
+
+
+def test_svg_is_xml_with_every_node():
+    dag = view_of(2)
+    document = ET.fromstring(picture(dag, "svg"))
+    texts = [one.text for one in document.iter("{http://www.w3.org/2000/svg}text")]
+    for node in dag.nodes:
+        assert any(node.title in text for text in texts)
+    assert sum(1 for _ in document.iter("{http://www.w3.org/2000/svg}polyline")) >= len(dag.nodes) - 1
+
+
+def test_png_is_a_picture():
+    pytest.importorskip("PIL")
+    assert picture(view_of(2), "png").startswith(b"\x89PNG")
+    assert picture(view_of(2, "memory"), "png").startswith(b"\x89PNG")
+
+
+def test_chart_as_svg():
+    ET.fromstring(picture(view_of(2, "memory"), "svg"))
+
+
+@pytest.mark.parametrize(("line", "kind"), [("vars", "svg"), ("memory", "dot"), ("graph z", "gif")])
+def test_what_cannot_be_drawn_says_so(line, kind):
+    with pytest.raises(ValueError, match="choose|formats"):
+        picture(view_of(1, line), kind)
