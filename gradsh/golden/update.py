@@ -108,12 +108,19 @@ def _stretch_edits(
         if i is not None and j is not None:
             close()
             anchor = expected[i].line
+            if _only_padded(expected[i], actual[j]):
+                edits.append(Edit(frozenset((anchor,)), anchor, (written(actual[j]),)))
         elif i is not None:
             drop.append(expected[i])
         elif j is not None:
             add.append(actual[j])
     close()
     return edits, left
+
+
+def _only_padded(expected: Expected, actual: str) -> bool:
+    """Whether a line that holds is padded for neighbours of other widths: a table is rewritten aligned, or not at all."""
+    return not has_wildcard(expected) and expected.text != actual.rstrip() and expected.text.split() == actual.split()
 
 
 def _applied(text: str, edits: Sequence[Edit]) -> str:
