@@ -107,7 +107,12 @@ def blame(machine: "Machine", error: BaseException, unit: "Unit | None") -> "Fai
     from gradsh.interpreter.machine import Failed
     from gradsh.interpreter.stories import tell
 
-    case = Case(machine, error, unit)
-    tell(case)
+    try:
+        case = Case(machine, error, unit)
+        tell(case)
+    except BaseException:  # noqa: BLE001 - an exception of the script's making may fail when it is looked at
+        case = Case(machine, RuntimeError(type(error).__name__).with_traceback(error.__traceback__), unit)
+        case.kind = kind_of(error)
+        case.failed()
     top = unit.stmt.span.line if unit is not None else case.line
     return Failed(case.problem(), case.line, top, case.source, type(error).__name__)

@@ -26,4 +26,5 @@ def fail(kind: str, message: str, error: type[Exception] = RuntimeError, **field
 
 def fault_of(exception: BaseException) -> Fault | None:
     """Return the fault an exception carries, or None for one that Python itself raised."""
-    return getattr(exception, "fault", None)
+    found = getattr(exception, "fault", None)
+    return found if isinstance(found, Fault) else None  # a script's own exception may have any attribute

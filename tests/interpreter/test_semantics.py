@@ -395,7 +395,8 @@ ATOMS = st.one_of(
 
 def _joined(parts):
     return st.one_of(
-        st.tuples(parts, st.sampled_from(["+", "-", "*", "//", "%", "**", "<", "==", "and", "or", "in", "is"]), parts).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
+        st.tuples(parts, st.sampled_from([
+                "+", "-", "*", "//", "%", "**", "<", "==", "and", "or", "in", "is"]), parts).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
         st.tuples(parts, parts, parts).map(lambda t: f"({t[0]} if {t[1]} else {t[2]})"),
         st.tuples(parts, parts).map(lambda t: f"{t[0]}[{t[1]}]" if t[0][0] in "abc([" else f"({t[0]})[{t[1]}]"),
         parts.map(lambda p: f"f'{{{p}!r:>4}}'" if "'" not in p and "{" not in p else p),

@@ -181,3 +181,15 @@ def test_lines_go_on_from_one_input_to_the_next(script):
     assert script.lines("needed") == [2]
     assert script.failure.line == 2
     assert script.failure.top == 3
+
+
+@pytest.mark.parametrize("text", [
+    "class E(Exception):\n    def __str__(self): raise ValueError\nraise E", "class E(Exception):\n    fault = 3\nraise E",
+    "class E(KeyError):\n    def __repr__(self): return self.nope\n    __str__ = __repr__\nraise E",
+    "class K:\n    def __repr__(self): return 1 / 0\n    def __hash__(self): return 1\n{}[K()]",
+    "class E(Exception):\n    def __str__(self): return str(self)\nraise E()",
+])
+def test_an_exception_that_fails_to_tell_is_told(script, text):
+    script.run(text)
+    assert script.failure.problem.message
+    assert script.lines("needed")
