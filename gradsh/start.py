@@ -11,7 +11,7 @@ def start(options: RunOptions) -> int:
     if not options.files and options.code is None and sys.stdin is not None and sys.stdin.isatty():
         from gradsh.shell import interactive
 
-        return interactive(options)
+        return interactive(options, with_expectations)
     prepare()
     if refused(options):
         return UNREADABLE
@@ -21,3 +21,10 @@ def start(options: RunOptions) -> int:
 
         return run_many(options)
     return run(options)
+
+
+def with_expectations(text: str, seed: int) -> str:
+    """Return a script with what it shows as expectations, for `save --expect`."""
+    from gradsh.golden import transcript
+
+    return transcript.with_expectations(text, seed)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from gradsh.commands.record import File, command
 from gradsh.commands.save import write
-from gradsh.commands.undo import OUTSIDE
+from gradsh.commands.undo import in_story
 from gradsh.state import Entry, State
 from gradsh.view.shapes import Lines, View
 
@@ -28,7 +28,7 @@ def run(state: State, last: int | None = None, *, export: File | None = None) ->
     kept = entries if last is None else entries[len(entries) - last :] if 0 < last <= len(entries) else entries
     report = Report(kept, len(entries) - len(kept), str(export or ""))
     if report.file:
-        report = report._replace(entries=tuple(one for one in kept if one.command not in OUTSIDE))
+        report = report._replace(entries=tuple(one for one in kept if in_story(state, one)))
         write(Path(state.control.allowed_file(report.file)), transcript(report.entries), report.file)
     return report
 

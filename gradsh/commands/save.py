@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gradsh.commands.record import File, command
-from gradsh.commands.undo import OUTSIDE
+from gradsh.commands.undo import in_story
 from gradsh.files import write_whole
 from gradsh.state import Entry, State
 from gradsh.text.fault import fail
@@ -27,7 +27,7 @@ def run(state: State, file: File, *, expect: bool = False) -> Report:
     """Write the statements that passed (with `expect` also those that failed). Raises (kind `io`) where it cannot be done."""
     name = str(file)
     path = Path(state.control.allowed_file(name))
-    entries = [entry for entry in state.history if entry.command not in OUTSIDE]
+    entries = [entry for entry in state.history if in_story(state, entry)]
     kept = entries if expect else [entry for entry in entries if entry.ok]
     text = "#!/usr/bin/env gradsh\n" + "".join(f"{entry.text}\n" for entry in spaced(kept))
     if expect:

@@ -62,7 +62,15 @@ def run(state: State) -> Report:
 
 def repeated(state: State) -> list[Entry]:
     """Return the statements that make the session what it is: those since the last `reset` that have an effect."""
-    return [entry for entry in state.history if entry.command not in OUTSIDE and entry.command not in LOOKS]
+    return [entry for entry in state.history if in_story(state, entry) and entry.command not in LOOKS]
+
+
+def in_story(state: State, entry: Entry) -> bool:
+    """Whether a statement belongs to what the session did, and so into a script of it; the shell's settings do not."""
+    if entry.command == "set":
+        words = entry.text.split()
+        return len(words) > 2 and words[1] not in state.settings.preferences
+    return entry.command not in OUTSIDE
 
 
 def redoable(state: State) -> list[Undone]:

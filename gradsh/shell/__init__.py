@@ -1,5 +1,28 @@
-"""The interactive shell."""
+"""The interactive shell: which prompt a terminal gets, and the loop behind it."""
 
-from gradsh.shell.bare import interactive
+import os
+from typing import TYPE_CHECKING
 
-__all__ = ["interactive"]
+from gradsh.shell.host import Host, Writer, loop
+
+if TYPE_CHECKING:
+    from gradsh.batch import RunOptions
+
+
+def interactive(options: "RunOptions", writer: Writer | None = None) -> int:
+    """Open the shell; return the exit status. `writer` gives scripts their expectations (`save --expect`)."""
+    if is_plain(options.plain):
+        from gradsh.shell.bare import open_bare
+
+        return open_bare(Host(options, writer, plain=True))
+    from gradsh.shell.editor import open_editor
+
+    return open_editor(Host(options, writer))
+
+
+def is_plain(wanted: bool = False) -> bool:
+    """Whether the terminal, or the person, wants no redrawing."""
+    return wanted or os.environ.get("TERM", "dumb") in {"dumb", "", "unknown"} or bool(os.environ.get("ACCESSIBLE"))
+
+
+__all__ = ["Host", "interactive", "is_plain", "loop"]

@@ -1,50 +1,57 @@
-"""The bare prompt: lines read one by one, for terminals that can do no more."""
+"""The bare prompt: lines read one by one, without colour or redrawing, for plain terminals and screen readers."""
 
 import sys
-from typing import TYPE_CHECKING
 
-from gradsh.batch import DONE, RunOptions, interruptible, prepare
-from gradsh.sinks import looks_of, sink_for
+from gradsh.shell.host import Host, loop
 
-if TYPE_CHECKING:
-    from gradsh.session import Session
-
-PROMPT = "grad> "
 MORE = "....> "
 
 
-def interactive(options: RunOptions) -> int:
-    """Read statements until the end of input, or until one asks to leave; return the exit status."""
-    prepare()
-    from gradsh.session import Session
-
-    session = Session(options.seed, limits=options.limits, typed=True)
-    sink = sink_for(looks_of("text", plain=options.plain, several=False), None, sys.stdout, sys.stderr)
-    sys.stdout.write("gradsh: type tensor expressions, `backward z`, `graph z`, `buffers`; `help` says more.\n")
-    line = 1
-    while session.left is None:
-        text = read_block(session)
-        if text is None:
-            sys.stdout.write("\n")
-            break
-        with interruptible(session):
-            session.run(text, sink, name="<shell>", first_line=line)
-        line += text.count("\n") + 1
-    return session.left or DONE
+def open_bare(host: Host) -> int:
+    """Greet, then read statements until the end of input; return the exit status."""
+    host.asker = ask
+    _remember(host)
+    host.greet()
+    host.begin()
+    host.start()
+    return loop(host, lambda: read_block(host))
 
 
-def read_block(session: "Session") -> str | None:
+def _remember(host: Host) -> None:
+    """Give Up and Ctrl-R the history, where Python has readline."""
+    try:
+        import readline
+    except ImportError:
+        return
+    for entry in host.history.load():
+        if "\n" not in entry:
+            readline.add_history(entry)
+
+
+def ask(prompt: str) -> str | None:
+    """Return what is answered to a question, None at the end of input or Ctrl-C."""
+    try:
+        return input(prompt)
+    except (EOFError, KeyboardInterrupt):
+        sys.stdout.write("\n")
+        return None
+
+
+def read_block(host: Host) -> str | None:
     """Read lines until they make a complete input; None at the end of input. Ctrl-C drops what was typed."""
     lines: list[str] = []
     while True:
         try:
-            lines.append(input(MORE if lines else PROMPT))
+            lines.append(input(MORE if lines else str(host.setting("prompt"))))
         except EOFError:
+            sys.stdout.write("\n")
             return "\n".join(lines) if lines else None
         except KeyboardInterrupt:
             sys.stdout.write("\n")
             lines = []
             continue
         text = "\n".join(lines)
-        if session.is_complete(text):
+        if host.is_complete(text):
+            if text.strip():
+                host.history.append(text)
             return text

@@ -1,0 +1,102 @@
+"""The person's own: where files stand (XDG folders), what `config.toml` says, and the settings of the shell."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from gradsh.state import Preference
+
+ON_OFF = ("on", "off")
+
+PREFERENCES: dict[str, Preference] = {
+    "theme": Preference("colours: auto asks the terminal, none has no colour", ("auto", "dark", "light", "none")),
+    "keys": Preference("keys for editing", ("emacs", "vi")),
+    "prompt": Preference("what stands before a statement"),
+    "complete": Preference("when completions are shown: while typing, or at Tab", ("typing", "tab")),
+    "suggestions": Preference("the rest of an earlier line, in grey", ON_OFF),
+    "signature": Preference("the signature of the call that the cursor is in", ON_OFF),
+    "status": Preference("the line below with tensors, buffers, bytes, grad mode and pins", ON_OFF),
+    "pager": Preference("a command's long output goes through a pager ($PAGER, less)", ON_OFF),
+}
+DEFAULTS: dict[str, Any] = {
+    "theme": "auto", "keys": "emacs", "prompt": "grad> ", "complete": "typing", "suggestions": True, "signature": True,
+    "status": True, "pager": True,
+}
+SHARED = {"account": ON_OFF, "atomic": ON_OFF, "timing": ON_OFF, "cuda": ("explain", "ignore")}
+"""Settings that scripts have, too, with their values."""
+
+
+def config_folder() -> Path:
+    """Return the folder of `config.toml` and `init.grad`."""
+    return _folder("XDG_CONFIG_HOME", ".config")
+
+
+def state_folder() -> Path:
+    """Return the folder of the history."""
+    return _folder("XDG_STATE_HOME", ".local/state")
+
+
+def _folder(variable: str, default: str) -> Path:
+    base = os.environ.get(variable, "")
+    return (Path(base) if base.startswith("/") else Path.home() / default) / "gradsh"
+
+
+class Config:
+    """What `config.toml` says: the shell's settings, those that scripts have, too, and what is wrong with it."""
+
+    def __init__(self) -> None:
+        self.values = dict(DEFAULTS)
+        self.shared: dict[str, str] = {}
+        self.problems: list[str] = []
+        self.init = ""
+        """The text of `init.grad`, which is run at the start."""
+
+    def take(self, table: dict[str, Any], name: str) -> None:
+        """Take the keys of a table; what is wrong is noted, and the default kept."""
+        for key, value in table.items():
+            word = {True: "on", False: "off"}[value] if isinstance(value, bool) else value
+            choices = SHARED.get(key) or (PREFERENCES[key].choices if key in PREFERENCES else None)
+            if choices is None:
+                self.problems.append(f"{name}: no setting is called {key}{_nearest(key)}")
+            elif not isinstance(word, str):
+                self.problems.append(f"{name}: {key} must be a text, on or off")
+            elif choices and word not in choices:
+                self.problems.append(f"{name}: {key} can be {' or '.join(choices)}, not {word}")
+            elif key in SHARED:
+                self.shared[key] = word
+            else:
+                self.values[key] = {"on": True, "off": False}.get(word, word) if choices == ON_OFF else word
+
+
+def _nearest(key: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(key, [*PREFERENCES, *SHARED], 1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def read_config() -> Config:
+    """Read `config.toml` and `init.grad`; what cannot be read is noted, never raised."""
+    config = Config()
+    file = config_folder() / "config.toml"
+    text = _text(file, config)
+    if text:
+        import tomllib
+
+        try:
+            config.take(tomllib.loads(text), str(file))
+        except tomllib.TOMLDecodeError as error:
+            config.problems.append(f"{file}: {error}")
+    config.init = _text(config_folder() / "init.grad", config)
+    return config
+
+
+def _text(file: Path, config: Config) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        words = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror or error
+        config.problems.append(f"cannot read {file}: {words}")
+        return ""

@@ -1,0 +1,175 @@
+"""What both prompts share: the session (built while the person looks at the first prompt), settings, history, status."""
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gradsh.batch import RunOptions, interruptible, prepare
+from gradsh.commands import GRAMMARS
+from gradsh.shell.config import PREFERENCES, Config, read_config, state_folder
+from gradsh.shell.history import HistoryFile
+from gradsh.shell.output import ShellSink
+
+if TYPE_CHECKING:
+    from gradsh.session import Session
+
+NAME = "<shell>"
+Writer = Callable[[str, int], str]
+GREETING = (
+    "gradsh {version}, as PyTorch {pytorch}. Type or paste statements: x = ones(2, requires_grad=True)",
+    "`backward z`, `graph z`, `buffers` look inside; `help` says more, `tour` shows around, Ctrl-D leaves.",
+)
+
+
+class Host:
+    """The shell without its editor. `writer` serves `save --expect`."""
+
+    def __init__(self, options: RunOptions, writer: Writer | None = None, *, plain: bool = False) -> None:
+        prepare()
+        self.options = options
+        self.writer = writer
+        self.plain = plain
+        self.config: Config = read_config()
+        self.keys: tuple[tuple[str, str], ...] = ()
+        self.history = HistoryFile(state_folder() / "history")
+        self.sink = ShellSink(plain, lambda: not plain and bool(self.setting("pager")))
+        self.asker: Callable[[str], str | None] | None = None
+        self.line = 1
+        self.status = ""
+        self.when_ready: Callable[[], None] = lambda: None
+        self._session: Session | None = None
+        self._error: BaseException | None = None
+        self._ready = threading.Event()
+        self._builder: threading.Thread | None = None
+
+    # ------------------------------------------------------------------ the session
+
+    @property
+    def ready(self) -> bool:
+        """Whether the session is there; asking for it before waits."""
+        return self._ready.is_set()
+
+    @property
+    def session(self) -> "Session":
+        """The session, built on first use if `begin` has not."""
+        self.begin()
+        self._ready.wait()
+        if self._session is None:
+            raise self._error or RuntimeError("the session could not be built")
+        return self._session
+
+    def begin(self) -> None:
+        """Start to build the session, in a thread: numpy is imported while the person reads."""
+        if self._builder is None:
+            self._builder = threading.Thread(target=self._build, daemon=True)
+            self._builder.start()
+
+    def _build(self) -> None:
+        try:
+            from gradsh.session import Session
+
+            session = Session(self.options.seed, limits=self.options.limits, typed=True)
+            self._adorn(session)
+            self._session = session
+        except BaseException as error:  # noqa: BLE001  # told by whoever asks for the session
+            self._error = error
+        self._ready.set()
+        self.when_ready()
+
+    def _adorn(self, session: "Session") -> None:
+        """Give a session what the shell adds: settings, their meanings, somebody to ask."""
+        session.asker = self._ask if self.asker is not None else None
+        session.writer = self.writer
+        settings = session.state.settings
+        settings.preferences = dict(PREFERENCES)
+        settings.values = self.config.values
+        settings.keys = self.keys
+
+    def _ask(self, prompt: str) -> str | None:
+        self.sink.out.flush()
+        return self.asker(prompt) if self.asker is not None else None
+
+    def setting(self, name: str) -> Any:
+        """Return the value of a setting of the shell's, as it is now."""
+        return self.config.values[name]
+
+    # ------------------------------------------------------------------ running
+
+    def greet(self) -> None:
+        """Say what to type, and what is wrong with the configuration."""
+        from gradsh.version import PYTORCH_VERSION, __version__
+
+        for line in GREETING:
+            self.sink.out.write(line.format(version=__version__, pytorch=PYTORCH_VERSION) + "\n")
+        for problem in self.config.problems:
+            self.sink.err.write(f"warning: {problem}\n")
+        self.sink.out.flush()
+        self.sink.err.flush()
+
+    def start(self) -> None:
+        """Follow what the configuration has scripts do: its settings, and `init.grad`."""
+        text = "".join(f"set {key} {value}\n" for key, value in self.config.shared.items())
+        if text:
+            self._run(text, "config.toml", lambda _: None)
+        if self.config.init:
+            self._run(self.config.init, "init.grad", self.sink)
+
+    def is_complete(self, text: str) -> bool:
+        """Whether a text can be run as it stands, or fails however it goes on."""
+        if self.ready and self._session is not None:
+            return self._session.is_complete(text)
+        from gradsh.language.parser import is_complete
+
+        return is_complete(text, GRAMMARS) is not False
+
+    def run(self, text: str) -> bool:
+        """Run what was typed; return whether every statement passed."""
+        typed, text = text, asked(text)
+        passed = self._run(text, NAME, self.sink, self.line)
+        self.line += text.count("\n") + 1
+        if not passed:
+            self.history.mark_failed(typed)
+        return passed
+
+    def _run(self, text: str, name: str, sink: Callable[[Any], None], first_line: int = 1) -> bool:
+        session = self.session
+        self.sink.refresh()
+        passed = False
+        try:
+            with interruptible(session):
+                passed = session.run(text, sink, name=name, first_line=first_line).status == 0
+        except KeyboardInterrupt:
+            self.sink.err.write("interrupted\n")
+        finally:
+            self.sink.out.flush()
+        if not self.plain:
+            from gradsh.shell.status import status_of
+
+            self.status = status_of(session)
+        return passed
+
+    @property
+    def left(self) -> int | None:
+        """The exit status, once a statement has asked to leave."""
+        return self._session.left if self._session is not None else None
+
+
+def asked(text: str) -> str:
+    """Return `help x` for `x?`, else the text."""
+    name = text.strip().rstrip("?").rstrip()
+    if text.strip().endswith("?") and name and all(part.isidentifier() for part in name.split(".")):
+        return f"help {name}"
+    return "help" if text.strip() == "?" else text
+
+
+def loop(host: Host, read: Callable[[], str | None]) -> int:
+    """Read and run until the end of input, or until a statement asks to leave; return the exit status."""
+    while host.left is None:
+        text = read()
+        if text is None:
+            break
+        if text.strip():
+            host.run(text)
+    sys.stdout.flush()
+    return host.left or 0
