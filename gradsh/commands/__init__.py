@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 USAGE: dict[str, str] = {
     "backward": "T… [--grad T]… [--retain] [--create-graph] [--inputs T…] [--plan] [--step]",
     "plan": "T… [--grad T]… [--retain] [--create-graph] [--inputs T…]",
-    "retain": "[T…] [--grad]",
+    "retain": "[E…] [--grad]",
     "release": "[EXPR…] [--free]",
     "graph": "[T…] [--depth N] [--expand] [--from T…] [--to T…] [--state live|freed|pinned|modified] [--name WORD]",
     "buffers": "[T…] [--live] [--freed] [--sort graph|line|bytes] [--by line|op|function|variable]",

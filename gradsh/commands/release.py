@@ -6,7 +6,8 @@ from gradsh.commands.record import Lazy, command
 from gradsh.engine.ambient import current
 from gradsh.engine.node import Node
 from gradsh.engine.tensor import Tensor
-from gradsh.probe.passes import saved_inside
+from gradsh.probe.given import given_back
+from gradsh.probe.passes import live_entries
 from gradsh.state import Pin, State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
@@ -14,12 +15,18 @@ from gradsh.view.shapes import Lines, View
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The names of the pins taken away, and what `--free` dropped: saved tensors and their bytes."""
+    """The names of the pins taken away, and what `--free` dropped: saved tensors and their bytes.
+
+    `gave_back` are the bytes of memories that nothing holds any more; `unpinned` (saved tensors, bytes) stay until a backward
+    frees them.
+    """
 
     released: tuple[str, ...]
     freed: int
     freed_bytes: int
     free: bool
+    gave_back: int = 0
+    unpinned: tuple[int, int] = (0, 0)
 
 
 @command(
@@ -42,17 +49,18 @@ def run(state: State, *targets: Lazy, free: bool = False) -> Report:
             if node is not None and node.extra is not None and node.extra.pins:
                 node.extra.pins -= 1
                 nodes.append(node)
-    count = size = 0
-    if free:
-        where = current().place()
-        for node in nodes:
-            if node.pins or node.freed:
-                continue
-            saved = [one for one in saved_inside(node) if not one.freed]
-            count += len(saved)
-            size += sum(one.nbytes for one in saved)
-            node.free(where)
-    return Report(tuple(pin.name for pin in chosen), count, size, free)
+    loose = [node for node in dict.fromkeys(nodes) if not node.pins and not node.freed]
+    entries = [entry for node in loose for entry in live_entries(node)]
+    number, size = len(entries), sum(nbytes for _, _, nbytes in entries)
+    del entries
+    names = tuple(pin.name for pin in chosen)
+    if not free:
+        return Report(names, 0, 0, False, 0, (number, size))
+    back = sum(given_back(loose).values())
+    where = current().place()
+    for node in loose:
+        node.free(where)
+    return Report(names, number, size, True, back)
 
 
 def _pins_of(state: State, text: str, thunk: Lazy, taken: list[Pin]) -> list[Pin]:
@@ -61,7 +69,7 @@ def _pins_of(state: State, text: str, thunk: Lazy, taken: list[Pin]) -> list[Pin
     if found:
         return found
     value = thunk()  # type: ignore[operator]
-    node = value.grad_fn if isinstance(value, Tensor) else None
+    node = value if isinstance(value, Node) else value.grad_fn if isinstance(value, Tensor) else None
     found = [pin for pin in state.pins if node is not None and pin.root() is node and pin not in taken]
     if not found:
         names = ", ".join(dict.fromkeys(pin.name for pin in state.pins)) or "none"
@@ -76,5 +84,10 @@ def view(report: Report) -> View:
     text = f"released {', '.join(report.released)}"
     if report.free:
         noun = "buffer" if report.freed == 1 else "buffers"
-        text += f"; freed {report.freed} {noun}, {report.freed_bytes:,} B"
+        back = f", giving back {report.gave_back:,} B" if report.freed else ""
+        text += f"; freed {report.freed:,} {noun}, {report.freed_bytes:,} B{back}"
+    elif report.unpinned[0]:
+        number, size = report.unpinned
+        noun = "buffer" if number == 1 else "buffers"
+        text += f"; {number:,} {noun} ({size:,} B) stay until a backward frees them, or `release --free` does"
     return Lines((text,))

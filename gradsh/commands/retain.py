@@ -4,7 +4,7 @@ import weakref
 from dataclasses import dataclass
 
 from gradsh.commands.record import command
-from gradsh.engine.node import AccumulateGrad
+from gradsh.engine.node import AccumulateGrad, Node
 from gradsh.engine.tensor import Tensor
 from gradsh.probe.passes import saved_inside
 from gradsh.probe.snapshot import nodes_below
@@ -38,27 +38,37 @@ class Report:
     "Pin the graph below the tensors: no backward frees its buffers until `release`. Alone: list the pins.",
     examples=["x = ones(2, requires_grad=True)\nh = x.exp()\nz = h.sum()\nretain h\nbackward z\nbackward z\nrelease h"],
 )
-def run(state: State, *targets: Tensor, grad: bool = False) -> Report:
-    """Pin the graphs; with `--grad` keep the tensors' own gradients instead (`retain_grad`)."""
+def run(state: State, *targets: object, grad: bool = False) -> Report:
+    """Pin the graphs below tensors or nodes; with `--grad` keep the tensors' own gradients instead (`retain_grad`)."""
     texts = state.call.texts
     if grad:
-        for tensor in targets:
-            tensor.retain_grad()
+        for text, one in zip(texts, targets, strict=False):
+            _tensor(text, one).retain_grad()
         return Report((), False, texts[: len(targets)])
     if not targets:
         return Report(tuple(_row(pin) for pin in state.pins), True)
     made = []
-    for tensor, text in zip(targets, texts, strict=False):
-        made.append(_pin(state, tensor, text))
+    for one, text in zip(targets, texts, strict=False):
+        made.append(_pin(state, one if isinstance(one, Node) else _root(text, _tensor(text, one)), text))
     return Report(tuple(_row(pin) for pin in made), False)
 
 
-def _pin(state: State, tensor: Tensor, text: str) -> Pin:
+def _tensor(text: str, value: object) -> Tensor:
+    if isinstance(value, Tensor):
+        return value
+    raise fail("type", f"retain: {text} must be a Tensor or its grad_fn, not {type(value).__name__}", TypeError, value=value)
+
+
+def _root(text: str, tensor: Tensor) -> Node:
     root = tensor.grad_fn
-    if root is None:
-        if tensor.requires_grad:
-            raise fail("value", f"{text} has no graph to retain: it is a leaf", ValueError)
-        raise fail("no_grad", f"{text} has no graph to retain: it does not require grad", RuntimeError, tensor=tensor)
+    if root is not None:
+        return root
+    if tensor.requires_grad:
+        raise fail("value", f"{text} has no graph to retain: it is a leaf", ValueError)
+    raise fail("no_grad", f"{text} has no graph to retain: it does not require grad", RuntimeError, tensor=tensor)
+
+
+def _pin(state: State, root: Node, text: str) -> Pin:
     nodes = [node for node in nodes_below(root) if not isinstance(node, AccumulateGrad)]
     freed = sum(node.freed for node in nodes)
     if freed:
