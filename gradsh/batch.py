@@ -37,6 +37,8 @@ class RunOptions(NamedTuple):
     fail_fast: bool = False
     values: tuple[tuple[str, str], ...] = ()
     profile: bool = False
+    owns_process: bool = True
+    """Whether this process may be ended when a script can not be stopped."""
 
 
 class Script(NamedTuple):
@@ -116,6 +118,8 @@ def run_script(script: Script, options: RunOptions, sink: "Sink") -> int:
 
     session = Session(options.seed, limits=options.limits)
     sink.when_broken = session.abandon
+    session.as_json = options.format == "json"
+    session.when_stuck = lambda line, reason: end_stuck(script.name, script.text, line, reason, sink)
     profiler, watching = _profiler(session, options)
     with interruptible(session), watching:
         outcome = session.run(
@@ -126,6 +130,29 @@ def run_script(script: Script, options: RunOptions, sink: "Sink") -> int:
     if sink.wants_state:
         sink(session.snapshot())
     return INTERRUPTED if outcome.interrupted else outcome.status
+
+
+def end_stuck(name: str, text: str, line: int, reason: str, sink: "Sink | None" = None) -> None:
+    """End the process, saying why: a script is in a call that nothing can stop (one huge product, an endless iterator in C).
+
+    In a worker the parent is interrupted too, since it would wait for the worker's answer.
+    """
+    import multiprocessing
+    import os
+    import signal
+
+    parent = multiprocessing.parent_process()
+    try:
+        if sink is not None and parent is None:
+            sink(Failure(line, line, Problem("limit", reason), Source(name, text)))
+            sink.close()
+        else:
+            sys.stderr.write(f"error[limit]: {reason}\n  {name}:{line}\n")
+            sys.stdout.flush()
+    finally:
+        if parent is not None and parent.pid is not None:
+            os.kill(parent.pid, signal.SIGINT)
+        os._exit(FAILED)
 
 
 def _profiler(session: "Session", options: RunOptions) -> tuple[Any, Any]:

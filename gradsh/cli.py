@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from gradsh.limits import FOR_TESTS, UNBOUNDED
+from gradsh.limits import FOR_TESTS, UNBOUNDED, bytes_of
 
 app = typer.Typer(
     name="gradsh", add_completion=True, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=False,
@@ -20,12 +20,12 @@ Plain = Annotated[bool, typer.Option("--plain", help="No colour, no redrawing, A
 Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="End a script that runs longer.")]
 Memory = Annotated[str | None, typer.Option("--max-memory", metavar="SIZE", help="Bound on memory, as 500M or 2G.")]
 Output = Annotated[str | None, typer.Option("--max-output", metavar="SIZE", help="Bound on what a script prints.")]
+Nodes = Annotated[int | None, typer.Option("--max-nodes", metavar="N", min=1, help="Bound on the nodes recorded.")]
 AllowFiles = Annotated[
     str | None, typer.Option("--allow-files", metavar="DIR", help="Where a script's commands may touch files.")
 ]
 Jobs = Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Processes; 0: one a CPU.")]
 
-UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 @app.callback(invoke_without_command=True)
@@ -48,6 +48,7 @@ def run(
     timeout: Timeout = None,
     max_memory: Memory = None,
     max_output: Output = None,
+    max_nodes: Nodes = None,
     allow_files: AllowFiles = None,
     jobs: Jobs = 1,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="End at the first script that fails.")] = False,
@@ -68,7 +69,8 @@ def run(
     if threads is not None:
         use_threads(threads)
     limits = UNBOUNDED._replace(
-        timeout=timeout, max_memory=_size(max_memory), max_output=_size(max_output), allow_files=allow_files
+        timeout=timeout, max_memory=_size(max_memory), max_output=_size(max_output), allow_files=allow_files,
+        max_nodes=max_nodes,
     )
     options = RunOptions(
         tuple(files or ()), code, keep_going, format, _seed(seed), plain, limits, jobs or _cpus(), fail_fast,
@@ -110,6 +112,7 @@ def golden(
     timeout: Timeout = FOR_TESTS.timeout,
     max_memory: Memory = "2G",
     max_output: Output = "50M",
+    max_nodes: Nodes = FOR_TESTS.max_nodes,
     allow_files: AllowFiles = None,
 ) -> None:
     """Run golden tests: scripts that carry their expected output."""
@@ -120,7 +123,8 @@ def golden(
     use_threads(1, unless_set=True)
     prepare()
     limits = UNBOUNDED._replace(
-        timeout=timeout, max_memory=_size(max_memory), max_output=_size(max_output), allow_files=allow_files
+        timeout=timeout, max_memory=_size(max_memory), max_output=_size(max_output), allow_files=allow_files,
+        max_nodes=max_nodes,
     )
     options = GoldenOptions(
         paths=tuple(paths or (".",)), update=update, review=review, jobs=jobs or _cpus(), words=tuple(word or ()),
@@ -174,16 +178,10 @@ def _size(text: str | None) -> int | None:
     """The bytes that a size such as 500M or 2G names."""
     if text is None:
         return None
-    number = text.strip().upper().removesuffix("B").removesuffix("I")
-    unit = number[-1:] if number[-1:] in UNITS else ""
     try:
-        value = float(number.removesuffix(unit))
-        size = int(value * UNITS[unit])
-    except (ValueError, OverflowError):
-        size = 0
-    if size <= 0:
-        raise typer.BadParameter(f"a size is a number of bytes such as 500M or 2G, not {text!r}")
-    return size
+        return bytes_of(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _cpus() -> int:

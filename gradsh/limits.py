@@ -1,10 +1,14 @@
-"""What a run may use: the bounds that the command line sets."""
+"""What a run may use: the bounds that the command line (or `set`, in the shell) gives, and what watches over time."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 class Limits(NamedTuple):
-    """Bounds of a session; None stands for none. Seconds, bytes of memory, characters of output.
+    """Bounds of a session; None stands for none. Seconds, bytes of memory, characters of output, nodes recorded.
 
     `allow_files` is the one folder in which a script's commands may read and write files.
     """
@@ -13,40 +17,122 @@ class Limits(NamedTuple):
     max_memory: int | None = None
     max_output: int | None = None
     allow_files: str | None = None
+    max_nodes: int | None = None
 
 
 UNBOUNDED = Limits()
-FOR_TESTS = Limits(timeout=60.0, max_memory=2 << 30, max_output=50 << 20)
+FOR_TESTS = Limits(timeout=60.0, max_memory=2 << 30, max_output=50 << 20, max_nodes=20_000_000)
+GRACE = 5.0
+"""Seconds after its time that a script has to reach a safe point: one call of numpy can not be stopped on the way."""
 
 
-_bounded = False
+def bytes_of(text: str) -> int:
+    """Return the bytes that a size such as `500M` or `2G` names. Raises ValueError."""
+    number = text.strip().upper().removesuffix("B").removesuffix("I")
+    unit = number[-1:] if number[-1:] in UNITS else ""
+    try:
+        size = int(float(number.removesuffix(unit)) * UNITS[unit])
+    except (ValueError, OverflowError):
+        size = 0
+    if size <= 0:
+        raise ValueError(f"a size is a number of bytes such as 500M or 2G, not {text!r}")
+    return size
+
+
+def changed(limits: Limits, name: str, text: str) -> Limits:
+    """Return the limits with one of them changed, as `set` words it (`off`: none). Raises ValueError."""
+    if text == "off":
+        return _with(limits, name, None)
+    if name in {"max_memory", "max_output"}:
+        return _with(limits, name, bytes_of(text))
+    try:
+        value = float(text) if name == "timeout" else int(text)
+    except (ValueError, OverflowError):
+        value = 0
+    if not 0 < value < 1e9:
+        raise ValueError(f"{name} takes a positive number or `off`, not {text!r}")
+    return _with(limits, name, value)
+
+
+def _with(limits: Limits, name: str, value: Any) -> Limits:
+    return limits._replace(**{name: value})
+
+
+SPARE = 128 << 20
+"""Bytes beyond its bound that telling a failure may take: a script that has filled its memory still holds it then."""
+_bounds: list[int] = []
+"""The bound that the process began with and the one set here, once there is one."""
 
 
 def bound_memory(size: int | None) -> None:
-    """Bound, once, what this process may take beyond what it has, where the system can: larger requests then fail.
+    """Bound what scripts in this process may take beyond what it has now, where the system can: see `confined`.
 
-    numpy and its BLAS take their work space first, since BLAS ends the process when it cannot have that.
+    None takes back a bound that was set here.
     """
-    global _bounded  # noqa: PLW0603  # the bound is the process's own, and so is the fact that it is set
-    if size is None or _bounded:
-        return
-    _bounded = True
     try:
         import resource
         from pathlib import Path
 
-        _take_work_space()
+        if size is not None:
+            _warm_up()
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        before = _bounds[0] if _bounds else soft
+        _bounds.clear()
+        if size is None:
+            if before != soft:
+                resource.setrlimit(resource.RLIMIT_AS, (before, hard))
+            return
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
         wanted = pages * resource.getpagesize() + size
-        resource.setrlimit(resource.RLIMIT_AS, (wanted if hard < 0 else min(wanted, hard), hard))
+        _bounds[:] = (before, wanted if hard < 0 else min(wanted, hard))
     except (ImportError, OSError, ValueError):
         return
 
 
-def _take_work_space() -> None:
+@contextmanager
+def confined() -> Iterator[None]:
+    """Within the block, let a request fail that goes over the bound of `bound_memory`; without one, do nothing."""
+    if not _bounds:
+        yield
+        return
+    import resource
+
+    before, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (_bounds[1], hard))
+    try:
+        yield
+    finally:
+        after = _bounds[1] + SPARE if _bounds else before
+        resource.setrlimit(resource.RLIMIT_AS, (after if hard < 0 else min(after, hard), hard))
+
+
+def _warm_up() -> None:
+    """Have BLAS take its own buffers first: it ends the process where it cannot have them."""
     import numpy as np
 
-    for dtype in (np.float32, np.float64):
-        square = np.ones((512, 512), dtype)
-        square @ square
+    square = np.ones((256, 256), np.float32)
+    np.matmul(square, square)
+
+
+class Watchdog:
+    """Calls `strike` when the time is over and `stuck` when, `GRACE` seconds later, nobody has cancelled it."""
+
+    def __init__(self, seconds: float, strike: Callable[[], None], stuck: Callable[[], None] | None) -> None:
+        import threading
+
+        self._over = threading.Event()
+        self._seconds = seconds
+        self._strike = strike
+        self._stuck = stuck
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        if self._over.wait(self._seconds):
+            return
+        self._strike()
+        if self._stuck is not None and not self._over.wait(GRACE):
+            self._stuck()
+
+    def cancel(self) -> None:
+        """End the watch: the script is done."""
+        self._over.set()

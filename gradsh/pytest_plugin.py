@@ -93,7 +93,7 @@ class GradFile(pytest.File):
         from gradsh.golden.compare import Tolerance
         from gradsh.limits import FOR_TESTS
 
-        options = RunOptions(limits=FOR_TESTS._replace(max_memory=None))  # the process is pytest's, not ours to bound
+        options = RunOptions(limits=FOR_TESTS._replace(max_memory=None), owns_process=False)  # the process is pytest's, not ours to bound
         tolerance = Tolerance(float(self.config.getini("grad_rtol")), float(self.config.getini("grad_atol")))
         return check_file(path, options, tolerance)
 

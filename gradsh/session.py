@@ -20,7 +20,7 @@ from gradsh.language.node import stmt
 from gradsh.language.parser import parse
 from gradsh.language.paste import clean
 from gradsh.language.statements import Command
-from gradsh.limits import UNBOUNDED, Limits
+from gradsh.limits import UNBOUNDED, Limits, confined
 from gradsh.state import Call, Entry, State
 from gradsh.state import Failed as LastFailure
 from gradsh.text.expectations import Block, options_of, scan
@@ -67,11 +67,16 @@ class Session:
         self.machine.on_value = self._on_value
         self.machine.on_command = self._on_command
         self.machine.on_warning = self.warn
+        self.machine.confine = confined
         self.state = State(self.machine.program, self, self.line_of, self.machine.locate)
         self.ambient = self._new_ambient()
         self.line = 0
         self.exhausted = False
         self.left: int | None = None
+        self.when_stuck: Callable[[int, str], None] | None = None
+        """Set by who owns the process: told (line, reason) when a script can not even be stopped."""
+        self.as_json = False
+        self._guardian: Any = None
         self.asker: Callable[[str], str | None] | None = None
         """Set by a shell: shows a prompt and returns the line that was typed, None at the end of input."""
         self.writer: Callable[[str, int], str] | None = None
@@ -109,7 +114,7 @@ class Session:
 
     def _new_ambient(self) -> Ambient:
         ambient = Ambient()
-        ambient.where = self.machine.where
+        ambient.where = self._place_function()
         ambient.warn = self.warn
         ambient.check = self.machine.check
         ambient.passes = self._on_pass
@@ -162,12 +167,17 @@ class Session:
         body = program.body
         lines = tuple((one.span.line, one.span.end_line) for one in body)
         blocks = scan(source, lines, strict=False)
-        watchdog = self._watchdog()
+        if self.typed:  # each input has the limits for itself
+            self.exhausted = False
+            self._printed = 0
+        watchdog = self._watchdog(name)
         try:
             return self._run_statements(body, source, lines, blocks, keep_going)
         finally:
             if watchdog is not None:
                 watchdog.cancel()
+            if self._guardian is not None:
+                self._guardian.disarm()
             self.machine.resume()
 
     def _run_statements(
@@ -195,6 +205,8 @@ class Session:
         """Run a top-level statement and remember it; show what is watched, where it changed."""
         state = self.state
         self.line = state.statement_line = line
+        if self._guardian is not None:
+            self._guardian.at(line)
         self._command_only = isinstance(statement, Command)
         name = statement.name if isinstance(statement, Command) else ""
         unit, mark, begun = len(self.machine.units), next_sequence_number(), time.perf_counter()
@@ -305,20 +317,68 @@ class Session:
             raise fail("io", f"{name} is outside of {folder}, the folder that --allow-files names", OSError)
         return str(path)
 
-    def _watchdog(self) -> Any:
+    def _watchdog(self, name: str) -> Any:
         seconds = self.limits.timeout
         if not seconds:
             return None
-        import threading
+        from gradsh.limits import GRACE, Watchdog
+
+        message = f"the script ran longer than {seconds:g} seconds (--timeout)"
 
         def strike() -> None:
             self.exhausted = True
-            self.machine.stop(f"the script ran longer than {seconds:g} seconds (--timeout)")
+            self.machine.stop(message)
 
-        timer = threading.Timer(seconds, strike)
-        timer.daemon = True
-        timer.start()
-        return timer
+        def stuck() -> None:
+            assert self.when_stuck is not None
+            self.when_stuck(self.line, f"{message}, and {GRACE:g} more in one call that cannot be stopped")
+
+        if self.when_stuck is not None:
+            from gradsh.guardian import guardian
+
+            self._guardian = guardian()
+            if self._guardian is not None:
+                last = f"{message}, in one call that cannot be stopped"
+                self._guardian.arm(seconds + GRACE + 1, name, last, as_json=self.as_json)
+        return Watchdog(seconds, strike, None if self.when_stuck is None else stuck)
+
+    def limit(self, name: str, text: str | None = None) -> str:
+        """Return a limit as words, after changing it where `text` is given; kind `value` for what is no limit.
+
+        A script cannot lift its own bounds: raises kind `limit` unless a person types.
+        """
+        if text is not None:
+            from gradsh.limits import bound_memory, changed
+
+            if not self.typed:
+                raise fail("limit", "a script does not change its own limits: give them to gradsh run", RuntimeError)
+            try:
+                self.limits = changed(self.limits, name, text)
+            except ValueError as error:
+                raise fail("value", str(error), ValueError) from None
+            if name == "max_memory":
+                bound_memory(self.limits.max_memory)
+            self.ambient.where = self._place_function()
+        value = getattr(self.limits, name)
+        return "off" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+    def _place_function(self) -> Callable[[], Any]:
+        """Return what tells the engine where the script stands and, under `--max-nodes`, counts the nodes meanwhile."""
+        where, most = self.machine.where, self.limits.max_nodes
+        if most is None:
+            return where
+        begun, often = next_sequence_number(), min(256, max(1, most // 16))
+        calls = 0
+
+        def counting() -> Any:
+            nonlocal calls
+            calls += 1
+            if calls % often == 0 and next_sequence_number() - begun > most:
+                self.exhausted = True  # the engine is in the middle of something: it ends at the next safe point
+                self.machine.stop(f"the script recorded more than {most:,} nodes (--max-nodes)")
+            return where()
+
+        return counting
 
     # ------------------------------------------------------------------ what commands and the outside ask for
 

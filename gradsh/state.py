@@ -110,6 +110,9 @@ class Control(Protocol):
     def expectations(self, text: str) -> str:
         """Return a script with what its statements show as comments below them; kind `value` where that cannot be."""
 
+    def limit(self, name: str, text: str | None = None) -> str:
+        """Return a limit of the run as words, after setting it to `text` where given; kinds `value` and `limit`."""
+
     def replay(self, entries: list[Entry]) -> int:
         """Start anew from the recorded seed and run the entries, muted; return how many (fewer where interrupted)."""
 

@@ -14,6 +14,12 @@ MEANING = {
     "cuda": "what asking for a GPU does: explain, or ignore to go on as if there were one",
     "timing": "tell after each statement how long it took",
 }
+LIMITS = {
+    "timeout": "seconds that one input may take",
+    "max_memory": "bytes that the session may take from now on, as 500M or 2G",
+    "max_output": "characters that one input may print",
+    "max_nodes": "nodes that may be recorded from now on",
+}
 _WORDS: dict[str, Any] = {"on": True, "off": False}
 _CHOICES = {"cuda": ("explain", "ignore")}
 
@@ -37,8 +43,11 @@ class Report(NamedTuple):
 def run(state: State, name: Word | None = None, value: Text | None = None) -> Report:
     """Change a setting and return it; without a value show it, without a name all. Raises (kind `value`) for others."""
     if name is None:
-        return Report(tuple(_shown(state, one) for one in [*MEANING, *state.settings.values]))
+        return Report(tuple(_shown(state, one) for one in [*MEANING, *LIMITS, *state.settings.values]))
     key = str(name)
+    if key in LIMITS:
+        word = None if value is None or not str(value).strip() else str(value).strip()
+        return Report((Setting(key, state.control.limit(key, word), LIMITS[key]),))
     if value is not None and str(value).strip():
         _change(state, key, unquoted(str(value).strip()))
     elif key not in MEANING and key not in state.settings.preferences:
@@ -84,13 +93,15 @@ def _change(state: State, key: str, word: str) -> None:
 def _unknown(state: State, key: str) -> Exception:
     from difflib import get_close_matches
 
-    names = [*MEANING, *state.settings.values]
+    names = [*MEANING, *LIMITS, *state.settings.values]
     near = get_close_matches(key, names, 1)
     hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(names)}"
     return fail("value", f"no setting is called {key}{hint}", ValueError, candidates=near)
 
 
 def _shown(state: State, key: str) -> Setting:
+    if key in LIMITS:
+        return Setting(key, state.control.limit(key), LIMITS[key])
     value = getattr(state.settings, key, None) if key in MEANING else state.settings.values[key]
     words = {True: "on", False: "off"}
     own = state.settings.preferences.get(key)

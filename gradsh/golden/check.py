@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from gradsh.batch import RunOptions, Script, read_script
+from gradsh.batch import RunOptions, Script, end_stuck, read_script
 from gradsh.events import Done, Event, Failure, Result
 from gradsh.golden.compare import Tolerance, agree
 from gradsh.render.style import Style
@@ -139,7 +139,10 @@ def _compared(found: Checked, source: Source, options: RunOptions) -> Checked:
     rtol, atol = found.tolerance
     tolerance = Tolerance(said.get("rtol", rtol), said.get("atol", atol))
     recorder = Recorder()
-    outcome = Session(options.seed, limits=options.limits).run(source.text, recorder, name=source.name, keep_going=True)
+    session = Session(options.seed, limits=options.limits)
+    if options.owns_process:
+        session.when_stuck = lambda line, reason: end_stuck(source.name, source.text, line, reason)
+    outcome = session.run(source.text, recorder, name=source.name, keep_going=True)
     recorder.finish()
     ran = tuple(recorder.ran)
     if recorder.loose and not outcome.statements:

@@ -130,11 +130,27 @@ def _itertools(machine: "Machine") -> Mapping[str, Any]:
             check()
             yield one
 
-    own = {"count": count, "cycle": cycle, "repeat": repeat}
+    def checked(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+        """Let a limit or an interrupt end what may go on for ages, whoever consumes it."""
+
+        def made(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            return ticking(make(*args, **kwargs))
+
+        made.__name__ = made.__qualname__ = make.__name__
+        return made
+
+    def ticking(values: Iterator[Any]) -> Iterator[Any]:
+        for value in values:
+            check()
+            yield value
+
+    long: tuple[Any, ...] = (
+        itertools.combinations, itertools.combinations_with_replacement, itertools.permutations, itertools.product
+    )
+    own = {"count": count, "cycle": cycle, "repeat": repeat} | {make.__name__: checked(make) for make in long}
     return own | _listed(
         itertools,
-        "accumulate chain combinations combinations_with_replacement compress dropwhile filterfalse groupby islice pairwise "
-        "permutations product starmap takewhile tee zip_longest",
+        "accumulate chain compress dropwhile filterfalse groupby islice pairwise starmap takewhile tee zip_longest",
     )
 
 

@@ -6,6 +6,7 @@ exception, not its traceback.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from gradsh.engine.tensor import Tensor
@@ -95,6 +96,8 @@ class Machine:
         self.on_value: Callable[[stmt, Any], None] = _nothing
         self.on_command: Callable[[Invocation], None] = _nothing
         self.on_warning: Callable[[str], None] = _nothing
+        self.confine: Callable[[], AbstractContextManager[None]] = nullcontext
+        """Entered around the running of each statement: where the memory it may take is bounded."""
         self._by_number: dict[int, Unit] = {}
         self._current: Unit | None = None
         from gradsh.interpreter.offer import Offer
@@ -120,12 +123,10 @@ class Machine:
         self.progress.activation = ROOT
 
     def _hooks(self) -> dict[str, Any]:
-        enter, leave, loop, advance, tick = self.progress.hooks(self.program)
-        return {
+        return self.progress.hooks(self.program) | {
             hooks.STORE: Store(self.guard), hooks.ECHO: self._echo, hooks.COMMAND: self._command,
             hooks.IMPORT: self.offer.imports.module, hooks.IMPORT_FROM: self.offer.imports.member,
-            hooks.IMPORT_STAR: self.offer.imports.star, hooks.ENTER: enter, hooks.LEAVE: leave, hooks.LOOP: loop,
-            hooks.PASS: advance, hooks.TICK: tick, hooks.BASE: self.offer.base, hooks.LOCALS: locals,
+            hooks.IMPORT_STAR: self.offer.imports.star, hooks.BASE: self.offer.base, hooks.LOCALS: locals,
             hooks.TYPE: type, hooks.TENSOR: Tensor,
             hooks.CAUGHT_INTERRUPT: self.clear_interrupt, hooks.TIMES: growth.times, hooks.POWER: growth.power,
             hooks.SHIFT: growth.shift, hooks.TIMES + "=": growth.in_place_times,
@@ -191,7 +192,7 @@ class Machine:
         self.progress.failing = (0, ROOT)
         failed: Failed | None = None
         try:
-            with deeper(RECURSION):
+            with deeper(RECURSION), self.confine():
                 exec(unit.code, self.program)
             self.progress.halt()  # what was asked for while nothing looked, in one long call, ends the run here
         except BaseException as error:  # noqa: BLE001 - a script's failure is data, whatever it is

@@ -1,0 +1,90 @@
+"""The last resort against a script that nothing can stop: one call of C code that keeps the interpreter for itself.
+
+Neither a thread nor a signal handler of Python runs then. So a small process, forked before, tells what happened, and
+`faulthandler`, whose thread needs no interpreter, ends the process. Used only where a time limit was set and the process
+may be ended.
+"""
+
+import faulthandler
+import json
+import mmap
+import os
+import select
+import signal
+import struct
+from typing import Any
+
+_made: "list[Guardian | None]" = []
+
+
+def guardian() -> "Guardian | None":
+    """Return this process's guardian, forked on first use; None where processes cannot be forked."""
+    if not _made:
+        try:
+            _made.append(Guardian())
+        except (AttributeError, OSError):
+            _made.append(None)
+    return _made[0]
+
+
+class Guardian:
+    """A process that waits for a time and then writes a message; `line` is shared with it."""
+
+    def __init__(self) -> None:
+        self._line = mmap.mmap(-1, 8)
+        self._silent = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123  # kept for faulthandler
+        reader, self._writer = os.pipe()
+        parent = os.getpid()
+        if os.fork() == 0:
+            try:
+                os.close(self._writer)
+                _wait(reader, self._line, parent)
+            finally:
+                os._exit(0)
+        os.close(reader)
+
+    def at(self, line: int) -> None:
+        """Note the line of the top-level statement that begins."""
+        struct.pack_into("q", self._line, 0, line)
+
+    def arm(self, seconds: float, name: str, message: str, *, as_json: bool) -> None:
+        """After so many seconds, have the message told and this process ended, with status 1."""
+        self._say([seconds, name, message, as_json])
+        faulthandler.dump_traceback_later(seconds + 0.5, exit=True, file=self._silent)
+
+    def disarm(self) -> None:
+        """Forget what was armed."""
+        faulthandler.cancel_dump_traceback_later()
+        self._say([None])
+
+    def _say(self, what: list[Any]) -> None:
+        try:
+            os.write(self._writer, json.dumps(what).encode() + b"\n")
+        except OSError:
+            return
+
+
+def _wait(reader: int, line: mmap.mmap, parent: int) -> None:
+    """Do the guardian's work: wait until the time of the latest order is over, or until the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    order: list[Any] = [None]
+    held = b""
+    while True:
+        if not select.select([reader], [], [], order[0])[0]:
+            _tell(order, struct.unpack_from("q", line, 0)[0])
+            os._exit(0)
+        data = os.read(reader, 65536)
+        if not data:
+            os._exit(0)
+        *orders, held = (held + data).split(b"\n")
+        if orders:
+            order = json.loads(orders[-1])
+
+
+def _tell(order: list[Any], line: int) -> None:
+    _, name, message, as_json = order
+    if as_json:
+        event = {"event": "error", "line": line, "top": line, "kind": "limit", "message": message, "spans": [], "help": []}
+        os.write(1, json.dumps(event).encode() + b"\n")
+    else:
+        os.write(2, f"error[limit]: {message}\n  {name}:{line}\n".encode(errors="backslashreplace"))
