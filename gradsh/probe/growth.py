@@ -16,10 +16,10 @@ from gradsh.probe.names import named_tensors, top_name
 from gradsh.probe.snapshot import node_name, nodes_below
 
 PlaceOf = Callable[[Any], Any]
+Site = tuple[str, int, int]
 Kind = Literal["total", "list", "carried", "grad", "unreachable"]
 FEWEST = 3
 """A graph counts as growing when it spans at least so many passes."""
-_MOST_NODES = 30_000
 
 _SUMS = frozenset({"AddBackward0", "SubBackward0", "AddBackward1", "StackBackward0", "CatBackward0"})
 
@@ -58,34 +58,42 @@ class LeakReport:
 
 
 class _Births:
-    """Where nodes were born: site (line and text) and pass, asked for once per place."""
+    """Where nodes were born: the site (text and columns, so that a line typed again is the same site) and the pass."""
 
-    def __init__(self, place_of: PlaceOf) -> None:
+    def __init__(self, place_of: PlaceOf, scopes_of: PlaceOf) -> None:
         self.place_of = place_of
-        self.known: dict[int, tuple[Any, tuple[Any, ...]] | None] = {}
+        self.scopes_of = scopes_of
+        self.sites: dict[tuple[int, int], Site] = {}
+        self.lines: dict[Site, int] = {}
+        """site -> its line, the latest of several"""
+        self.passes: dict[tuple[int, int], tuple[Any, ...]] = {}
 
-    def of(self, node: Node) -> tuple[Any, tuple[Any, ...]] | None:
-        """Return ((line, text) of the statement, pass) of a node's birth; the pass is () outside of loops."""
-        if node.where is None:
+    def of(self, node: Node) -> tuple[Site, tuple[Any, ...]] | None:
+        """Return (site, pass) of a node's birth, None where no line of the script made it."""
+        where = node.where
+        if where is None:
             return None
-        key = id(node.where)
-        if key not in self.known:
-            place = self.place_of(node.where)
-            self.known[key] = None if place is None else _born(place)
-        return self.known[key]
+        activation, code, offset = where
+        site = self.sites.get((id(code), offset))
+        if site is None:
+            site = self.sites[(id(code), offset)] = self._site(where)
+        key = (id(activation), id(code))
+        number = self.passes.get(key)
+        if number is None:
+            number = self.passes[key] = (tuple(scope.instance for scope in self.scopes_of(where)), id(code))
+        return site, number
+
+    def _site(self, where: Any) -> Site:
+        place = self.place_of(where)
+        line = place.statement.line
+        site = (place.source.line(line).strip(), place.span.column, place.span.end_column)
+        self.lines[site] = max(line, self.lines.get(site, 0))
+        return site
 
 
-def _born(place: Any) -> tuple[Any, tuple[Any, ...]]:
-    line = place.statement.line
-    text = place.source.line(line).strip()
-    passes = (*(call.iteration for call in place.calls), *place.passes)
-    sites = tuple(call.span for call in place.calls)
-    return (line, text, place.span), (passes, sites, id(place.source) if not any(passes) else 0, 0 if any(passes) else line)
-
-
-def leaks(variables: Mapping[str, object], place_of: PlaceOf, owns: Callable[[Any], bool]) -> LeakReport:
+def leaks(variables: Mapping[str, object], place_of: PlaceOf, scopes_of: PlaceOf, owns: Callable[[Any], bool]) -> LeakReport:
     """Find the graphs that grow, by the names that keep them alive; `owns` tells which places are this program's."""
-    births = _Births(place_of)
+    births = _Births(place_of, scopes_of)
     found: list[Leak] = []
     told: set[Node] = set()
     alive: dict[Node, None] = {}
@@ -138,16 +146,14 @@ def _items(name: str, held: list[tuple[str, Tensor]], births: _Births) -> Leak |
         return None
     roots = [tensor.edge[0] for _, tensor in held if tensor.edge is not None]
     sizes, number = saved_memories(roots)
-    return Leak("list", name, len(passes), number, sum(sizes.values()), site[0], site[1], _spent(roots))
+    return Leak("list", name, len(passes), number, sum(sizes.values()), births.lines[site], site[0], _spent(roots))
 
 
 def _carried(path: str, root: Node, births: _Births) -> Leak | None:
     """One tensor whose graph repeats the same places over several passes: a total, or a state carried on."""
-    sites: dict[Any, dict[Any, None]] = {}
-    operations: dict[Any, set[str]] = {}
-    for number, node in enumerate(nodes_below(root)):
-        if number > _MOST_NODES:
-            break
+    sites: dict[Site, dict[Any, None]] = {}
+    operations: dict[Site, set[str]] = {}
+    for node in nodes_below(root):
         born = None if isinstance(node, AccumulateGrad) else births.of(node)
         if born is not None:
             sites.setdefault(born[0], {})[born[1]] = None
@@ -155,20 +161,19 @@ def _carried(path: str, root: Node, births: _Births) -> Leak | None:
     most = max((len(passes) for passes in sites.values()), default=0)
     if most < FEWEST:
         return None
-    line = _carrier(root, births)
-    site = line if line in sites else max(sites, key=lambda one: len(sites[one]))
+    carrier = _carrier(root, births)
+    site = carrier if carrier in sites else max(sites, key=lambda one: len(sites[one]))
     sizes, number = saved_memories([root])
     kind: Kind = "total" if operations[site] <= _SUMS else "carried"
-    return Leak(kind, path, most, number, sum(sizes.values()), site[0], site[1], _spent([root]))
+    return Leak(kind, path, most, number, sum(sizes.values()), births.lines[site], site[0], _spent([root]))
 
 
-def _carrier(root: Node, births: _Births) -> Any:
+def _carrier(root: Node, births: _Births) -> Site | None:
     """Return the place that carries the graph on: the first below the root that comes again, in another pass."""
-    first: dict[Any, Any] = {}
+    first: dict[Site, Any] = {}
     level: list[Node] = [root]
     seen: set[Node] = set()
-    steps = 0
-    while level and steps < _MOST_NODES:
+    while level:
         below: list[Node] = []
         for node in level:
             born = None if isinstance(node, AccumulateGrad) else births.of(node)
@@ -178,7 +183,6 @@ def _carrier(root: Node, births: _Births) -> Any:
                 if edge is not None and edge[0] not in seen:
                     seen.add(edge[0])
                     below.append(edge[0])
-        steps += len(level)
         level = below
     return None
 
@@ -203,6 +207,6 @@ def _unreachable(alive: Iterable[Node], births: _Births, owns: Callable[[Any], b
     sizes, _ = saved_memories(lost)
     latest = max(lost, key=lambda one: one.seq)
     born = births.of(latest)
-    line, text = (None, "") if born is None else born[0][:2]
+    line, text = (None, "") if born is None else (births.lines[born[0]], born[0][0])
     passes = len({birth[1] for birth in map(births.of, lost) if birth is not None})
     return [Leak("unreachable", "no name", passes, len(lost), sum(sizes.values()), line, text)]

@@ -10,6 +10,8 @@ from gradsh.engine.node import Node
 from gradsh.engine.tensor import Tensor
 
 LineOf = Callable[[Any], int | None]
+_OF_A_SCRIPT = "saved_tensors"
+"""What a script's own Function saves stands under this name."""
 
 
 def tensors_of(variables: Mapping[str, object]) -> Iterator[tuple[str, Tensor]]:
@@ -79,13 +81,18 @@ def nodes_below(root: Node | None, seen: set[Node] | None = None) -> Iterator[No
 
 
 def saved_below(root: Node | None, line_of: LineOf) -> list[dict[str, Any]]:
-    """Return the saved tensors of every node below `root`; what a CopySlices node holds inside stays hidden."""
+    """Return the saved tensors of every node below `root`, but those that PyTorch hides.
+
+    These are what a CopySlices node holds inside, and what a script's own Function keeps, which has no `_saved_` name.
+    """
     found = []
     for node in nodes_below(root):
         name = node_name(node)
         if name == "CopySlices":
             continue
         for saved in node.saved:
+            if saved.name == _OF_A_SCRIPT:
+                continue
             found.append({
                 "node": name,
                 "name": saved.name,

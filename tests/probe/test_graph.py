@@ -1,0 +1,110 @@
+"""Drawings of graphs: everything at small size, folded at large size, filtered, before and after a backward."""
+
+from tests.probe.asking import Asked
+
+LOOP = """
+w = ones(3, requires_grad=True)
+def step(a):
+    b = a * w
+    return b.tanh()
+
+h = w * 2
+for i in range(30):
+    h = step(h)
+
+z = h.sum()
+"""
+
+
+def test_small_graph_is_drawn_whole():
+    report = Asked("x = ones(2, requires_grad=True)\nz = (x * x).sum()").report("graph z")
+    assert [node.name for node in report.nodes] == ["SumBackward0", "MulBackward0", "AccumulateGrad"]
+    assert report.edges == ((0, 1, 0), (1, 2, 0), (1, 2, 0))
+    assert report.total == 3
+    assert not report.folded
+
+
+def test_calls_in_a_loop_are_folded():
+    asked = Asked(LOOP)
+    report = asked.report("graph z")
+    folded = next(node for node in report.nodes if node.members > 1)
+    assert (folded.name, folded.times, folded.members, folded.line, folded.last_line) == ("step()", 30, 60, 4, 5)
+    assert sum(node.members for node in report.nodes) == report.total == 63
+    assert "30 × step()" in asked.shown("graph z")
+    assert "line 4–5" in asked.shown("graph z")
+    assert len(asked.report("graph z --expand").nodes) == report.total
+
+
+def test_folded_graph_is_acyclic_and_connected():
+    report = Asked(LOOP + "y = step(h) + step(z)\nq = (y * h).sum()\n").report("graph q")
+    reached = {0}
+    for a, b, _ in sorted(report.edges):
+        reached |= {b} if a in reached else set()
+    order = {}
+    waiting = [list({b for a, b, _ in report.edges if a == i}) for i in range(len(report.nodes))]
+    while len(order) < len(report.nodes):
+        free = [i for i in range(len(report.nodes)) if i not in order and all(b in order for b in waiting[i])]
+        assert free, "a cycle"
+        order.update(dict.fromkeys(free))
+    assert len(reached) == len(report.nodes)
+
+
+def test_state_after_backward_names_the_line():
+    report = Asked(LOOP + "backward z").report("graph z")
+    folded = next(node for node in report.nodes if node.members > 1)
+    assert [(mark.state, mark.count, mark.freed_line) for mark in folded.saved] == [("freed", 90, 12)]
+
+
+def test_half_freed():
+    asked = Asked("x = ones(2, requires_grad=True)\nh = x.exp()\na = h.sin().sum()\nb = h.cos().sum()\nbackward a")
+    states = {node.name: [mark.state for mark in node.saved] for node in asked.report("graph b a").nodes if node.saved}
+    assert states == {"CosBackward0": ["live"], "ExpBackward0": ["freed"], "SinBackward0": ["freed"]}
+
+
+def test_filters():
+    asked = Asked(LOOP)
+    assert {node.name for node in asked.report("graph z --name tanh").nodes} == {"TanhBackward0"}
+    assert len(asked.report("graph z --name tanh").edges) == 29
+    assert asked.report("graph z --state freed").nodes == ()
+    assert "none of the" in asked.shown("graph z --state freed")
+    ways = Asked("x = ones(2, requires_grad=True)\ny = ones(2, requires_grad=True)\nz = (x.exp() * y.sin()).sum()").report("graph z --to y")
+    assert [node.name for node in ways.nodes] == ["SumBackward0", "MulBackward0", "SinBackward0", "AccumulateGrad"]
+
+
+def test_depth_says_what_is_hidden():
+    asked = Asked(LOOP)
+    report = asked.report("graph z --depth 1 --expand")
+    assert len(report.nodes) == 2
+    assert report.hidden == ((1, report.total - 2),)
+    assert "61 more nodes below" in asked.shown("graph z --depth 1 --expand")
+
+
+def test_five_hundred_nodes_fit_on_a_screen():
+    asked = Asked(
+        "class Block(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.a = nn.Linear(4, 4)\n        self.b = nn.Linear(4, 4)\n"
+        "    def forward(self, x):\n        return x + self.b(self.a(x).relu()).tanh()\n\n"
+        "net = nn.Sequential(*[Block() for i in range(40)])\nloss = net(ones(2, 4)).pow(2).mean()"
+    )
+    report = asked.report("graph loss")
+    assert report.total > 300
+    assert len(asked.shown("graph loss").split("\n")) < 40
+
+
+def test_walk_shows_gradients_and_fates():
+    report = Asked("x = ones(2, requires_grad=True)\nz = (x * 3).exp().sum()").report("backward z --step")
+    assert [step.node for step in report.steps] == ["SumBackward0", "ExpBackward0", "MulBackward0"]
+    assert report.steps[1].buffers == (("result", 8, "freed"),)
+    assert report.steps[2].sent[0].to == "x.grad"
+    assert report.steps[2].wrote == ("x.grad written",)
+    assert report.account.ran == 4
+
+
+def test_walk_stops_where_a_person_asks():
+    asked = Asked("x = ones(2, requires_grad=True)\nz = (x * 3).exp().sum()")
+    answers = ["next", "back", "next", "quit"]
+    asked.session.asker = lambda _prompt: answers.pop(0)
+    asked.run("backward z --step")
+    assert [problem.kind for problem in asked.failures] == ["interrupt"]
+    assert answers == []
+    assert asked["x"].grad is None

@@ -1,0 +1,107 @@
+"""Bytes by owner are those of the memories that are really alive; holders hold; the peak is where it says."""
+
+import gc
+import weakref
+
+from hypothesis import HealthCheck, given, settings
+
+from gradsh.engine.node import Node
+from gradsh.engine.storage import memory_bytes, memory_key, owner_of
+from gradsh.probe.given import kept_in
+from tests.probe.asking import Asked
+from tests.probe.test_plan import programs
+
+
+def alive_in_nodes(session):
+    """Bytes of the memories of all live saved tensors that exist in a session, found without any name."""
+    found = {}
+    for one in gc.get_objects():
+        if isinstance(one, Node) and one.where is not None and session.owns(one.where):
+            found.update((memory_key(kept.array), memory_bytes(kept.array)) for kept in kept_in(one))
+    return sum(found.values())
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs())
+def test_saved_bytes_are_those_that_exist(lines):
+    gc.disable()
+    try:
+        asked = Asked()
+        for line in lines:
+            if "lambda" not in line and "hidden" not in line:
+                asked.run(line)
+        assert asked.report("memory").now.saved == alive_in_nodes(asked.session)
+    finally:
+        gc.enable()
+
+
+def test_owners_add_up():
+    asked = Asked("w = ones(100, requires_grad=True)\nx = ones(50)\ny = w.exp()\nz = (y * 2).sin().sum()")
+    now = asked.report("memory").now
+    # x, y and z are held by variables; of the saved tensors only `y * 2` and the number 2 are the graph's alone
+    assert (now.leaves, now.gradients, now.variables, now.graph) == (400, 0, 200 + 400 + 4, 400 + 8)
+    asked.run("z.backward()")
+    now = asked.report("memory").now
+    assert (now.leaves, now.gradients, now.variables, now.graph) == (400, 400, 604, 0)
+    assert now.total == 1404
+
+
+def test_peak_is_before_the_backward_inside_a_loop():
+    asked = Asked()
+    report = asked.report(
+        "w = ones(1000, requires_grad=True)\nfor i in range(3):\n    loss = w.exp().sin().sum()\n    loss.backward()\n\nmemory"
+    )
+    assert report.peak_line == 4
+    assert report.peak.graph == 2 * 0 + 4000  # exp's result, which sin saved, too
+    assert report.now.graph == 0
+    assert ("w", 4000) in report.peak_held
+
+
+def test_peak_bytes_for_assertions():
+    asked = Asked("w = ones(10, requires_grad=True)\nw.exp().sum().backward()\nassert peak_bytes() == 40\nassert live_bytes() == 0")
+    assert not asked.failures
+
+
+def test_keepers_name_the_variable():
+    asked = Asked("w = ones(10, requires_grad=True)\nouts = [w.exp() for i in range(3)]\nx = 1")
+    keepers = {one.name: one for one in asked.report("memory").keepers}
+    assert (keepers["outs"].nodes, keepers["outs"].saved, keepers["outs"].tensors) == (4, 120, 3)
+    assert set(keepers) == {"w", "outs"}
+
+
+def test_letting_go_of_all_holders_frees_the_memory():
+    asked = Asked(
+        "x = ones(10, requires_grad=True)\ny = x.exp()\nk = {'a': [y]}\nv = y[2:]\nd = y.detach()\nz = (y * y).sum()\n"
+        "class Box:\n    pass\n\nbox = Box()\nbox.inner = y"
+    )
+    report = asked.report("holders y")
+    kinds = {(one.kind, one.name) for one in report.holders}
+    assert kinds == {
+        ("variable", "y"), ("item", "k['a'][0]"), ("view", "v"), ("variable", "d"), ("item", "box.inner"),
+        ("saved", "ExpBackward0.result"), ("saved", "MulBackward0.self"), ("saved", "MulBackward0.other"),
+    }
+    memory = weakref.ref(owner_of(asked["y"].array))
+    gc.disable()
+    try:
+        asked.run("del y, v, d\nk.clear()")
+        assert memory() is not None
+        asked.run("box.inner = None")
+        assert memory() is not None
+        asked.run("z.backward()")
+        assert memory() is None
+    finally:
+        gc.enable()
+
+
+def test_gradient_is_a_holder():
+    asked = Asked("x = ones(3, requires_grad=True)\nx.sum().backward()\ng = x.grad")
+    assert {(one.kind, one.name) for one in asked.report("holders g").holders} == {("variable", "g"), ("gradient", "x.grad")}
+
+
+def test_retained_graphs_in_a_list_are_named():
+    text = asked_text = Asked(
+        "w = ones(5, requires_grad=True)\nouts = []\nfor i in range(4):\n    o = (w * w).exp()\n    o.sum().backward(retain_graph=True)\n"
+        "    outs.append(o)\n"
+    ).shown("memory")
+    assert text == asked_text
+    assert "outs" in text
