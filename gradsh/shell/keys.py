@@ -1,0 +1,197 @@
+"""The keys of the editor beyond prompt_toolkit's own, and the list that `help keys` shows."""
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from prompt_toolkit.application import run_in_terminal
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.enums import DEFAULT_BUFFER
+from prompt_toolkit.filters import Condition, has_focus, vi_navigation_mode
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+if TYPE_CHECKING:
+    from gradsh.shell.host import Host
+
+KEYS = (
+    ("Enter", "run what is typed when it is complete, else go on with the next line; an empty line ends a block"),
+    ("Alt-Enter", "run what is typed as it is"),
+    ("Ctrl-J", "begin a new line"),
+    ("Tab / Shift-Tab", "complete, choose the next or the one before; at a line's start: indent, take back"),
+    ("Up / Down", "line above or below, then the statements before"),
+    ("Alt-Up / Alt-Down", "statements that begin as what stands before the cursor"),
+    ("Ctrl-R", "search the history backwards"),
+    ("Right / Ctrl-E", "take the grey suggestion; Alt-F one word of it"),
+    ("F1", "help for the name at the cursor"),
+    ("F2 / Ctrl-X Ctrl-E", "edit in $EDITOR"),
+    ("Ctrl-C", "drop the line; while a statement runs: end it"),
+    ("Ctrl-D", "leave, on an empty line"),
+    ("Ctrl-Z", "suspend; `fg` comes back"),
+    ("Ctrl-L", "clear the screen"),
+    ("Ctrl-_", "undo typing (for statements: `undo`)"),
+)
+INDENT = 4
+_ENDS = re.compile(r"\s*(return|pass|break|continue|raise)\b")
+_PROMPTS = re.compile(r"\s*(grad>|>>>|In ?\[\d+\]:)")
+_WORD = re.compile(r"[\w.]+$")
+
+
+def bindings(host: "Host", show_help: Callable[[str], None]) -> KeyBindings:
+    """Return the keys; `show_help` shows the help for a name."""
+    keys = KeyBindings()
+    editing = has_focus(DEFAULT_BUFFER)
+    in_margin = Condition(_in_margin)
+
+    @keys.add("enter", filter=editing)
+    def enter(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.complete_state is not None and buffer.complete_state.current_completion is not None:
+            buffer.complete_state = None
+        elif finished(host, buffer):
+            buffer.validate_and_handle()
+        else:
+            new_line(buffer)
+
+    @keys.add("c-j", filter=editing)
+    def line_feed(event: KeyPressEvent) -> None:
+        new_line(event.current_buffer)
+
+    @keys.add("tab", filter=editing & in_margin)
+    def indent(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        buffer.insert_text(" " * (INDENT - buffer.document.cursor_position_col % INDENT))
+
+    @keys.add("tab", filter=editing & ~in_margin)
+    def complete(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.complete_state is not None:
+            buffer.complete_next()
+        else:
+            buffer.start_completion(insert_common_part=True)
+
+    @keys.add("s-tab", filter=editing)
+    def back(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.complete_state is not None:
+            buffer.complete_previous()
+        elif _in_margin():
+            dedent(buffer)
+
+    @keys.add("backspace", filter=editing & in_margin)
+    def backspace(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.document.cursor_position_col:
+            dedent(buffer)
+        else:
+            buffer.delete_before_cursor()
+
+    _add_others(keys, host, show_help)
+    return keys
+
+
+def _add_others(keys: KeyBindings, host: "Host", show_help: Callable[[str], None]) -> None:
+    editing = has_focus(DEFAULT_BUFFER)
+
+    @keys.add("escape", "enter", filter=editing)
+    def submit(event: KeyPressEvent) -> None:
+        event.current_buffer.validate_and_handle()
+
+    @keys.add("escape", "up", filter=editing)
+    def earlier(event: KeyPressEvent) -> None:
+        search(event.current_buffer, -1)
+
+    @keys.add("escape", "down", filter=editing)
+    def later(event: KeyPressEvent) -> None:
+        search(event.current_buffer, 1)
+
+    @keys.add("f1")
+    def explain(event: KeyPressEvent) -> None:
+        name = name_at(event.current_buffer)
+        run_in_terminal(lambda: show_help(name))
+
+    @keys.add("f2", filter=editing)
+    @keys.add("c-x", "c-e", filter=editing & ~vi_navigation_mode)
+    def edit(event: KeyPressEvent) -> None:
+        event.current_buffer.open_in_editor()
+
+    @keys.add(Keys.BracketedPaste, filter=editing)
+    def paste(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text(unprompted(event.data))
+
+
+def finished(host: "Host", buffer: Buffer) -> bool:
+    """Whether Enter runs what is typed: it is complete, and the cursor is not in the midst of several lines."""
+    document = buffer.document
+    text = document.text
+    if "\n" in text and document.text_after_cursor.strip():
+        return False
+    if document.is_cursor_at_the_end or "\n" not in text or not document.text_after_cursor.strip():
+        stripped = text.rstrip(" \t")
+        return not text.strip() or text.strip().endswith("?") or host.is_complete(stripped)
+    return False
+
+
+def new_line(buffer: Buffer) -> None:
+    """Begin a new line, indented as its place asks for."""
+    line = buffer.document.current_line_before_cursor
+    margin = len(line) - len(line.lstrip(" "))
+    code = line.partition("#")[0].rstrip()
+    if code.endswith((":", "(", "[", "{")):
+        margin += INDENT
+    elif _ENDS.match(code):
+        margin = max(0, margin - INDENT)
+    buffer.insert_text("\n" + " " * margin)
+
+
+def dedent(buffer: Buffer) -> None:
+    """Take back blanks before the cursor, to the stop before it."""
+    column = buffer.document.cursor_position_col
+    buffer.delete_before_cursor((column - 1) % INDENT + 1 if column else 0)
+
+
+def search(buffer: Buffer, step: int) -> None:
+    """Go to the next entry, backwards or forwards, that begins with what stands before the cursor."""
+    prefix = buffer.document.text_before_cursor
+    place, start = buffer.working_index + step, buffer.working_index
+    while 0 <= place < len(buffer._working_lines):  # prompt_toolkit has no public way to look without going there
+        if buffer._working_lines[place].startswith(prefix) and buffer._working_lines[place] != buffer._working_lines[start]:
+            buffer.go_to_history(place)
+            buffer.cursor_position = len(prefix)
+            return
+        place += step
+
+
+def name_at(buffer: Buffer) -> str:
+    """Return the dotted name that the cursor is in or behind; of the call it is in, where it touches none."""
+    document = buffer.document
+    after = re.match(r"\w*", document.text_after_cursor)
+    before = _WORD.search(document.current_line_before_cursor)
+    name = (before[0] if before else "") + (after[0] if after else "")
+    if name.strip("."):
+        return name.strip(".")
+    from gradsh.shell.context import context
+
+    call = context(document.text_before_cursor).call
+    return ".".join(text for kind, text in call.callee if kind in {"name", "attribute"}) if call else ""
+
+
+def unprompted(text: str) -> str:
+    """Return pasted text with plain line ends; of a transcript, its statements."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    first = next((line for line in text.split("\n") if line.strip()), "")
+    if not _PROMPTS.match(first):
+        return text
+    from gradsh.language.paste import clean
+
+    cleaned, _ = clean(text)
+    return "\n".join(line for line in cleaned.split("\n") if line.strip()) + ("\n" if text.rstrip(" ").endswith("\n") else "")
+
+
+def _in_margin() -> bool:
+    """Whether only blanks stand before the cursor on its line, and some line is begun."""
+    from prompt_toolkit.application import get_app
+
+    document = get_app().current_buffer.document
+    line = document.current_line_before_cursor
+    return not line.strip() and (bool(line) or document.cursor_position_row > 0)

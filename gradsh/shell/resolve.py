@@ -1,0 +1,125 @@
+"""What a half-typed expression stands for, found without running anything of the program: names, attributes, items."""
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gradsh.session import Session
+    from gradsh.shell.context import Part
+
+UNKNOWN: Any = object()
+
+
+def resolve(session: "Session", parts: "Sequence[Part]") -> Any:
+    """Return the object that an expression's steps lead to, or UNKNOWN. Never raises, never calls."""
+    found: Any = UNKNOWN
+    for kind, text in parts:
+        try:
+            found = _step(session, found, kind, text)
+        except Exception:  # noqa: BLE001  # whatever is wrong with half-typed text is no error
+            return UNKNOWN
+        if found is UNKNOWN:
+            return UNKNOWN
+    return found
+
+
+def _step(session: "Session", owner: Any, kind: str, text: str) -> Any:
+    if kind == "name":
+        return name_value(session, text)
+    if kind == "value":
+        return ast.literal_eval(text) if text else UNKNOWN
+    if kind == "attribute":
+        return UNKNOWN if _is_property(owner, text) else session.machine.guard.read(owner, text)
+    if kind == "call":
+        return _result(owner)
+    return _item(owner, text)
+
+
+def name_value(session: "Session", name: str) -> Any:
+    """Return what a bare name stands for, or UNKNOWN."""
+    machine = session.machine
+    if name in machine.program and name[:2] != "__":
+        return machine.program[name]
+    if name in machine.builtins:
+        return machine.builtins[name]
+    for namespace in machine.offer.namespaces:
+        if name in namespace:
+            return namespace.get(name)
+    if name == "torch":
+        from gradsh.api.torch import NAMESPACES
+
+        return NAMESPACES[name]
+    return UNKNOWN
+
+
+def _is_property(owner: Any, name: str) -> bool:
+    """Whether reading the attribute would run code of the script's."""
+    from inspect import getattr_static
+
+    from gradsh.interpreter.guard import is_script_class
+
+    kind = type(owner)
+    return is_script_class(kind) and isinstance(getattr_static(kind, name, None), property)
+
+
+def _result(called: Any) -> Any:
+    """An example of what a call gives, where that is known without calling."""
+    from gradsh.api.nn.module import Module
+    from gradsh.engine.op import BoundOperation, Operation
+
+    if isinstance(called, (Operation, BoundOperation, Module)):
+        return example()
+    return UNKNOWN
+
+
+def example() -> Any:
+    """Return a tensor that stands for any."""
+    from gradsh.engine.op import find
+
+    return find("zeros")(1)
+
+
+def _item(owner: Any, text: str) -> Any:
+    from gradsh.engine.tensor import Tensor
+
+    if isinstance(owner, Tensor):
+        return owner
+    if type(owner) in {list, tuple, dict, str} or type(owner).__name__ in {"Sequential", "ModuleList", "ModuleDict"}:
+        return owner[ast.literal_eval(text)]
+    return UNKNOWN
+
+
+def kind_of(value: Any) -> str:
+    """Return a few words on a value: shape, dtype and grad_fn of a tensor, else what it is."""
+    from gradsh.engine.op import BoundOperation, Operation
+    from gradsh.engine.tensor import Tensor
+
+    if isinstance(value, Tensor):
+        made = value.grad_fn.name() if value.grad_fn is not None else "leaf" if value.requires_grad else ""
+        return f"{tuple(value.shape)} {str(value.dtype).removeprefix('torch.')} {made}".rstrip()
+    if isinstance(value, BoundOperation):
+        value = value.operation
+    if isinstance(value, Operation):
+        return value.records[0].doc if value.records else ""
+    if isinstance(value, type):
+        return f"class {_first_line(value)}".strip()
+    if isinstance(value, (bool, int, float, str)):
+        text = repr(value)
+        return text if len(text) < 30 else type(value).__name__
+    if isinstance(value, (list, tuple, dict, set)):
+        return f"{type(value).__name__} of {len(value)}"
+    return _first_line(value) if callable(value) and hasattr(value, "__name__") else type(value).__name__
+
+
+def _first_line(value: Any) -> str:
+    return (getattr(value, "__doc__", None) or "").strip().split("\n")[0][:60]
+
+
+def resolve_attribute(session: "Session", owner: Any, name: str) -> Any:
+    """Return an attribute of an object, or UNKNOWN. Never raises."""
+    try:
+        return _step(session, owner, "attribute", name)
+    except Exception:  # noqa: BLE001  # it is only looked at
+        return UNKNOWN
