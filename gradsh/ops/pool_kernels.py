@@ -117,7 +117,8 @@ def _flat_index(which: Array, window: Window) -> Array:
     base: Any = np.zeros((), np.int64)
     for start, step in zip(window.starts(), steps, strict=True):
         base = np.add.outer(base, start * step)
-    return np.take(offsets, which) + base
+    found: Array = np.take(offsets, which) + base
+    return found
 
 
 def scatter_indices(grad: Array, indices: Array, shape: tuple[int, ...], dims: int, disjoint: bool) -> Array:
@@ -202,7 +203,8 @@ def adaptive_avg_backward(grad: Array, shape: tuple[int, ...], dims: int) -> Arr
 
 def _cut(x: Array, axis: int, start: int, end: int) -> Array:
     index: Any = (slice(None),) * axis + (slice(start, end),)
-    return x[index]
+    part: Array = x[index]
+    return part
 
 
 def adaptive_max(x: Array, out: tuple[int, ...]) -> tuple[Array, Array]:

@@ -24,17 +24,16 @@ def _nearest(extent: int, out: int, scale: float | None, exact: bool) -> Array:
         return np.arange(out)
     elif out == 2 * extent:
         return np.arange(out) >> 1
-    return np.minimum(np.floor(places * step).astype(np.int64), extent - 1)
+    found: Array = np.minimum(np.floor(places * step).astype(np.int64), extent - 1)
+    return found
 
 
 def _source(extent: int, out: int, align_corners: bool, scale: float | None, dtype: Any, cubic: bool) -> Array:
     step = _scale(extent, out, align_corners, scale, dtype)
     places = np.arange(out, dtype=dtype)
-    if align_corners:
-        return places * step
     half = dtype.type(0.5)
-    source = step * (places + half) - half
-    return source if cubic else np.maximum(source, 0)
+    source: Array = places * step if align_corners else step * (places + half) - half
+    return source if cubic or align_corners else np.maximum(source, 0)
 
 
 def _cubic_weights(t: Array) -> list[Array]:
@@ -56,7 +55,8 @@ def _filter(mode: str, x: Array) -> Array:
     """Return the anti-aliasing filter at distances x: a triangle, or Keys' kernel with a = -0.5."""
     x = np.abs(x)
     if mode == "linear_aa":
-        return np.maximum(1 - x, 0)
+        triangle: Array = np.maximum(1 - x, 0)
+        return triangle
     near = (1.5 * x - 2.5) * x * x + 1
     far = ((-0.5 * x + 2.5) * x - 4) * x + 2
     return np.where(x < 1, near, np.where(x < 2, far, 0))
