@@ -154,14 +154,30 @@ _CPP_NAMES = {"Long": "long int", "Short": "short int", "Char": "signed char", "
 
 
 def _check_same(record: Record, operands: Sequence[Array]) -> None:
-    for one in operands[1:]:
-        if one.dtype != operands[0].dtype:
-            a, b = (of_numpy(each.dtype).title for each in (operands[0], one))
-            message = f"expected scalar type {a} but found {b}"
-            if record.name in {"mm", "addmm"}:
-                a, b = _CPP_NAMES.get(a, a.lower()), _CPP_NAMES.get(b, b.lower())
-                message = f"expected m1 and m2 to have the same dtype, but got: {a} != {b}"
+    names = [of_numpy(one.dtype).title for one in operands]
+    for index, name in enumerate(names):
+        if name != names[0]:
+            message = _different(record.name, index, names)
             raise fail("dtype", message, RuntimeError, operation=record.name)
+
+
+def _different(operation: str, index: int, names: list[str]) -> str:
+    """Return PyTorch's sentence for operands of different dtypes, of which the one at `index` is the first."""
+    a, b = names[0], names[index]
+    match operation:
+        case "mm":
+            return f"expected m1 and m2 to have the same dtype, but got: {_CPP_NAMES.get(a, a.lower())} != {_CPP_NAMES.get(b, b.lower())}"
+        case "addmm" if names[1] != names[2]:
+            return f"mat1 and mat2 must have the same dtype, but got {names[1]} and {names[2]}"
+        case "addmm":
+            return f"self and mat2 must have the same dtype, but got {a} and {names[2]}"
+        case "mv":
+            return f"addmv input tensors must have the same dtype, but got {b}, {a}, and {b}"
+        case "addmv":
+            return f"addmv input tensors must have the same dtype, but got {', '.join(names[:2])}, and {names[2]}"
+        case "dot":
+            return f"dot : expected both vectors to have same dtype, but found {a} and {b}"
+    return f"expected scalar type {a} but found {b}"
 
 
 _SHOWN = {

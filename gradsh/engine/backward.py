@@ -92,7 +92,7 @@ _CREATE_GRAPH_WARNING = (
 def _input_targets(inputs: Any) -> dict[Node, set[int] | None]:
     chosen = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     if not chosen:
-        raise fail("value", "`inputs` argument to `backward` cannot be empty.", RuntimeError)
+        raise fail("value", "`inputs` argument to `backward()` cannot be empty.", RuntimeError)
     targets: dict[Node, set[int] | None] = {}
     for place, tensor in enumerate(chosen):
         edge = gradient_edge(tensor)

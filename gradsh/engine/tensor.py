@@ -224,6 +224,9 @@ class Tensor:
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Ask for a gradient with respect to this leaf (or no longer), and return it."""
+        if requires_grad and self.array.dtype.kind != "f":
+            message = "only Tensors of floating point dtype can require gradients"
+            raise fail("dtype", message, RuntimeError, tensor=self)
         set_requires_grad(self, requires_grad)
         return self
 
@@ -406,10 +409,15 @@ class Tensor:
         return bool(self.array.item())
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._number())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._number())
+
+    def _number(self) -> Any:
+        if self.array.size != 1:
+            raise fail("value", "only one element tensors can be converted to Python scalars", ValueError, tensor=self)
+        return self.array.item()
 
     def __index__(self) -> int:
         if self.array.size != 1 or self.array.dtype.kind not in "iub":
@@ -442,20 +450,17 @@ class Tensor:
         return show(self)
 
     def __format__(self, spec: str) -> str:
-        if self.array.ndim == 0 and not self.tracked_view():
-            return format(self.array.item(), spec)
         if self.array.ndim == 0:
             return format(self.array.item(), spec)
         if spec:
             raise TypeError("unsupported format string passed to Tensor.__format__")
         return str(self)
 
-    def tracked_view(self) -> bool:
-        """Whether the tensor is a view whose base needs a gradient."""
-        return self.tracked and self._base is not None
-
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
-        return np.asarray(self.array, dtype)
+        if self.requires_grad:
+            message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            raise fail("other", message, RuntimeError, tensor=self)
+        return np.array(self.array, dtype) if copy else np.asarray(self.array, dtype)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
         return deep_copy(self, memo)
@@ -485,7 +490,9 @@ class Parameter(Tensor):
         fresh.meta = None
         fresh.tracked = False
         if requires_grad:
-            set_requires_grad(fresh, True)
+            if fresh.array.dtype.kind != "f":
+                raise fail("dtype", "Only Tensors of floating point and complex dtype can require gradients", RuntimeError)
+            fresh.tracked = True
         return fresh
 
     def __repr__(self) -> str:
@@ -591,14 +598,17 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
 def check_assigned_grad(tensor: Tensor, value: Any) -> None:
     """Refuse a `.grad` of another type, dtype or shape than the tensor's."""
     if not isinstance(value, Tensor):
-        message = f"assigned grad expected to be a Tensor or None but got grad of type '{type(value).__name__}'"
+        message = f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
         raise TypeError(message)
     if value is tensor:
         raise fail("other", "can't assign Variable as its own grad", RuntimeError, tensor=tensor)
     if value.array.dtype != tensor.array.dtype:
         message = (
-            f"attempting to assign a gradient with dtype '{_type_word(value)}' to a tensor with dtype "
-            f"'{_type_word(tensor)}'. The gradient must match the tensor's dtype (or the tensor's grad_dtype if set)."
+            f"attempting to assign a gradient with dtype '{_type_word(value)}' to a tensor with grad_dtype "
+            f"'{tensor.dtype.title}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). "
+            "You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set "
+            "grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems "
+            "that assume they match."
         )
         raise fail("dtype", message, RuntimeError, tensor=tensor)
     if value.array.shape != tensor.array.shape:

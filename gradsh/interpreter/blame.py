@@ -28,6 +28,8 @@ class Case:
         self.error = error
         self.kind = kind_of(error)
         fault = fault_of(error)
+        self.story = self.kind if fault is None else fault.kind
+        """The kind whose story is told: the engine may know more of a failure than its sentence tells."""
         self.fields: dict[str, Any] = {} if fault is None else fault.fields
         self.steps = trace_of(machine, error)
         self.unit = unit

@@ -1,4 +1,7 @@
-"""Which kind an exception is: the engine says it; for Python's own, the class and PyTorch's known sentences do."""
+"""Which kind an exception is. PyTorch's known sentences decide, then what gradsh alone tells apart, then the class.
+
+The sentences come first, so that a message has one kind whoever raised it: the engine, a script, or Python.
+"""
 
 import re
 
@@ -14,11 +17,24 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
         (
             r"Mismatch in shape: grad_output|assigned grad has data of a different size|invalid gradient at index"
             r"|hook.* has changed the size of value|attempting to assign a gradient of size|gradient must have the same shape"
+            r"|should have.*same shape as"
         ),
     ),
     ("unused", r"appears to not have been used in the graph"),
-    ("no_grad", r"does not require grad|can't retain_grad on Tensor|cannot register a hook on a tensor that doesn't"),
-    ("leaf_inplace", r"leaf Variable that requires grad is being used|moved into the graph interior"),
+    (
+        "no_grad",
+        (
+            r"does not require grad|can't retain_grad on Tensor that has requires_grad=False"
+            r"|cannot register a hook on a tensor that doesn't require gradient"
+        ),
+    ),
+    (
+        "leaf_inplace",
+        (
+            r"leaf Variable that requires grad is being used in an in-place operation"
+            r"|leaf variable has been moved into the graph interior"
+        ),
+    ),
     (
         "view_inplace",
         (
@@ -26,23 +42,43 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
             r"|Can't detach views in-place|view is the output of a function that returns multiple views"
         ),
     ),
-    ("not_leaf", r"can only change requires_grad flags of leaf|can't optimize a non-leaf|is not a leaf|non-leaf tensor"),
+    (
+        "not_leaf",
+        (
+            r"can only change requires_grad flags of leaf|can't optimize a non-leaf|is not a leaf|non-leaf tensor"
+            r"|graph leaves\) support the deepcopy"
+        ),
+    ),
     (
         "dtype",
         (
-            r"[Oo]nly Tensors of floating point|expected scalar type|dtype.* mismatch|same dtype|can't be cast to the desired"
-            r"|not implemented for '(Long|Int|Bool|Float|Half)'|[Cc]ould not infer (output )?dtype"
+            r"[Oo]nly Tensors of floating point|expected scalar type|expected .* dtype|dtype.* mismatch|same dtype"
+            r"|can't be cast to the desired output type|not implemented for '(Long|Int|Bool|Float|Half)'"
+            r"|[Cc]ould not infer (output )?dtype|must be .*(Long|Int|Float|long|int64)|to be Long"
+            r"|floating point (or complex )?dtype|attempting to assign a gradient with dtype"
         ),
     ),
-    ("value", r"Boolean value of Tensor|cannot be converted to Scalar|only one element tensors can be converted"),
+    (
+        "value",
+        (
+            r"Boolean value of Tensor|cannot be converted to Scalar|only one element tensors can be converted"
+            r"|only integer tensors of a single element|got an empty parameter list|cannot be empty"
+        ),
+    ),
     (
         "shape",
         (
-            r"must match the (size|existing size)|shapes cannot be multiplied|is invalid for input of size|size mismatch"
-            r"|shape mismatch|cannot be broadcast|could not be broadcast|matmul: Input operand"
+            r"must match the (size|existing size)|shapes cannot be multiplied|doesn't match the broadcast shape"
+            r"|is invalid for input of size|size mismatch|Sizes of tensors must match|stack expects each tensor"
+            r"|inconsistent tensor size|batch_size .* to match target batch_size|shape mismatch|cannot be broadcast"
+            r"|not compatible with input tensor's size|to have the same size|mat1 and mat2|vector \+ matrix"
+            r"|Expected .*input.* to have .* channels|has no batch dimension|expanded size of the tensor"
+            r"|could not be broadcast|matmul: Input operand"
         ),
     ),
 )
+_OWN = frozenset({"limit", "interrupt", "expect", "io", "syntax", "name", "key", "attribute", "arithmetic", "assert"})
+"""Kinds that no sentence of PyTorch's tells: what was raised says so itself."""
 _CLASSES: tuple[tuple[type[BaseException], str], ...] = (
     (Stopped, "limit"), (KeyboardInterrupt, "interrupt"), (MemoryError, "limit"), (RecursionError, "limit"),
     (IndexError, "index"), (KeyError, "key"), (NameError, "name"), (AttributeError, "attribute"), (ImportError, "name"),
@@ -54,9 +90,9 @@ _CLASSES: tuple[tuple[type[BaseException], str], ...] = (
 def kind_of(error: BaseException) -> str:
     """Return the kind of `kinds.KINDS` that an exception is."""
     fault = fault_of(error)
-    if fault is not None:
+    if fault is not None and fault.kind in _OWN:
         return fault.kind
-    if isinstance(error, RuntimeError | TypeError | ValueError | IndexError) and type(error).__module__ == "builtins":
+    if isinstance(error, RuntimeError | TypeError | ValueError | IndexError):
         message = str(error)
         for kind, pattern in _PATTERNS:
             if re.search(pattern, message):

@@ -26,7 +26,7 @@ def tell(case: "Case") -> None:
     unit = None if hook is None else case.machine.units.of(hook)
     if hook is not None and unit is not None:
         case.label("defined", case.machine.units.statement(hook, hook.co_firstlineno), "the hook", unit.source)
-    story = STORIES.get(case.kind)
+    story = STORIES.get(case.story)
     if story is None:
         case.failed()
     else:

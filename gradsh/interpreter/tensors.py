@@ -9,7 +9,7 @@ _OWN = names_in(
     "device layout is_cuda is_sparse itemsize nbytes element_size nelement stride storage_offset is_contiguous data_ptr "
     "is_floating_point is_complex is_signed get_device item tolist numpy names is_quantized is_meta T H mT mH"
 )
-_HIDDEN = frozenset({"array", "counter", "edge", "meta", "tracked", "tracked_view"})
+_HIDDEN = frozenset({"array", "counter", "edge", "meta", "tracked"})
 _SPECIAL = frozenset(
     f"__{name}__" for name in names_in(
         "len getitem setitem iter contains repr bool int float index hash add sub mul truediv floordiv mod pow matmul radd rsub "

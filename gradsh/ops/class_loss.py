@@ -126,7 +126,7 @@ def _rows(input: Any, target: Any, weight: Any, reduction: int, ignore_index: in
         raise fail("shape", message, RuntimeError)
     if len(input.shape) == 1 and target.shape and target.shape[0] != 1:
         message = f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}"
-        raise fail("shape", message, RuntimeError)
+        raise fail("shape", message, ValueError)
     no_gradient(weight, "weight", "nll_loss_forward")
     return nll_loss_forward(input, target, weight, reduction, ignore_index)
 
