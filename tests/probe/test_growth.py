@@ -82,6 +82,8 @@ def test_repeated_statements_at_the_prompt():
 
 
 def test_advice_is_the_line_as_it_should_read():
-    asked = Asked("w = ones(2, requires_grad=True)\ntotal = 0\nfor i in range(3):\n    loss = (w*w).sum()\n    total += loss\n")
+    asked = Asked(
+        "w = ones(2, requires_grad=True)\ntotal = 0\nfor i in range(3):\n    loss = (w*w).sum()\n    total += loss\n"
+    )
     text = asked.shown("leaks")
     assert "`total += loss.item()`" in text

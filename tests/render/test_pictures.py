@@ -66,5 +66,5 @@ def test_chart_as_svg():
 
 @pytest.mark.parametrize(("line", "kind"), [("vars", "svg"), ("memory", "dot"), ("graph z", "gif")])
 def test_what_cannot_be_drawn_says_so(line, kind):
-    with pytest.raises(ValueError, match="choose|formats"):
+    with pytest.raises(ValueError, match=r"choose|formats"):
         picture(view_of(1, line), kind)
