@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 NAME = "<shell>"
 Writer = Callable[[str, int], str]
 GREETING = (
-    "gradsh {version}, as PyTorch {pytorch}. Type or paste statements: x = ones(2, requires_grad=True)",
-    "`backward z`, `graph z`, `buffers` look inside; `help` says more, `tour` shows around, Ctrl-D leaves.",
+    "gradsh {version}, as PyTorch {pytorch}. Paste a snippet, or type:",
+    "tour (shows around), help, x = ones(2, requires_grad=True)",
 )
 
 
@@ -141,13 +141,32 @@ class Host:
                 passed = session.run(text, sink, name=name, first_line=first_line).status == 0
         except KeyboardInterrupt:
             self.sink.err.write("interrupted\n")
+        except Exception as error:  # noqa: BLE001  # a fault of ours must not take the session along
+            self._confess(error)
         finally:
             self.sink.out.flush()
         if not self.plain:
-            from gradsh.shell.status import status_of
-
-            self.status = status_of(session)
+            self._take_status(session)
         return passed
+
+    def _take_status(self, session: "Session") -> None:
+        from gradsh.shell.status import status_of
+
+        try:
+            self.status = status_of(session)
+        except Exception:  # noqa: BLE001  # the line below is no reason to fail
+            self.status = ""
+
+    def _confess(self, error: Exception) -> None:
+        """Tell a fault of gradsh's own, and go on."""
+        import os
+
+        if os.environ.get("GRADSH_DEBUG"):
+            import traceback
+
+            traceback.print_exception(error)
+        text = f"error[other]: gradsh itself failed: {type(error).__name__}: {error}\n"
+        self.sink.err.write(text + "  help: set GRADSH_DEBUG=1 to see where, and report it with what you typed\n")
 
     @property
     def left(self) -> int | None:

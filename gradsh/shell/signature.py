@@ -82,7 +82,7 @@ def _signature(call: Call, called: Any) -> Shown | None:
     params = record.signature.params[bound:]
     texts = [(param.name, _param_text(param)) for param in params if not param.keyword_only]
     named = [(param.name, _param_text(param)) for param in params if param.keyword_only]
-    texts += [("", "*"), *named] if named else []
+    texts += [("*", "*"), *named] if named else []
     return _marked(name, texts, call)._replace(saves=saves_of(operation))
 
 
