@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
+from gradsh.interpreter import hooks as names
 from gradsh.interpreter.lower import Unit, characters
 from gradsh.interpreter.scopes import children
 from gradsh.language.node import Node, stmt
@@ -67,47 +68,64 @@ class Progress:
     def _locator(self, program: dict[str, Any]) -> Callable[[], Where | None]:
         frame_at = sys._getframe
         progress = self
+        latest: Any = None  # the code that was running last time: a loop asks for the same one again and again
 
         def where() -> Where | None:
-            """Return the place of the innermost frame of the script, or None outside of any."""
-            frame = frame_at(2)  # the engine asks through at least one function of its own
-            try:
-                while frame.f_globals is not program:
-                    frame = frame.f_back  # type: ignore[assignment]
-            except AttributeError:
-                return None
-            return (progress.activation, frame.f_code, frame.f_lasti)
+            """Return the place of the innermost frame of the script, or None outside of any.
+
+            Its caller must not be the script itself: to look at a frame more would cost half as much as all the rest.
+            """
+            nonlocal latest
+            frame = frame_at(2)
+            code = frame.f_code
+            if code is not latest:
+                try:
+                    while frame.f_globals is not program:
+                        frame = frame.f_back  # type: ignore[assignment]
+                except AttributeError:
+                    return None
+                latest = code = frame.f_code
+            return (progress.activation, code, frame.f_lasti)
 
         return where
 
-    def hooks(self, program: dict[str, Any]) -> tuple[Callable[[], object], ...]:
-        """Return the helpers `enter`, `leave`, `loop`, `pass` and `tick` of generated code."""
+    def hooks(self, program: dict[str, Any]) -> dict[str, Callable[[], object]]:
+        """Return the helpers by which generated code tells of calls and loops."""
         progress = self
         frame_at = sys._getframe
+        caller: Any = None
 
         def enter() -> None:
             """Note a call of a script's function, made from the nearest frame of the script below it."""
             if progress.stop is not None:
                 progress.halt()
+            nonlocal caller
             frame = frame_at(2)
-            try:
-                while frame.f_globals is not program:
-                    frame = frame.f_back  # type: ignore[assignment]
-            except AttributeError:  # called by the session itself, as a hook or a command does
-                progress.activation = (progress.activation, 0, None, -1)
-                return
-            progress.activation = (progress.activation, 0, frame.f_code, frame.f_lasti)
-
-        raised = sys.exception
+            code = frame.f_code
+            if code is not caller:
+                try:
+                    while frame.f_globals is not program:
+                        frame = frame.f_back  # type: ignore[assignment]
+                except AttributeError:  # called by the session itself, as a hook or a command does
+                    progress.activation = (progress.activation, 0, None, -1)
+                    return
+                caller = code = frame.f_code
+            progress.activation = (progress.activation, 0, code, frame.f_lasti)
 
         def leave() -> None:
-            """Note that a function or a loop was left, in whatever way; for a failure, remember the innermost one left."""
-            activation = progress.activation
-            error = raised()
+            """Note that a function was left, in whatever way."""
+            progress.activation = progress.activation[0] or ROOT
+
+        def unwind() -> None:
+            """Note that an exception leaves a function or a loop: the innermost one is where it was raised."""
+            error = sys.exception()
             if error is not None and id(error) != progress.failing[0]:
-                progress.failing = (id(error), activation)
-            if activation[0] is not None:
-                progress.activation = activation[0]
+                progress.failing = (id(error), progress.activation)
+
+        def finish() -> None:
+            """Note that a loop was left, in whatever way."""
+            unwind()
+            progress.activation = progress.activation[0] or ROOT
 
         def loop() -> None:
             """Note that a loop begins."""
@@ -126,7 +144,10 @@ class Progress:
                 progress.halt()
             return True
 
-        return enter, leave, loop, advance, tick
+        return {
+            names.ENTER: enter, names.LEAVE: leave, names.UNWIND: unwind, names.LOOP: loop, names.FINISH: finish,
+            names.PASS: advance, names.TICK: tick,
+        }
 
     def halt(self) -> None:
         """Raise what was asked for."""

@@ -58,8 +58,10 @@ def _keep(case: "Case", saved: Place | None, freed: Place, now: Place | None) ->
     text = case.text(freed.span, freed.source)
     subject = _subject(text)
     same = now is not None and now.statement == freed.statement and now.source is freed.source
-    if same and saved is not None and saved.iteration and saved.iteration != now.iteration:  # type: ignore[union-attr]
-        return [f"detach what is carried from one pass to the next (`h = h.detach()`), before line {saved.span.line}"]
+    if same and saved is not None and _in_another_pass(saved, now):  # type: ignore[arg-type]
+        inner = len(saved.passes) > len(freed.passes)  # a loop in the loop: each window has several steps
+        place = f"after line {line}" if inner and not freed.calls else f"before line {saved.span.line}"
+        return [f"detach what is carried from one pass to the next (`h = h.detach()`), {place}"]
     if same and saved is not None and freed.iteration:
         return [f"compute it anew in each pass: move line {saved.span.line} into the loop", _retaining(text, line)]
     if same and freed.calls:
@@ -67,6 +69,11 @@ def _keep(case: "Case", saved: Place | None, freed: Place, now: Place | None) ->
     pin = f", or pin it with `retain {subject}` before" if subject else ""
     again = f", or compute {subject} again" if subject else ""
     return [_retaining(text, line) + pin + again]
+
+
+def _in_another_pass(saved: Place, now: Place) -> bool:
+    """Whether a place was reached in another pass of a loop around both."""
+    return any(then != this for then, this in zip(saved.passes, now.passes, strict=False))
 
 
 def _retaining(text: str, line: int) -> str:
@@ -259,9 +266,19 @@ def partial_pass(case: "Case") -> None:
         more = f" and {len(done.freed) - 3} more" if len(done.freed) > 3 else ""
         parts.append(f"freed {shown}{more}")
     if done.wrote:
-        names = [f"{(case.origins.names_of(leaf) or ['a leaf'])[0]}.grad" for leaf in done.wrote[:3]]
+        names = [f"{_leaf_name(case, leaf)}.grad" for leaf in done.wrote[:3]]
         parts.append("wrote " + ", ".join(names) + (" and more" if len(done.wrote) > 3 else ""))
     case.notes.append("before it failed, the pass " + "; ".join(parts))
+
+
+def _leaf_name(case: "Case", leaf: Any) -> str:
+    """Name a leaf; a parameter's place in its net tells more than the `p` that a loop left behind."""
+    from gradsh.engine.tensor import Parameter
+
+    names = case.origins.names_of(leaf)
+    if isinstance(leaf, Parameter):
+        names.sort(key=str.isidentifier)
+    return names[0] if names else "a leaf"
 
 
 GRAPH_STORIES: dict[str, Story] = {

@@ -4,6 +4,7 @@ The engine knows where nodes were made; it does not know where a leaf was. So th
 up (by identity), and their binding statements in what has been run.
 """
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -247,7 +248,11 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, dict):
         yield from ((f"[{key!r}]", part) for key, part in list(value.items())[:1000] if is_tensor(part))
     elif hasattr(type(value), "named_parameters"):
-        yield from ((f".{name}", part) for name, part in value.named_parameters())
+        yield from ((_PLACE.sub(r"[\1]", f".{name}"), part) for name, part in value.named_parameters())
+
+
+_PLACE = re.compile(r"\.(\d+)(?=\.|$)")
+"""The place of a layer in the name of its parameter (`2` of `net.2.weight`): a script writes `net[2].weight`."""
 
 
 def path_in(name: str, holder: Any, value: Any) -> str | None:

@@ -136,7 +136,7 @@ class StatementLowering(ExpressionLowering):
         if self._in_generator():
             return [loop]
         head = _head(span)
-        left = [self.call(hooks.LEAVE, head)]
+        left = [self.call(hooks.FINISH, head)]
         return [self.call(hooks.LOOP, head), ast.Try([loop], [], [], left, **self.place(span))]
 
     def _With(self, node: tree.With) -> ast.stmt:
@@ -183,8 +183,11 @@ class StatementLowering(ExpressionLowering):
         if not rest:
             return opening
         head = _head(node.span)
-        left = [self.call(hooks.LEAVE, head)]
-        return [*opening, self.call(hooks.ENTER, head), ast.Try(rest, [], [], left, **self.place(node.span))]
+        place = self.place(head)
+        unwound = [self.call(hooks.UNWIND, head), ast.Raise(None, None, **place)]
+        handler = ast.ExceptHandler(None, None, unwound, **place)
+        guarded = ast.Try(rest, [handler], [], [self.call(hooks.LEAVE, head)], **self.place(node.span))
+        return [*opening, self.call(hooks.ENTER, head), guarded]
 
     def _ClassDef(self, node: tree.ClassDef) -> ast.stmt:
         self._check_class(node)
