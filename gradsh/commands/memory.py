@@ -16,7 +16,10 @@ _MOST = 12
 )
 def run(state: State) -> MemoryReport:
     """Return the accounts; the peak is known where bytes are followed: in a session, and in scripts that ask for it."""
-    return memory_report(state.names_in_reach(), state.meter)
+    variables = state.names_in_reach()
+    if state.meter is not None:
+        state.meter.sample(variables, state.call.line, ())  # now may be the peak
+    return memory_report(variables, state.meter)
 
 
 _OWNERS = (

@@ -52,7 +52,7 @@ class Meter:
     def statement(self, variables: Mapping[str, object], line: int) -> None:
         """Take an account at the end of a top-level statement."""
         self.credit += 20 * _EARNED
-        if self.credit > 0 or len(self.samples) < 50:
+        if self.credit > 0:
             self.sample(variables, line, (), inside=False)
 
     def sample(self, variables: Mapping[str, object], line: int, more: Iterable[Node], inside: bool = True) -> Account:

@@ -4,7 +4,10 @@ Only looks; values are reached through lists, tuples, dicts, sets, modules and t
 made, never through the engine's graph.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping
+from functools import partial
+from types import FunctionType, GeneratorType, MethodType
 from typing import Any
 
 from gradsh.engine.node import AccumulateGrad, Node
@@ -36,24 +39,50 @@ def named_tensors(variables: Mapping[str, object]) -> Iterator[tuple[str, Tensor
 
 def _inside(path: str, value: object) -> list[tuple[str, object]] | None:
     """Return the (path, value) pairs directly inside a container or object, None for what holds nothing."""
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, deque)):
         return [(f"{path}[{place}]", one) for place, one in enumerate(value)]
     if isinstance(value, dict):
-        return [(f"{path}[{key!r}]", one) for key, one in value.items()]
+        return [(f"{path}[{_key(key)}]", one) for key, one in value.items()]
     if isinstance(value, (set, frozenset)):
         return [(f"an item of {path}", one) for one in value]
     if hasattr(type(value), "named_parameters"):
         return _module(path, value)
-    closure = getattr(value, "__closure__", None)
-    if closure:
-        names = value.__code__.co_freevars  # type: ignore[attr-defined]
-        return [
-            (f"{path}'s {name}", cell.cell_contents) for name, cell in zip(names, closure, strict=True) if _filled(cell)
-        ]
+    if isinstance(value, FunctionType):
+        return _function(path, value)
+    if isinstance(value, GeneratorType):
+        frame = value.gi_frame
+        return None if frame is None else [(f"{path}'s {name}", one) for name, one in _local(frame)]
+    if isinstance(value, partial):
+        given = [(f"an argument of {path}", one) for one in (*value.args, *value.keywords.values())]
+        return [(path, value.func), *given]
+    if isinstance(value, MethodType):
+        return [(f"{path}.__self__", value.__self__)]
     if isinstance(value, type) or type(value).__module__.startswith(("numpy", "gradsh.api.namespace")):
         return None
     attributes = getattr(value, "__dict__", None)
     return [(f"{path}.{key}", one) for key, one in attributes.items()] if isinstance(attributes, dict) else None
+
+
+def _key(key: object) -> str:
+    """Return a dictionary's key as it is written; a tensor (an optimizer's state has such) in a few words."""
+    return f"a tensor {tuple(key.array.shape)}" if isinstance(key, Tensor) else repr(key)
+
+
+def _function(path: str, function: FunctionType) -> list[tuple[str, object]]:
+    """What a script's function holds: the variables that it closes over, and its default values."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    found = [(f"{path}'s {name}", cell.cell_contents) for name, cell in cells if _filled(cell)]
+    defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+    return found + [(f"a default of {path}", one) for one in defaults]
+
+
+def _local(frame: Any) -> list[tuple[str, object]]:
+    """Return the variables of a frame; what Python makes to answer is emptied, so that it holds nothing."""
+    local = frame.f_locals
+    found = [(name, one) for name, one in local.items() if name.isidentifier()]
+    if isinstance(local, dict):
+        local.clear()
+    return found
 
 
 def _module(path: str, module: Any) -> list[tuple[str, object]]:
@@ -74,6 +103,16 @@ def _filled(cell: Any) -> bool:
     return True
 
 
+_OPTIMIZER = ".param_groups["
+"""In the path of a parameter as an optimizer lists it: a name only for what has no other."""
+
+
+def _rank(named: tuple[str, Tensor]) -> int:
+    """Rank a name: a parameter's place in its net tells more than the `p` that a loop left behind."""
+    path, tensor = named
+    return 2 if _OPTIMIZER in path else int(isinstance(tensor, Parameter) and path.isidentifier())
+
+
 class Names:
     """The names of a program's tensors, by tensor, by node and by memory."""
 
@@ -85,8 +124,9 @@ class Names:
         """node -> (path, output number) of the tensors it made"""
         self.memory: dict[int, list[tuple[str, bool]]] = {}
         """memory -> (path, whether it is a parameter or another leaf that needs a gradient)"""
-        for path, tensor in named_tensors(variables):
-            self._add(path, tensor)
+        for path, tensor in sorted(named_tensors(variables), key=_rank):
+            if _OPTIMIZER not in path or id(tensor) not in self.tensors:
+                self._add(path, tensor)
 
     def _add(self, path: str, tensor: Tensor) -> None:
         first = id(tensor) not in self.tensors
@@ -137,7 +177,7 @@ def roots_of(variables: Mapping[str, object]) -> list[tuple[str, Node]]:
 
 def top_name(path: str) -> str:
     """Return the variable that a path begins with: `net` of `net.fc.weight`, `losses` of `losses[2]`."""
-    head = path.removeprefix("an item of ")
+    head = path.removeprefix("an item of ").removeprefix("a default of ").removeprefix("an argument of ")
     for mark in (".", "[", "'"):
         head = head.partition(mark)[0]
     return head
