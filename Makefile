@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 PARITY = .venv-parity
 PACKAGE = .venv-package
 
-.PHONY: run test check parity package docs lint types unit golden clean
+.PHONY: bench run test check parity package docs lint types unit golden clean
 
 # The main job: the story of scenario S1, with the failure that it announces.
 run: $(VENV)/installed
@@ -36,6 +36,11 @@ docs: $(VENV)/developed
 parity: $(PARITY)/installed
 	$(PARITY)/bin/python -m pytest -m parity tests
 	$(PARITY)/bin/python -m pytest tests/oracle
+
+# Prints the table of speed and memory beside PyTorch, HIPS autograd and hand-written numpy (those that are installed).
+bench: $(VENV)/developed
+	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --raised mlp elementwise convolution
 
 # Builds the sdist and, from it, the wheel; installs the wheel in a fresh environment and uses it there.
 package: $(VENV)/developed

@@ -1,0 +1,31 @@
+"""What is measured inside a worker: CPU time of a block, resident memory now and at its peak."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+Metrics = dict[str, float]
+"""What one repetition measured, by metric: seconds (or bytes, or a plain ratio)."""
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """CPU seconds that a call takes, of all threads of the process."""
+    begun = time.process_time()
+    action()
+    return time.process_time() - begun
+
+
+def status(field: str) -> int:
+    """A field of /proc/self/status in bytes."""
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def peak_above(action: Callable[[], object]) -> float:
+    """Bytes by which resident memory at its peak during a call is above what it was before."""
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    before = status("VmRSS")
+    action()
+    return float(status("VmHWM") - before)
