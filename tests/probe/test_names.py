@@ -35,7 +35,9 @@ def test_every_way_is_named_and_counted(text, path):
         assert path in dict(named_tensors(asked.session.machine.variables()))
 
 
-@pytest.mark.parametrize("command", ["memory", "graph", "buffers", "leaks", "vars", "why y", "holders y", "plan y", "diff", "graph y --to x"])
+@pytest.mark.parametrize("command", [
+    "memory", "graph", "buffers", "leaks", "vars", "why y", "holders y", "plan y", "diff", "graph y --to x",
+])
 def test_asking_keeps_nothing_alive(command):
     asked = Asked("x = ones(3, requires_grad=True)\ny = (x * x).sum()\ndef g():\n    t = y * 2\n    yield t\n\nit = g()\nz = next(it)")
     gc.disable()
