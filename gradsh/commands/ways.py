@@ -116,10 +116,12 @@ def _carried(story: _Story, saved: Label, freed: Label) -> Iterator[Way]:
     line = story.line(saved)
     bound = re.match(r"\s*(\w+)\s*=[^=]", line)
     if bound is not None and re.search(rf"\b{bound[1]}\b", line[bound.end() - 1 :]):
-        name = bound[1]
-        cut = f"{indent_of(line)}{name} = {name}.detach()"
-        yield Way(f"cut the history of {name} in each pass: `{name} = {name}.detach()` before line {saved.span.line}",
-                  "the gradient then stops at the beginning of the pass", (Edit(saved.span.line, "before", cut),))
+        name, target = bound[1], story.line(freed)
+        windows = len(indent_of(line)) > len(indent_of(target))  # several steps for each backward
+        how, label = ("after", freed) if windows else ("before", saved)
+        cut = f"{indent_of(target if windows else line)}{name} = {name}.detach()"
+        yield Way(f"cut the history of {name} in each pass: `{cut.strip()}` {how} line {label.span.line}",
+                  "the gradient then stops at the beginning of the pass", (Edit(label.span.line, how, cut),))
     else:
         yield Way("cut the history of what is carried into the next pass: `h = h.detach()`",
                   "the gradient then stops at the beginning of the pass")
