@@ -61,6 +61,10 @@ class _Story:
         """Return all labels of a role."""
         return [one for one in self.problem.labels if one.role == role]
 
+    def same_source(self, a: Label, b: Label) -> bool:
+        """Tell whether two labels stand in one text."""
+        return (a.source or self.source) is (b.source or self.source)
+
     def line(self, label: Label) -> str:
         """Return the whole line on which a label begins."""
         return (label.source or self.source).line(label.span.line)
@@ -97,11 +101,13 @@ def _freed(story: _Story) -> Iterator[Way]:
     saved, freed, needed = story.first("saved"), story.first("freed"), story.first("needed")
     if freed is None or needed is None:
         return
-    again = freed.span == needed.span
+    again = freed.span == needed.span and story.same_source(freed, needed)
     if again and saved is not None and "pass" in saved.text:
         yield from _carried(story, saved, freed)
     elif again and saved is not None and saved.span.line < freed.span.line:
         yield from _moved_out(story, saved, freed)
+    if not again and saved is not None:
+        yield from _pinned_trunk(story, saved, freed, needed)
     kept = retaining(story.text(freed))
     if kept is not None:
         cost = "keeps every pass's buffers: the graph grows" if again and saved is not None and "pass" in saved.text else (
@@ -139,6 +145,18 @@ def _moved_out(story: _Story, saved: Label, freed: Label) -> Iterator[Way]:
     simple = indent_of(line) == "" and re.match(r"[\w, ]+=[^=]", line) is not None
     yield Way(f"compute it anew in each pass: move line {saved.span.line} into the loop, before line {freed.span.line}",
               "each pass then has a graph of its own", (edit,) if simple else ())
+
+
+def _pinned_trunk(story: _Story, saved: Label, freed: Label, needed: Label) -> Iterator[Way]:
+    """Two results of one trunk: pin the trunk alone."""
+    bound = re.match(r"(\w+)\s*=[^=]", story.line(saved).lstrip())
+    first, second = _root(story.text(freed)), _root(story.text(needed))
+    if bound is None or not first or not second or len({bound[1], first, second}) < 3:
+        return
+    indent = indent_of(story.line(freed))
+    if indent_of(story.line(saved)) == indent == indent_of(story.line(needed)):
+        yield Way(f"pin what both share: `retain {bound[1]}` before line {freed.span.line}, `release {bound[1]}` when it has served",
+                  "the rest is freed as usual", (Edit(freed.span.line, "before", f"{indent}retain {bound[1]}"),))
 
 
 def _two_passes(story: _Story, saved: Label | None, freed: Label, needed: Label) -> Iterator[Way]:

@@ -60,6 +60,11 @@ def test_recomputing_and_detaching_give_the_expected_gradients():
     assert session.machine.program["x"].grad.tolist() == [6.0, 6.0]
 
 
+def test_the_shared_trunk_is_what_to_pin():
+    story, _ = told(SCRIPTS["two heads"])
+    assert "`retain h`" in story.ways[0].words
+
+
 def test_story_is_in_order():
     story, _ = told(SCRIPTS["two heads"])
     assert [(event.role, event.line) for event in story.events] == [("saved", 2), ("freed", 5), ("needed", 6)]
