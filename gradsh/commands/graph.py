@@ -23,6 +23,7 @@ _SUMMARY_FROM = 30
     examples=[
         "x = ones(2, requires_grad=True)\nz = (x * 3).pow(2).sum()\ngraph z",
         "x = ones(2, requires_grad=True)\nz = x.pow(2).sum()\ngraph z --depth 1\ngraph z --state live\ngraph z --format mermaid",
+        "w = ones(2, requires_grad=True)\nh = w\nfor i in range(30):\n    h = (h * w).tanh()\n\ngraph h\ngraph h --name tanh --depth 3",
     ],
 )
 def run(

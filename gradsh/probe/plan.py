@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradsh.api.function import FunctionNode
+from gradsh.engine.ambient import current
 from gradsh.engine.apply import OpNode
 from gradsh.engine.backward import arriving_from, collect, make_roots, needed_nodes
 from gradsh.engine.node import FREED_SENTENCE, AccumulateGrad, Freed, Kept, Node
@@ -151,6 +152,8 @@ def plan(
         return Plan(_NOTHING, _foreseen(error, line_of))
     course = _Course(roots, targets, retain or create_graph)
     refusal = course.run()
+    if refusal is not None and current().atomic:  # then the pass has not freed or written anything yet
+        course.freed, course.kept, course.wrote = [], [], []
     would = _account(course, variables, line_of, pins)
     return Plan(would, None if refusal is None else _foreseen(refusal, line_of), tuple(course.assumes))
 

@@ -3,7 +3,7 @@
 from typing import Literal, assert_never
 
 from gradsh.events import Done, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
-from gradsh.render.style import Style
+from gradsh.render.style import Style, printable
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Chart, Dag, Diagnostic, Group, Lines, Table, TensorView, View
 
@@ -55,7 +55,12 @@ def result_text(result: Result, style: Style) -> str:
         if isinstance(drawn, bytes):
             raise fail("value", f"{result.format} is not text: name a file with --output", ValueError)
         return drawn
-    return "".join(line + "\n" for line in lines_of(view, style))
+    text = "".join(line + "\n" for line in lines_of(view, style))
+    return text.translate(_PLAIN) if style.ascii else text
+
+
+_PLAIN = str.maketrans({"×": "x", "–": "-", "…": "...", "µ": "u", "±": "+-"})
+"""ASCII stand-ins for the signs that views write."""
 
 
 def result_bytes(result: Result, style: Style) -> bytes:
@@ -76,7 +81,7 @@ def lines_of(view: View, style: Style) -> list[str]:
     """Return a view as lines of text."""
     match view:
         case Lines(lines=lines):
-            return list(lines)
+            return [printable(part) for line in lines for part in line.split("\n")]
         case Table():
             from gradsh.render import table
 
