@@ -76,7 +76,7 @@ def _spaces(name: str) -> Lazy:
 
 
 _TORCH: dict[str, Any] = {
-    **{each.name: each for each in dtypes.DTYPES},
+    **{each.name: each for each in (*dtypes.DTYPES, *dtypes.FOREIGN)},
     **dtypes.ALIASES,
     **lazily("gradsh.api.modes", "no_grad enable_grad set_grad_enabled inference_mode is_grad_enabled is_inference_mode_enabled"),
     **lazily(

@@ -46,6 +46,48 @@ class DType:
         return int(self.numpy.itemsize)
 
 
+class ForeignDType(DType):
+    """A data type that PyTorch has and gradsh does not: it can be named and compared; to compute in it is refused.
+
+    So `x.dtype == torch.float16`, or a table of dtypes of which another is chosen, does what it does in PyTorch.
+    """
+
+    __slots__ = ("_itemsize",)
+
+    def __init__(self, name: str, itemsize: int, category: int, title: str) -> None:
+        self.name = name
+        self.category = category
+        self.is_floating_point = category == 2
+        self.title = title
+        self._itemsize = itemsize
+
+    @property
+    def numpy(self) -> Any:
+        """Raises TypeError: whoever wants to compute in a dtype asks for this."""
+        raise foreign(self.name)
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether its numbers are complex."""
+        return self.category == 3
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether negative values exist."""
+        return not self.name.startswith("uint")
+
+    @property
+    def itemsize(self) -> int:
+        """Size of one element in bytes."""
+        return self._itemsize
+
+
+def foreign(name: object) -> Exception:
+    """Return the error for a dtype that gradsh does not compute in."""
+    known = ", ".join(each.name for each in DTYPES[:-1])
+    return fail("dtype", f"gradsh computes in {known} and bool, not in {name}", TypeError)
+
+
 float32 = DType("float32", np.float32, 2, "Float")
 float64 = DType("float64", np.float64, 2, "Double")
 int64 = DType("int64", np.int64, 1, "Long")
@@ -56,7 +98,24 @@ uint8 = DType("uint8", np.uint8, 1, "Byte")
 bool_ = DType("bool", np.bool_, 0, "Bool")
 
 DTYPES: tuple[DType, ...] = (float32, float64, int64, int32, int16, int8, uint8, bool_)
-ALIASES = {"float": float32, "double": float64, "long": int64, "int": int32, "short": int16}
+float16 = ForeignDType("float16", 2, 2, "Half")
+bfloat16 = ForeignDType("bfloat16", 2, 2, "BFloat16")
+float8_e4m3fn = ForeignDType("float8_e4m3fn", 1, 2, "Float8_e4m3fn")
+float8_e5m2 = ForeignDType("float8_e5m2", 1, 2, "Float8_e5m2")
+complex32 = ForeignDType("complex32", 4, 3, "ComplexHalf")
+complex64 = ForeignDType("complex64", 8, 3, "ComplexFloat")
+complex128 = ForeignDType("complex128", 16, 3, "ComplexDouble")
+uint16 = ForeignDType("uint16", 2, 1, "UInt16")
+uint32 = ForeignDType("uint32", 4, 1, "UInt32")
+uint64 = ForeignDType("uint64", 8, 1, "UInt64")
+
+FOREIGN: tuple[ForeignDType, ...] = (
+    float16, bfloat16, float8_e4m3fn, float8_e5m2, complex32, complex64, complex128, uint16, uint32, uint64,
+)
+ALIASES: dict[str, DType] = {
+    "float": float32, "double": float64, "long": int64, "int": int32, "short": int16, "half": float16, "chalf": complex32,
+    "cfloat": complex64, "cdouble": complex128,
+}
 _BY_NUMPY: dict[Any, DType] = {each.numpy: each for each in DTYPES}
 
 
@@ -65,8 +124,7 @@ def of_numpy(dtype: Any) -> DType:
     try:
         return _BY_NUMPY[dtype]
     except KeyError:
-        message = f"gradsh computes in float32, float64, int64, int32, int16, int8, uint8 and bool, not in {dtype}"
-        raise fail("dtype", message, TypeError) from None
+        raise foreign(dtype) from None
 
 
 _PROMOTED: dict[tuple[Any, Any], Any] = {}

@@ -55,7 +55,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
             r"[Oo]nly Tensors of floating point|expected scalar type|expected .* dtype|dtype.* mismatch|same dtype"
             r"|can't be cast to the desired output type|not implemented for '(Long|Int|Bool|Float|Half)'"
             r"|[Cc]ould not infer (output )?dtype|must be .*(Long|Int|Float|long|int64)|to be Long"
-            r"|floating point (or complex )?dtype|attempting to assign a gradient with dtype"
+            r"|floating point (or complex )?dtype|attempting to assign a gradient with dtype|^gradsh computes in"
         ),
     ),
     (

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dtype import Array, DType, of_numpy
+from gradsh.engine.dtype import Array, DType, foreign, of_numpy
 from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.overlap import check_apart, check_distinct
 from gradsh.engine.shape import broadcast_shapes
@@ -241,8 +241,7 @@ for _name, _dtype, _title in (
 
 def _refuses(name: str, title: str) -> None:
     def refuse(self: Any) -> Any:
-        message = f"gradsh computes in float32, float64, int64, int32, int16, int8, uint8 and bool, not in {title}"
-        raise fail("dtype", message, TypeError, tensor=self)
+        raise foreign(title)
 
     composite(f"{name}(self)", f"Refused: gradsh has no {title}.", refuse, ("Tensor",))
 

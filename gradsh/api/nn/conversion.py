@@ -23,7 +23,7 @@ def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             check_device(value)
     if dtype is None:
         return None
-    if not dtype.is_floating_point:
+    if not (dtype.is_floating_point or dtype.is_complex):
         message = f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
         raise fail("type", message, TypeError)
     return dtype.numpy

@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.api.nn.state import State
 from gradsh.api.nn.typename import typename
 from gradsh.api.nn.walk import Walk
+from gradsh.engine.dtype import bfloat16, float16
 from gradsh.engine.node import Handle
 from gradsh.engine.tensor import Parameter, Tensor, make
 from gradsh.text.fault import fail
@@ -228,6 +229,14 @@ class Module(Walk, State):
     def double(self) -> Any:
         """Convert floating point parameters and buffers to float64."""
         return self._floats_to(np.dtype(np.float64))
+
+    def half(self) -> Any:
+        """Refused: gradsh has no float16."""
+        return self.to(float16)
+
+    def bfloat16(self) -> Any:
+        """Refused: gradsh has no bfloat16."""
+        return self.to(bfloat16)
 
     def cpu(self) -> Any:
         """Return the module: it is on the CPU."""
