@@ -92,16 +92,21 @@ def _doubled(tensors: list[Tensor]) -> Iterator[None]:
     ambient = current()
     default = ambient.default_dtype
     before = [(one, one.array) for one in tensors]
+    ends = [(one.meta, one.meta.accumulator) for one in tensors if one.meta is not None]
     ambient.default_dtype = np.dtype(np.float64)
     try:
         for one, array in before:
             if array.dtype == np.float32:
                 one.array = array.astype(np.float64)
+        for meta, _ in ends:
+            meta.accumulator = None  # it hands on gradients in the dtype that its leaf had
         yield
     finally:
         ambient.default_dtype = default
         for one, array in before:
             one.array = array
+        for meta, accumulator in ends:
+            meta.accumulator = accumulator
 
 
 def _check(

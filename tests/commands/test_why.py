@@ -24,6 +24,8 @@ SCRIPTS = {
     "two heads": "x = ones(2, requires_grad=True)\nh = x.exp()\na = h.sin().sum()\nb = h.cos().sum()\na.backward()\nb.backward()\n",
     "outside of the loop": "x = ones(2, requires_grad=True)\nz = (x * x).sum()\nfor i in range(3):\n    z.backward()\n",
     "carried": "w = ones(2, requires_grad=True)\nh = zeros(2)\nfor i in range(3):\n    h = (h * w + 1).tanh()\n    h.sum().backward()\n",
+    "carried over windows": "w = ones(2, requires_grad=True)\nh = zeros(2)\nfor i in range(3):\n    for k in range(2):\n"
+                            "        h = (h * w + 1).tanh()\n    h.sum().backward()\n",
     "modified": "x = ones(2, requires_grad=True)\ny = x.exp()\nz = (y * y).sum()\ny += 1\nz.backward()\n",
     "modified by a method": "x = ones(2, requires_grad=True)\ny = x.exp()\nz = (y * y).sum()\ny.mul_(x + 1)\nz.backward()\n",
     "modified by index": "x = ones(2, requires_grad=True)\ny = x.exp()\nz = (y * y).sum()\ny[0] = 1\nz.backward()\n",
