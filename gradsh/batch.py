@@ -50,8 +50,12 @@ class Script(NamedTuple):
 
 
 def prepare() -> None:
-    """Set the process up for tensors: fewer collections while graphs grow, streams that never refuse a character."""
+    """Set the process up for tensors: freed memory is kept, fewer collections while graphs grow; streams refuse no character."""
     import gc
+
+    from gradsh.allocator import keep_freed_memory
+
+    keep_freed_memory()
 
     gc.set_threshold(50_000, 50, 1000)
     for stream in (sys.stdout, sys.stderr):

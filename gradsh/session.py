@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from gradsh.allocator import give_back
 from gradsh.commands import GRAMMARS, find
 from gradsh.engine.ambient import Ambient, enter
 from gradsh.engine.node import next_sequence_number
@@ -191,6 +192,8 @@ class Session:
                 expected = end_line in blocks and blocks[end_line].fails
                 kind = self._fail(failed, expected=expected)
                 status = status if expected else 1
+                if kind == "limit":
+                    give_back()
                 if kind == "interrupt":
                     self.emit(Done(line, end_line, False))
                     return Outcome(1, lines, interrupted=True)

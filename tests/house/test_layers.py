@@ -7,7 +7,7 @@ import gradsh
 
 ROOT = Path(gradsh.__file__).parent
 ORDER = (
-    ("version", "text"), ("language", "engine"), ("ops",), ("api",), ("probe",), ("interpreter",), ("view",),
+    ("version", "allocator", "text"), ("language", "engine"), ("ops",), ("api",), ("probe",), ("interpreter",), ("view",),
     ("limits", "guardian", "files", "state"), ("commands",), ("events", "parameters"), ("session", "profile"), ("render",),
     ("sinks", "progress"), ("batch",), ("workers",), ("many", "watch", "check", "golden", "shell"), ("pytest_plugin", "start"),
     ("cli",), ("__main__",),
