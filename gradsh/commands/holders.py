@@ -29,5 +29,8 @@ def view(report: HoldersReport) -> View:
     rows = tuple(Row((one.kind, one.name, one.detail, one.line)) for one in report.holders[:_MOST])
     whole = f" of a memory of {report.memory:,} B" if report.memory != report.nbytes else ""
     total = f"{report.tensor} {report.shape}: {report.nbytes:,} B{whole}, {count(len(report.holders), 'holder')}"
-    return Table(_COLUMNS, rows, (total,), max(0, len(report.holders) - _MOST), "`--format json` has them all",
+    totals = [total]
+    if report.others:
+        totals.append(f"and {count(report.others, 'reference')} to which no name leads: a hook, a closure, a value that is being computed")
+    return Table(_COLUMNS, rows, tuple(totals), max(0, len(report.holders) - _MOST), "`--format json` has them all",
                  "nothing with a name holds this memory")

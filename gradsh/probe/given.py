@@ -52,13 +52,13 @@ def freed_count(node: Node) -> int:
 
 def _unheld(counted: dict[int, list[Any]]) -> dict[int, int]:
     """Return the memories whose owners are referred to by counted arrays alone; `counted`: id -> [array, entries]."""
-    spare = _references([np.zeros(1), 0])
+    spare = references([np.zeros(1), 0])
     explained: dict[int, int] = {}
     owners: dict[int, list[Any]] = {}
     for pair in counted.values():
         _explain(pair, spare, owners, explained)
     return {
-        key: pair[0].nbytes for key, pair in owners.items() if _references(pair) - explained.get(key, 0) == spare
+        key: pair[0].nbytes for key, pair in owners.items() if references(pair) - explained.get(key, 0) == spare
     }
 
 
@@ -69,11 +69,11 @@ def _explain(pair: list[Any], spare: int, owners: dict[int, list[Any]], explaine
     owners.setdefault(key, [owner, 0])
     if owner is pair[0]:  # held by its entries and by `counted`
         explained[key] = explained.get(key, 0) + pair[1] + 1
-    elif pair[0].base is owner and _references(pair) - pair[1] == spare:
+    elif pair[0].base is owner and references(pair) - pair[1] == spare:
         explained[key] = explained.get(key, 0) + 1
 
 
-def _references(pair: list[Any]) -> int:
+def references(pair: list[Any]) -> int:
     """Count the references to the first of a list, those of the counting itself included."""
     return sys.getrefcount(pair[0])
 

@@ -1,16 +1,20 @@
 """Bytes by owner, now and at the peak; what each variable keeps alive; everything that holds one tensor's memory."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from numpy import zeros
+
 from gradsh.engine.node import Node
-from gradsh.engine.storage import memory_bytes, memory_key
+from gradsh.engine.storage import memory_bytes, memory_key, owner_of
 from gradsh.engine.tensor import Tensor
 from gradsh.probe.accounts import Account, saved_memories, take_account
+from gradsh.probe.given import kept_in, references
 from gradsh.probe.meter import Meter
 from gradsh.probe.names import Names, named_tensors, roots_of, top_name
-from gradsh.probe.passes import saved_inside, saved_title
+from gradsh.probe.passes import live_entries
 from gradsh.probe.snapshot import node_name, nodes_below
 
 LineOf = Callable[[Any], int | None]
@@ -103,36 +107,84 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class HoldersReport:
-    """A memory: its bytes, what holds it, and other references that no name leads to."""
+    """A memory: its bytes, what holds it, and how many other references there are, to which no name leads."""
 
     tensor: str
     shape: tuple[int, ...]
     nbytes: int
     memory: int
     holders: tuple[Holder, ...]
+    others: int = 0
 
 
 def holders_of(
     tensor: Tensor, text: str, variables: Mapping[str, object], line_of: LineOf, more: Iterable[Node] = ()
 ) -> HoldersReport:
     """Return everything with a name that keeps the memory of `tensor` alive."""
-    key = memory_key(tensor.array)
-    holders = [*_tensors(tensor, key, variables)]
     seen: set[Node] = set()
-    names = Names(variables)
     for root in [*(node for _, node in roots_of(variables)), *more]:
-        if root in seen:
-            continue
-        for node in nodes_below(root, seen):
-            if not node.entries:
+        if root not in seen:
+            deque(nodes_below(root, seen), 0)
+    key = memory_key(tensor.array)
+    holders = (*_tensors(tensor, key, variables), *_saved(key, sorted(seen, key=lambda node: node.seq), Names(variables), line_of))
+    known = _Known(owner_of(tensor.array))
+    for _, one in [*named_tensors(variables), ("", tensor)]:
+        known.tensor(one)
+    for node in seen:
+        for kept in kept_in(node):
+            known.entry(kept.array)
+    nbytes = int(tensor.array.nbytes)
+    return HoldersReport(text, tuple(tensor.array.shape), nbytes, memory_bytes(tensor.array), holders, known.unknown())
+
+
+def _saved(key: int, nodes: Iterable[Node], names: Names, line_of: LineOf) -> Iterable[Holder]:
+    for node in nodes:
+        for title, array, _ in live_entries(node):
+            if array is not None and memory_key(array) == key:
+                bound = names.of_node(node)
+                made = f"saved by the node that made {bound[0]}" if bound else "saved by a node"
+                yield Holder("saved", f"{node_name(node)}.{title}", line_of(node.where), made + (", pinned" if node.pins else ""))
+
+
+class _Known:
+    """The references to a memory that are accounted for, to find out whether there are more."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        self.tensors: set[int] = set()
+        self.arrays: dict[int, list[Any]] = {}
+
+    def tensor(self, one: Tensor) -> None:
+        """Account for a tensor, the base it is a view of, and its gradient."""
+        stack = [one]
+        while stack:
+            each = stack.pop()
+            if id(each) in self.tensors:
                 continue
-            for saved in saved_inside(node):
-                if saved.array is not None and memory_key(saved.array) == key:
-                    title = f"{node_name(node)}.{saved_title(saved)}"
-                    bound = names.of_node(node)
-                    made = f"saved by the node that made {bound[0]}" if bound else "saved by a node"
-                    holders.append(Holder("saved", title, line_of(node.where), made + (", pinned" if node.pins else "")))
-    return HoldersReport(text, tuple(tensor.array.shape), int(tensor.array.nbytes), memory_bytes(tensor.array), tuple(holders))
+            self.tensors.add(id(each))
+            self.entry(each.array)
+            if each.meta is not None:
+                stack += [each.meta.view.base] if each.meta.view is not None else []
+                stack += [each.meta.grad] if each.meta.grad is not None else []
+
+    def entry(self, array: Any) -> None:
+        """Account for one reference to an array."""
+        if owner_of(array) is self.owner:
+            self.arrays.setdefault(id(array), [array, 0])[1] += 1
+
+    def unknown(self) -> int:
+        """Return how many references to the owner or its views are left over."""
+        owner = [self.owner, 0]
+        del self.owner
+        spare = references([zeros(1), 0])
+        left = 0
+        for pair in self.arrays.values():
+            if pair[0] is owner[0]:
+                owner[1] += pair[1] + 1
+            else:
+                left += max(0, references(pair) - pair[1] - spare)
+                owner[1] += pair[0].base is owner[0]
+        return int(left + max(0, references(owner) - owner[1] - spare))
 
 
 def _tensors(tensor: Tensor, key: int, variables: Mapping[str, object]) -> Iterable[Holder]:

@@ -3,6 +3,7 @@
 import gc
 import weakref
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from gradsh.engine.node import Node
@@ -80,6 +81,7 @@ def test_letting_go_of_all_holders_frees_the_memory():
         ("variable", "y"), ("item", "k['a'][0]"), ("view", "v"), ("variable", "d"), ("item", "box.inner"),
         ("saved", "ExpBackward0.result"), ("saved", "MulBackward0.self"), ("saved", "MulBackward0.other"),
     }
+    assert report.others == 0
     memory = weakref.ref(owner_of(asked["y"].array))
     gc.disable()
     try:
@@ -91,6 +93,18 @@ def test_letting_go_of_all_holders_frees_the_memory():
         assert memory() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(("hidden", "others"), [("", 0), ("x.register_hook(lambda g, y=y: g * y.sum())", 2), ("q = y.view(10)", 0)])
+def test_references_without_a_name_are_counted(hidden, others):
+    asked = Asked(f"x = ones(10, requires_grad=True)\ny = x * 2\nv = y[1:]\nz = (v * v.t()).sum()\n{hidden}")
+    report = asked.report("holders y")
+    assert report.others == 0  # a hook holds the tensor, which y names
+    assert asked.report("v = 1\ndel y\nholders z").others == 0
+    if hidden.startswith("x."):
+        # the tensor in the hook, and what its node saved
+        asked.run("k = [x.exp()]\nx.register_hook(lambda g, t=k[0]: g)\nd = k[0].detach()\nk.clear()")
+        assert asked.report("holders d").others == others
 
 
 def test_gradient_is_a_holder():
