@@ -99,6 +99,7 @@ def golden(
     paths: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help="Scripts, or folders of them.")] = None,
     update: Annotated[bool, typer.Option("--update", help="Rewrite the expectations that no longer hold.")] = False,
     review: Annotated[bool, typer.Option("--review", help="Ask about each difference, then rewrite.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Write expectations into scripts that have none.")] = False,
     jobs: Jobs = 1,
     word: Annotated[list[str] | None, typer.Option("-k", metavar="WORD", help="Only paths with this word.")] = None,
     junit: Annotated[str | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
@@ -127,8 +128,8 @@ def golden(
         max_nodes=max_nodes,
     )
     options = GoldenOptions(
-        paths=tuple(paths or (".",)), update=update, review=review, jobs=jobs or _cpus(), words=tuple(word or ()),
-        junit=junit, tap=tap, durations=durations, plain=plain, fail_fast=fail_fast,
+        paths=tuple(paths or (".",)), update=update, review=review, new=new,
+        jobs=jobs or _cpus(), words=tuple(word or ()), junit=junit, tap=tap, durations=durations, plain=plain, fail_fast=fail_fast,
         run=RunOptions(seed=_seed(seed), limits=limits),
     )
     raise typer.Exit(run_tests(options))

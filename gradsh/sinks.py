@@ -73,7 +73,7 @@ class Sink:
         return 1
 
     def _break(self, error: OSError) -> None:
-        self.broken = error
+        self.broken = error.with_traceback(None)  # a traceback would keep the frames of a pool of processes alive
         if not isinstance(error, BrokenPipeError):
             with suppress(OSError):
                 self.err.write(f"gradsh: cannot write the output: {error.strerror or error}\n")

@@ -106,20 +106,23 @@ def _lines(parts: Sequence[str]) -> tuple[str, ...]:
     return tuple(text.removesuffix("\n").split("\n")) if text else ()
 
 
-def check_file(path: str, options: RunOptions, tolerance: Tolerance | None = None) -> Checked:
+def check_file(path: str, options: RunOptions, tolerance: Tolerance | None = None, *, bare: bool = False) -> Checked:
     """Run the script at `path` and compare."""
-    return check_script(read_script(path), options, tolerance or Tolerance())
+    return check_script(read_script(path), options, tolerance or Tolerance(), bare=bare)
 
 
-def check_script(script: Script, options: RunOptions, tolerance: Tolerance) -> Checked:
-    """Run a script in a fresh session and compare statement by statement."""
+def check_script(script: Script, options: RunOptions, tolerance: Tolerance, *, bare: bool = False) -> Checked:
+    """Run a script in a fresh session and compare statement by statement.
+
+    With `bare`, a script without any expectation is held to have no output, too; otherwise it must just run.
+    """
     start = time.perf_counter()
     found = Checked(script.name, script.text, (), {}, (), tolerance, 0.0)
     if script.unreadable:
         return found._replace(mismatches=(Mismatch(0, "script", f"cannot be read: {script.unreadable}"),))
     source = Source(script.name, script.text)
     try:
-        found = _compared(found, source, options)
+        found = _compared(found, source, options, bare)
     except ProblemError as error:
         found = found._replace(mismatches=(_unusable(error.problem, source),))
     return found._replace(seconds=time.perf_counter() - start)
@@ -132,7 +135,7 @@ def _unusable(problem: Problem, source: Source) -> Mismatch:
     return Mismatch(line, "script", problem.message, actual=tuple(draw(problem, source, PLAIN)))
 
 
-def _compared(found: Checked, source: Source, options: RunOptions) -> Checked:
+def _compared(found: Checked, source: Source, options: RunOptions, bare: bool) -> Checked:
     from gradsh.session import Session
 
     said = options_of(source)
@@ -148,18 +151,20 @@ def _compared(found: Checked, source: Source, options: RunOptions) -> Checked:
     if recorder.loose and not outcome.statements:
         return found._replace(mismatches=(Mismatch(1, "script", "cannot be run", actual=recorder.loose),))
     blocks = scan(source, outcome.statements)
-    mismatches = _mismatches(ran, blocks, tolerance, Path(source.name))
+    mismatches = _mismatches(ran, blocks, tolerance, Path(source.name), bare)
     if outcome.interrupted:
         raise KeyboardInterrupt
     return found._replace(ran=ran, blocks=blocks, tolerance=tolerance, mismatches=tuple(mismatches))
 
 
-def _mismatches(ran: tuple[Ran, ...], blocks: dict[int, Block], tolerance: Tolerance, path: Path) -> list[Mismatch]:
+def _mismatches(
+    ran: tuple[Ran, ...], blocks: dict[int, Block], tolerance: Tolerance, path: Path, bare: bool
+) -> list[Mismatch]:
     out = []
     for one in ran:
         block = blocks.get(one.end_line, Block(one.end_line, ()))
         out += _failure_mismatch(one, block, tolerance)
-        if blocks:  # a file without any expectation must just run
+        if blocks or bare:  # a file without any expectation must just run
             out += _output_mismatch(one, block, tolerance, path)
     return out
 

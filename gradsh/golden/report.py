@@ -46,7 +46,7 @@ def diff_lines(tested: Checked) -> list[str]:
 
 
 def _diff(name: str, old: str, new: str) -> list[str]:
-    before, after = (text.replace("\r\n", "\n").removesuffix("\n").split("\n") for text in (old, new))
+    before, after = (text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else [] for text in (old, new))
     return list(difflib.unified_diff(before, after, f"{name} (expected)", f"{name} (actual)", lineterm=""))
 
 
@@ -56,11 +56,11 @@ def painted(line: str, style: Style) -> str:
     return style.paint(role, printable(line))
 
 
-def summary(results: Sequence[Checked], orphans: Sequence[str], style: Style) -> str:
-    """Return the last line: how many passed and failed, and in what time."""
+def summary(results: Sequence[Checked], orphans: Sequence[str], style: Style, total: int) -> str:
+    """Return the last line: how many scripts of the total passed, failed, were not run."""
     failed = sum(not tested.passed for tested in results) + len(orphans)
     passed = sum(tested.passed for tested in results)
-    text = f"{passed} passed, {failed} failed"
+    text = f"{passed} passed, {failed} failed" + (f", {total - len(results)} not run" if total > len(results) else "")
     return style.paint("removed" if failed else "added", text)
 
 

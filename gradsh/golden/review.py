@@ -6,33 +6,31 @@ from gradsh.golden.check import Checked
 from gradsh.golden.report import details, diff_lines, painted
 from gradsh.render.style import Style
 
-QUESTION = "accept? [y]es, [n]o, [a]ll of this file, [s]kip this file, [q]uit: "
+QUESTION = "accept? [y]es, [n]o, [a]ll the rest of this file, [s]kip the rest of this file, [q]uit: "
 
 
-class Quit(KeyboardInterrupt):
-    """The person had enough: what was accepted so far is kept."""
+def review(tested: Checked, style: Style) -> tuple[frozenset[int], bool]:
+    """Ask about each difference of a script.
 
-
-def review(tested: Checked, style: Style) -> frozenset[int]:
-    """Ask about each difference of a script; return the first lines of the statements whose new output is right."""
+    Return the first lines of the statements whose new output is right, and whether the person wants no more questions.
+    """
     accepted: set[int] = set()
-    for mismatch in tested.mismatches:
-        place = f"{tested.path}:{mismatch.line}"
-        _say(f"{style.paint('bold', place)}: {mismatch.message}", *details(mismatch))
+    count = len(tested.mismatches)
+    for number, mismatch in enumerate(tested.mismatches):
+        place = style.paint("bold", f"{tested.path}:{mismatch.line}")
+        _say(f"{place}: {mismatch.message} ({number + 1} of {count})", *details(mismatch))
         if mismatch.fault in {"script", "failed"}:
             continue
         one = tested._replace(mismatches=(mismatch,))
         _say(*(painted(line, style) for line in diff_lines(one)))
         answer = _ask()
-        if answer in {"a", "y"}:
+        if answer == "y":
             accepted.add(mismatch.line)
-        if answer == "a":
-            return frozenset(accepted | {m.line for m in tested.mismatches})
-        if answer == "s":
-            break
-        if answer == "q":
-            break
-    return frozenset(accepted)
+        elif answer == "a":
+            accepted.update(one.line for one in tested.mismatches[number:])
+        if answer in {"a", "s", "q"}:
+            return frozenset(accepted), answer == "q"
+    return frozenset(accepted), False
 
 
 def _say(*lines: str) -> None:

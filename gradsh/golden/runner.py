@@ -27,6 +27,7 @@ class GoldenOptions(NamedTuple):
     paths: tuple[str, ...] = (".",)
     update: bool = False
     review: bool = False
+    new: bool = False
     jobs: int = 1
     words: tuple[str, ...] = ()
     junit: str | None = None
@@ -41,7 +42,7 @@ class GoldenOptions(NamedTuple):
 
 def run_tests(options: GoldenOptions) -> int:
     """Run golden tests; return the exit status."""
-    if (options.update or options.review) and os.environ.get("CI"):
+    if (options.update or options.review or options.new) and os.environ.get("CI"):
         return _refuse("goldens are not rewritten where CI is set: run this on your own machine and commit the result")
     if options.review and not sys.stdin.isatty():
         return _refuse("--review asks about each difference and needs a terminal; --update accepts all of them")
@@ -55,9 +56,9 @@ def run_tests(options: GoldenOptions) -> int:
     results, interrupted = _run_all(scripts, options, style)
     stray = orphans(options.paths, results)
     try:
-        if (options.update or options.review) and not interrupted:
+        if not interrupted:
             results = _accept(results, options, style)
-        _tell(results, stray, options, style)
+        _tell(results, stray, options, style, len(scripts))
     except OSError as error:
         return _refuse(f"cannot write {error.filename or 'the output'}: {error.strerror or error}")
     if interrupted:
@@ -86,7 +87,7 @@ def _run_all(scripts: Sequence[str], options: GoldenOptions, style: Style) -> tu
         for tested in _outcomes(scripts, options):
             results.append(tested)
             progress.step(failed=not tested.passed)
-            if not tested.passed and not options.tap and not (options.update or options.review):
+            if not tested.passed and not options.tap and not _accepts(options, tested):
                 progress.clear()
                 sys.stdout.write("".join(line + "\n" for line in report.failure_lines(tested, style)))
                 sys.stdout.flush()
@@ -118,41 +119,56 @@ class _Task:
     def __init__(self, options: GoldenOptions) -> None:
         self.run = options.run
         self.tolerance = Tolerance(options.rtol, options.atol)
+        self.bare = options.new
 
     def __call__(self, path: str) -> Checked:
         bound_memory(self.run.limits.max_memory)
-        return check_file(path, self.run, self.tolerance)
+        return check_file(path, self.run, self.tolerance, bare=self.bare)
+
+
+def _accepts(options: GoldenOptions, tested: Checked) -> bool:
+    """Whether what came out of a script may be written into it."""
+    return options.update or options.review or (options.new and not tested.blocks)
 
 
 def _accept(results: list[Checked], options: GoldenOptions, style: Style) -> list[Checked]:
     """Update (or review) what failed; return the results as they are afterwards."""
-    out = []
-    for tested in results:
-        if tested.passed:
-            out.append(tested)
+    out = list(results)
+    for number, tested in enumerate(results):
+        if tested.passed or not _accepts(options, tested):
             continue
         only = None
         if options.review:
             from gradsh.golden.review import review
 
-            only = review(tested, style)
-        out.append(_updated(tested, only, options, style))
+            only, over = review(tested, style)
+            if over:
+                out[number] = _updated(tested, only, options, style) if only else tested
+                break
+        out[number] = _updated(tested, only, options, style)
     return out
 
 
 def _updated(tested: Checked, only: frozenset[int] | None, options: GoldenOptions, style: Style) -> Checked:
     now = settle(tested, _Task(options), only)
     if now is not tested:
-        sys.stdout.write(f"updated {now.path}\n")
+        files = [now.path] * (now.text != tested.text) + [str(path) for path in proposed(tested, only=only).siblings]
+        sys.stdout.write("".join(f"updated {name}\n" for name in files))
     for line in proposed(now, only=only).left:
         sys.stdout.write(f"{now.path}:{line}: has a wildcard that no longer matches; it is left for you to edit\n")
-    if not now.passed:
+    if not now.passed and not options.review:  # who was asked has seen them
         sys.stdout.write("".join(line + "\n" for line in report.failure_lines(now, style)))
     return now
 
 
-def _tell(results: Sequence[Checked], stray: Sequence[str], options: GoldenOptions, style: Style) -> None:
+def _tell(
+    results: Sequence[Checked], stray: Sequence[str], options: GoldenOptions, style: Style, total: int
+) -> None:
     out = sys.stdout
+    if options.update:
+        for tested in results:
+            if tested.passed and not tested.blocks and tested.path in options.paths:
+                out.write(f"{tested.path} has no expectations: --new writes them\n")
     if options.tap:
         out.write("".join(line + "\n" for line in report.tap(results, stray)))
     else:
@@ -160,7 +176,7 @@ def _tell(results: Sequence[Checked], stray: Sequence[str], options: GoldenOptio
             out.write(f"{style.paint('bold', path)}: expected output that no script names; delete it or name it\n")
         if options.durations is not None:
             out.write("".join(line + "\n" for line in report.slowest(results, options.durations)))
-        out.write(report.summary(results, stray, style) + "\n")
+        out.write(report.summary(results, stray, style, total) + "\n")
     if os.environ.get("GITHUB_ACTIONS") and not options.tap:
         out.write("".join(line + "\n" for line in report.annotations(results, stray)))
     if options.junit is not None:

@@ -144,6 +144,16 @@ def test_broken_pipe_is_quiet(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("0\n1\n", "")
 
 
+@pytest.mark.parametrize("what", ["run s.grad t.grad -j 2", "test s.grad t.grad -j 2 --tap"])
+def test_broken_pipe_of_several_processes_is_quiet(tmp_path: Path, what: str) -> None:
+    for name in ("s", "t"):
+        (tmp_path / f"{name}.grad").write_text("for i in range(20000):\n    print(i)\n")
+    run = f"{sys.executable} -m gradsh {what} | head -1"
+    done = subprocess.run(["sh", "-c", run], capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
+                          env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])})
+    assert (done.stdout.count("\n"), done.stderr) == (1, "")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 def test_full_disk_is_told(tmp_path: Path) -> None:
     with open("/dev/full", "w") as full:

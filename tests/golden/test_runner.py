@@ -229,7 +229,7 @@ def test_durations(golden: Golden) -> None:
 def test_fail_fast(golden: Golden) -> None:
     for name in "abc":
         script(f"{name}.grad", "print(1)\n#> 2\n")
-    assert golden(fail_fast=True)[1].endswith("0 passed, 1 failed\n")
+    assert golden(fail_fast=True)[1].endswith("0 passed, 1 failed, 2 not run\n")
 
 
 class Terminal(io.StringIO):
@@ -241,6 +241,9 @@ class Terminal(io.StringIO):
     ("y\nn\n", ["#> 1", "#> y", "#> 3"]),
     ("n\ny\n", ["#> x", "#> 2", "#> 3"]),
     ("a\n", ["#> 1", "#> 2", "#> 3"]),
+    ("n\na\n", ["#> x", "#> 2", "#> 3"]),
+    ("y\ns\n", ["#> 1", "#> y", "#> 3"]),
+    ("y\nq\n", ["#> 1", "#> y", "#> 3"]),
     ("?\nq\n", ["#> x", "#> y", "#> 3"]),
     ("", ["#> x", "#> y", "#> 3"]),
 ])
@@ -249,6 +252,43 @@ def test_review(golden: Golden, monkeypatch: pytest.MonkeyPatch, answers: str, l
     monkeypatch.setattr("sys.stdin", Terminal(answers))
     golden(review=True)
     assert [line for line in path.read_text().splitlines() if line.startswith("#")] == lines
+
+
+def test_quitting_a_review_asks_about_no_other_file(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "ab":
+        script(f"{name}.grad", "print(1)\n#> x\n")
+    monkeypatch.setattr("sys.stdin", Terminal("q\n"))
+    status, out, _ = golden(review=True)
+    assert status == 1
+    assert out.count("accept?") == 1
+    assert out.endswith("0 passed, 2 failed\n")
+
+
+def test_new_writes_expectations_where_there_are_none(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
+    bare = script("a.grad", "x = 3\nfor i in range(2):\n    print(i)\nx\n")
+    silent = script("b.grad", "x = 3\n")
+    said = script("c.grad", "print(1)\n#> 2\n")
+    failing = script("d.grad", "print(1)\nnope\n")
+    status, out, _ = golden(new=True)
+    assert status == 1
+    assert "updated ./a.grad\n" in out
+    assert bare.read_text() == "x = 3\nfor i in range(2):\n    print(i)\n#> 0\n#> 1\nx\n#> 3\n"
+    assert (silent.read_text(), said.read_text()) == ("x = 3\n", "print(1)\n#> 2\n")
+    assert failing.read_text() == "print(1)\n#> 1\nnope\n", "an unannounced failure is never recorded"
+    assert golden("a.grad", "b.grad") == (0, "2 passed, 0 failed\n", "")
+    monkeypatch.setenv("CI", "1")
+    assert golden(new=True)[0] == 2
+
+
+def test_update_says_how_a_script_gets_expectations(golden: Golden) -> None:
+    script("a.grad", "print(1)\n")
+    assert golden("a.grad", update=True)[1].startswith("a.grad has no expectations: --new writes them\n")
+    assert golden(".", update=True)[1] == "1 passed, 0 failed\n", "in a folder some scripts just run"
+
+
+def test_update_names_the_files_beside_scripts(golden: Golden) -> None:
+    script("a.grad", "print(1)\n#>> a.x.out\n")
+    assert golden("a.grad", update=True)[1] == "updated a.x.out\n1 passed, 0 failed\n"
 
 
 def test_review_needs_a_terminal(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
