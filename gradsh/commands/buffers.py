@@ -154,12 +154,14 @@ def _totals(report: BufferReport) -> tuple[str, ...]:
     if not totals.entries and not totals.freed:
         return ()
     lines = []
-    if totals.entries:
+    if totals.entries > totals.packed:
         lines.append(
-            f"{count(totals.entries, 'saved tensor')}, {totals.nbytes:,} B, in {count(totals.memories, 'memory')} of "
+            f"{count(totals.entries - totals.packed, 'saved tensor')}, {totals.nbytes:,} B, in {count(totals.memories, 'memory')} of "
             f"{totals.unique_bytes:,} B: {totals.parameter_bytes:,} B leaves, {totals.variable_bytes:,} B held by variables, "
             f"{totals.graph_bytes:,} B by the graph alone"
         )
+    if totals.packed:
+        lines.append(f"{totals.packed:,} packed by a saved-tensor hook, which keeps something else or computes it again (a checkpoint)")
     if totals.freed:
         lines.append(f"{totals.freed:,} freed")
     number = sum(number for _, number in report.saving_nothing)

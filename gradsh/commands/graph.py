@@ -131,6 +131,8 @@ def _mark(mark: SavedMark, variables: tuple[str, ...]) -> Mark:
         words += ", pinned"
     if mark.state == "modified":
         words += ", modified since"
+    if mark.state == "packed":
+        words += ", packed by a hook"
     if held:
         words += f", also held by {', '.join(held[:2])}" + (f" and {len(held) - 2} more" if len(held) > 2 else "")
     return Mark(mark.state, words)

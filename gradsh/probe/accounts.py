@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradsh.engine.node import Node
-from gradsh.engine.storage import memory_bytes, memory_key
+from gradsh.engine.storage import memory_bytes, memory_key, owner_of
 from gradsh.engine.tensor import Parameter, Tensor
-from gradsh.probe.given import kept_in
+from gradsh.probe.given import arrays_in
 from gradsh.probe.names import named_tensors, roots_of
 from gradsh.probe.snapshot import nodes_below
 
@@ -65,7 +65,10 @@ def note(tensor: Tensor, leaves: dict[int, int], gradients: dict[int, int], othe
 
 
 def saved_memories(roots: Iterable[Node]) -> tuple[dict[int, int], int]:
-    """Return the memories that live saved tensors below the roots stand in (key -> bytes), and how many nodes there are."""
+    """Return the memories that live saved tensors below the roots stand in (key -> bytes), and how many nodes there are.
+
+    What is kept in a saved tensor's place counts as well: what a hook packed, the arguments of a checkpoint.
+    """
     seen: set[Node] = set()
     sizes: dict[int, int] = {}
     for root in roots:
@@ -74,4 +77,6 @@ def saved_memories(roots: Iterable[Node]) -> tuple[dict[int, int], int]:
         for node in nodes_below(root, seen):
             for kept in kept_in(node):
                 sizes[memory_key(kept.array)] = memory_bytes(kept.array)  # type: ignore[arg-type]
+            for array in packed_in(node):
+                sizes[memory_key(array)] = memory_bytes(array)
     return sizes, len(seen)

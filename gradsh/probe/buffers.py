@@ -13,11 +13,13 @@ from gradsh.probe.snapshot import node_name, nodes_below
 
 LineOf = Callable[[Any], int | None]
 FunctionOf = Callable[[Any], str]
-BufferState = Literal["live", "freed", "pinned", "modified"]
+BufferState = Literal["live", "freed", "pinned", "modified", "packed"]
 
 
 class BufferRow(NamedTuple):
-    """One saved tensor. `nbytes` are the tensor's own; `memory` numbers the memory it stands in (0: freed).
+    """One saved tensor. `nbytes` are the tensor's own; `memory` numbers the memory it stands in (0: freed or packed).
+
+    A `packed` one was handed to a saved-tensor hook, which keeps something else in its place or computes it again.
 
     `alone` tells that only graphs keep the memory alive; `shared` how many live entries stand in that memory.
     `function` is the script's function whose line saved it, empty at the top level.
@@ -43,7 +45,10 @@ class BufferRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BufferTotals:
-    """Bytes of the live entries: as saved, of distinct memories, and of these by who holds them (each counted once)."""
+    """Bytes of the live entries: as saved, of distinct memories, and of these by who holds them (each counted once).
+
+    `packed` counts those of the entries that a hook keeps elsewhere; no bytes are counted for them.
+    """
 
     entries: int
     freed: int
@@ -53,6 +58,7 @@ class BufferTotals:
     parameter_bytes: int
     variable_bytes: int
     graph_bytes: int
+    packed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +139,8 @@ class Survey:
                 held = self.names.of_memory(key)
                 number = self.numbers.setdefault(key, len(self.numbers) + 1)
                 self.sizes[key] = memory_bytes(saved.array)
+            elif state == "live":
+                state = "packed"
         return BufferRow(
             node, saved_title(saved), bound, saved.shape, saved.dtype.name, saved.nbytes, state, held, number > 0 and not held,
             saved.version, saved.current_version, line, self.line_of(saved.freed_where) if saved.freed else None, number, 1, function,
@@ -149,13 +157,14 @@ class Survey:
     def totals(self) -> BufferTotals:
         """Count the entries; a memory that several share counts once."""
         live = [row for row in self.rows if row.state != "freed"]
+        packed = sum(row.state == "packed" for row in live)
         held = {key: self.names.memory.get(key, ()) for key in self.sizes}
         parameters = sum(size for key, size in self.sizes.items() if any(leaf for _, leaf in held[key]))
         alone = sum(size for key, size in self.sizes.items() if not held[key])
         unique = sum(self.sizes.values())
         return BufferTotals(
-            len(live), len(self.rows) - len(live), sum(row.nbytes for row in live), len(self.sizes), unique, parameters,
-            unique - parameters - alone, alone,
+            len(live), len(self.rows) - len(live), sum(row.nbytes for row in live if row.memory), len(self.sizes), unique,
+            parameters, unique - parameters - alone, alone, packed,
         )
 
 
@@ -170,7 +179,7 @@ def roll_up(rows: Iterable[BufferRow], keys_of: Callable[[BufferRow], Iterable[s
         live = [row for row in mine if row.state != "freed"]
         memories = {row.memory: row.alone for row in live if row.memory}
         found.append(RollUp(
-            key, len(live), len(mine) - len(live), sum(row.nbytes for row in live),
+            key, len(live), len(mine) - len(live), sum(row.nbytes for row in live if row.memory),
             sum(sizes[number] for number in memories), sum(sizes[number] for number, alone in memories.items() if alone),
         ))
     return tuple(found)

@@ -12,6 +12,7 @@ import numpy as np
 
 from gradsh.engine.node import Freed, Kept, Node
 from gradsh.engine.storage import owner_of
+from gradsh.engine.tensor import Tensor
 from gradsh.engine.view import CopySlices
 
 
@@ -38,6 +39,23 @@ def kept_in(node: Node) -> list[Kept]:
                 found.append(entry)
         elif entry is not None:
             found += [one for one in entry if one is not None and one.array is not None]
+    return found
+
+
+def arrays_in(node: Node) -> list[Any]:
+    """Return the arrays that a node's live entries hold, and those of tensors that saved-tensor hooks put in their place."""
+    entries = node.function.entries if type(node) is CopySlices else node.entries
+    if not entries or type(entries) is Freed:
+        return []
+    found = []
+    for entry in entries:
+        for kept in entry if type(entry) is list else (entry,):
+            if kept is None:
+                continue
+            if kept.array is not None:
+                found.append(kept.array)
+            elif isinstance(kept.packed[1], Tensor):
+                found.append(kept.packed[1].array)
     return found
 
 

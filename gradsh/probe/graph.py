@@ -158,6 +158,8 @@ def _matches(node: Node, names: Names, wanted: Wanted) -> bool:
 def _state(node: Node, saved: Any) -> str:
     if saved.freed:
         return "freed"
+    if saved.array is None:
+        return "packed"
     return "modified" if saved.current_version != saved.version else "pinned" if node.pins else "live"
 
 

@@ -51,7 +51,7 @@ class Meter:
 
     def statement(self, variables: Mapping[str, object], line: int) -> None:
         """Take an account at the end of a top-level statement."""
-        self.credit += 20 * _EARNED
+        self.credit += _EARNED
         if self.credit > 0:
             self.sample(variables, line, (), inside=False)
 

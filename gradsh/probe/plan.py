@@ -180,7 +180,7 @@ def _account(course: _Course, variables: Mapping[str, object], line_of: LineOf, 
         line, title = line_of(node.where), node_name(node) or ""
         for name, array, nbytes in live_entries(node):
             key = 0 if array is None else memory_key(array)
-            held = () if key in given else names.of_memory(key) or ("the graph",)
+            held = () if array is None or key in given else names.of_memory(key) or ("the graph",)
             freed.append(Buffer(title, name, nbytes, line, held))
     kept = tuple(
         Buffer(node_name(node) or "", name, nbytes, line_of(node.where))

@@ -5,7 +5,8 @@ from gradsh.render.table import shape_text
 from gradsh.view.shapes import Dag, DagNode, Mark
 
 STRAIGHT = 12  # a chain deeper than this runs straight down, so that it does not leave the screen
-BULLETS = {"live": ("●", "*"), "freed": ("○", "o"), "pinned": ("◆", "#"), "modified": ("✗", "!")}
+BULLETS = {"live": ("●", "*"), "freed": ("○", "o"), "pinned": ("◆", "#"), "modified": ("✗", "!"),
+           "packed": ("◌", "~")}
 
 
 def draw(dag: Dag, style: Style) -> list[str]:

@@ -75,7 +75,7 @@ class _Pen:
     def sign(self, x: float, y: float, state: str, colour: str) -> None:
         """Draw the sign of a saved tensor's state."""
         place = [x * self.scale, y * self.scale, (x + 7) * self.scale, (y + 7) * self.scale]
-        if state == "freed":
+        if state in {"freed", "packed"}:
             self.draw.ellipse(place, outline=colour, width=self.scale)
         elif state == "pinned":
             self.draw.regular_polygon(((x + 3.5) * self.scale, (y + 3.5) * self.scale, 4.5 * self.scale), 4, 45, fill=colour)
@@ -87,7 +87,7 @@ class _Pen:
 
 
 _PLAIN = str.maketrans({"–": "-", "…": "...", "×": "x"})
-_STATES = frozenset({"live", "freed", "pinned", "modified"})
+_STATES = frozenset({"live", "freed", "pinned", "modified", "packed"})
 
 
 def _dag(dag: Dag) -> tuple[float, float, Any]:

@@ -7,6 +7,7 @@ from gradsh.view.shapes import Dag
 
 COLOURS = {
     "name": "#0b3d91", "title": "#1a1a1a", "live": "#1a7f37", "freed": "#8a8a8a", "pinned": "#0a7ea4", "modified": "#c92a2a",
+    "packed": "#7a5195",
     "line": "#777777", "more": "#777777",
 }
 _FONT = 'font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="11"'

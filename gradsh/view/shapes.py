@@ -49,7 +49,7 @@ class Table(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A saved tensor at a node of a drawing: its state (live, freed, pinned, modified) and what is said of it."""
+    """A saved tensor at a node of a drawing: its state (live, freed, pinned, modified, packed) and what is said of it."""
 
     state: str
     text: str

@@ -119,3 +119,17 @@ def test_retained_graphs_in_a_list_are_named():
     ).shown("memory")
     assert text == asked_text
     assert "outs" in text
+
+
+def test_packed_tensors_are_told_as_such():
+    asked = Asked(
+        "x = ones(100, requires_grad=True)\nwith torch.autograd.graph.saved_tensors_hooks(lambda t: t.double(), lambda t: t.float()):\n"
+        "    z = x.exp().sum()\n"
+    )
+    report = asked.report("buffers z")
+    assert [row.state for row in report.rows] == ["packed"]
+    assert (report.totals.packed, report.totals.nbytes) == (1, 0)
+    assert asked.report("memory").now.saved == 800  # what the hook put in its place
+    plan = asked.report("plan z")
+    assert plan.would == asked.report("backward z")
+    assert asked.report("memory").now.saved == 0
