@@ -85,6 +85,10 @@ def leave(status: int) -> NoReturn:
             if not isinstance(error, BrokenPipeError) and stream is sys.stdout:
                 os.write(2, f"gradsh: cannot write the output: {error.strerror}\n".encode())
                 status = status or 2
+    if "multiprocessing" in sys.modules:  # its processes and semaphores are let go by an exit function
+        import atexit
+
+        atexit._run_exitfuncs()
     os._exit(status)
 
 

@@ -154,6 +154,20 @@ def test_broken_pipe_of_several_processes_is_quiet(tmp_path: Path, what: str) ->
     assert (done.stdout.count("\n"), done.stderr) == (1, "")
 
 
+@pytest.mark.parametrize("what", ["run", "test"])
+def test_interrupt_of_several_processes_leaves_nothing_behind(tmp_path: Path, what: str) -> None:
+    for name in ("s.grad", "t.grad"):
+        (tmp_path / name).write_text("while True:\n    pass\n")
+    words = [sys.executable, "-m", "gradsh", what, "s.grad", "t.grad", "-j", "2"]
+    running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+                               env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])})
+    time.sleep(2.5)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert "Warning" not in err
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 def test_full_disk_is_told(tmp_path: Path) -> None:
     with open("/dev/full", "w") as full:
