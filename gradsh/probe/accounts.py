@@ -75,8 +75,7 @@ def saved_memories(roots: Iterable[Node]) -> tuple[dict[int, int], int]:
         if root in seen:
             continue
         for node in nodes_below(root, seen):
-            for kept in kept_in(node):
-                sizes[memory_key(kept.array)] = memory_bytes(kept.array)  # type: ignore[arg-type]
-            for array in packed_in(node):
-                sizes[memory_key(array)] = memory_bytes(array)
+            for array in arrays_in(node):
+                owner = owner_of(array)
+                sizes[id(owner)] = owner.nbytes
     return sizes, len(seen)
