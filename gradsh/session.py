@@ -33,6 +33,8 @@ ASSERTIONS = ("freed", "saved", "live_bytes", "peak_bytes", "reclaimable_bytes")
 """The functions of `probe.assertions`, imported when a script first calls one."""
 ENDINGS = {"svg": "svg", "png": "png", "dot": "dot", "gv": "dot", "mmd": "mermaid", "json": "json"}
 """Formats that the name of an `--output` file asks for, where `--format` does not."""
+OPTIMIZED = 1
+"""Flag of the code of functions: their variables are read as a copy. The body of a class has the dictionary itself."""
 METERED = ("memory", "leaks", "peak_bytes")
 """Words that ask how bytes went over time: a text that has one is followed from its beginning."""
 
@@ -108,7 +110,7 @@ class Session:
             if frame.f_globals is self.machine.program and frame.f_locals is not self.machine.program:
                 local = frame.f_locals
                 found.update((name, value) for name, value in local.items() if name.isidentifier())
-                if isinstance(local, dict):  # before 3.13 a copy that the frame keeps, and with it the values
+                if isinstance(local, dict) and frame.f_code.co_flags & OPTIMIZED:  # before 3.13 a copy that the frame keeps
                     local.clear()
             frame = frame.f_back  # type: ignore[assignment]
         return found
@@ -498,10 +500,11 @@ class Session:
         """End the run after this statement."""
         self.left = status
 
-    def warn(self, message: str) -> None:
-        """Show a warning or hint that belongs to the running statement."""
-        place = self.machine.where()
-        line = self.line_of(place) if place is not None else self.line
+    def warn(self, message: str, line: int | None = None) -> None:
+        """Show a warning or hint that belongs to a line, or else to the running statement."""
+        place = self.machine.where() if line is None else None
+        if place is not None:
+            line = self.line_of(place)
         self.emit(Warn(line or self.line, message))
 
     def abandon(self) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from gradsh.interpreter.expressions import identifier
 from gradsh.interpreter.kinds import Kind
-from gradsh.interpreter.ranges import RangeBuiltin
+from gradsh.interpreter.ranges import LongRange, RangeBuiltin
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ def make_builtins(machine: "Machine") -> dict[str, Any]:
     table |= _attributes(machine) | _types(machine) | _reductions(machine)
     table["print"] = _print(machine)
     table["range"] = RangeBuiltin(machine.check)
+    for kind in (range, LongRange):
+        machine.guard.kinds.stand_in(kind, table["range"])
     # Python itself looks these up under their plain names (class statements; C code that imports). A script cannot:
     # in generated code its names of this form are others (`identifier`).
     table["__build_class__"] = builtins.__build_class__
@@ -135,7 +137,7 @@ def _types(machine: "Machine") -> dict[str, Any]:
         if kind is type_builtin:
             return type
         if isinstance(kind, RangeBuiltin):
-            return range
+            return (range, LongRange)
         if isinstance(kind, tuple):
             return tuple(plain(one) for one in kind)
         return kind._kind if isinstance(kind, Kind) else kind
@@ -144,7 +146,7 @@ def _types(machine: "Machine") -> dict[str, Any]:
         return isinstance(value, plain(kind))
 
     def issubclass_(value: Any, kind: Any, /) -> bool:
-        return issubclass(plain(value), plain(kind))
+        return issubclass(range if isinstance(value, RangeBuiltin) else plain(value), plain(kind))
 
     isinstance_.__name__, issubclass_.__name__ = "isinstance", "issubclass"
     return {"type": type_builtin, "isinstance": isinstance_, "issubclass": issubclass_}

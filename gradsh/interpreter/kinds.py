@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from gradsh.engine.node import Node
 from gradsh.interpreter import hooks
 from gradsh.interpreter.allowed import ATTRIBUTES
 
 _CALLABLE = frozenset({
     kind for kind in ATTRIBUTES if kind.__module__ in {"builtins", "collections"} and kind.__name__ in {
-        "str", "int", "bool", "float", "list", "tuple", "range", "slice", "dict", "set", "frozenset", "object",
+        "str", "int", "bool", "float", "list", "tuple", "slice", "dict", "set", "frozenset", "object",
         "OrderedDict", "defaultdict", "Counter", "deque", "NoneType",
     }
 })
@@ -37,6 +38,27 @@ class Kind:
         raise AttributeError(name)
 
 
+class NodeKind(Kind):
+    """The type of a graph's nodes of one name: PyTorch has a class for each operation."""
+
+    __slots__ = ("_name",)
+    _name: str
+
+    def __init__(self, name: str) -> None:
+        super().__init__(Node)
+        object.__setattr__(self, "_name", name)
+
+    @property
+    def __name__(self) -> str:
+        return self._name.rpartition("::")[2]
+
+    def __instancecheck__(self, value: object) -> bool:
+        return isinstance(value, Node) and value.name() == self._name
+
+    def __repr__(self) -> str:
+        return f"<class '{self.__name__}'>"
+
+
 def _is_public(kind: type) -> bool:
     """Tell whether a namespace of PyTorch's offers this class under its own name."""
     from gradsh.api.torch import NAMESPACES
@@ -48,13 +70,21 @@ def _is_public(kind: type) -> bool:
 class KindOf:
     """Gives each value's type as a script sees it, the same object every time."""
 
-    __slots__ = ("_known",)
+    __slots__ = ("_known", "_nodes")
 
     def __init__(self) -> None:
-        self._known: dict[type, type | Kind] = {}
+        self._known: dict[type, Any] = {}
+        self._nodes: dict[str, NodeKind] = {}
+
+    def stand_in(self, kind: type, builtin: Any) -> None:
+        """Let a builtin of the language stand for a type of Python's."""
+        self._known[kind] = builtin
 
     def of(self, value: Any) -> Any:
         """Return the type of `value`: its class if scripts may have it, else a `Kind` that stands for it."""
+        if isinstance(value, Node):
+            name = value.name()
+            return self._nodes.get(name) or self._nodes.setdefault(name, NodeKind(name))
         return self.seen(type(value))
 
     def seen(self, kind: type) -> Any:

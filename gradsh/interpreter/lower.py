@@ -7,6 +7,7 @@ are declared global, which turns their lookups into cached ones.
 """
 
 import ast
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -23,16 +24,17 @@ class Unit:
     """A compiled top-level statement: its code, where it stands, and what must be found before it runs.
 
     `names` are all names it reads or binds, `attributes` all attribute names it reads, `commands` its command lines in
-    the order of their numbers.
+    the order of their numbers; `doubts` what Python's compiler warns of, each with its line.
     """
 
-    __slots__ = ("attributes", "code", "commands", "names", "source", "stmt")
+    __slots__ = ("attributes", "code", "commands", "doubts", "names", "source", "stmt")
 
     def __init__(self, stmt: stmt, source: Source, code: Any, lowering: StatementLowering) -> None:
         self.stmt = stmt
         self.source = source
         self.code = code
         self.names = lowering.names
+        self.doubts: tuple[tuple[str, int], ...] = ()
         self.attributes = lowering.attributes
         self.commands: tuple[Command, ...] = tuple(lowering.commands)
 
@@ -43,8 +45,12 @@ def compile_statement(statement: stmt, source: Source, filename: str, number: in
     Raises ProblemError of kind `syntax` for what the language refuses, `limit` for a statement nested too deeply.
     """
     lowering = StatementLowering(source, number)
-    code = _guarded(statement, source, lambda: _compile(lowering, statement, filename))
-    return Unit(statement, source, code, lowering)
+    with warnings.catch_warnings(record=True) as doubts:
+        warnings.simplefilter("always", SyntaxWarning)
+        code = _guarded(statement, source, lambda: _compile(lowering, statement, filename))
+    unit = Unit(statement, source, code, lowering)
+    unit.doubts = tuple((str(doubt.message), doubt.lineno) for doubt in doubts)
+    return unit
 
 
 def _compile(lowering: StatementLowering, statement: stmt, filename: str) -> Any:

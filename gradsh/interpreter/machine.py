@@ -80,7 +80,7 @@ class Machine:
     """Compiles and runs top-level statements over one set of names.
 
     Sinks, all replaceable: `on_print(text)` (with its line end), `on_value(stmt, value)`, `on_command(invocation)`,
-    `on_warning(message)`.
+    `on_warning(message, line=None)`, where no line stands for the one that is running.
     """
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class Machine:
         self.on_print: Callable[[str], None] = _nothing
         self.on_value: Callable[[stmt, Any], None] = _nothing
         self.on_command: Callable[[Invocation], None] = _nothing
-        self.on_warning: Callable[[str], None] = _nothing
+        self.on_warning: Callable[..., None] = _nothing
         self.confine: Callable[[], AbstractContextManager[None]] = nullcontext
         """Entered around the running of each statement: where the memory it may take is bounded."""
         self._by_number: dict[int, Unit] = {}
@@ -181,6 +181,8 @@ class Machine:
             line = error.problem.labels[0].span.line if error.problem.labels else statement.span.line
             top = statement.span.line
             return Failed(error.problem, self._first_line(statement, line), top, source, "SyntaxError")
+        for doubt, line in unit.doubts:
+            self.on_warning(doubt, line)
         return self.run(unit)
 
     def run(self, unit: Unit) -> Failed | None:

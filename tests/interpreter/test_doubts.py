@@ -1,0 +1,17 @@
+"""What Python's compiler warns of comes as a warning with its line; a range's type is `range` in every way of asking."""
+
+
+def test_what_the_compiler_doubts_is_a_warning_with_its_line(script, recwarn):
+    told = []
+    script.machine.on_warning = lambda message, line=None: told.append((message, line))
+    script.run("def f(x):\n    y = 1\n    return x is 2\nf(2)")
+    assert told == [('"is" with a literal. Did you mean "=="?', 3)]
+    assert [str(one.message) for one in recwarn] == []
+
+
+def test_a_range_is_of_type_range(script):
+    script.run(
+        "print(type(range(3)) == range, type(range(10**9)) is range, isinstance(range(10**9), (range, int)))\n"
+        "print(type(range(3)), type(range(3)).__name__, issubclass(range, object), list(type(range(2))(3)))"
+    )
+    assert script.output == "True True True\n<class 'range'> range True [0, 1, 2]\n"
