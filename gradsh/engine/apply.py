@@ -7,6 +7,7 @@ import numpy as np
 
 from gradsh.engine.ambient import Ambient, current
 from gradsh.engine.dtype import Array, number_dtype, of_numpy, result_type
+from gradsh.engine.layout import laid
 from gradsh.engine.node import Edge, Freed, Kept, Node
 from gradsh.engine.op import DECLINED, Record, SavePlan
 from gradsh.engine.overlap import check_apart, check_distinct
@@ -52,6 +53,8 @@ def run_record(record: Record, values: list[Any]) -> Any:
     if ambient.check is not None:
         ambient.check(0)
     outputs = _compute(record, arrays)
+    if record.layout:
+        outputs = laid(record.layout, outputs, arrays)
     return _wrap(record, values, outputs, ambient)
 
 

@@ -139,7 +139,7 @@ class Record:
 
     __slots__ = (
         "_plan", "_signature", "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "guards", "inplace",
-        "kind",
+        "kind", "layout",
         "multi_view", "name", "node", "note", "outputs", "quick_backward", "returns",
         "samples", "saves", "tensors", "text", "ufunc", "unguarded",
         "writes",
@@ -152,6 +152,7 @@ class Record:
     guards: dict[str, tuple[str, ...]]
     dtypes: str
     kind: str
+    layout: str
     inplace: Any
     returns: int | None
     fields: tuple[str, ...]
@@ -329,6 +330,7 @@ def op(
     note: str = "",
     example: str = "",
     ufunc: Callable[..., Any] | None = None,
+    layout: str | None = None,
 ) -> Operation:
     """Declare one overload and return the operation of that name (overloads are tried in the order of declaration).
 
@@ -358,14 +360,19 @@ def op(
     note        a surprise worth a sentence in `help`
     ufunc       what computes the kernel for operands of one floating point dtype and default arguments: the plain case then
                 takes the short way (see `quick.py`)
+    layout      how the result lies in memory (see `layout.py`): "operands" as the operands (where dtypes are unified), "reversed" as
+                the operands from the last one on, "contiguous",
+                "channels" (last where the first input's are), "" as the kernel makes it (otherwise)
     """
+    if layout is None:
+        layout = "operands" if kind == "primitive" and dtypes in {"promote", "float"} else ""
     if ufunc is None and grads and kind == "primitive" and isinstance(forward, np_ufunc):
         ufunc = forward
     record = Record(
         text, node, doc, forward=forward, check=check, grads=grads or {}, dtypes=dtypes, kind=kind, inplace=inplace, returns=returns,
         fields=fields, outputs=outputs or fields, saves=saves, unguarded=unguarded, guards=guards or {},
         writes=writes, multi_view=multi_view,
-        attributes=attributes, samples=samples, note=note, example=example, ufunc=ufunc,
+        attributes=attributes, samples=samples, note=note, example=example, ufunc=ufunc, layout=layout,
     )
     return register(record, spaces)
 
@@ -405,7 +412,8 @@ def register_inplace(record: Record, spaces: tuple[str, ...]) -> None:
 
 
 _INHERITED = (
-    "attributes", "check", "dtypes", "example", "fields", "forward", "grads", "guards", "kind", "multi_view", "note", "outputs", "returns",
+    "attributes", "check", "dtypes", "example", "fields", "forward", "grads", "guards", "kind", "layout",
+    "multi_view", "note", "outputs", "returns",
     "samples", "saves", "unguarded", "writes", "inplace",
 )
 

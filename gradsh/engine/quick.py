@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradsh.engine.ambient import current
+from gradsh.engine.layout import as_operands
 from gradsh.engine.node import FLAT, Freed, next_sequence_number
 from gradsh.engine.op import DECLINED, Operation, Record
 from gradsh.engine.storage import VersionCounter
@@ -49,6 +50,7 @@ def quick({parameters}):
         out = ufunc({arrays})
     except ValueError:
         {decline}
+{ordered}
     e0 = e1 = None
     if ambient.grad_enabled:
         e0 = self.edge
@@ -96,6 +98,11 @@ _SECOND = """
         number = True
     else:
         {decline}
+"""
+
+_ORDERED = """
+    if not number and not a.flags.c_contiguous:
+        out = as_operands(out, [a, b])
 """
 
 _SECOND_EDGE = """
@@ -157,6 +164,7 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
         decline=decline,
         second=_SECOND.format(decline=decline, number=_number_type(record)) if two else "",
         arrays="a, b" if two else "a",
+        ordered=_ORDERED if two else "",
         second_edge=_SECOND_EDGE if two else "",
         no_edges="e0 is None and e1 is None",
         edges="(e0, e1)" if two else "(e0,)",
@@ -170,6 +178,7 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
         "Tensor": Tensor, "DECLINED": DECLINED, "F32": _F32, "F64": _F64, "current": current, "ufunc": record.ufunc,
         "gradient_edge": gradient_edge, "new": object.__new__, "VersionCounter": VersionCounter, "OpNode": OpNode,
         "next_sequence_number": next_sequence_number, "record": record, "FLAT": FLAT, "constant": constant, "LARGE": LARGE, "slow": slow,
+        "as_operands": as_operands,
         "values": {params[place].name: params[place].default for place in plan.values},
     }
     exec(compile(source, f"<quick {record.name}>", "exec"), scope)

@@ -87,13 +87,13 @@ def _check_rsub(self: Any, other: Any, alpha: Any = 1) -> None:
 
 rsub = op(
     "rsub(self, other, *, alpha: number = 1)", "RsubBackward0", "Reversed difference: other - alpha * self.",
-    forward=lambda self, other, alpha: _sub(other, self, alpha), check=_check_rsub, dtypes="promote",
+    layout="reversed", forward=lambda self, other, alpha: _sub(other, self, alpha), check=_check_rsub, dtypes="promote",
     spaces=("torch",), grads={"self": lambda grad, alpha: _scaled(-grad, alpha), "other": lambda grad: grad},
     samples=(sample((2, 3), (3,)),),
 )
 op(
     "rsub(self, other: Operand, *, alpha: number = 1)", "RsubBackward1", "Reversed difference: number - alpha * self.",
-    forward=lambda self, other, alpha: _sub(other, self, alpha), check=_check_rsub, dtypes="promote",
+    layout="reversed", forward=lambda self, other, alpha: _sub(other, self, alpha), check=_check_rsub, dtypes="promote",
     spaces=("torch",), grads={"self": lambda grad, alpha: _scaled(-grad, alpha)},
     samples=(sample((2, 3), 2.5),),
 )

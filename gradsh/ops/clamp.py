@@ -46,7 +46,7 @@ def _bounds(grad: Any, self: Any, min: Any, max: Any, needs: tuple[bool, ...]) -
 _TENSORS: dict[Any, Any] = {"self": _inside, ("min", "max"): _bounds}
 clamp: Operation = op(
     "clamp(self, min: Tensor? = None, max: Tensor? = None)", "ClampBackward0", "Keep each element within [min, max].",
-    forward=_clamp, inplace=True, grads=_TENSORS, samples=(sample((2, 3), (3,), None),),
+    layout="operands", forward=_clamp, inplace=True, grads=_TENSORS, samples=(sample((2, 3), (3,), None),),
 )
 op(
     "clamp(self, min: number? = None, max: number? = None)", "ClampBackward1", "Keep each element within [min, max].",
@@ -54,7 +54,7 @@ op(
     note="At a bound the gradient is 1. With tensors as bounds it is ClampBackward0.",
 )
 op(
-    "clamp_min(self, min)", "ClampMinBackward1", "The larger of each element and `min`.", inplace=True,
+    "clamp_min(self, min)", "ClampMinBackward1", "The larger of each element and `min`.", layout="operands", inplace=True,
     forward=lambda self, min: _clamp(self, min, None), samples=(sample((2, 3), (3,)),),
     grads={"self": lambda grad, self, min: where(self >= min, grad, 0.0),
            "min": lambda grad, self, min: where(self < min, grad, 0.0)},
@@ -65,7 +65,7 @@ op(
     grads={"self": lambda grad, self, min: where(self >= min, grad, 0.0)},
 )
 op(
-    "clamp_max(self, max)", "ClampMaxBackward1", "The smaller of each element and `max`.", inplace=True,
+    "clamp_max(self, max)", "ClampMaxBackward1", "The smaller of each element and `max`.", layout="operands", inplace=True,
     forward=lambda self, max: _clamp(self, None, max), samples=(sample((2, 3), (3,)),),
     grads={"self": lambda grad, self, max: where(self <= max, grad, 0.0),
            "max": lambda grad, self, max: where(self > max, grad, 0.0)},

@@ -282,7 +282,7 @@ def _gradients(
 
 convolution: Operation = op(
     f"convolution(input, weight, bias: Tensor?, {_REST})", "ConvolutionBackward0",
-    "Convolution of any number of dims, plain or transposed.", forward=_forward,
+    "Convolution of any number of dims, plain or transposed.", layout="channels", forward=_forward,
     grads={("input", "weight", "bias"): _gradients}, spaces=("torch",),
     note="Saves input and weight whichever needs a gradient, also when only the bias does.",
 )

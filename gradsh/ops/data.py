@@ -34,7 +34,7 @@ def _flatten(data: Any, shape: tuple[int, ...], dim: int, out: list[Any]) -> Non
     """Append the numbers of a nested sequence to `out`; refuses one that is not rectangular."""
     if dim == len(shape):
         if isinstance(data, (Tensor, np.ndarray, np.generic)):
-            if getattr(data, "ndim", 0) and np.size(data) != 1:
+            if (data.array if isinstance(data, Tensor) else data).size != 1:
                 raise fail("value", "only one element tensors can be converted to Python scalars", ValueError)
             data = data.item()
         if not isinstance(data, (int, float)):

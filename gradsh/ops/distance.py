@@ -17,6 +17,7 @@ BOTH = ("torch", "F")
 
 norm_over = op(
     "_norm_over(self, p: number, dim: ints, keepdim: bool = False)", "NormBackward1", "Norm over dims.",
+    layout="contiguous",
     forward=lambda self, p, dim, keepdim: norm_array(self, float(p), wrap_dims(dim, self.ndim), keepdim), spaces=(),
     grads={"self": lambda grad, self, p, result, dim, keepdim: norm_backward(grad, self, float(p), result, dim, keepdim)},
 )

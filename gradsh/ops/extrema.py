@@ -121,6 +121,7 @@ def _declare(name: str, reduce: Any, arg: Any, word: str) -> None:
 
     op(
         f"a{name}(self, dim: ints = (), keepdim: bool = False)", f"A{name}Backward0", f"The {word} element over dimensions.",
+        layout="contiguous",
         forward=over, grads={"self": shared_by_count}, samples=(sample((2, 3)), sample((2, 3), 1), sample((2, 3), (0, 1), True)),
         note="Elements that tie share the gradient evenly.",
     )

@@ -122,14 +122,14 @@ def _added(grad: Any, dim: int, index: Any, source: Any, source_dim: int, alpha:
 index_add: Operation = op(
     "index_add(self, dim: int, index, source, *, alpha: number = 1)", "IndexAddBackward0",
     "A copy with alpha times the parts of `source` added at the given indices of a dimension.",
-    forward=_index_written("index_add", np.add.at), inplace=True,
+    layout="contiguous", forward=_index_written("index_add", np.add.at), inplace=True,
     grads={"self": lambda grad: grad, "source": _added},
     note="Saves `source` when it needs a gradient, though its values are not used.",
 )
 index_copy = op(
     "index_copy(self, dim: int, index, source)", "IndexCopyBackward0",
     "A copy with the parts of `source` written at the given indices of a dimension.",
-    forward=_index_written("index_copy", write_at), inplace=True, saves=("index",),
+    layout="contiguous", forward=_index_written("index_copy", write_at), inplace=True, saves=("index",),
     grads={"self": lambda grad, dim, index: index_fill(grad, dim, index, 0), "source": _part},
 )
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dtype import Array
+from gradsh.engine.layout import laid
 from gradsh.engine.op import alias, composite, find, op, sample
 from gradsh.engine.shape import wrap_dim
 from gradsh.engine.tensor import Tensor
@@ -60,7 +61,7 @@ def _cat_backward(grad: Any, tensors_sizes: Sequence[tuple[int, ...]], dim: int)
 
 cat = op(
     "cat(tensors: Tensors, dim: int = 0)", "CatBackward0", "Join tensors along a dimension they have.",
-    forward=_cat, dtypes="promote", spaces=("torch",), grads={"tensors": _cat_backward}, attributes=("dim",),
+    layout="channels", forward=_cat, dtypes="promote", spaces=("torch",), grads={"tensors": _cat_backward}, attributes=("dim",),
     samples=(sample([(2, 3), (4, 3)]), sample([(3, 2), (3, 4)], dim=-1), sample([(2, 3), (2, 4)], rejects="shape")),
 )
 alias("concat", cat, ("torch",))
@@ -78,12 +79,16 @@ def _stack(tensors: Sequence[Array], dim: int) -> Array:
                 f"{list(one.shape)} at entry {place}"
             )
             raise fail("shape", message, RuntimeError, shapes=(first.shape, one.shape))
-    return np.stack(tensors, wrap_dim(dim, first.ndim + 1))
+    place = wrap_dim(dim, first.ndim + 1)
+    if place == first.ndim:
+        return np.stack(tensors, place)
+    joined: Array = laid("channels", np.concatenate(tensors, place), [tensors])
+    return joined.reshape(*first.shape[:place], len(tensors), *first.shape[place:])
 
 
 stack = op(
     "stack(tensors: Tensors, dim: int = 0)", "StackBackward0", "Join tensors of one shape along a new dimension.",
-    forward=_stack, dtypes="promote", spaces=("torch",), attributes=("dim",),
+    layout="", forward=_stack, dtypes="promote", spaces=("torch",), attributes=("dim",),
     grads={"tensors": lambda grad, tensors_sizes, dim: [select(grad, dim, place) for place in range(len(tensors_sizes))]},
     samples=(sample([(3, 4), (3, 4)]), sample([(3, 4), (3, 4)], dim=-1), sample([(2,), (3,)], rejects="shape")),
 )

@@ -49,7 +49,7 @@ soft_margin_loss_backward: Operation = op(
 )
 _soft_margin_loss = op(
     "_soft_margin_loss(self, target, reduction: int = 1)", "SoftMarginLossBackward0", "log(1 + exp(-target self)).",
-    forward=_soft_margin, spaces=(),
+    layout="operands", forward=_soft_margin, spaces=(),
     grads={"self": lambda grad, self, target, reduction: soft_margin_loss_backward(grad, self, target, reduction)},
 )
 

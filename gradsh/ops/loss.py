@@ -56,7 +56,7 @@ mse_loss_backward: Operation = op(
 )
 _mse_loss = op(
     "_mse_loss(self, target, reduction: int = 1)", "MseLossBackward0", "Squared error of two tensors of one shape.",
-    forward=_mse, dtypes="promote", spaces=(),
+    layout="operands", forward=_mse, dtypes="promote", spaces=(),
     grads={
         "self": lambda grad, self, target, reduction: mse_loss_backward(grad, self, target, reduction),
         "target": lambda grad, self, target, reduction: mse_loss_backward(grad, target, self, reduction),
@@ -154,7 +154,7 @@ smooth_l1_loss_backward: Operation = op(
 )
 _smooth_l1_loss = op(
     "_smooth_l1_loss(self, target, reduction: int = 1, beta: float = 1.0)", "SmoothL1LossBackward0",
-    "Absolute error, squared below beta.", forward=_smooth_l1, dtypes="promote", spaces=(),
+    "Absolute error, squared below beta.", layout="operands", forward=_smooth_l1, dtypes="promote", spaces=(),
     grads={
         "self": lambda grad, self, target, reduction, beta:
             smooth_l1_loss_backward(grad, self, target, reduction, beta),
@@ -220,7 +220,7 @@ huber_loss_backward: Operation = op(
 )
 _huber_loss = op(
     "_huber_loss(self, target, reduction: int = 1, delta: float = 1.0)", "HuberLossBackward0",
-    "Squared error, linear above delta.", forward=_huber, spaces=(),
+    "Squared error, linear above delta.", layout="operands", forward=_huber, spaces=(),
     grads={
         "self": lambda grad, self, target, reduction, delta: huber_loss_backward(grad, self, target, reduction, delta),
         "target": lambda grad, self, target, reduction, delta:
@@ -297,7 +297,7 @@ binary_cross_entropy_backward: Operation = op(
 )
 _binary_cross_entropy = op(
     "_binary_cross_entropy(self, target, weight: Tensor? = None, reduction: int = 1)", "BinaryCrossEntropyBackward0",
-    "Binary cross entropy of probabilities.", forward=_bce, spaces=(),
+    "Binary cross entropy of probabilities.", layout="operands", forward=_bce, spaces=(),
     grads={
         "self": lambda grad, self, target, weight, reduction:
             binary_cross_entropy_backward(grad, self, target, weight, reduction),
@@ -365,7 +365,7 @@ _binary_cross_entropy_with_logits = op(
     "_binary_cross_entropy_with_logits(self, target, weight: Tensor? = None, pos_weight: Tensor? = None, "
     "reduction: int = 1)",
     "BinaryCrossEntropyWithLogitsBackward0", "Binary cross entropy of logits.",
-    forward=_bce_logits, dtypes="promote", spaces=(), unguarded=True,
+    layout="reversed", forward=_bce_logits, dtypes="promote", spaces=(), unguarded=True,
     grads={"self": _bce_logits_backward, "target": _bce_logits_target},
 )
 

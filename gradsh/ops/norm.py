@@ -60,7 +60,7 @@ native_batch_norm = op(
     "native_batch_norm(input, weight: Tensor?, bias: Tensor?, running_mean: Tensor?, running_var: Tensor?, "
     "training: bool, momentum: float, eps: float)",
     "NativeBatchNormBackward0", "Batch norm, with the batch's mean and inverse deviation.",
-    forward=_native_batch_norm, returns=1, spaces=(),
+    layout="channels", forward=_native_batch_norm, returns=1, spaces=(),
     grads={
         ("input", "weight", "bias"):
             lambda grad, input, weight, running_mean, running_var, result1, result2, training, eps, needs:
@@ -168,7 +168,8 @@ native_layer_norm_backward: Operation = op(
 )
 native_layer_norm = op(
     "native_layer_norm(input, normalized_shape: ints, weight: Tensor?, bias: Tensor?, eps: float)",
-    "NativeLayerNormBackward0", "Layer norm, with mean and inverse deviation.", forward=_native_layer_norm, returns=1,
+    "NativeLayerNormBackward0", "Layer norm, with mean and inverse deviation.",
+    layout="contiguous", forward=_native_layer_norm, returns=1,
     spaces=(),
     grads={
         ("input", "weight", "bias"): lambda grad, input, normalized_shape, result1, result2, weight, bias, needs:
@@ -237,7 +238,7 @@ def _group_gradients(
 
 native_group_norm = op(
     "native_group_norm(input, weight: Tensor?, bias: Tensor?, N: int, C: int, HxW: int, group: int, eps: float)",
-    "NativeGroupNormBackward0", "Group norm, with the groups' means and inverse deviations.", spaces=(),
+    "NativeGroupNormBackward0", "Group norm, with the groups' means and inverse deviations.", layout="channels", spaces=(),
     forward=lambda input, weight, bias, N, C, HxW, group, eps:
         kernels.group_norm(input, weight, bias, N, C, HxW, group, eps),
     grads={("input", "weight", "bias"): _group_gradients},

@@ -130,7 +130,7 @@ def _count(mask: Any, dim: tuple[int, ...], grad: Any) -> Any:
 vector_norm = op(
     "linalg_vector_norm(self, ord: number = 2, dim: ints? = None, keepdim: bool = False, *, dtype: dtype? = None)",
     "LinalgVectorNormBackward0", "Norm over dimensions: (sum of |x| ** ord) ** (1 / ord).",
-    forward=_vector_norm, spaces=("linalg",),
+    layout="contiguous", forward=_vector_norm, spaces=("linalg",),
     grads={"self": lambda grad, self, ord, result, dim, keepdim: norm_backward(grad, self, float(ord), result, dim, keepdim)},
     samples=(sample((2, 3)), sample((2, 3), 1, 1), sample((2, 3), 3, (0, 1), True), sample((2, 3), math.inf, 0)),
 )

@@ -20,7 +20,7 @@ def _flip(self: Array, dims: tuple[int, ...]) -> Array:
 
 
 flip: Operation = op(
-    "flip(self, *dims: ints)", "FlipBackward0", "A copy with dimensions in reverse.", forward=_flip,
+    "flip(self, *dims: ints)", "FlipBackward0", "A copy with dimensions in reverse.", layout="operands", forward=_flip,
     grads={"self": lambda grad, dims: flip(grad, dims)}, samples=(sample((3, 4), (0,)), sample((3, 4), (-1, 0))),
 )
 
@@ -53,7 +53,7 @@ def _roll(self: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Array:
 
 roll: Operation = op(
     "roll(self, shifts: ints, dims: ints = ())", "RollBackward0", "A copy with elements moved along dimensions, around the end.",
-    forward=_roll,
+    layout="channels", forward=_roll,
     grads={"self": lambda grad, shifts, dims: roll(grad, tuple(-one for one in reversed(shifts)), tuple(reversed(dims)))},
     samples=(sample((3, 4), 1, 0), sample((3, 4), 1), sample((3, 4), (1, 2), (0, 1))),
 )
@@ -72,7 +72,7 @@ def _rot90(self: Array, k: int, dims: tuple[int, ...]) -> Array:
     if quarter == 0:
         return np.array(self, order="C")
     axes = (first, second) if quarter == 2 else (second,) if quarter == 1 else (first,)
-    turned = np.array(np.flip(self, axes), order="C")
+    turned = np.array(np.flip(self, axes), order="K")
     return turned if quarter == 2 else turned.swapaxes(first, second)
 
 
@@ -94,7 +94,7 @@ def _triangle(name: str, function: Callable[..., Any]) -> Any:
     half = "lower" if name == "tril" else "upper"
     made = op(
         f"{name}(self, diagonal: int = 0)", f"{name.capitalize()}Backward0", f"A copy with zeros outside the {half} triangle.",
-        forward=kernel, inplace=True, grads={"self": lambda grad, diagonal: made(grad, diagonal)},
+        layout="contiguous", forward=kernel, inplace=True, grads={"self": lambda grad, diagonal: made(grad, diagonal)},
         samples=(sample((3, 4)), sample((2, 3, 3), 1)),
     )
     return made

@@ -47,7 +47,7 @@ def _constant(self: Array, pad: tuple[int, ...], value: Any) -> Array:
 constant_pad_nd: Operation = op(
     "constant_pad_nd(self, pad: ints, value: number = 0)", "ConstantPadNdBackward0",
     "A border of one value; `pad` has two numbers a dim, the last dim first; negative ones cut off.",
-    forward=_constant, spaces=("torch",), grads={
+    layout="channels", forward=_constant, spaces=("torch",), grads={
         "self": lambda grad, pad: constant_pad_nd(grad, tuple(-n for n in pad), 0),
     },
     samples=(sample((2, 3), (1, 2)), sample((2, 3), (-1, 1, 0, 2)), sample((2, 3), (1,), rejects="value")),
@@ -128,7 +128,7 @@ def _records(kind: str, dims: int) -> Operation:
     )
     forward = op(
         f"{name}(self, padding: ints)", node + "0", f"Padding by {kind} of the last {dims} dims.",
-        forward=lambda self, padding: _read(kind, self, padding, dims), spaces=(),
+        layout="channels", forward=lambda self, padding: _read(kind, self, padding, dims), spaces=(),
         grads={"self": lambda grad, self, padding: backward(grad, self, padding)},
     )
     return forward

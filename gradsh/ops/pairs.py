@@ -206,7 +206,8 @@ def _lerp(self: Any, end: Any, weight: Any) -> Any:
 
 
 lerp: Operation = op(
-    "lerp(self, end, weight)", "LerpBackward1", "self + weight * (end - self).", forward=_lerp, check=_check_lerp, inplace=True,
+    "lerp(self, end, weight)", "LerpBackward1", "self + weight * (end - self).",
+    layout="operands", forward=_lerp, check=_check_lerp, inplace=True,
     grads={
         "self": lambda grad, weight: grad * sub(1, weight),
         "end": lambda grad, weight: grad * weight,
@@ -215,7 +216,8 @@ lerp: Operation = op(
     samples=(sample((2, 3), (2, 3), Within(0, 1, 2, 3)),),
 )
 op(
-    "lerp(self, end, weight: number)", "LerpBackward0", "self + weight * (end - self).", forward=_lerp, check=_check_lerp,
+    "lerp(self, end, weight: number)", "LerpBackward0", "self + weight * (end - self).",
+    layout="operands", forward=_lerp, check=_check_lerp,
     inplace=True,
     grads={
         "self": lambda grad, weight: times(grad, 1 - weight),
@@ -295,7 +297,7 @@ def _check_heaviside(self: Any, values: Any) -> None:
 
 op(
     "heaviside(self, values)", "", "0 below 0, 1 above, `values` at 0. It has no derivative: backward raises.",
-    forward=_heaviside, check=_check_heaviside, inplace=True, grads={"self": None, "values": None},
+    layout="operands", forward=_heaviside, check=_check_heaviside, inplace=True, grads={"self": None, "values": None},
 )
 op(
     "nextafter(self, other)", "NextafterBackward0", "The next floating point number towards `other`.",

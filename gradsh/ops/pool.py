@@ -79,7 +79,8 @@ def _max_records(dims: int) -> Operation:
         },
     )
     return op(
-        f"{name}(self, {_MAX})", node + "0", "Greatest value of each window, and its index.", forward=forward,
+        f"{name}(self, {_MAX})", node + "0", "Greatest value of each window, and its index.",
+        layout="channels", forward=forward,
         spaces=(),
         grads={
             "self": lambda grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1:
@@ -195,7 +196,7 @@ def _avg_records(dims: int) -> Operation:
         },
     )
     forward_op = op(
-        f"_avg_pool{dims}d(self, {_AVG})", node + "0", "Average of each window.", forward=forward, spaces=(),
+        f"_avg_pool{dims}d(self, {_AVG})", node + "0", "Average of each window.", layout="channels", forward=forward, spaces=(),
         grads={
             "self": lambda grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
                 gradient(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
@@ -277,7 +278,7 @@ def _adaptive_avg_records(dims: int) -> Operation:
     )
     forward_op = op(
         f"_adaptive_avg_pool{dims}d(self, output_size: ints)", node + "0", "Averages of even parts.",
-        forward=forward, spaces=(), grads={"self": lambda grad, self: gradient(grad, self)},
+        layout="channels", forward=forward, spaces=(), grads={"self": lambda grad, self: gradient(grad, self)},
     )
     return forward_op
 
@@ -302,6 +303,7 @@ def _adaptive_max_records(dims: int) -> Operation:
     )
     return op(
         f"_adaptive_max_pool{dims}d(self, output_size: ints)", node + "0", "Greatest values of even parts.",
+        layout="channels",
         forward=forward, spaces=(), grads={"self": lambda grad, self, result1: gradient(grad, self, result1)},
     )
 

@@ -99,14 +99,14 @@ def number_gradient(grad: Any, self: Any, exponent: Any, result: Any) -> Any:
 
 
 pow: Operation = op(
-    "pow(self, exponent)", "PowBackward1", "Powers, element by element.", forward=_pow, inplace=True,
+    "pow(self, exponent)", "PowBackward1", "Powers, element by element.", layout="operands", forward=_pow, inplace=True,
     grads={"self": _self_gradient, "exponent": exponent_gradient}, unguarded=True,
     samples=(sample(Within(0.2, 2, 2, 3), (3,)),),
     note="Saves both operands and the result, whichever needs a gradient.",
 )
 op(
     "pow(self: number, exponent)", "PowBackward2", "Powers of a number.",
-    forward=lambda self, exponent: _pow(self, exponent), spaces=("torch",),
+    layout="contiguous", forward=lambda self, exponent: _pow(self, exponent), spaces=("torch",),
     grads={"exponent": number_gradient}, samples=(sample(2, (2, 3)), sample(2.5, (2, 3))),
     note="The exponent and the result are saved.",
 )

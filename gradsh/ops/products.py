@@ -405,7 +405,7 @@ def _cross(self: Array, other: Array, dim: int) -> Any:
 
 linalg_cross: Any = op(
     "linalg_cross(self, other, *, dim: int = -1)", "LinalgCrossBackward0", "Cross product of vectors of length 3.",
-    forward=_cross, dtypes="promote", spaces=("linalg",),
+    layout="contiguous", forward=_cross, dtypes="promote", spaces=("linalg",),
     grads={
         "self": lambda grad, other, dim: linalg_cross(other, grad, dim=dim),
         "other": lambda grad, self, dim: linalg_cross(grad, self, dim=dim),

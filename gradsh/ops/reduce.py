@@ -114,7 +114,7 @@ sum = op(
 )
 op(
     "sum(self, dim: ints?, keepdim: bool = False, *, dtype: dtype? = None)", "SumBackward1",
-    "Sum over one or several dimensions.", forward=_sum_dim,
+    "Sum over one or several dimensions.", layout="contiguous", forward=_sum_dim,
     grads={"self": lambda grad, self_sizes, dim, keepdim: spread(grad, self_sizes, dim, keepdim)},
     samples=(sample((2, 3), 1), sample((2, 3, 2), (0, -1), True), sample((2, 3), 2, rejects="index")),
 )
@@ -129,7 +129,7 @@ def _nansum(self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Any:
 
 nansum = op(
     "nansum(self, dim: ints? = None, keepdim: bool = False, *, dtype: dtype? = None)", "NansumBackward0",
-    "Sum that takes nan for 0.", forward=_nansum,
+    "Sum that takes nan for 0.", layout="contiguous", forward=_nansum,
     grads={"self": lambda grad, self, dim, keepdim: spread(grad, _shape(self), dim, keepdim) * _is_number(self)},
     samples=(sample((2, 3)), sample((2, 3), 1)),
 )
@@ -181,7 +181,7 @@ mean = op(
 )
 op(
     "mean(self, dim: ints?, keepdim: bool = False, *, dtype: dtype? = None)", "MeanBackward1",
-    "Mean over one or several dimensions.", forward=_mean_dim,
+    "Mean over one or several dimensions.", layout="contiguous", forward=_mean_dim,
     grads={
         "self": lambda grad, self_sizes, dim, self_numel, keepdim: mean_backward(grad, self_sizes, dim, self_numel, keepdim)
     },
@@ -214,14 +214,14 @@ def _declare_truth(name: str, function: Any, doc: str) -> None:
         return _truth(self, wrap_dims(dim, self.ndim), keepdim, function)
 
     op(f"{name}(self)", "", doc, forward=lambda self: over_dims(self, None, False))
-    op(f"{name}(self, dim: ints?, keepdim: bool = False)", "", doc, forward=over_dims)
+    op(f"{name}(self, dim: ints?, keepdim: bool = False)", "", doc, layout="contiguous", forward=over_dims)
 
 
 _declare_truth("any", np.logical_or, "Whether any element is true (not 0).")
 _declare_truth("all", np.logical_and, "Whether all elements are true (not 0).")
 op(
     "count_nonzero(self, dim: ints? = None)", "", "How many elements are not 0.",
-    forward=lambda self, dim: add_reduce(self != 0, axis=wrap_dims(dim, self.ndim), dtype=np.int64),
+    layout="contiguous", forward=lambda self, dim: add_reduce(self != 0, axis=wrap_dims(dim, self.ndim), dtype=np.int64),
 )
 
 # --- prod -------------------------------------------------------------------------------------------------------
@@ -284,6 +284,6 @@ op(
 )
 op(
     "prod(self, dim: int, keepdim: bool = False, *, dtype: dtype? = None)", "ProdBackward1",
-    "Product over one dimension.", forward=_prod_dim, grads={"self": _prod_dim_grad},
+    "Product over one dimension.", layout="contiguous", forward=_prod_dim, grads={"self": _prod_dim_grad},
     samples=(sample((2, 3), 1), sample((2, 3), -2, True)),
 )

@@ -54,7 +54,7 @@ def _records(name: str, node: str, mode: str, dims: int) -> Operation:
     )
     forward = op(
         f"{name}(self, output_size: ints, {rest})", node + "0", f"Interpolation ({mode}) of the last {dims} dims.",
-        forward=kernel, spaces=(),
+        layout="channels", forward=kernel, spaces=(),
         grads={"self": with_parameters(backward, "grad", "output_size", "self_sizes", *names)},
     )
     return forward

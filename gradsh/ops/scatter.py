@@ -131,7 +131,7 @@ def write_at(out: Array, where: Any, values: Array) -> None:
 _scatter = _scattered("scatter", write_at)
 scatter: Operation = op(
     "scatter(self, dim: int, index, src)", "ScatterBackward0", "A copy with the elements of `src` written at an index along a dimension.",
-    forward=_scatter, inplace=True,
+    layout="contiguous", forward=_scatter, inplace=True,
     grads={
         "self": lambda grad, dim, index: scatter(grad, dim, index, 0),
         "src": lambda grad, dim, index: gather(grad, dim, index),
@@ -139,7 +139,7 @@ scatter: Operation = op(
 )
 op(
     "scatter(self, dim: int, index, value: number)", "ScatterBackward1", "A copy with a number written at an index along a dimension.",
-    forward=_scatter, inplace=True, grads={"self": lambda grad, dim, index: scatter(grad, dim, index, 0)},
+    layout="contiguous", forward=_scatter, inplace=True, grads={"self": lambda grad, dim, index: scatter(grad, dim, index, 0)},
 )
 
 
@@ -153,13 +153,14 @@ _scatter_add = _scattered("scatter_add", np.add.at)
 _scatter_multiply = _scattered("scatter", np.multiply.at)
 for _kind in ("src", "value: number"):
     op(
-        f"scatter(self, dim: int, index, {_kind}, *, reduce: str)", "", "Scatter by adding or multiplying.", forward=_reduced,
+        f"scatter(self, dim: int, index, {_kind}, *, reduce: str)", "", "Scatter by adding or multiplying.",
+        layout="contiguous", forward=_reduced,
         inplace=True, grads={"self": None, **({"src": None} if _kind == "src" else {})},
     )
 scatter_add: Operation = op(
     "scatter_add(self, dim: int, index, src)", "ScatterAddBackward0",
     "A copy with the elements of `src` added at an index along a dimension.",
-    forward=_scatter_add, inplace=True,
+    layout="contiguous", forward=_scatter_add, inplace=True,
     grads={"self": lambda grad: grad, "src": lambda grad, dim, index: gather(grad, dim, index)},
 )
 

@@ -28,7 +28,7 @@ def _where(condition: Any, self: Any, other: Any) -> Any:
 where: Operation = op(
     "where(condition, input: Operand, other: Operand)", "WhereBackward0",
     "Elements of `input` where the condition holds, of `other` elsewhere.",
-    forward=_where,
+    layout="operands", forward=_where,
     grads={
         "input": lambda grad, condition: where(condition, grad, 0.0),
         "other": lambda grad, condition: where(condition, 0.0, grad),
@@ -80,13 +80,13 @@ def _value_gradient(grad: Any, mask: Any) -> Any:
 
 masked_fill: Operation = op(
     "masked_fill(self, mask, value)", "MaskedFillBackward1", "A copy with the 0-d tensor `value` where the mask is True.",
-    forward=_masked, inplace=True,
+    layout="contiguous", forward=_masked, inplace=True,
     grads={"self": lambda grad, mask: masked_fill(grad, mask, 0), "value": _value_gradient},
     samples=(sample((2, 3), "bool:2,3", ()),),
 )
 op(
     "masked_fill(self, mask, value: number)", "MaskedFillBackward0", "A copy with `value` where the mask is True.",
-    forward=_masked, inplace=True,
+    layout="contiguous", forward=_masked, inplace=True,
     grads={"self": lambda grad, mask: masked_fill(grad, mask, 0)},
     samples=(sample((2, 3), "bool:2,3", 2.5), sample((2, 3), "bool:3", -1)),
 )

@@ -179,6 +179,6 @@ def _logsumexp_grad(grad: Any, self: Any, result: Any, dim: Dims, keepdim: bool)
 
 op(
     "logsumexp(self, dim: ints, keepdim: bool = False)", "LogsumexpBackward0", "Logarithm of the sum of exp, without overflow.",
-    forward=_logsumexp, grads={"self": _logsumexp_grad}, spaces=("torch", "Tensor", "special"),
+    layout="contiguous", forward=_logsumexp, grads={"self": _logsumexp_grad}, spaces=("torch", "Tensor", "special"),
     samples=(sample((2, 3), 1), sample((2, 3), (0, 1), True)),
 )

@@ -141,7 +141,7 @@ def _declare(name: str, node: str, doc: str, forward: Any, grads: dict[Any, Any]
     composite(f"{name}(self, dim: ints, unbiased: bool = True, keepdim: bool = False)", doc, by_dim, spaces)
     op(
         f"{name}(self, dim: ints? = None, *, correction: number? = None, keepdim: bool = False)", node, doc,
-        forward=forward, grads=grads, spaces=spaces,
+        layout="contiguous", forward=forward, grads=grads, spaces=spaces,
         samples=(sample((3, 4)), sample((3, 4), 1), sample((3, 4), 1, correction=0), sample((3, 4), (0, 1), keepdim=True)),
     )
     composite(f"{name}(self, dim: ints?, unbiased: bool = True, keepdim: bool = False)", doc, by_dim, spaces)
