@@ -67,22 +67,16 @@ class Freed:
 class SavedTensor:
     """A saved tensor as people ask for it: name, shape, dtype, bytes, state. Made on demand, never stored."""
 
-    __slots__ = ("array", "counter", "dtype", "freed_where", "index", "kept", "name", "node", "shape", "version")
+    __slots__ = ("_freed", "index", "kept", "name", "node")
     __script_attributes__ = frozenset({"name", "shape", "dtype", "nbytes", "freed", "recomputed", "version", "current_version"})
 
-    def __init__(
-        self, node: "Node", name: str, index: int | None, kept: Kept | None, shape: Any, dtype: Any, where: Any = None
-    ) -> None:
+    def __init__(self, node: "Node", name: str, index: int | None, kept: Kept | None, freed: Any = None) -> None:
         self.node = node
         self.name = name
         self.index = index
         self.kept = kept
-        self.shape: tuple[int, ...] = shape
-        self.dtype: DType = of_numpy(dtype)
-        self.freed_where = where
-        self.array = None if kept is None else kept.array
-        self.counter = None if kept is None else kept.counter
-        self.version = None if kept is None else kept.version
+        self._freed = freed
+        """(shape, numpy dtype, what freed it) of one that is gone"""
 
     @property
     def freed(self) -> bool:
@@ -90,9 +84,51 @@ class SavedTensor:
         return self.kept is None
 
     @property
+    def freed_where(self) -> Any:
+        """The place of the pass that freed it."""
+        return None if self._freed is None else self._freed[2]
+
+    @property
+    def array(self) -> Array | None:
+        """Its array; None once freed, and where a hook has packed it."""
+        return None if self.kept is None else self.kept[0]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its shape, also once freed."""
+        kept = self.kept
+        if kept is None:
+            return self._freed[0]  # type: ignore[no-any-return]
+        return kept.packed[2] if kept[0] is None else kept[0].shape
+
+    @property
+    def dtype(self) -> DType:
+        """The type of its elements, also once freed."""
+        return of_numpy(self._numpy_dtype())
+
+    def _numpy_dtype(self) -> Any:
+        kept = self.kept
+        if kept is None:
+            return self._freed[1]
+        return kept.packed[3] if kept[0] is None else kept[0].dtype
+
+    @property
+    def counter(self) -> VersionCounter | None:
+        """What counts the writes to its memory; None once freed."""
+        return None if self.kept is None else self.kept.counter
+
+    @property
+    def version(self) -> int | None:
+        """The version of its memory when it was saved; None once freed."""
+        return None if self.kept is None else self.kept.version
+
+    @property
     def nbytes(self) -> int:
         """Number of elements times the size of one, in bytes."""
-        size = self.dtype.itemsize
+        kept = self.kept
+        if kept is not None and kept[0] is not None:
+            return kept[0].nbytes
+        size: int = self._numpy_dtype().itemsize
         for extent in self.shape:
             size *= extent
         return size
@@ -218,7 +254,8 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple["Node | None", int], ...]:
         """The nodes that receive this one's gradients: (node or None, its output number), input by input."""
-        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+        edges = self.edges
+        return tuple([edge or (None, 0) for edge in edges]) if None in edges else edges  # type: ignore[return-value]
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -240,24 +277,33 @@ class Node:
     @property
     def saved(self) -> tuple[SavedTensor, ...]:
         """The tensors saved for backward, freed ones included; bytes are those of the tensor, not of its memory."""
-        found: list[SavedTensor] = []
         entries = self.entries
-        freed = type(entries) is Freed
-        slots = entries.shapes if freed else entries
-        for name, entry in zip(self.saved_names(), slots, strict=True):
-            if entry is None:
+        if type(entries) is Freed:
+            return self._saved_before(entries)
+        found: list[SavedTensor] = []
+        new = object.__new__
+        for name, entry in zip(self.saved_names(), entries):  # noqa: B905  (one entry a name, and this is asked of large graphs)
+            if type(entry) is list:
+                found += [SavedTensor(self, name, place, one) for place, one in enumerate(entry) if one is not None]
+            elif entry is not None:
+                one = new(SavedTensor)
+                one.node = self
+                one.name = name
+                one.index = None
+                one.kept = entry
+                one._freed = None
+                found.append(one)
+        return tuple(found)
+
+    def _saved_before(self, freed: Freed) -> tuple[SavedTensor, ...]:
+        found: list[SavedTensor] = []
+        for name, slot in zip(self.saved_names(), freed.shapes, strict=True):
+            if slot is None:
                 continue
-            many = type(entry) is list
-            for index, one in enumerate(entry if many else (entry,)):
-                if one is None:
-                    continue
-                where = index if many else None
-                if freed:
-                    found.append(SavedTensor(self, name, where, None, one[0], one[1], entries.where))
-                elif one.array is None:
-                    found.append(SavedTensor(self, name, where, one, one.packed[2], one.packed[3]))
-                else:
-                    found.append(SavedTensor(self, name, where, one, one.array.shape, one.array.dtype))
+            many = type(slot) is list
+            for index, one in enumerate(slot if many else (slot,)):
+                if one is not None:
+                    found.append(SavedTensor(self, name, index if many else None, None, (*one, freed.where)))
         return tuple(found)
 
     def free(self, where: Any) -> None:
