@@ -24,7 +24,12 @@ def lazy(module: str, name: str) -> Lazy:
     def make() -> Any:
         import importlib
 
-        return getattr(importlib.import_module(module), name)
+        found = getattr(importlib.import_module(module), name)
+        if isinstance(found, type):
+            from gradsh.api.homes import settle
+
+            settle(found)
+        return found
 
     return Lazy(make)
 

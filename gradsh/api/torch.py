@@ -3,12 +3,15 @@
 import math
 from typing import Any
 
+from gradsh.api.homes import settle
 from gradsh.api.namespace import Lazy, Namespace, lazily, lazy
 from gradsh.engine import dtype as dtypes
 from gradsh.engine.tensor import CPU, Device, Parameter, Size, Tensor
 from gradsh.version import PYTORCH_VERSION
 
 _SETTINGS = "gradsh.api.settings"
+for _kind in (Tensor, Parameter, Size, Device, dtypes.DType):
+    settle(_kind)
 _NN_CLASSES = {
     "module": "Module",
     "linear": "Linear Bilinear Identity",

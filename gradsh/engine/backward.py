@@ -426,6 +426,8 @@ class Pass:
         if observer is not None:
             observer.after(node, grads, results)
         self._release(node)
+        if self.ambient.anomaly is not None and self.ambient.anomaly[0]:
+            _check_nan(node, results)
         del grads
         for place, edge in enumerate(edges):
             if edge is not None and needs[place]:
@@ -438,8 +440,6 @@ class Pass:
             results = list(node.run(grads, needs))
         if node.extra is not None and node.extra.posthooks:
             results = run_post_hooks(node, results, grads)
-        if self.ambient.anomaly is not None and self.ambient.anomaly[0]:
-            _check_nan(node, results)
         return results
 
     def _release(self, node: Node) -> None:

@@ -27,6 +27,9 @@ def named_result(operation: str, names: tuple[str, ...], results: list[Any]) -> 
     found = _TYPES.get(operation)
     if found is None:
         allowed = frozenset({*names, "count", "index"})
-        parts = {"__slots__": (), "names": names, "operation": operation, "__script_attributes__": allowed}
+        parts = {
+            "__slots__": (), "names": names, "operation": operation, "__script_attributes__": allowed,
+            "__module__": "torch.return_types",
+        }
         found = _TYPES[operation] = type(operation, (NamedResult,), parts)
     return found(results)  # type: ignore[no-any-return]

@@ -462,6 +462,17 @@ class Tensor:
             raise fail("other", message, RuntimeError, tensor=self)
         return np.array(self.array, dtype) if copy else np.asarray(self.array, dtype)
 
+    def __copy__(self) -> "Tensor":
+        """Return a leaf over the same memory, as copy.copy does in PyTorch: with a version counter of its own."""
+        fresh = _new(type(self))
+        fresh.array = self.array
+        fresh.counter = VersionCounter()
+        fresh.counter.version = 1
+        fresh.edge = None
+        fresh.meta = None
+        fresh.tracked = self.requires_grad
+        return fresh
+
     def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
         return deep_copy(self, memo)
 
@@ -641,6 +652,7 @@ def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
     fresh = _new(type(tensor))
     fresh.array = tensor.array.copy()
     fresh.counter = VersionCounter()
+    fresh.counter.version = int(type(tensor) is Tensor)  # PyTorch sets a plain copy's memory in place
     fresh.edge = None
     fresh.meta = None
     fresh.tracked = tensor.tracked

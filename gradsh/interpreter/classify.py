@@ -89,14 +89,14 @@ _CLASSES: tuple[tuple[type[BaseException], str], ...] = (
 
 def kind_of(error: BaseException) -> str:
     """Return the kind of `kinds.KINDS` that an exception is."""
-    fault = fault_of(error)
-    if fault is not None and fault.kind in _OWN:
-        return fault.kind
     if isinstance(error, RuntimeError | TypeError | ValueError | IndexError):
         message = str(error)
         for kind, pattern in _PATTERNS:
             if re.search(pattern, message):
                 return kind
+    fault = fault_of(error)
+    if fault is not None and fault.kind in _OWN:
+        return fault.kind
     for kind_class, kind in _CLASSES:
         if isinstance(error, kind_class):
             return kind

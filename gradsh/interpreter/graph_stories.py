@@ -229,7 +229,10 @@ def _grad_shape(case: "Case") -> None:
 
 
 def _leaf_inplace(case: "Case") -> None:
-    _built(case, case.fields.get("leaf", case.fields.get("tensor")), "the leaf was made here, and requires grad")
+    written = case.fields.get("tensor")
+    _built(case, case.fields.get("leaf", written), "the leaf was made here, and requires grad")
+    if not case.labels and written is not None:
+        _built(case, written, "a view of a leaf that requires grad was made here")
     case.failed("written in place here")
     case.help.append("if it is an update, put it into `with torch.no_grad():`")
     case.help.append("if it is part of the computation, write it out of place: `b = a + 1` for `a += 1`")

@@ -1,0 +1,41 @@
+"""Where PyTorch keeps its classes: the module that a class names when it is printed (`<class 'torch.nn.modules.linear.Linear'>`)."""
+
+_FILES = {
+    "gradsh.api.modes": "torch.autograd.grad_mode", "gradsh.api.anomaly": "torch.autograd.anomaly_mode",
+    "gradsh.api.function": "torch.autograd.function", "gradsh.api.autograd": "torch.autograd.variable",
+    "gradsh.api.saved": "torch.autograd.graph", "gradsh.api.checkpoint": "torch.utils.checkpoint",
+    "gradsh.api.settings": "torch", "gradsh.ops.random": "torch._C", "gradsh.engine.tensor": "torch",
+    "gradsh.engine.dtype": "torch", "gradsh.engine.node": "torch.autograd.graph",
+    "gradsh.api.nn.attention": "torch.nn.modules.activation", "gradsh.api.nn.cells": "torch.nn.modules.rnn",
+    **{f"gradsh.api.optim.{file}": "torch.optim.lr_scheduler" for file in (
+        "scheduler_base", "schedulers", "cycles", "combined",
+    )},
+}
+"""Files of gradsh's whose classes stand together in PyTorch, under another name."""
+_CLASSES = {
+    "Parameter": "torch.nn.parameter", "ChannelShuffle": "torch.nn.modules.channelshuffle",
+    **dict.fromkeys(("Fold", "Unfold"), "torch.nn.modules.fold"),
+    **dict.fromkeys(("CosineSimilarity", "PairwiseDistance"), "torch.nn.modules.distance"),
+    **dict.fromkeys(("PixelShuffle", "PixelUnshuffle"), "torch.nn.modules.pixelshuffle"),
+    **dict.fromkeys(("Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"), "torch.nn.modules.upsampling"),
+    **dict.fromkeys(("BatchSampler", "RandomSampler", "SequentialSampler"), "torch.utils.data.sampler"),
+    **dict.fromkeys(("Dataset", "TensorDataset", "ConcatDataset", "Subset"), "torch.utils.data.dataset"),
+    "DataLoader": "torch.utils.data.dataloader",
+}
+"""Classes that have a file of their own in PyTorch."""
+_NAMES = {"DType": "dtype", "Device": "device"}
+
+
+def settle(kind: type) -> None:
+    """Let a class of gradsh's say that it is at home where PyTorch keeps it; any other class is left alone."""
+    origin = kind.__module__
+    if not origin.startswith("gradsh."):
+        return
+    home = _CLASSES.get(kind.__name__) or _FILES.get(origin)
+    if home is None and origin.startswith("gradsh.api.nn."):
+        home = origin.replace("gradsh.api.nn", "torch.nn.modules")
+    elif home is None and origin.startswith("gradsh.api.optim."):
+        home = f"torch.optim.{kind.__name__.lower()}"
+    if home is not None:
+        kind.__module__ = home
+        kind.__name__ = kind.__qualname__ = _NAMES.get(kind.__name__, kind.__name__)
