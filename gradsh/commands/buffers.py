@@ -161,7 +161,10 @@ def _totals(report: BufferReport) -> tuple[str, ...]:
             f"{totals.graph_bytes:,} B by the graph alone"
         )
     if totals.packed:
-        lines.append(f"{totals.packed:,} packed by a saved-tensor hook, which keeps something else or computes it again (a checkpoint)")
+        lines.append(
+            f"{totals.packed:,} packed by a saved-tensor hook, which keeps something else or computes it again (a checkpoint): "
+            f"{totals.packed_bytes:,} B stand in their place"
+        )
     if totals.freed:
         lines.append(f"{totals.freed:,} freed")
     number = sum(number for _, number in report.saving_nothing)

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from gradsh.engine.node import AccumulateGrad, Node, SavedTensor
 from gradsh.engine.storage import memory_bytes, memory_key
+from gradsh.probe.given import arrays_instead
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title, saves
 from gradsh.probe.snapshot import node_name, nodes_below
@@ -47,7 +48,8 @@ class BufferRow(NamedTuple):
 class BufferTotals:
     """Bytes of the live entries: as saved, of distinct memories, and of these by who holds them (each counted once).
 
-    `packed` counts those of the entries that a hook keeps elsewhere; no bytes are counted for them.
+    `packed` counts those of the entries that a hook keeps elsewhere; no bytes are counted for them, `packed_bytes` are those
+    of the memories that are kept in their place.
     """
 
     entries: int
@@ -59,6 +61,7 @@ class BufferTotals:
     variable_bytes: int
     graph_bytes: int
     packed: int = 0
+    packed_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,8 @@ class Survey:
         self.function_of = function_of
         self.numbers: dict[int, int] = {}
         self.sizes: dict[int, int] = {}
+        self.instead: dict[int, int] = {}
+        """memory -> bytes of what is kept in the place of packed entries"""
         self.owners: dict[Node, tuple[int, int]] = {}
         """node -> its stretch of the rows"""
         self.rows: list[BufferRow] = []
@@ -139,8 +144,10 @@ class Survey:
                 held = self.names.of_memory(key)
                 number = self.numbers.setdefault(key, len(self.numbers) + 1)
                 self.sizes[key] = memory_bytes(saved.array)
-            elif state == "live":
+            elif saved.kept is not None:  # of what is packed no version is checked
                 state = "packed"
+                for array in arrays_instead(saved.kept.packed[1]):
+                    self.instead[memory_key(array)] = memory_bytes(array)
         return BufferRow(
             node, saved_title(saved), bound, saved.shape, saved.dtype.name, saved.nbytes, state, held, number > 0 and not held,
             saved.version, saved.current_version, line, self.line_of(saved.freed_where) if saved.freed else None, number, 1, function,
@@ -164,7 +171,7 @@ class Survey:
         unique = sum(self.sizes.values())
         return BufferTotals(
             len(live), len(self.rows) - len(live), sum(row.nbytes for row in live if row.memory), len(self.sizes), unique,
-            parameters, unique - parameters - alone, alone, packed,
+            parameters, unique - parameters - alone, alone, packed, sum(self.instead.values()),
         )
 
 

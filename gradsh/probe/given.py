@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.node import Freed, Kept, Node
+from gradsh.engine.saved_hooks import Recomputed
 from gradsh.engine.storage import owner_of
 from gradsh.engine.tensor import Tensor
 from gradsh.engine.view import CopySlices
@@ -43,7 +44,7 @@ def kept_in(node: Node) -> list[Kept]:
 
 
 def arrays_in(node: Node) -> list[Any]:
-    """Return the arrays that a node's live entries hold, and those of tensors that saved-tensor hooks put in their place."""
+    """Return the arrays that a node's live entries hold, and those that saved-tensor hooks keep in their place."""
     entries = node.function.entries if type(node) is CopySlices else node.entries
     if not entries or type(entries) is Freed:
         return []
@@ -54,9 +55,21 @@ def arrays_in(node: Node) -> list[Any]:
                 continue
             if kept.array is not None:
                 found.append(kept.array)
-            elif isinstance(kept.packed[1], Tensor):
-                found.append(kept.packed[1].array)
+            else:
+                found += arrays_instead(kept.packed[1])
     return found
+
+
+def arrays_instead(packed: object, depth: int = 3) -> list[Any]:
+    """Return the arrays in what a hook keeps in the place of a saved tensor; of a checkpoint, its arguments."""
+    if isinstance(packed, Tensor):
+        return [packed.array]
+    if isinstance(packed, Recomputed):
+        return arrays_instead([packed.value, packed.frame.args, packed.frame.kwargs], depth)
+    if not depth or not isinstance(packed, (list, tuple, dict)):
+        return []
+    parts = packed.values() if isinstance(packed, dict) else packed
+    return [array for part in parts for array in arrays_instead(part, depth - 1)]
 
 
 def freed_count(node: Node) -> int:

@@ -1,0 +1,49 @@
+"""What is packed by hooks, or computed again by a checkpoint, is counted by the bytes that stand in its place."""
+
+import pytest
+
+from gradsh.events import Result, Value
+from gradsh.session import Session
+
+CHECKPOINT = """
+from torch.utils.checkpoint import checkpoint
+w = ones(8, requires_grad=True)
+x = ones(8)
+y = checkpoint(lambda a: (a * w).exp().sin(), x * 2, use_reentrant=False)
+z = y.sum()
+"""
+
+PACKED = """
+w = ones(8, requires_grad=True)
+with torch.autograd.graph.saved_tensors_hooks(lambda t: PACK, lambda p: ones(8)):
+    z = w.exp().sum()
+"""
+
+
+def told(text):
+    events = []
+    Session().run(text, events.append, name="script")
+    return events
+
+
+def live(text):
+    return int(next(event.text for event in told(text + "live_bytes()\n") if isinstance(event, Value)))
+
+
+def test_a_checkpoint_keeps_its_arguments():
+    assert live(CHECKPOINT) == 32
+    assert live(CHECKPOINT + "z.backward()\n") == 0
+
+
+@pytest.mark.parametrize(("pack", "nbytes"), [
+    ("t.detach().clone()", 32), ("(t.shape, t.half())", 16), ("{'a': [t[:1].clone()]}", 4), ("t.shape", 0),
+])
+def test_a_hook_keeps_what_it_packed(pack, nbytes):
+    assert live(PACKED.replace("PACK", pack)) == nbytes
+
+
+def test_a_packed_entry_is_no_modified_one():
+    events = told(CHECKPOINT + "with torch.no_grad():\n    w += 1\n\nbuffers z\n")
+    report = next(event.report for event in events if isinstance(event, Result))
+    assert {row.state for row in report.rows} == {"packed"}
+    assert report.totals.packed_bytes == 32
