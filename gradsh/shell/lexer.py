@@ -70,8 +70,9 @@ def coloured(line: str, state: str = "") -> tuple[tuple[str, str], ...]:
     command = _COMMAND.match(line) if not at else None
     name = command.span(1) if command and command[1] in USAGE else None
     options = [found.span() for found in _OPTION.finditer(line)] if name else []
-    for start, end, kind in pieces(line[at:]):
-        start, end = start + at, end + at
+    base = at
+    for start, end, kind in pieces(line[base:]):
+        start, end = start + base, end + base
         if name == (start, end):
             kind = "command"
         elif any(low <= start < high for low, high in options):
