@@ -36,7 +36,7 @@ def test_a_checkpoint_keeps_its_arguments():
 
 
 @pytest.mark.parametrize(("pack", "nbytes"), [
-    ("t.detach().clone()", 32), ("(t.shape, t.half())", 16), ("{'a': [t[:1].clone()]}", 4), ("t.shape", 0),
+    ("t.detach().clone()", 32), ("(t.shape, t[:4].clone())", 16), ("{'a': [t[:1].clone()]}", 4), ("t.shape", 0),
 ])
 def test_a_hook_keeps_what_it_packed(pack, nbytes):
     assert live(PACKED.replace("PACK", pack)) == nbytes
