@@ -8,9 +8,11 @@ PACKAGE = .venv-package
 
 .PHONY: bench run test check parity package docs lint types unit golden clean
 
-# The main job: the story of scenario S1, with the failure that it announces.
+# The main job: a guided session that tells the story of scenario S1, up to the failure that it announces.
 run: $(VENV)/installed
-	$(BIN)/gradsh run scripts/s01-*.grad
+	@$(BIN)/gradsh -c tour 2>&1
+	@echo
+	@echo "Type along: $(BIN)/gradsh opens the shell. A whole story: $(BIN)/gradsh scripts/s24-trunk-and-two-heads.grad"
 
 test: unit golden
 
@@ -31,6 +33,7 @@ types: $(VENV)/developed
 # Writes the documents that are made from the records.
 docs: $(VENV)/developed
 	$(BIN)/python -m tools.docs
+	$(BIN)/python -m tools.man
 
 # Compares with PyTorch itself, in an environment of its own.
 parity: $(PARITY)/installed

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gradsh.batch import RunOptions
 
 SUBCOMMANDS = frozenset({"run", "test", "explain", "check", "watch"})
+OF_THE_PROGRAM = frozenset({"--help", "-h", "--version", "-V", "--show-completion", "--man"})
 FLAGS = {"--keep-going": "keep_going", "--plain": "plain"}
 VALUES = {"--format": "format", "--seed": "seed"}
 
@@ -94,7 +95,7 @@ def leave(status: int) -> NoReturn:
 
 def with_default(arguments: list[str]) -> list[str]:
     """Put `run` before arguments that name no subcommand: `gradsh FILE` runs it."""
-    if arguments and (arguments[0] in SUBCOMMANDS or arguments[0] in {"--help", "-h", "--version", "-V"}):
+    if arguments and (arguments[0] in SUBCOMMANDS or arguments[0].partition("=")[0] in OF_THE_PROGRAM):
         return arguments
     return ["run", *arguments]
 

@@ -1,13 +1,16 @@
 """The command line in full: subcommands, options and their help. The only file that knows typer."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from gradsh.limits import FOR_TESTS, UNBOUNDED, bytes_of
 
+if TYPE_CHECKING:
+    from gradsh.manual import Flag, Sub
+
 app = typer.Typer(
-    name="gradsh", add_completion=True, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=False,
+    name="gradsh", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="A shell for autograd: run tensor scripts as PyTorch would, and see what backward saved, freed and kept. "
     "`gradsh` alone opens the shell, `gradsh FILE` runs a script.",
@@ -29,7 +32,21 @@ Jobs = Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Pro
 
 
 @app.callback(invoke_without_command=True)
-def _top(version: Annotated[bool, typer.Option("--version", "-V", help="Say the version and leave.")] = False) -> None:
+def _top(
+    version: Annotated[bool, typer.Option("--version", "-V", help="Say the version and leave.")] = False,
+    show_completion: Annotated[
+        Literal["bash", "zsh", "fish"] | None,
+        typer.Option("--show-completion", metavar="SHELL", help="Print completion for bash, zsh or fish, and leave."),
+    ] = None,
+    man: Annotated[bool, typer.Option("--man", help="Print the man page, and leave.")] = False,
+) -> None:
+    if show_completion or man:
+        from gradsh import manual
+        from gradsh.version import __version__ as number
+
+        told = manual.SHELLS[show_completion](described()) if show_completion else manual.man(described(), number)
+        typer.echo(told, nl=False)
+        raise typer.Exit
     if version:
         from gradsh.version import PYTORCH_VERSION, __version__
 
@@ -189,6 +206,36 @@ def _cpus() -> int:
     import os
 
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def described() -> "tuple[Sub, ...]":
+    """Return the command line as data: the program itself, then its subcommands."""
+    from gradsh.manual import Sub
+    from gradsh.text.kinds import KINDS
+
+    top: Any = typer.main.get_command(app)
+    found = [Sub("", top.help, _flags(top))]
+    for name in ("run", *(one for one in top.commands if one != "run")):
+        one = top.commands[name]
+        arguments = " ".join(p.make_metavar(one.make_context(name, [], resilient_parsing=True)) for p in _arguments(one))
+        found.append(Sub(name, one.help or "", _flags(one), arguments, tuple(KINDS) if name == "explain" else ()))
+    return tuple(found)
+
+
+def _arguments(command: Any) -> list[Any]:
+    return [one for one in command.params if one.param_type_name == "argument"]
+
+
+def _flags(command: Any) -> "tuple[Flag, ...]":
+    from gradsh.manual import Flag
+
+    found = []
+    for one in command.params:
+        if one.param_type_name == "option":
+            choices = tuple(getattr(one.type, "choices", ()))
+            names = tuple(sorted((*one.opts, *one.secondary_opts), key=len))
+            found.append(Flag(names, one.help or "", "" if one.is_flag else one.metavar or "VALUE", choices))
+    return (*found, Flag(("-h", "--help"), "Show help and leave."))
 
 
 def run_cli(arguments: list[str]) -> int:

@@ -9,7 +9,7 @@ ROOT = Path(gradsh.__file__).parent
 ORDER = (
     ("version", "allocator", "text"), ("language", "engine"), ("ops",), ("api",), ("probe",), ("interpreter",), ("view",),
     ("limits", "guardian", "files", "state"), ("commands",), ("events", "parameters"), ("session", "profile"), ("render",),
-    ("sinks", "progress"), ("batch",), ("workers",), ("many", "watch", "check", "golden", "shell"), ("pytest_plugin", "start"),
+    ("sinks", "progress"), ("batch",), ("workers",), ("many", "watch", "check", "golden", "shell", "manual"), ("pytest_plugin", "start"),
     ("cli",), ("__main__",),
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}

@@ -1,0 +1,17 @@
+"""Writes the man page from the records of the command line: `python -m tools.man` (`make docs` does)."""
+
+from pathlib import Path
+
+from gradsh.cli import described
+from gradsh.manual import man
+
+PAGE = Path(__file__).parents[1] / "docs" / "gradsh.1"
+
+
+def page() -> str:
+    """Return the page, without a version: it would be out of date with each release."""
+    return man(described(), "")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
