@@ -8,10 +8,14 @@ import re
 from gradsh.language.lexer import lex
 from gradsh.text.span import Source
 
-_PROMPT = re.compile(r"[ \t]*(>>>(?: |$)|grad>(?: |$)|In ?\[\d+\]:(?: |$))")
+_PROMPT = re.compile(r"[ \t]*(>>> ?|grad>(?: |$)|In ?\[\d+\]:(?: |$))")
 _CONTINUED = re.compile(r"[ \t]*(\.\.\.\.>(?: |$)|\.\.\.:? ?)")
 _BANNER = re.compile(r"\s*(Python \d|IPython |Type [\"'h]|\[GCC|gradsh \d|#|```)")
 _FENCE = re.compile(r"\s*(```|~~~)\s*\w*\s*$")
+
+_MAGIC = re.compile(
+    r"[ \t]*(![a-z]|%%?(autoreload|cd|conda|config|env|load_ext|matplotlib|pip|prun|pylab|reload_ext|reset|run|time|timeit)\b(?!\s*[=,)]))"
+)
 
 _BLANKS = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 _INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
@@ -38,6 +42,7 @@ def clean(text: str) -> tuple[str, list[str]]:
     notes: list[str] = []
     text = _line_ends(text)
     text = _transcript(text, notes)
+    text = _magics(text, notes)
     text = _characters(text, notes)
     text = _dedented(text, notes)
     text = _tabs(text, notes)
@@ -55,9 +60,9 @@ def _transcript(text: str, notes: list[str]) -> str:
     if ">" not in text and "]:" not in text and "```" not in text:
         return text
     lines = text.split("\n")
-    if any(map(_FENCE.match, lines)):
-        lines = ["" if _FENCE.match(line) else line for line in lines]
-        notes.append("the marks of a Markdown block were left out")
+    fences = [index for index, line in enumerate(lines) if _FENCE.match(line)]
+    if fences:
+        lines = _fenced(lines, fences, notes)
     first = next((index for index, line in enumerate(lines) if line.strip() and not _BANNER.match(line)), None)
     if first is None or not _PROMPT.match(lines[first]):
         return "\n".join(lines)
@@ -70,6 +75,42 @@ def _transcript(text: str, notes: list[str]) -> str:
         else:
             lines[index] = ""
     return "\n".join(lines)
+
+
+def _fenced(lines: list[str], fences: list[int], notes: list[str]) -> list[str]:
+    """Return what stands inside Markdown's fences; beside a single fence, both sides."""
+    if len(fences) % 2:
+        notes.append("the marks of a Markdown block were left out")
+        return ["" if index in fences else line for index, line in enumerate(lines)]
+    inside = [False] * len(lines)
+    for start, end in zip(fences[::2], fences[1::2], strict=True):
+        inside[start + 1 : end] = [True] * (end - start - 1)
+    prose = any(line.strip() and not within for index, (line, within) in enumerate(zip(lines, inside, strict=True)) if index not in fences)
+    notes.append("the marks of a Markdown block" + (" and the text around it" if prose else "") + " were left out")
+    return [line if within else "" for line, within in zip(lines, inside, strict=True)]
+
+
+def _magics(text: str, notes: list[str]) -> str:
+    """Return the text without the lines that a notebook takes for itself: `%matplotlib inline`, `!pip install torch`."""
+    if "%" not in text and "!" not in text:
+        return text
+    lines = text.split("\n")
+    strings = _within_strings(text)
+    found = [index for index, line in enumerate(lines) if _MAGIC.match(line) and index not in strings]
+    if not found:
+        return text
+    notes.append("the lines of a notebook's own (% and !) were left out")
+    return "\n".join("" if index in found else line for index, line in enumerate(lines))
+
+
+def _within_strings(text: str) -> set[int]:
+    """Return the numbers, from 0, of the lines that begin inside a string."""
+    found: set[int] = set()
+    for match in re.finditer(_STRANGE, text, flags=re.DOTALL) if '"""' in text or "'''" in text else ():
+        if match["kept"]:
+            first = text.count("\n", 0, match.start())
+            found.update(range(first + 1, first + 1 + match[0].count("\n")))
+    return found
 
 
 def _characters(text: str, notes: list[str]) -> str:
@@ -108,13 +149,17 @@ def _dedented(text: str, notes: list[str]) -> str:
     if not first[:1].isspace():
         return text
     margin = _blanks(first)
-    for line in filter(_is_code, lines):
+    strings = _within_strings(text)
+    for line in (line for index, line in enumerate(lines) if _is_code(line) and index not in strings):
         while not line.startswith(margin):
             margin = margin[:-1]
     if not margin:
         return text
     notes.append("the indentation that all lines share was left out")
-    return "\n".join(line.removeprefix(margin) if line.startswith(margin) else line.lstrip() for line in lines)
+    return "\n".join(
+        line if index in strings else line.removeprefix(margin) if line.startswith(margin) else line.lstrip()
+        for index, line in enumerate(lines)
+    )
 
 
 def _is_code(line: str) -> bool:
