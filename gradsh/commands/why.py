@@ -118,7 +118,7 @@ def _failure(story: FailureStory) -> list[str]:
 
 def _tensor(story: TensorStory) -> list[str]:
     lines = [f"{story.name}: {story.shape} {story.dtype}, {_need(story)}"]
-    lines += [f"  line {cut.line}: {cut.text}" + ("  (the history ends here)" if cut.cut else "  (needs no gradient)")
+    lines += [f"  line {cut.line}: {_first_line(cut.text)}" + ("  (the history ends here)" if cut.cut else "  (needs no gradient)")
               for cut in story.cuts]
     lines += _gradient(story.name, story.gradient, leaf=story.leaf)
     if story.nodes:
@@ -127,6 +127,11 @@ def _tensor(story: TensorStory) -> list[str]:
     if story.modified and not story.leaf:
         lines.append(f"  written in place on line {', '.join(map(str, story.modified[:5]))}")
     return lines
+
+
+def _first_line(text: str) -> str:
+    first, _, rest = text.partition("\n")
+    return f"{first} …" if rest else first
 
 
 def _need(story: TensorStory) -> str:

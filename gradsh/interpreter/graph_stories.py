@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.interpreter.activation import Place, circumstances
 from gradsh.interpreter.origins import Origin, is_tensor, silent_block
+from gradsh.interpreter.scopes import bound_by
 from gradsh.language import tree
 from gradsh.language.node import expr
 from gradsh.text.problem import Label
@@ -179,8 +180,24 @@ def _grow_history(case: "Case", origins: list[Origin]) -> None:
                 return
         case.help.append(f"line {line} gives something without history: an operation without derivative, or grad mode was off")
         return
+    frozen = _frozen(case, origins)
+    if frozen:
+        case.help.append(f"{frozen} is frozen: let it learn with `{frozen}.requires_grad_(True)` before the forward")
+        return
     for origin in origins[:1]:
         case.help.append(f"make it with `requires_grad=True` on line {origin.span.line}, or call `.requires_grad_()` on it")
+
+
+def _frozen(case: "Case", origins: list[Origin]) -> str:
+    """Return the name of a module among the origins that has parameters, none of which requires grad."""
+    for origin in origins:
+        for name, _ in bound_by(origin.statement):
+            value = case.origins.value(name)
+            if hasattr(type(value), "named_parameters"):
+                parameters = [one for _, one in value.named_parameters()]
+                if parameters and not any(one.requires_grad for one in parameters):
+                    return name
+    return ""
 
 
 _CUTTERS = {
@@ -188,8 +205,8 @@ _CUTTERS = {
     ".data": "use the tensor itself instead of its `.data` on line {line}",
     ".item()": "keep the tensor instead of its number on line {line}",
     "numpy": "stay with tensors instead of numpy on line {line}",
-    ".grad": "a `.grad` has no history; get one with `torch.autograd.grad(…, create_graph=True)`",
     "autograd.grad": "pass `create_graph=True` on line {line}",
+    ".grad": "a `.grad` has no history; get one with `torch.autograd.grad(…, create_graph=True)`",
     "max(": "indices have no gradient; use the values (`[0]`) on line {line}",
     "argmax": "indices have no gradient; use softmax or the values on line {line}",
     "tensor(": "`torch.tensor` copies the numbers only; use `torch.stack` on line {line}",

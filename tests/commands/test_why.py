@@ -113,3 +113,15 @@ def test_parameters_without_a_gradient():
     assert [(one.name, one.gradient.state, one.gradient.cause) for one in report] == [
         ("0.weight", "none", "not_reached"), ("0.bias", "none", "no_need"), ("1.weight", "some", ""), ("1.bias", "some", ""),
     ]
+
+
+def test_a_frozen_module_is_named_with_the_way_to_let_it_learn():
+    text = "net = nn.Linear(2, 1)\nfor p in net.parameters():\n    p.requires_grad = False\n\nnet(ones(1, 2)).sum().backward()\n"
+    story, _ = told(text)
+    assert story.help == ("net is frozen: let it learn with `net.requires_grad_(True)` before the forward",)
+
+
+def test_a_gradient_without_history_is_to_be_asked_for_with_one():
+    text = "x = ones(2, requires_grad=True)\ng, = torch.autograd.grad(x.exp().sum(), x)\ng.sum().backward()\n"
+    story, _ = told(text)
+    assert story.help == ("pass `create_graph=True` on line 2",)
