@@ -18,15 +18,24 @@ from gradsh.text.fault import fail
 def _check_vector(name: str, self: Array, dim: int, index: Array) -> tuple[int, Array]:
     if index.ndim > 1:
         raise fail("shape", f"{name}(): Index is supposed to be a vector", IndexError)
+    _check_indices(name, index)
+    place = wrap_dim(dim, self.ndim)
+    return place, _within(name, self, place, index)
+
+
+def _check_indices(name: str, index: Array) -> None:
     if index.dtype not in (np.int64, np.int32):
         either = "int32 or int64" if name == "index_select" else "int32/int64"
         raise fail("dtype", f"{name}(): Expected dtype {either} for index", RuntimeError)
-    place = wrap_dim(dim, self.ndim)
+
+
+def _within(name: str, self: Array, place: int, index: Array) -> Array:
+    """Return the indices as a vector; refuses those beyond the dimension."""
     extent = self.shape[place] if self.ndim else 1
     flat = index.reshape(-1)
     if flat.size and (flat.min() < 0 or flat.max() >= extent):
         raise _out_of_range(name, place, extent, flat)
-    return place, flat
+    return flat
 
 
 def _out_of_range(name: str, place: int, extent: int, index: Array) -> Exception:
@@ -64,16 +73,7 @@ def _index_written(name: str, write: Callable[[Array, Any, Any], None]) -> Calla
     """Make the kernel of index_add or index_copy: `write(out, where, values)`."""
 
     def kernel(self: Array, dim: int, index: Array, source: Array, alpha: Any = 1) -> Array:
-        place, flat = _check_vector(name, self, dim, index)
-        if source.dtype != self.dtype:
-            message = (
-                f"{name}_(): self ({of_numpy(self.dtype).title}) and source ({of_numpy(source.dtype).title}) must have the same "
-                "scalar type" if name != "index_copy" else
-                f"index_copy_(): self and source expected to have the same dtype, but got (self) {of_numpy(self.dtype).title} and "
-                f"(source) {of_numpy(source.dtype).title}"
-            )
-            raise fail("dtype", message, RuntimeError)
-        _check_parts(name, self, place, flat, source)
+        place, flat = _check_copy(self, dim, index, source) if name == "index_copy" else _check_add(name, self, dim, index, source)
         out = np.array(self, order="K")
         values = source if isinstance(alpha, int) and alpha == 1 else (source * alpha).astype(self.dtype)
         if self.ndim == 0:
@@ -88,23 +88,78 @@ def _index_written(name: str, write: Callable[[Array, Any, Any], None]) -> Calla
     return kernel
 
 
-def _check_parts(name: str, self: Array, place: int, index: Array, source: Array) -> None:
+def _check_add(name: str, self: Array, dim: int, index: Array, source: Array) -> tuple[int, Array]:
+    """Check the arguments of index_add or index_reduce in PyTorch's order; return the dimension and the indices."""
+    if index.ndim > 1:
+        message = (
+            f"{name}_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: {of_numpy(index.dtype).title} "
+            f"and size: {list(index.shape)}"
+        )
+        raise fail("shape", message, IndexError)
+    place = wrap_dim(dim, self.ndim)
+    _check_indices(name, index)
+    words = of_numpy(self.dtype).title, of_numpy(source.dtype).title
+    if words[0] != words[1]:
+        message = f"{name}_(): self ({words[0]}) and source ({words[1]}) must have the same scalar type"
+        raise fail("dtype", message, RuntimeError)
+    if place and place >= source.ndim:
+        message = f"{name}_(): Indexing dim {place} is out of bounds of the source tensor with dim {source.ndim}"
+        raise fail("index", message, RuntimeError)
     count = source.shape[place] if source.ndim else 1
     if count != index.size:
         message = (
             f"{name}_(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {place}"
-            if name != "index_copy" else
-            f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({count})"
         )
-        raise fail("shape", message, IndexError if name == "index_copy" else RuntimeError)
-    others = [n for dim, n in enumerate(self.shape) if dim != place]
-    given = [n for dim, n in enumerate(source.shape) if dim != place]
-    if self.ndim and source.ndim and others != given:
+        raise fail("shape", message, RuntimeError)
+    if self.ndim and _others(self, place) != _others(source, place):
         message = (
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(self.shape)} source.shape = {list(source.shape)}"
         )
         raise fail("shape", message, RuntimeError, shapes=(self.shape, source.shape))
+    return place, _within(name, self, place, index)
+
+
+def _check_copy(self: Array, dim: int, index: Array, source: Array) -> tuple[int, Array]:
+    """Check the arguments of index_copy in PyTorch's order; return the dimension and the indices."""
+    place = wrap_dim(dim, self.ndim)
+    message = ""
+    if index.ndim > 1:
+        message = f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})"
+    elif source.ndim == 0 and index.size != 1:
+        message = f"index_copy_(): When source is scalar, index should have one element (got {index.size})"
+    elif source.ndim != self.ndim and source.ndim and self.ndim:
+        message = (
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({source.ndim}), destination dimensionality ({self.ndim})"
+        )
+    if message:
+        raise fail("shape", message, IndexError, shapes=(self.shape, source.shape))
+    if index.dtype != np.int64:
+        message = f"index_copy_(): Expected a long tensor for index, but got {of_numpy(index.dtype).title}"
+        raise fail("dtype", message, IndexError)
+    words = of_numpy(self.dtype).title, of_numpy(source.dtype).title
+    if words[0] != words[1]:
+        message = (
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) {words[0]} and (source) {words[1]}"
+        )
+        raise fail("dtype", message, RuntimeError)
+    mine, given = _others(self, place), _others(source, place)
+    if mine != given:
+        message = (
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{' '.join(map(str, mine))} at dimension {place} and source slice shape: {' '.join(map(str, given))} at dimension 0."
+        )
+        raise fail("shape", message, RuntimeError, shapes=(self.shape, source.shape))
+    count = source.shape[place] if source.ndim else 1
+    if count != index.size:
+        message = f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({count})"
+        raise fail("shape", message, IndexError)
+    return place, _within("index_copy", self, place, index)
+
+
+def _others(array: Array, place: int) -> list[int]:
+    return [extent for dim, extent in enumerate(array.shape) if dim != place]
 
 
 def _part(grad: Any, dim: int, index: Any, source: Any, source_dim: int) -> Any:
@@ -173,8 +228,7 @@ def _index_reduce(self: Array, dim: int, index: Array, source: Array, reduce: st
     if reduce not in {"prod", "mean", "amax", "amin"}:
         message = f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
         raise fail("value", message, RuntimeError)
-    place, flat = _check_vector("index_reduce", self, dim, index)
-    _check_parts("index_reduce", self, place, flat, source)
+    place, flat = _check_add("index_reduce", self, dim, index, source)
     out = np.array(self)
     if self.ndim == 0:
         return reduce_at(out.reshape(1), (flat,), source.reshape(-1), reduce, include_self).reshape(())

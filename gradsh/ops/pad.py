@@ -179,6 +179,12 @@ def _circular(input: Any, padding: tuple[int, ...]) -> Any:
 _KINDS = {"reflect": "reflection", "replicate": "replication"}
 
 
+_SUPPORTED = """Supported combinations for non-constant padding:
+  - 2D or 3D input: padding size = 2 (pads last dimension)
+  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)
+  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"""
+
+
 def _pad(input: Any, pad: Any, mode: str, value: float | None) -> Any:
     padding = tuple(pad)
     if len(padding) % 2:
@@ -195,7 +201,7 @@ def _pad(input: Any, pad: Any, mode: str, value: float | None) -> Any:
     if value is not None and value != 0:
         raise fail("value", f'Padding mode "{mode}" doesn\'t take in value argument', RuntimeError)
     dims = len(padding) // 2
-    if mode == "circular" and len(padding) % 2 == 0 and dims in (1, 2, 3) and ndim == dims + 2:
+    if mode == "circular" and len(padding) % 2 == 0 and dims in (1, 2, 3) and ndim in (dims + 1, dims + 2):
         return _circular(input, padding)
     if len(padding) % 2 == 0 and dims in (1, 2, 3) and ndim in (dims + 1, dims + 2):
         kind = _KINDS.get(mode)
@@ -203,7 +209,7 @@ def _pad(input: Any, pad: Any, mode: str, value: float | None) -> Any:
             return _RECORDS[kind, dims](input, padding)
         if mode != "circular":
             raise fail("value", f"Unrecognised padding mode {mode}", NotImplementedError)
-    message = "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"
+    message = f"Padding size {len(padding)} is not supported for {ndim}D input tensor.\n{_SUPPORTED}"
     raise fail("value", message, NotImplementedError)
 
 

@@ -199,18 +199,9 @@ _filler(
 )
 bernoulli = op(
     "bernoulli(self, *, generator: any? = None)", "BernoulliBackward0", "Ones where a draw falls below the element, else zeros.",
-    forward=lambda self, generator: in_memory_order(
-        self, lambda shape, flat: stream_of(generator).bernoulli_of(_laid_out(self, shape))
-    ),
+    forward=lambda self, generator: stream_of(generator).bernoulli_of(np.ascontiguousarray(self).reshape(self.shape)),
     attributes=(), grads={"self": zeros_of},
 )
-
-
-def _laid_out(self: Array, shape: tuple[int, ...]) -> Array:
-    if self.shape == shape and self.flags.c_contiguous:
-        return self
-    order = sorted(range(self.ndim), key=lambda dim: -self.strides[dim])
-    return self.transpose(order)
 
 
 op(
