@@ -18,9 +18,12 @@ GROUPS = (
     ("session", "undo redo history save load reset set expect quit"),
 )
 _BELOW = (
-    "help backward   a command: its options, examples      help mean   an operation: what it saves",
-    "help keys       the keys of this prompt               x?          what x is, as `help x`",
-    "explain         kinds of errors, and ways out         set         settings, and their values",
+    "  help backward  a command: its options, examples",
+    "  help mean      an operation: what it saves",
+    "  x?             what x is, as `help x`",
+    "  help keys      the keys of this prompt",
+    "  explain        kinds of errors, and the ways out",
+    "  set            settings, and their values",
 )
 
 
@@ -69,12 +72,19 @@ def about(state: State, name: str) -> list[str]:
 def _overview() -> list[str]:
     grouped = {name for _, names in GROUPS for name in names.split()}
     rest = " ".join(name for name in USAGE if name not in grouped)
-    lines = ["Type PyTorch statements as they are (`torch.`, `nn.`, `F.` may be left out), or a command:", ""]
+    lines = ["Type or paste PyTorch statements (`torch.` may be left out)", "or a command; a command's name is no reserved word:", ""]
     for title, names in (*GROUPS, ("more", rest)):
         known = [name for name in names.split() if name in USAGE]
         if known:
-            lines.append(f"  {title:<11} {' '.join(known)}")
-    return [*lines, "", *_BELOW, "", "New here? `tour` shows in seven steps what a backward saves, frees and keeps."]
+            lines += _named(title, known)
+    return [*lines, "", *_BELOW, "", "New here? `tour` shows in seven steps what a backward does."]
+
+
+def _named(title: str, names: list[str]) -> list[str]:
+    from textwrap import wrap
+
+    first, *rest = wrap(" ".join(names), 44)
+    return [f"  {title:<12} {first}", *(f"{'':15}{line}" for line in rest)]
 
 
 def _keys(state: State) -> list[str]:

@@ -23,7 +23,7 @@ def event_text(event: Event, style: Style) -> tuple[Stream, str] | None:
             place = f" (line {line})" if line else ""
             return "err", f"{style.paint('warning', 'warning')}: {message}{place}\n"
         case Note(text=text):
-            return "err", style.paint("dim", text) + "\n"
+            return "err", style.paint("dim", text.replace("µ", "u") if style.ascii else text) + "\n"
         case Failure(problem=problem, source=source):
             from gradsh.render.diagnostic import draw
 
