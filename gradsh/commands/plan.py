@@ -49,10 +49,9 @@ def view(report: Plan) -> View:
             done = _did(report)
             lines.append(f"before that it would run {words.count(would.ran - len(would.wrote), 'node')}" + (f"; {done}" if done else ""))
     else:
-        back = f" and give back {would.gave_back:,} B" if would.freed else ""
         parts = [f"would run {words.count(would.ran, 'node')}", words.freed_words(would, "free"), words.kept_words(would, "keep")]
-        text = ", ".join(part for part in parts if part).replace(f", giving back {would.gave_back:,} B", "")
-        lines.append(f"{text}{back}; {words.written_words(would.wrote, 'write', 'add to', 'write no gradient')}")
+        text = ", ".join(part for part in parts if part)
+        lines.append(f"{text}; {words.written_words(would.wrote, 'write', 'add to', 'write no gradient')}")
     lines += [f"assumed: {one}" for one in report.assumes]
     return Lines(tuple(lines))
 
