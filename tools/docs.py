@@ -4,20 +4,22 @@ Sessions in the other documents are refreshed: a turn that no longer shows what 
 tools.docs` (or `make docs`) writes; with `--check` it only says what is out of date, with exit status 1.
 """
 
+import itertools
 import re
 import sys
 from collections.abc import Iterator
-from html import escape
 from pathlib import Path
 
 from gradsh.batch import RunOptions, Script
 from gradsh.commands import USAGE, find
-from gradsh.engine.op import lookup, operations
+from gradsh.engine.op import Record, lookup, operations
 from gradsh.golden.check import check_script
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.update import proposed
 from gradsh.text.kind import Kind
 from gradsh.text.kinds import KINDS
+from tools.language import EXAMPLE, language_page
+from tools.picture import session_picture
 from tools.sessions import FENCE, PROMPT, refreshed, session_of
 
 ROOT = Path(__file__).parents[1]
@@ -32,12 +34,22 @@ Kinds are stable: scripts, goldens and consumers of the JSON name them. In the s
 COMMANDS = """# Commands
 
 A command's name that the program has not bound starts a command, wherever a statement may stand. Every command takes
-`--format text|json` (graphs also `dot` and `mermaid`) and, where a person types it, `--output FILE`.
+`--format text|json` (graphs also `dot`, `mermaid`, `svg` and `png`) and, where a person types it, `--output FILE`, whose ending
+chooses the format.
+"""
+SCENARIOS = """# Scenarios
+
+What people met in PyTorch and could not see into, each as a script with what it shows. `gradsh FILE` runs one, `gradsh test scripts`
+all of them against their outputs.
+
+| script | what happens |
+| --- | --- |
 """
 OPERATIONS = """# Operations
 
 What an operation saves for backward is what its derivatives read. An input that only the derivative for another input
-reads is saved only if that one needs a gradient.
+reads is saved only if that one needs a gradient. What has no node is made of other operations, or has no derivative.
+`F.` stands before what only `torch.nn.functional` has in this form.
 
 | operation | node | saves | what it computes |
 | --- | --- | --- | --- |"""
@@ -48,10 +60,12 @@ def pages() -> dict[Path, str]:
     written = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     return {
         **{path: refreshed_page(path.read_text(encoding="utf-8")) for path in written},
+        ROOT / "docs/reference/language.md": MADE + language_page(golden(EXAMPLE)),
         ROOT / "docs/reference/errors.md": errors_page(),
         ROOT / "docs/reference/commands.md": commands_page(),
         ROOT / "docs/reference/operations.md": operations_page(),
-        ROOT / "docs/session.svg": session_picture(),
+        ROOT / "docs/reference/scenarios.md": scenarios_page(),
+        ROOT / "docs/session.svg": picture(),
     }
 
 
@@ -111,41 +125,50 @@ def _paragraph(text: str) -> str:
 def operations_page() -> str:
     """Every operation: its signatures, its node, what it saves for backward."""
     out = [OPERATIONS]
-    for name in operations():
-        operation = lookup(name)
-        if operation is None or name.startswith("_"):
-            continue
-        for record in operation.records:
-            saves = ", ".join(f"`{one}`" for one in record.plan.names) if record.grads else ""
-            cells = (f"`{record.text}`", record.node, saves or ("nothing" if record.grads else ""), record.doc)
-            out.append("| " + " | ".join(_paragraph(cell).replace("|", "\\|") for cell in cells) + " |")
+    records = {name: found.records for name in operations() if name[0] != "_" and (found := lookup(name)) is not None}
+    aliases: dict[str, list[str]] = {}
+    for name, mine in records.items():
+        if name != (own := _own_name(mine[0].text)):
+            aliases.setdefault(own, []).append(name)
+    for name, mine in records.items():
+        if name == _own_name(mine[0].text):
+            others = ", ".join(f"`{alias}`" for alias in aliases.get(name, ()))
+            out += [_operation(record, others) for record in mine]
     return MADE + "\n".join(out) + "\n"
 
 
+def _own_name(signature: str) -> str:
+    return signature.partition("(")[0]
+
+
+def _operation(record: Record, others: str) -> str:
+    """The row of a record; `others` are the names that it also goes by."""
+    signature = re.sub(r"^(F|Tensor)_", r"\1.", record.text)
+    saves = ", ".join(f"`{one}`" for one in record.plan.names) if record.grads else ""
+    about = f"{record.doc} Also {others}." if others else record.doc
+    cells = (f"`{signature}`", record.node, saves or ("nothing" if record.grads else ""), about)
+    return "| " + " | ".join(_paragraph(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def scenarios_page() -> str:
+    """Every script in `scripts/` with the sentences at its top."""
+    out = []
+    for path in sorted((ROOT / "scripts").glob("*.grad")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        top = itertools.takewhile(lambda line: line.startswith("# "), itertools.dropwhile(lambda line: line[:2] in {"#!", "#@"}, lines))
+        out.append(f"| [{path.stem}](../../scripts/{path.name}) | {' '.join(line[2:] for line in top)} |\n")
+    return MADE + SCENARIOS + "".join(out)
+
+
 TITLE = "A gradsh session: a graph, two backward passes, and why the third fails"
-WIDTH, LINE, CHARACTER = 104, 17, 7.8
-ROLES = ((re.compile(r"^grad> "), "#7dcfff"), (re.compile(r"^error\["), "#f7768e"), (re.compile(r"^\s+\|? *\^"), "#e0af68"),
-         (re.compile(r"^\s+(help|note)|^  PyTorch"), "#9ece6a"))
 
 
-def session_picture() -> str:
-    """The README's session, which the tests run, as it looks in a terminal."""
+def picture() -> str:
+    """The README's session as it looks in a terminal."""
     match = re.search(r"^```grad\n(grad> .*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
     if match is None:
         raise SystemExit("README.md has no session")
-    lines = [piece for line in match[1].splitlines() for piece in _wrapped(line)]
-    size = f'width="{int(WIDTH * CHARACTER) + 24}" height="{LINE * len(lines) + 24}"'
-    font = 'font-family="ui-monospace, Menlo, Consolas, monospace" font-size="13"'
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font}>', f"<title>{TITLE}</title>",
-           '<rect width="100%" height="100%" rx="6" fill="#1a1b26"/>']
-    for i, line in enumerate(lines):
-        colour = next((colour for pattern, colour in ROLES if pattern.search(line)), "#c0caf5")
-        out.append(f'<text x="12" y="{LINE * (i + 1) + 8}" fill="{colour}" xml:space="preserve">{escape(line)}</text>')
-    return "\n".join([*out, "</svg>"]) + "\n"
-
-
-def _wrapped(line: str) -> list[str]:
-    return [line[start : start + WIDTH] for start in range(0, max(1, len(line)), WIDTH)]
+    return session_picture(match[1], TITLE)
 
 
 def stale() -> list[str]:

@@ -30,7 +30,7 @@ def turns(text: str) -> list[tuple[str, list[str]]]:
     return out
 
 
-def replies(typed: list[str]) -> Iterator[list[str]]:
+def replies(typed: list[str], style: Style | None = None) -> Iterator[list[str]]:
     """Type the texts into one session; yield the lines that each shows."""
     session = Session()
     line = 1
@@ -38,7 +38,7 @@ def replies(typed: list[str]) -> Iterator[list[str]]:
         shown: list[str] = []
 
         def emit(event: Event, shown: list[str] = shown) -> None:
-            told = None if isinstance(event, Done) else event_text(event, Style())
+            told = None if isinstance(event, Done) else event_text(event, style or Style())
             if told is not None:
                 shown.append(told[1])
 

@@ -1,6 +1,7 @@
 """Every example in the documents is run: scripts as golden tests, sessions line by line against what they show."""
 
 import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from gradsh.golden.check import check_script
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.report import failure_lines
 from gradsh.render.style import Style
-from tools.docs import stale
+from tools.docs import picture, stale
 from tools.sessions import FENCE, PROMPT, wrong_turns
 
 ROOT = Path(__file__).parents[2]
@@ -35,13 +36,27 @@ def test_there_are_examples() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for path in DOCUMENTS:
+    for path in [*DOCUMENTS, *(ROOT / "docs/reference").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
             assert (path.parent / target).exists(), f"{path.name} links to {target}"
 
 
 def test_generated_documents_are_up_to_date() -> None:
     assert stale() == [], "run `make docs` and look at the difference"
+
+
+def test_the_first_screen_names_commands_that_exist() -> None:
+    first = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:24]
+    named = [line.split()[1] for line in first if line.startswith("make ")]
+    assert named == ["run", "test"]
+    rules = (ROOT / "Makefile").read_text(encoding="utf-8").splitlines()
+    assert all(any(line.startswith(f"{name}:") for line in rules) for name in named)
+
+
+def test_the_picture_shows_the_session() -> None:
+    session = next(text for (text,) in (one.values for one in EXAMPLES) if text.startswith(PROMPT))
+    drawn = "".join(ET.fromstring(picture()).itertext())
+    assert "".join(session.split()) in "".join(drawn.split())
 
 
 def test_a_wrong_session_is_noticed() -> None:

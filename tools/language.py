@@ -1,0 +1,116 @@
+"""The reference page of the language, made from the parser's rules and from the lists of what scripts can name."""
+
+import inspect
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+
+from gradsh.api.torch import NAMESPACES
+from gradsh.interpreter.builtins import REFUSED
+from gradsh.interpreter.library import libraries
+from gradsh.language.tokens import KEYWORDS
+from gradsh.session import ASSERTIONS, Session
+
+PARSERS = ("blocks", "statements", "commands", "functions", "expressions", "atoms")
+RULE = re.compile(r'"""(?:(?!""").)*?\n\n[ ]*((?:\w+: )(?:(?!""").)*?)\s*"""', re.DOTALL)
+LISTED = ("torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils", "torch.optim", "torch.optim.lr_scheduler",
+          "torch.autograd", "torch.autograd.functional", "torch.autograd.graph", "torch.func", "torch.linalg", "torch.special",
+          "torch.utils.checkpoint", "torch.utils.data")
+
+INTRODUCTION = """# The language
+
+A program is a sequence of statements: tensor statements, which are Python as it is written in posts about autograd, with
+Python's precedence and meaning, and [commands](commands.md). An expression statement at the top level shows its value;
+inside blocks and functions nothing is shown.
+
+"""
+EXAMPLE = """import torch.nn.functional as F
+
+def halves(values):
+    for value in values:
+        yield value / 2
+
+x = tensor([1., 2.], requires_grad=True)
+losses = {name: part.pow(2).sum() for name, part in zip("ab", halves([x, x.exp()]))}
+f"{losses['a']:.3f}", [*losses]
+#>
+for name, loss in losses.items():
+    backward loss
+"""
+NAMES = """## Names
+
+A name is looked up in the program, then among Python's builtins, then in `torch.nn.functional`, `torch`, `torch.nn`,
+`torch.optim`: so `ones(2, 3)`, `Linear(3, 3)` and `mse_loss(a, b)` work without a prefix, while `sum`, `max`, `abs` and `round` keep
+Python's meaning. Attributes are those that gradsh offers, by the owner's type.
+
+"""
+COMMAND_LINES = """## Where a command begins
+
+A command's name that the program has not bound starts a command, unless `=`, `.`, `,`, `:`, an augmented assignment or an adjoining
+`(` or `[` follows. A name that the program has bound does so only before a name, a number or a string. Arguments are
+expressions, as long as they go, commas optional; after another argument, one that begins with `( [ - + ~` needs the
+comma. Outside brackets a blank, `--` and a letter begin an option.
+
+"""
+COMMENTS = """## Comments that mean something
+
+| comment | means |
+| --- | --- |
+| `#>`, `#/ … /`, `#>>`, `#!` at column 0 | expected output, an announced failure: see [golden tests](../golden-tests.md) |
+| `#@ seed=0 rtol=1e-4 atol=1e-6` | options of the file |
+| `NAME = LITERAL  #@param ABOUT` | a parameter: `gradsh run --params FILE` lists it, `--set NAME=VALUE` sets it |
+
+"""
+GRAMMAR = """## Grammar
+
+The rules that the parser carries beside its code: `[x]` may be left out, `x*` and `x+` repeat, `|` separates alternatives.
+
+```text
+"""
+
+
+def language_page(example: str) -> str:
+    """Return the page; `example` is the section's script with its outputs, as a fenced block."""
+    return "".join((
+        INTRODUCTION, example, "\n", NAMES, "".join(_names()), COMMAND_LINES, COMMENTS,
+        GRAMMAR, "\n".join(_rules()), "\n```\n",
+    ))
+
+
+def _names() -> Iterator[str]:
+    """What scripts can name: builtins, exceptions, modules."""
+    machine = Session().machine
+    known = {name: value for name, value in machine.builtins.items() if name.isidentifier() and not name.startswith("__")}
+    errors = {name for name, value in known.items() if isinstance(value, type) and issubclass(value, BaseException)}
+    usable = known.keys() - errors - REFUSED.keys() - set(ASSERTIONS)
+    yield _section("Builtins", usable)
+    yield _section("For assertions about graphs", ASSERTIONS)
+    yield _section("Exceptions", errors)
+    yield _section("Keywords", KEYWORDS)
+    yield "### Modules of Python's library\n\n| import | offers |\n| --- | --- |\n"
+    yield from (f"| `{name}` | {_listed(library.names())} |\n" for name, library in libraries(machine).items())
+    yield "\nAny other import binds a name that explains itself when it is used, so that a post whose import is idle still runs.\n\n"
+    yield "### PyTorch's namespaces\n\n`torch` and `Tensor` hold the [operations](operations.md); beside them:\n\n"
+    yield "| import | offers |\n| --- | --- |\n"
+    yield from (f"| `{name}` | {_listed(NAMESPACES[name].names())} |\n" for name in LISTED)
+    yield "\n### What the language does not have\n\n| name | the way to do it here |\n| --- | --- |\n"
+    yield from (f"| `{name}` | {way} |\n" for name, way in REFUSED.items())
+    yield "\nNor are there `async`, metaclasses and multiple inheritance.\n\n"
+
+
+def _section(title: str, names: Iterable[str]) -> str:
+    return f"### {title}\n\n{_listed(names)}\n\n"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return " ".join(f"`{name}`" for name in sorted(names, key=lambda name: (name.lower(), name)) if name[0] != "_")
+
+
+def _rules() -> Iterator[str]:
+    """The rules in the docstrings of the parser's methods, from whole programs down to atoms."""
+    for part in PARSERS:
+        for match in RULE.finditer(inspect.getsource(import_module(f"gradsh.language.parser_{part}"))):
+            first, _, rest = match[1].partition("\n")
+            yield first + ("\n" + textwrap.indent(textwrap.dedent(rest), "    ") if rest else "")
+        yield ""
