@@ -168,7 +168,7 @@ def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, owned: bool, whe
     """
     leaf = node.variable
     meta = more(leaf)
-    if not leaf.tracked:
+    if not leaf.requires_grad:
         return False
     version = writes if owned else 1
     if meta.hooks:
@@ -197,9 +197,10 @@ def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, owned: bool, whe
 def _taken(grad: Any, recorded: bool, owned: bool, version: int) -> Tensor:
     """Return a first gradient as the `.grad` it becomes. PyTorch copies by writing into fresh memory: version 1."""
     if recorded:
-        from gradsh.engine.op import find
+        from gradsh.engine.op import method
 
-        return find("clone")(grad)  # type: ignore[no-any-return]
+        empty = make(np.empty(grad.array.shape, grad.array.dtype))
+        return method("copy_")(empty, grad)  # type: ignore[misc,no-any-return]
     fresh = make(grad if owned and grad.flags.c_contiguous else np.array(grad, order="C"))
     fresh.counter.version = version
     return fresh

@@ -570,7 +570,7 @@ def gradient_edge(tensor: Tensor) -> Edge | None:
     edge = current_edge(tensor) if meta is not None and meta.view is not None else tensor.edge
     if edge is not None:
         return edge
-    return (accumulator(tensor), 0) if tensor.tracked else None
+    return (accumulator(tensor), 0) if tensor.tracked or (meta is not None and tensor.requires_grad) else None
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:

@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.engine.apply import run_record
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import Operation, find, implements, op
+from gradsh.engine.overlap import check_distinct
 from gradsh.engine.shape import expandable
 from gradsh.engine.tensor import Tensor, make
 from gradsh.ops.copy import copy_
@@ -323,6 +324,7 @@ def _copy_to(part: Tensor, value: Tensor) -> None:
     if part.array.shape == value.array.shape:
         copy_(part, value)
     elif value.array.ndim == 0:
+        check_distinct(part.array)
         find("fill_")(part, value)
     else:
         source = view(value, _inner_shape(value.array.shape))

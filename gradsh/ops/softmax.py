@@ -46,9 +46,9 @@ def log_softmax_array(self: Array, dim: int) -> Any:
 
 
 def _softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: Any) -> Any:
-    if output.ndim == 0 or output.size == 0:
-        return np.zeros_like(output)
     product = grad_output * output
+    if output.ndim == 0 or output.size == 0:
+        return np.asarray(product - output * product)
     return product - output * add_reduce(product, axis=wrap_dim(dim, output.ndim), keepdims=True)
 
 
@@ -75,7 +75,7 @@ softmax_backward: Any = op(
 
 def _log_softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: Any) -> Any:
     if output.ndim == 0 or output.size == 0:
-        return np.zeros_like(output)
+        return np.asarray(grad_output - np.exp(output) * grad_output)
     return grad_output - np.exp(output) * add_reduce(grad_output, axis=wrap_dim(dim, output.ndim), keepdims=True)
 
 
