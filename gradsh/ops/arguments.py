@@ -23,7 +23,7 @@ def count(value: Any) -> int:
 
 def word(dtype: Any) -> str:
     """Return C++'s name of a dtype, as some messages have it."""
-    names = {"float32": "float", "float64": "double", "int64": "long long", "int32": "int", "bool": "bool"}
+    names = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "bool": "bool"}
     return names.get(of_numpy(dtype).name, of_numpy(dtype).name)
 
 

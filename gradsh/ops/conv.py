@@ -69,8 +69,8 @@ def _check(
     if any(s <= 0 for s in geometry.stride):
         raise fail("value", "non-positive stride is not supported", RuntimeError)
     if any(d <= 0 for d in geometry.dilation):
-        message = f"dilation should be greater than zero, but got {list(geometry.dilation)}"
-        raise fail("value", message, RuntimeError)
+        got = "" if any(d < 0 for d in geometry.dilation) else f", but got {list(geometry.dilation)}"
+        raise fail("value", f"dilation should be greater than zero{got}", RuntimeError)
     if geometry.groups <= 0:
         raise fail("value", "non-positive groups is not supported", RuntimeError)
     if input.ndim != weight.ndim:
@@ -103,7 +103,7 @@ def _check_channels(input: Array, weight: Array, bias: Any, geometry: Geometry, 
     if weight.shape[0] < groups:
         message = (
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
-            f"[{list(weight.shape)}] instead"
+            f"{list(weight.shape)} instead"
         )
         raise fail("shape", message, RuntimeError)
     if weight.shape[0] % groups:
@@ -323,6 +323,9 @@ def _convolve(
         found = len(weight.shape) - 2
         message = (
             "weight should have at least three dimensions" if len(weight.shape) < 3 else
+            f"Expected {len(weight.shape)}-dimensional input for {len(weight.shape)}-dimensional weight"
+            f"{list(weight.shape)}, but got {len(input.shape)}-dimensional input of size {list(input.shape)} instead"
+            if padding == "same" else
             f"expected stride to be a single integer value or a list of {found} values to match the convolution "
             f"dimensions, but got stride={list(spatial(stride, dims, 'stride'))}"
         )

@@ -55,7 +55,8 @@ def shared_by_count(grad: Any, self: Any, result: Any, dim: Dims, keepdim: bool)
 def nonzero_extent(name: str, self: Array, dim: int) -> None:
     """Refuse to choose from a dimension of extent 0."""
     if self.ndim and self.shape[dim] == 0:
-        message = f"{name}(): Expected reduction dim {dim} to have non-zero size."
+        called = name if name == "aminmax" else f"{name}()"
+        message = f"{called}: Expected reduction dim {dim} to have non-zero size."
         raise fail("shape", message, IndexError, shape=self.shape)
 
 

@@ -20,7 +20,7 @@ def array_of(value: Any) -> Array:
     return value.array if isinstance(value, Tensor) else np.asarray(value)
 
 
-def resolve_size(size: Shape, count: int) -> Shape:
+def resolve_size(size: Shape, count: int, shape: Shape = ()) -> Shape:
     """Return `size` with a -1 worked out for `count` elements; refuses a size of another number of elements."""
     known, unknown = 1, -1
     for dim, extent in enumerate(size):
@@ -43,7 +43,7 @@ def resolve_size(size: Shape, count: int) -> Shape:
             "be any value and is ambiguous"
         )
         raise fail("shape", message, RuntimeError)
-    raise fail("shape", f"shape '{list(size)}' is invalid for input of size {count}", RuntimeError, shapes=(size,))
+    raise fail("shape", f"shape '{list(size)}' is invalid for input of size {count}", RuntimeError, shapes=(shape,))
 
 
 def view_strides(shape: Shape, strides: Shape, wanted: Shape, itemsize: int) -> Shape | None:

@@ -18,7 +18,8 @@ from gradsh.text.fault import fail
 
 
 def _check_cat(arrays: Sequence[Array], dim: int) -> None:
-    first = next((one for one in arrays if one.shape != (0,)), arrays[0])
+    start = next((place for place, one in enumerate(arrays) if one.shape != (0,)), 0)
+    first = arrays[start]
     for place, one in enumerate(arrays):
         if one.ndim == 0:
             message = f"zero-dimensional tensor (at position {place}) cannot be concatenated"
@@ -27,14 +28,14 @@ def _check_cat(arrays: Sequence[Array], dim: int) -> None:
             continue
         if one.ndim != first.ndim:
             message = f"Tensors must have same number of dimensions: got {first.ndim} and {one.ndim}"
-            raise fail("shape", message, RuntimeError, shapes=(first.shape, one.shape))
+            raise fail("shape", message, RuntimeError, shapes=(first.shape, one.shape), positions=(start, place), along=dim)
         for axis in range(first.ndim):
             if axis != dim and one.shape[axis] != first.shape[axis]:
                 message = (
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {first.shape[axis]} but got "
                     f"size {one.shape[axis]} for tensor number {place} in the list."
                 )
-                raise fail("shape", message, RuntimeError, shapes=(first.shape, one.shape))
+                raise fail("shape", message, RuntimeError, shapes=(first.shape, one.shape), positions=(start, place), along=dim)
 
 
 def _cat(tensors: Sequence[Array], dim: int) -> Array:
@@ -78,7 +79,7 @@ def _stack(tensors: Sequence[Array], dim: int) -> Array:
                 f"stack expects each tensor to be equal size, but got {list(first.shape)} at entry 0 and "
                 f"{list(one.shape)} at entry {place}"
             )
-            raise fail("shape", message, RuntimeError, shapes=(first.shape, one.shape))
+            raise fail("shape", message, RuntimeError, shapes=(first.shape, one.shape), positions=(0, place), along=-1)
     place = wrap_dim(dim, first.ndim + 1)
     if place == first.ndim:
         return np.stack(tensors, place)

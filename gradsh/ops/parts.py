@@ -8,6 +8,7 @@ from gradsh.engine.dtype import Array
 from gradsh.engine.op import Operation, composite, op, sample
 from gradsh.engine.shape import wrap_dim
 from gradsh.engine.storage import strided
+from gradsh.engine.tensor import Tensor
 from gradsh.text.fault import fail
 
 MAX = (1 << 63) - 1
@@ -84,6 +85,12 @@ slice_backward: Operation = op(
 
 
 def _narrow(self: Any, dim: int, start: Any, length: int) -> Any:
+    if isinstance(start, Tensor):
+        if start.ndim or not isinstance(start.item(), int) or start.dtype.name == "bool":
+            raise fail("type", "start must be an 0-dim integral Tensor.", RuntimeError)
+        start = start.item()
+    if not isinstance(start, int):
+        raise fail("type", f"narrow(): argument 'start' must be int, not {type(start).__name__}", TypeError)
     if self.ndim == 0:
         raise fail("shape", "narrow() cannot be applied to a 0-dim tensor.", RuntimeError)
     if length < 0:
@@ -101,7 +108,7 @@ def _narrow(self: Any, dim: int, start: Any, length: int) -> Any:
 
 
 narrow = composite(
-    "narrow(self, dim: int, start: int, length: int)", "A view of `length` elements of a dimension from `start` on.", _narrow,
+    "narrow(self, dim: int, start: any, length: int)", "A view of `length` elements of a dimension from `start` on.", _narrow,
     samples=(sample((3, 4), 1, 1, 2),), note="It is a slice: SliceBackward0.",
 )
 

@@ -117,7 +117,7 @@ def _check_rows(input: Any, name: str) -> None:
 
 
 def _check_max_rows(input: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> None:
-    if len(input.shape) not in (2, 3):
+    if len(input.shape) not in (2, 3) or 0 in input.shape[-2:]:
         message = (
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
             f"{list(input.shape)}"
@@ -143,7 +143,10 @@ def _max_rows(
     input: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, return_indices: bool
 ) -> Any:
     """Pool rows as images of height 1; without a gradient PyTorch takes a kernel of its own, whose result is no view."""
-    _check_max_rows(input, kernel, stride, padding, dilation, ceil_mode)
+    if return_indices:
+        _check_rows(input, "max_pool1d")
+    else:
+        _check_max_rows(input, kernel, stride, padding, dilation, ceil_mode)
     squeeze = find("squeeze")
     wide = find("unsqueeze")(input, -2)
     values, indices = _MAX_POOLS[2](wide, (1, *kernel), (1, *stride), (0, *padding), (1, *dilation), ceil_mode)
@@ -232,8 +235,6 @@ def _avg_pool(
 def _targets(output_size: Any, shape: tuple[int, ...], dims: int) -> tuple[int, ...]:
     """Return the wanted extents; None keeps the input's."""
     wanted: tuple[Any, ...] = (output_size,) * dims if isinstance(output_size, int) or output_size is None else tuple(output_size)
-    if len(wanted) == 1:
-        wanted = wanted * dims
     if not isinstance(output_size, int) and len(shape) <= len(wanted):
         message = f"Input dimension should be at least {len(wanted) + 1}"
         raise fail("shape", message, ValueError)
@@ -246,16 +247,31 @@ def _check_adaptive(name: str, self: Array, output_size: tuple[int, ...], dims: 
         colon = ":" if "max" in name else ""
         message = f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(self.shape)}"
         raise fail("shape", message, RuntimeError)
-    if len(output_size) != dims:
-        raise fail("value", f"{name}: output_size must be {dims}", RuntimeError)
     if any(n == 0 for n in self.shape[1:]):
         message = (
             f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
             f"{list(self.shape)}"
         )
         raise fail("shape", message, RuntimeError)
-    if any(n < 0 for n in output_size):
-        raise fail("value", "elements of output_size must be greater than or equal to 0", RuntimeError)
+
+
+def _check_targets(name: str, shape: tuple[int, ...], wanted: tuple[int, ...], dims: int) -> None:
+    """Refuse extents that are too few, too many or negative, each pooling in its own words."""
+    message = ""
+    if name.endswith("1d") and len(wanted) != 1:
+        message = f"{name}() argument 'output_size' should contain one int (got {len(wanted)})"
+    elif len(wanted) != int(name[-2]):
+        message = f"{name}(): internal error: output_size.size() must be {dims}" if "max" in name else f"{name}: output_size must be {dims}"
+    elif any(n < 0 for n in wanted) and "max" in name:
+        negative = next(n for n in wanted if n < 0)
+        result = [*shape[: len(shape) - len(wanted)], *([1] if dims == 2 and len(wanted) == 1 else []), *wanted]
+        message = f"Trying to create tensor with negative dimension {negative}: {result}"
+    elif any(n < 0 for n in wanted):
+        full = [1, *wanted] if len(wanted) == 1 else list(wanted)
+        shown = f"{full[0]}, {','.join(str(n) for n in full[1:])}"
+        message = f"adaptive_avg_pool{dims}d: elements of output_size must be greater than or equal to 0 but received {{{shown}}}"
+    if message:
+        raise fail("value", message, RuntimeError)
 
 
 def _adaptive_avg_records(dims: int) -> Operation:
@@ -316,8 +332,10 @@ def _adaptive_avg_pool(dims: int, input: Any, output_size: Any) -> Any:
     wanted = _targets(output_size, tuple(input.shape), dims)
     if dims == 1:
         _check_rows(input, "adaptive_avg_pool1d")
+        _check_targets("adaptive_avg_pool1d", tuple(input.shape), wanted, 2)
         wide = _even(find("unsqueeze")(input, -2), (1, *wanted), 2)
         return find("squeeze")(wide, -2)
+    _check_targets(f"adaptive_avg_pool{dims}d", tuple(input.shape), wanted, dims)
     return _even(input, wanted, dims)
 
 
@@ -332,10 +350,12 @@ def _adaptive_max_pool(dims: int, input: Any, output_size: Any, return_indices: 
     wanted = _targets(output_size, tuple(input.shape), dims)
     if dims == 1:
         _check_rows(input, "adaptive_max_pool1d")
+        _check_targets("adaptive_max_pool1d", tuple(input.shape), wanted, 2)
         squeeze = find("squeeze")
         wide = _ADAPTIVE_MAX[2](find("unsqueeze")(input, -2), (1, *wanted))
         values, indices = (squeeze(one, -2) for one in wide)
     else:
+        _check_targets(f"adaptive_max_pool{dims}d", tuple(input.shape), wanted, dims)
         values, indices = _ADAPTIVE_MAX[dims](input, wanted)
     return (values, indices) if return_indices else values
 

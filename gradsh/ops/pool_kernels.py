@@ -249,8 +249,15 @@ def check_pool(x: Array, window: Window, dims: int) -> None:
 def check_input(x: Array, kernel: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]) -> None:
     """Refuse inputs without a plane to pool, and windows that do not walk."""
     dims = len(kernel)
-    if x.ndim not in (dims + 1, dims + 2) or any(n == 0 for n in x.shape[1:]):
+    message = ""
+    if x.ndim not in (dims + 1, dims + 2):
         message = f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input"
+    elif any(n == 0 for n in x.shape[-dims - 1 :]):
+        message = (
+            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+            f"{list(x.shape)}"
+        )
+    if message:
         raise fail("shape", message, RuntimeError)
     if any(k <= 0 for k in kernel):
         letters = ("T", "H", "W")[3 - dims :]

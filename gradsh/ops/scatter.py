@@ -105,7 +105,7 @@ def _scattered(name: str, write: Callable[[Array, Any, Any], None]) -> Callable[
         values = np.asarray(src)
         number = not isinstance(src, np.ndarray)
         if not number and values.dtype != self.dtype:
-            message = f"{name}(): Expected self.dtype to be equal to src.dtype"
+            message = "scatter(): Expected self.dtype to be equal to src.dtype"
             raise fail("dtype", message, RuntimeError)
         _check_source(name, self, place, index, None if number else values)
         out = np.array(self, order="K")

@@ -31,7 +31,7 @@ def _reshape(self: Any, shape: tuple[int, ...]) -> Any:
     array = array_of(self)
     if array.flags.c_contiguous:
         return view(self, shape)
-    wanted = resolve_size(shape, array.size)
+    wanted = resolve_size(shape, array.size, array.shape)
     if view_strides(array.shape, array.strides, wanted, array.itemsize) is not None:
         return reshape_alias(self, wanted)
     return unsafe_view(clone(self, memory_format=contiguous_format), wanted)

@@ -16,7 +16,7 @@ from gradsh.text.fault import fail
 
 
 def _view(self: Array, size: tuple[int, ...]) -> Array:
-    shape = resolve_size(size, self.size)
+    shape = resolve_size(size, self.size, self.shape)
     if self.flags.c_contiguous:
         return self.reshape(shape)
     strides = view_strides(self.shape, self.strides, shape, self.itemsize)
