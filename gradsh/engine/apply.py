@@ -9,7 +9,7 @@ from gradsh.engine.ambient import Ambient, current
 from gradsh.engine.dtype import Array, number_dtype, of_numpy, result_type
 from gradsh.engine.layout import laid
 from gradsh.engine.node import Edge, Freed, Kept, Node
-from gradsh.engine.op import DECLINED, Record, SavePlan
+from gradsh.engine.op import DECLINED, KEEP, Record, SavePlan
 from gradsh.engine.overlap import check_apart, check_distinct
 from gradsh.engine.shape import broadcast_shapes, expandable, sum_to
 from gradsh.engine.storage import VersionCounter
@@ -263,7 +263,7 @@ class OpNode(Node):
         if len(grads) == 1 and self.spans is None:
             quick = self.record.quick_run
             if quick is not None and type(grads[0]) is np.ndarray:
-                found = quick(self, grads[0], needs)
+                found = quick(self, grads[0], needs, KEEP)
                 if found is not DECLINED:
                     return found  # type: ignore[no-any-return]
         if not self.record.node:

@@ -16,7 +16,7 @@ from gradsh.engine.ambient import Ambient, current, grad_mode
 from gradsh.engine.apply import OpNode
 from gradsh.engine.hooks import accumulate, run_node_hooks, run_post_hooks, run_prehooks
 from gradsh.engine.node import AccumulateGrad, Edge, Freed, Node
-from gradsh.engine.op import DECLINED
+from gradsh.engine.op import DECLINED, KEEP
 from gradsh.engine.tensor import Size, Tensor, gradient_edge, make
 from gradsh.text.fault import fail, fault_of
 
@@ -94,13 +94,10 @@ def _input_targets(inputs: Any) -> dict[Node, set[int] | None]:
     if not chosen:
         raise fail("value", "`inputs` argument to `backward()` cannot be empty.", RuntimeError)
     targets: dict[Node, set[int] | None] = {}
-    for place, tensor in enumerate(chosen):
+    for tensor in chosen:
+        tensor.retain_grad()
         edge = gradient_edge(tensor)
-        if edge is None:
-            message = "One of the differentiated Tensors does not require grad"
-            raise fail("no_grad", message, RuntimeError, tensor=tensor, index=place)
-        if not isinstance(edge[0], AccumulateGrad):
-            tensor.retain_grad()
+        assert edge is not None
         targets[edge[0]] = None
     return targets
 
@@ -329,11 +326,13 @@ class Pass:
         watched = self.observer is not None or self.ambient.anomaly is not None or self.deferred is not None
         return not (self.create or watched or self.targets is not None)
 
-    def _loop_plainly(self) -> None:
+    def _loop_plainly(self) -> None:  # noqa: PLR0915  (calls would cost more than what they do)
         """Do what `_loop` does for a plain pass, with the same order, frees and sums in fewer steps."""
         check, retain, where = self.ambient.check, self.retain, self.where
         buffers, arriving = self.buffers, self.arriving
         leaves: dict[Node, list[Any]] = {}
+        freed_by = KEEP if retain else where
+        add, ndarray, accumulating = np.add, np.ndarray, AccumulateGrad
         for place, node in enumerate(self.order):
             self.position = place
             if check is not None:
@@ -350,18 +349,20 @@ class Pass:
                 quick = node.record.quick_backward
                 if quick is DECLINED:
                     quick = node.record.quick_run
-                if quick is not None and type(grads[0]) is np.ndarray:
-                    results = quick(node, grads[0], needs)
+                if quick is not None and type(grads[0]) is ndarray:
+                    results = quick(node, grads[0], needs, freed_by)
             if results is DECLINED:
                 results = self._results(node, grads, needs)
-            if not retain and (node.raw or type(node) is not OpNode):
-                node.free(where)
+                if not retain and (node.raw or type(node) is not OpNode):
+                    node.free(where)
             del grads
-            for slot, edge in enumerate(edges):
+            slot = -1
+            for edge in edges:
+                slot += 1
                 if edge is None:
                     continue
                 target = edge[0]
-                if type(target) is not AccumulateGrad:
+                if type(target) is not accumulating:
                     if results[slot] is not None:
                         if target not in buffers and len(target.outputs) == 1:
                             buffers[target] = [results[slot]]
@@ -375,7 +376,12 @@ class Pass:
                     if target in buffers:
                         leaf[1] = buffers.pop(target)[0]
                         leaf[2] = self.sums.get((target, 0))
-                _add_to_leaf(leaf, results, slot)
+                if leaf[2] is not None and results[slot] is not None:
+                    add(leaf[1], results[slot], leaf[1])
+                    leaf[2] += 1
+                    results[slot] = None
+                else:
+                    _add_to_leaf(leaf, results, slot)
                 left = leaf[0] = leaf[0] - 1
                 arriving[target] = left
                 if left == 0:

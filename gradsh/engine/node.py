@@ -312,7 +312,7 @@ class Node:
         if not raw or type(raw) is Freed:
             return
         if raw[0] is FLAT:
-            self.raw = Freed(where, tuple(map(_flat_outline, raw[1::3])))
+            self.raw = Freed(where, tuple(map(flat_outline, raw[1::3])))
         else:
             self.raw = Freed(where, tuple(_outline(entry) for entry in raw))
 
@@ -413,7 +413,8 @@ def forward_name(node: Node) -> str:
     return name + number.lstrip("0")
 
 
-def _flat_outline(array: Any) -> Any:
+def flat_outline(array: Any) -> Any:
+    """Return (shape, dtype) of what a flat entry holds: an array, or a Python number; None of None."""
     if array is None:
         return None
     if type(array) is np.ndarray:

@@ -32,6 +32,8 @@ from gradsh.engine.tensor import Tensor
 Formula = Callable[..., Any]
 DECLINED: Any = object()
 """What a short way answers when the case is not plain."""
+KEEP: Any = object()
+"""What the short way through a node's derivatives is told in the place of what frees the node: nothing does."""
 REGISTRY: dict[str, "Operation"] = {}
 _OPERATORS: dict[tuple[str, bool], Any] = {}
 SPACES = ("torch", "Tensor")

@@ -15,8 +15,8 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.layout import as_operands
-from gradsh.engine.node import FLAT, Freed, next_sequence_number
-from gradsh.engine.op import DECLINED, Operation, Record
+from gradsh.engine.node import FLAT, Freed, flat_outline, next_sequence_number
+from gradsh.engine.op import DECLINED, KEEP, Operation, Record
 from gradsh.engine.storage import VersionCounter
 from gradsh.engine.tensor import Tensor, gradient_edge
 
@@ -44,7 +44,7 @@ def quick({parameters}):
     ambient = current()
     if ambient.saved_hooks:
         {decline}
-    if a.nbytes > LARGE and ambient.check is not None:
+    if ambient.check is not None and a.nbytes > LARGE:
         ambient.check(a.nbytes)
     try:
         out = ufunc({arrays})
@@ -54,7 +54,14 @@ def quick({parameters}):
     e0 = e1 = None
     if ambient.grad_enabled:
         e0 = self.edge
-        if e0 is None or self.meta is not None:
+        meta = self.meta
+        if meta is not None:
+            if e0 is None and meta.accumulator is not None and meta.view is None and self.tracked:
+                accumulator = meta.accumulator()
+                e0 = gradient_edge(self) if accumulator is None else (accumulator, 0)
+            else:
+                e0 = gradient_edge(self)
+        elif e0 is None and self.tracked:
             e0 = gradient_edge(self)
 {second_edge}
     fresh = new(Tensor)
@@ -88,7 +95,7 @@ def quick({parameters}):
 """
 
 _SECOND = """
-    if isinstance(other, Tensor):
+    if type(other) is Tensor or isinstance(other, Tensor):
         b = other.array
         if b.dtype is not dtype or b.ndim == 0:
             {decline}
@@ -101,14 +108,21 @@ _SECOND = """
 """
 
 _ORDERED = """
-    if not number and not a.flags.c_contiguous:
+    if not number and a.ndim > 1 and not a.flags.c_contiguous:
         out = as_operands(out, [a, b])
 """
 
 _SECOND_EDGE = """
         if not number:
             e1 = other.edge
-            if e1 is None or other.meta is not None:
+            meta = other.meta
+            if meta is not None:
+                if e1 is None and meta.accumulator is not None and meta.view is None and other.tracked:
+                    accumulator = meta.accumulator()
+                    e1 = gradient_edge(other) if accumulator is None else (accumulator, 0)
+                else:
+                    e1 = gradient_edge(other)
+            elif e1 is None and other.tracked:
                 e1 = gradient_edge(other)
 """
 
@@ -187,14 +201,27 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
 
 
 _BACKWARD = """
-def quick(node, grad, needs):
+def quick(node, grad, needs, where):
     raw = node.raw
 {checks}
     edges = node.edges
+    outputs = node.outputs
     results = [None] * {width}
 {formulas}
+    if where is not KEEP:
+        {free}
     return results
 """
+
+_FREE = """if raw:
+            if raw[0] is FLAT:
+                gone = node.raw = new(Freed)
+                gone.where = where
+                gone.shapes = ({outlines})
+            else:
+                node.free(where)"""
+
+_OUTLINE = "None if s{slot} is None else (s{slot}.shape, s{slot}.dtype) if type(s{slot}) is ndarray else outline(s{slot}), "
 
 _CHECKS = """
     if type(raw) is Freed:
@@ -225,9 +252,11 @@ _FORMULA = """
     if needs[{target}]:
         found = f{target}({arguments})
         edge = edges[{target}]
-        meta = edge[0].outputs[edge[1]]
-        if found is not None and (type(found) is not ndarray or found.shape != meta[0] or found.dtype is not meta[1]):
-            found = node._fit(found, {target}, False)
+        meta = edge[0].outputs
+        if (meta is not outputs or {unlike}) and found is not None:
+            meta = meta[edge[1]]
+            if type(found) is not ndarray or found.shape != meta[0] or found.dtype is not meta[1]:
+                found = node._fit(found, {target}, False)
         results[{target}] = found
 """
 
@@ -268,7 +297,10 @@ def backward_of(record: Record) -> Callable[..., Any] | None:
         return None  # what is kept of a list is a list
     used: set[int] = set()
     formulas = ""
-    scope: dict[str, Any] = {"DECLINED": DECLINED, "ndarray": np.ndarray, "Freed": Freed, "FLAT": FLAT}
+    scope: dict[str, Any] = {
+        "DECLINED": DECLINED, "ndarray": np.ndarray, "Freed": Freed, "FLAT": FLAT, "KEEP": KEEP,
+        "new": object.__new__, "outline": flat_outline,
+    }
     for targets, formula, calls, _ in plan.formulas:
         arguments = []
         for what, detail in calls:
@@ -282,7 +314,8 @@ def backward_of(record: Record) -> Callable[..., Any] | None:
             else:
                 return None
         scope[f"f{targets[0]}"] = formula
-        formulas += _FORMULA.format(target=targets[0], arguments=", ".join(arguments))
+        unlike = "type(found) is not ndarray or found.dtype is not meta[0][1]" if record.ufunc is not None else "True"
+        formulas += _FORMULA.format(target=targets[0], arguments=", ".join(arguments), unlike=unlike)
     slots = range(len(plan.saves))
     checks = "" if not plan.saves else _CHECKS.format(
         flat="_, " + ", ".join(f"s{slot}, c{slot}, v{slot}" for slot in slots),
@@ -290,7 +323,8 @@ def backward_of(record: Record) -> Callable[..., Any] | None:
         flat_checks="".join(_FLAT_CHECK.format(slot=slot) for slot in slots),
         kept_checks="".join(_KEPT_CHECK.format(slot=slot) for slot in slots),
     )
-    source = _BACKWARD.format(checks=checks, width=len(plan.edges), formulas=formulas)
+    free = _FREE.format(outlines="".join(_OUTLINE.format(slot=slot) for slot in slots)) if plan.saves else "pass"
+    source = _BACKWARD.format(checks=checks, width=len(plan.edges), formulas=formulas, free=free)
     exec(compile(source, f"<quick backward {record.name}>", "exec"), scope)
     made: Callable[..., Any] = scope["quick"]
     return made
