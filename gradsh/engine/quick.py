@@ -38,7 +38,7 @@ def quick({parameters}):
         {decline}
     a = self.array
     dtype = a.dtype
-    if (dtype is not F32 and dtype is not F64) or a.ndim == 0:
+    if (dtype is not F32 and dtype is not F64) or a.ndim {wrong}:
         {decline}
 {second}
     ambient = current()
@@ -87,7 +87,7 @@ def quick({parameters}):
     node.where = None if where is None else where()
     node.record = record
     node.spans = None
-    node.values = values
+    node.values = {values}
     node.raw = {entries}
     fresh.edge = (node, 0)
     fresh.tracked = True
@@ -97,7 +97,7 @@ def quick({parameters}):
 _SECOND = """
     if type(other) is Tensor or isinstance(other, Tensor):
         b = other.array
-        if b.dtype is not dtype or b.ndim == 0:
+        if b.dtype is not dtype or b.ndim {wrong}{apart}:
             {decline}
         number = False
     elif {number}:
@@ -161,14 +161,27 @@ def _entry(save: "SavePlan", arity: int) -> str:
     return f"{array}, {counter}, {version}, "
 
 
+def _asked(asked: tuple[str, int, str, int]) -> str:
+    """Write what a product's derivatives ask of an input: its sizes, and its strides where it needs a gradient."""
+    name, place, what, slot = asked
+    if what == "sizes":
+        return f"{name!r}: {_NAMES[place]}.shape"
+    assert what == "strides"
+    return f"{name!r}: () if e{slot} is None else {('self', 'other')[place]}.stride()"
+
+
 def _number_type(record: Record) -> str:
     """Write the test for a number as second operand: never true where the record takes tensors only."""
     return "type(other) is float or type(other) is int" if record.signature.params[1].type == "Operand" else "False"
 
 
 def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """Write the short forward of a record that names its ufunc; what is not plain goes to `slow`, or is declined."""
+    """Write the short forward of a record that names its ufunc, or of a product of two matrices.
+
+    What is not plain goes to `slow`, or is declined.
+    """
     plan = record.plan
+    product = record.ufunc is None
     arity = len(record.tensors or ())
     two = arity == 2
     decline = "return DECLINED" if slow is None else f"return slow({'self, other' if two else 'self'})"
@@ -176,20 +189,26 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
     source = _FORWARD.format(
         parameters="self, other" if two else "self",
         decline=decline,
-        second=_SECOND.format(decline=decline, number=_number_type(record)) if two else "",
+        wrong="!= 2" if product else "== 0",
+        second=_SECOND.format(
+            decline=decline, number=_number_type(record), wrong="!= 2" if product else "== 0",
+            apart=" or a.shape[1] != b.shape[0]" if product else "",
+        ) if two else "",
         arrays="a, b" if two else "a",
-        ordered=_ORDERED if two else "",
+        ordered=_ORDERED if two and not product else "",
         second_edge=_SECOND_EDGE if two else "",
         no_edges="e0 is None and e1 is None",
         edges="(e0, e1)" if two else "(e0,)",
-        outputs=_SHARED_OUTPUTS.replace("\n", "\n    "),
+        outputs="if False:" if product else _SHARED_OUTPUTS.replace("\n", "\n    "),
+        values="{" + ", ".join(map(_asked, plan.asked)) + "}" if product else "values",
         entries=f"(FLAT, {entries})" if entries else "()",
     )
     from gradsh.engine.apply import OpNode
 
     params = record.signature.params
     scope: dict[str, Any] = {
-        "Tensor": Tensor, "DECLINED": DECLINED, "F32": _F32, "F64": _F64, "current": current, "ufunc": record.ufunc,
+        "Tensor": Tensor, "DECLINED": DECLINED, "F32": _F32, "F64": _F64, "current": current,
+        "ufunc": record.forward if product else record.ufunc,
         "gradient_edge": gradient_edge, "new": object.__new__, "VersionCounter": VersionCounter, "OpNode": OpNode,
         "next_sequence_number": next_sequence_number, "record": record, "FLAT": FLAT, "constant": constant, "LARGE": LARGE, "slow": slow,
         "as_operands": as_operands,
