@@ -57,15 +57,24 @@ def wrong_turns(text: str) -> list[str]:
     return out
 
 
-def refreshed(text: str) -> str:
-    """Return a session with what it shows today; turns that still hold stay as they are written."""
+def refreshed(text: str, *, may_fail: bool = False) -> str:
+    """Return a session with what it shows today; turns that still hold stay as they are written.
+
+    A failure that is not announced (by a line `error[KIND]` below what is typed) is not recorded unless it `may_fail`.
+    """
     said = turns(text)
     out: list[str] = []
     for (typed, shown), actual in zip(said, replies([typed for typed, _ in said]), strict=True):
         out += (PROMPT + typed.replace("\n", "\n" + MORE)).split("\n")
         holds = agree([Expected(0, "#>", line) for line in shown], actual, Tolerance())
+        if _fails(actual) and not _fails(shown) and not may_fail:
+            raise SystemExit("\n".join([f"{PROMPT}{typed}", "fails, unannounced:", *actual]))
         out += shown if holds else actual
     return "".join(line.rstrip() + "\n" for line in out)
+
+
+def _fails(shown: list[str]) -> bool:
+    return any(line.startswith("error[") for line in shown)
 
 
 def session_of(script: str) -> str:
@@ -75,4 +84,4 @@ def session_of(script: str) -> str:
     for statement in program.body:
         lines = [program.source.line(n) for n in range(statement.span.line, statement.span.end_line + 1)]
         out += PROMPT + ("\n" + MORE).join(lines) + "\n"
-    return refreshed(out)
+    return refreshed(out, may_fail=True)

@@ -12,7 +12,7 @@ from gradsh.golden.compare import Tolerance
 from gradsh.golden.report import failure_lines
 from gradsh.render.style import Style
 from tools.docs import picture, stale
-from tools.sessions import FENCE, PROMPT, wrong_turns
+from tools.sessions import FENCE, PROMPT, refreshed, wrong_turns
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]  # docs/reference is made by running
@@ -57,6 +57,12 @@ def test_the_picture_shows_the_session() -> None:
     session = next(text for (text,) in (one.values for one in EXAMPLES) if text.startswith(PROMPT))
     drawn = "".join(ET.fromstring(picture()).itertext())
     assert "".join(session.split()) in "".join(drawn.split())
+
+
+def test_an_unannounced_failure_is_not_recorded() -> None:
+    with pytest.raises(SystemExit, match="unannounced"):
+        refreshed("grad> 1 / 0\n")
+    assert refreshed("grad> 1 / 0\nerror[arithmetic]\n").startswith("grad> 1 / 0\nerror[arithmetic]: division by zero\n")
 
 
 def test_a_wrong_session_is_noticed() -> None:
