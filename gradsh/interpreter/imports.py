@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from gradsh.api.torch import NAMESPACES
-from gradsh.interpreter.absent import Absent
+from gradsh.interpreter.absent import Absent, way_without
 from gradsh.interpreter.library import libraries
 from gradsh.text.fault import fail
 
@@ -31,6 +31,8 @@ class Imports:
             try:
                 found = found.get(part)
             except AttributeError:
+                if way_without(path):
+                    return Absent(path)
                 if top in self._libraries or top == "torch":
                     raise self._no_module(path, top) from None
                 return Absent(path)
@@ -62,6 +64,8 @@ class Imports:
         try:
             return namespace.get(name)
         except AttributeError:
+            if way_without(f"{path}.{name}"):
+                return Absent(f"{path}.{name}")
             text = f"cannot import name '{name}' from '{path}'"
             raise fail("name", text, ImportError, name=name, owner=namespace) from None
 

@@ -18,8 +18,19 @@ def near(name: str, candidates: Iterable[str], most: int = 2) -> list[str]:
 
     pool = list(candidates)
     same = [one for one in pool if _plain(one) == _plain(name) and one != name]
-    found = [*same, *get_close_matches(name, pool, most, 0.72)]
+    alike = get_close_matches(name, pool, 3 * most, 0.72) or get_close_matches(name.lower(), pool, most, 0.72)
+    typed = [one for one in pool if one not in alike and _one_slip(name, one)]
+    found = [*same, *sorted([*alike, *typed], key=lambda one: not _one_slip(name, one))]
     return list(dict.fromkeys(found))[:most]
+
+
+def _one_slip(name: str, other: str) -> bool:
+    """Tell whether two names of three letters or more differ by one letter more, less, other, or two exchanged."""
+    if abs(len(name) - len(other)) > 1 or min(len(name), len(other)) < 3:
+        return False
+    start = next((place for place, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), min(len(name), len(other)))
+    a, b = name[start:], other[start:]
+    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
 def _plain(name: str) -> str:
@@ -55,6 +66,6 @@ def for_attribute(machine: "Machine", owner: Any, name: str) -> list[str]:
     """Return what an unknown attribute may have meant, on the owner itself or in another namespace."""
     if isinstance(owner, machine.guard.namespaces):
         besides = owner.name
-        found = elsewhere(name, besides)[:2] or [f"{besides}.{one}" for one in near(name, owner.names())]
+        found = elsewhere(name, besides)[:2] or [f"{besides}.{one}" for one in near(name, owner.names(), 3)]
         return found or similar_elsewhere(name)[:2]
     return near(name, machine.guard.names(owner))

@@ -14,6 +14,7 @@ from gradsh.language.node import Node, expr, stmt
 from gradsh.text.span import Source, Span
 
 if TYPE_CHECKING:
+    from gradsh.interpreter.blame import Case
     from gradsh.interpreter.lower import Unit
     from gradsh.interpreter.machine import Machine
     from gradsh.interpreter.trace import Step
@@ -273,6 +274,19 @@ def requires(value: Any) -> bool:
     if is_tensor(value):
         return bool(value.requires_grad)
     return any(part.requires_grad for _, part in _parts(value))
+
+
+def statement_at(case: "Case") -> stmt | None:
+    """Return the statement that failed as a whole, such as `x += y`."""
+    unit = case.machine.units.of(case.steps[-1].code) if case.steps else None
+    stack: list[Node] = [] if unit is None else [unit.stmt]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, stmt) and node.span == case.span:
+            return node
+        if node.span[:2] <= case.span[:2] and case.span[2:] <= node.span[2:]:
+            stack.extend(children(node))
+    return None
 
 
 def expression_at(unit: "Unit", span: Span) -> expr | None:

@@ -7,10 +7,12 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from gradsh.interpreter.absent import way_without
 from gradsh.interpreter.activation import Place
 from gradsh.interpreter.graph_stories import GRAPH_STORIES, partial_pass
 from gradsh.interpreter.nearest import for_attribute, for_name, near
 from gradsh.interpreter.origins import statements_before
+from gradsh.interpreter.shape_stories import shape_story
 from gradsh.language import tree
 from gradsh.text.span import Span
 
@@ -37,69 +39,14 @@ def tell(case: "Case") -> None:
     partial_pass(case)
 
 
-def _shape(case: "Case") -> None:
-    """Both operands underlined apart, with their shapes."""
-    shapes = case.fields.get("shapes") or ()
-    operands = _operands(case, len(shapes))
-    if all(_may_have(case, node, shape) for node, shape in zip(operands, shapes, strict=False)):
-        for node, shape in zip(operands, shapes, strict=False):
-            case.label("operand", node.span, f"shape {tuple(shape)}", case.source)
-    case.failed()
-    if len(shapes) == 2:
-        _disagreement(case, *map(tuple, shapes))
-
-
-def _operands(case: "Case", count: int) -> list[Any]:
-    """Return the expressions that the shapes belong to, if the failing expression shows them."""
-    node = case.expression
-    found: list[Any] = []
-    if isinstance(node, tree.BinOp):
-        found = [node.left, node.right]
-    elif isinstance(node, tree.Call):
-        if isinstance(node.func, tree.Attribute) and not _names_namespace(case, node.func.value):
-            found.append(node.func.value)
-        found += [value for value in node.args if not isinstance(value, tree.Constant | tree.Starred)]
-    return found[:count] if len(found) >= count else []
-
-
-def _may_have(case: "Case", node: Any, shape: Any) -> bool:
-    """Tell whether an expression may be the operand of that shape: a name's tensor must have it."""
-    value = case.origins.value(node.id) if isinstance(node, tree.Name) else None
-    return value is None or tuple(getattr(value, "shape", ())) == tuple(shape)
-
-
-def _names_namespace(case: "Case", node: Any) -> bool:
-    while isinstance(node, tree.Attribute):
-        node = node.value
-    if not isinstance(node, tree.Name):
-        return False
-    return isinstance(case.origins.value(node.id), case.machine.guard.namespaces)
-
-
-def _disagreement(case: "Case", left: tuple[int, ...], right: tuple[int, ...]) -> None:
-    """Say which dims disagree, and what would fit."""
-    node = case.expression
-    if "multiplied" in case.message or "mat1 and mat2" in case.message or (isinstance(node, tree.BinOp) and node.op == "@"):
-        if len(left) > 0 and len(right) > 1 and left[-1] != right[-2]:
-            case.notes.append(f"the last dim of the left is {left[-1]}, the second to last of the right {right[-2]}")
-            if left[-1] == right[-1]:
-                case.help.append("transpose the right operand: `.T`, or `.transpose(-2, -1)` with more than two dims")
-        return
-    wrong = [
-        place for place in range(1, min(len(left), len(right)) + 1)
-        if left[-place] != right[-place] and 1 not in {left[-place], right[-place]}
-    ]
-    for place in wrong:
-        case.notes.append(f"dim -{place} is {left[-place]} on the left and {right[-place]} on the right")
-    if wrong and len(left) == 2 and len(right) == 1 and left[0] == right[0]:
-        case.help.append("to go along the rows, make the right one a column: `.unsqueeze(1)`")
-
-
 def _name(case: "Case") -> None:
     name = case.fields.get("name") or getattr(case.error, "name", None) or ""
     for span, source in statements_before(case.origins, name, tree.Delete):
         case.label("defined", span, f"`{name}` was deleted here", source)
-    case.failed("not bound here" if isinstance(case.error, NameError) else "")
+    refused = "way" in case.fields
+    if refused:
+        case.message = case.message.removesuffix(str(case.fields["way"])).rstrip(":; ")  # the help line has it
+    case.failed("not bound here" if isinstance(case.error, NameError) and not refused else "")
     if isinstance(case.error, NameError) and name and "way" not in case.fields:
         local = case.origins.frames[-1].local if case.origins.frames else None
         found = for_name(case.machine, str(name), local or ())
@@ -124,7 +71,11 @@ def _attribute(case: "Case") -> None:
     if owner is None and isinstance(case.error, AttributeError):
         owner, name = getattr(case.error, "obj", None), getattr(case.error, "name", None)
     if owner is not None and isinstance(name, str):
-        _meant(case, for_attribute(case.machine, owner, name))
+        way = way_without(f"{owner.name}.{name}") if isinstance(owner, case.machine.guard.namespaces) else ""
+        if way:
+            case.help.append(way)
+        else:
+            _meant(case, for_attribute(case.machine, owner, name))
 
 
 def _key(case: "Case") -> None:
@@ -249,7 +200,7 @@ def _value(case: "Case") -> None:
 
 
 STORIES: dict[str, Story] = {
-    **GRAPH_STORIES, "shape": _shape, "name": _name, "attribute": _attribute, "key": _key, "type": _type,
+    **GRAPH_STORIES, "shape": shape_story, "name": _name, "attribute": _attribute, "key": _key, "type": _type,
     "arithmetic": _arithmetic, "assert": _assertion, "limit": _limit, "interrupt": _interrupt, "other": _other,
     "value": _value,
 }
