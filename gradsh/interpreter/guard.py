@@ -20,7 +20,7 @@ from gradsh.interpreter.allowed import ATTRIBUTES, public, table_of
 from gradsh.interpreter.formatting import Format
 from gradsh.interpreter.kinds import KindOf
 from gradsh.interpreter.special import CALLABLE_SPECIALS, SPECIAL_METHODS
-from gradsh.interpreter.tensors import ARRAY, DTYPE, tensor_lets_set, tensor_offers
+from gradsh.interpreter.tensors import ARRAY, DTYPE, tensor_lets_set, tensor_names, tensor_offers
 from gradsh.text.fault import fail
 
 _CLASS_NAMES = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})
@@ -246,9 +246,10 @@ class Guard:
         if isinstance(owner, self.namespaces):
             return [name for name in owner.names() if public(name)]
         candidates = set(ATTRIBUTES.get(kind, ()))
-        listing = getattr(kind, "__script_names__", None)
-        if listing is not None:
-            candidates.update(listing())
+        if issubclass(owner if isinstance(owner, type) else kind, Tensor):
+            candidates.update(tensor_names())
+        for table in ("_parameters", "_buffers", "_modules"):  # a module's own
+            candidates.update(getattr(owner, "__dict__", {}).get(table, ()))
         for offer in offer_of(owner if isinstance(owner, type) else kind):
             if isinstance(offer, frozenset):
                 candidates |= offer

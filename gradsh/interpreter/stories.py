@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gradsh.interpreter.absent import way_without
 from gradsh.interpreter.activation import Place
 from gradsh.interpreter.graph_stories import GRAPH_STORIES, partial_pass
+from gradsh.interpreter.library import Library
 from gradsh.interpreter.nearest import for_attribute, for_name, near
 from gradsh.interpreter.origins import statements_before
 from gradsh.interpreter.shape_stories import shape_story
@@ -75,7 +76,15 @@ def _attribute(case: "Case") -> None:
         if way:
             case.help.append(way)
         else:
-            _meant(case, for_attribute(case.machine, owner, name))
+            meant = for_attribute(case.machine, owner, name)
+            _meant(case, meant)
+            if not meant and isinstance(owner, Library):
+                case.help.append(f"gradsh's `{owner.name}` offers {_some(owner.names())}")
+
+
+def _some(names: list[str]) -> str:
+    """List a few dozen names at most."""
+    return ", ".join(names[:30]) + (", …" if len(names) > 30 else "")
 
 
 def _key(case: "Case") -> None:
