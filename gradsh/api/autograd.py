@@ -10,7 +10,15 @@ from gradsh.text.fault import fail
 
 
 def _sequence(value: Any) -> tuple[Any, ...]:
-    return (value,) if isinstance(value, Tensor) or value is None else tuple(value)
+    return (value,) if isinstance(value, Tensor) else tuple(value)
+
+
+def _outputs(value: Any) -> tuple[Any, ...]:
+    """Return what a pass starts from. Raises AssertionError for anything but tensors, as PyTorch does."""
+    found = _sequence(value)
+    if not all(isinstance(one, Tensor) for one in found):
+        raise AssertionError("Expected output to be a torch.Tensor")
+    return found
 
 
 def backward(
@@ -28,14 +36,14 @@ def backward(
     if grad_variables is not None:
         current().warning("`grad_variables` is deprecated. Use `grad_tensors` instead.")
         grad_tensors = grad_variables if grad_tensors is None else grad_tensors
-    roots = _sequence(tensors)
+    roots = _outputs(tensors)
     cotangents = None if grad_tensors is None else _sequence(grad_tensors)
     engine.backward(roots, cotangents, retain_graph, create_graph, inputs)
 
 
 def grad(
     outputs: Tensor | Sequence[Tensor],
-    inputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor] | dict[Any, Tensor],
     grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -43,7 +51,7 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
+) -> tuple[Tensor | None, ...] | dict[Any, Tensor | None]:
     """Return the gradients of the sum of `outputs` with respect to `inputs`, one for each, touching no `.grad`."""
     if materialize_grads and allow_unused is False:
         message = "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
@@ -54,9 +62,9 @@ def grad(
         raise fail("value", "is_grads_batched needs vmap, which gradsh leaves out: loop over the rows instead", ValueError)
     unused = materialize_grads if allow_unused is None else allow_unused
     cotangents = None if grad_outputs is None else _sequence(grad_outputs)
-    return engine.grad(
-        _sequence(outputs), _sequence(inputs), cotangents, retain_graph, create_graph, unused, materialize_grads
-    )
+    roots, targets = _outputs(outputs), _sequence(inputs.values() if isinstance(inputs, dict) else inputs)
+    found = engine.grad(roots, targets, cotangents, retain_graph, create_graph, unused, materialize_grads)
+    return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else found
 
 
 _VOLATILE = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."

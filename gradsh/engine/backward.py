@@ -95,11 +95,19 @@ def _input_targets(inputs: Any) -> dict[Node, set[int] | None]:
         raise fail("value", "`inputs` argument to `backward()` cannot be empty.", RuntimeError)
     targets: dict[Node, set[int] | None] = {}
     for tensor in chosen:
+        check_input(tensor)
         tensor.retain_grad()
         edge = gradient_edge(tensor)
         assert edge is not None
         targets[edge[0]] = None
     return targets
+
+
+def check_input(value: Any) -> None:
+    """Refuse anything but a tensor as that which a pass differentiates with respect to."""
+    if not isinstance(value, Tensor):
+        message = f"all inputs have to be Tensors or GradientEdges, but got {type(value).__name__}"
+        raise fail("type", message, RuntimeError)
 
 
 def grad(
@@ -118,7 +126,10 @@ def grad(
     retain = create_graph if retain_graph is None else bool(retain_graph)
     roots = make_roots(outputs, grad_outputs, create_graph)
     edges: list[Edge] = []
+    if not inputs:
+        raise fail("value", "`inputs` argument to `grad()` cannot be empty.", RuntimeError)
     for place, tensor in enumerate(inputs):
+        check_input(tensor)
         edge = gradient_edge(tensor)
         if edge is None:
             message = "One of the differentiated Tensors does not require grad"
@@ -154,10 +165,7 @@ def make_roots(
 ) -> list[tuple[Edge, Any]]:
     """Return the edges where a pass starts and the gradient each starts with, after PyTorch's checks."""
     given: Sequence[Tensor | None] = gradients if gradients is not None else (None,) * len(tensors)
-    if len(given) != len(tensors):
-        message = f"got {len(tensors)} tensors and {len(given)} gradients"
-        raise fail("value", message, RuntimeError)
-    pairs = zip(tensors, given, strict=True)
+    pairs = zip(tensors, given, strict=False)
     cotangents = [_cotangent(place, tensor, one) for place, (tensor, one) in enumerate(pairs)]
     roots: list[tuple[Edge, Any]] = []
     for place, (tensor, cotangent) in enumerate(zip(tensors, cotangents, strict=True)):

@@ -99,7 +99,7 @@ class Plan:
         index = record.signature.index
         if name not in index:
             return SavePlan(name, -1, record.output_number(name))
-        alone = len(readers) == 1 and len(readers[0]) == 1 and not record.unguarded
+        alone = len(slots) > 1 and len(readers) == 1 and len(readers[0]) == 1 and not record.unguarded
         guard: tuple[int, ...] = (slots[readers[0][0]],) if alone and name not in record.saves else ()
         guard = tuple(slots[one] for one in record.guards.get(name, ())) or guard
         return SavePlan(name, index[name], -1, guard)

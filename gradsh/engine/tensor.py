@@ -189,8 +189,7 @@ class Tensor:
         self.array = value.array
 
     def backward(
-        self, gradient: "Tensor | None" = None, retain_graph: bool | None = None, create_graph: bool = False,
-        inputs: Any = None,
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,
     ) -> None:
         """Compute the gradients of this tensor with respect to the graph's leaves and add them to their `.grad`.
 
@@ -200,7 +199,9 @@ class Tensor:
         """
         from gradsh.engine.backward import backward
 
-        backward((self,), None if gradient is None else (gradient,), retain_graph, create_graph, inputs)
+        if gradient is not None:
+            gradient = (gradient,) if isinstance(gradient, Tensor) else tuple(gradient)
+        backward((self,), gradient, retain_graph, create_graph, inputs)
 
     def detach(self) -> "Tensor":
         """Return a leaf that shares memory and version counter but has no history."""
@@ -565,12 +566,15 @@ def more(tensor: Tensor) -> Meta:
 
 
 def gradient_edge(tensor: Tensor) -> Edge | None:
-    """Return where a gradient of `tensor` goes: (grad_fn, output), a leaf's AccumulateGrad, or None."""
+    """Return where a gradient of `tensor` goes: (grad_fn, output), a leaf's AccumulateGrad, or None.
+
+    A view made under no_grad requires a gradient where its base does, but none goes anywhere from it, as in PyTorch.
+    """
     meta = tensor.meta
     edge = current_edge(tensor) if meta is not None and meta.view is not None else tensor.edge
     if edge is not None:
         return edge
-    return (accumulator(tensor), 0) if tensor.tracked or (meta is not None and tensor.requires_grad) else None
+    return (accumulator(tensor), 0) if tensor.tracked else None
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:

@@ -51,6 +51,9 @@ def _out_of_range(name: str, place: int, extent: int, index: Array) -> Exception
 def _index_select(self: Array, dim: int, index: Array) -> Array:
     place, flat = _check_vector("index_select", self, dim, index)
     if self.ndim == 0:
+        if flat.size > 1:
+            message = f"index_select(): Index to scalar can have only 1 value, got {flat.size} value(s)"
+            raise fail("shape", message, RuntimeError)
         return np.array(self)
     return np.take(self, flat, axis=place)
 
