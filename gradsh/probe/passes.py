@@ -148,7 +148,7 @@ class Recorder(Observer):
             alive = one.memory is not None and one.memory() is not None
             holders = names.of_memory(one.key) if alive else ()
             if not alive:
-                given[one.key] = one.size
+                given[id(one.memory)] = one.size  # the address of a memory that died may be another's by now
             elif not holders:
                 holders = ("the graph",)
             freed.append(Buffer(one.node, one.name, one.nbytes, one.line, holders))

@@ -78,6 +78,14 @@ def test_a_golden_run_leaks_nothing(clean: str, tmp_path: Path) -> None:
         assert checked.passed, "\n".join(failure_lines(checked, Style()))
 
 
+def test_the_bytes_of_a_pass_are_the_same_each_time() -> None:
+    text = "x = ones(2, requires_grad=True)\ny = (2 * x / 4).pow(2).sum()\nbackward y\n"
+    assert {said(text) for _ in range(60)} == {
+        "ran 5 nodes, freed 3 buffers: PowBackward0.self (8 B), DivBackward0.other (8 B), MulBackward0.other (8 B), "
+        "giving back 24 B; wrote x.grad\n"
+    }
+
+
 def test_the_library_is_left_as_it_was() -> None:
     import gradsh
 
