@@ -99,7 +99,7 @@ class Session:
 
             return functions(self._reachable, self.state.meter)[name](*args, **kwargs)
 
-        ask.__name__ = name
+        ask.__name__ = ask.__qualname__ = name
         return ask
 
     def _reachable(self) -> dict[str, object]:

@@ -30,8 +30,10 @@ def functions(variables: Callable[[], Mapping[str, object]], meter: Meter | None
         """Bytes that a backward from the tensor would give back: memories that nothing but freed nodes holds."""
         return _reclaimable(_tensor("reclaimable_bytes", tensor))
 
-    return {"freed": freed, "saved": saved, "live_bytes": live_bytes, "peak_bytes": peak_bytes,
-            "reclaimable_bytes": reclaimable_bytes}
+    found = (freed, saved, live_bytes, peak_bytes, reclaimable_bytes)
+    for one in found:
+        one.__qualname__ = one.__name__  # Python's own errors about a call show it
+    return {one.__name__: one for one in found}
 
 
 def freed(tensor: Tensor) -> bool:
