@@ -5,12 +5,12 @@ tensor is written in place. retain_grad follows the tensor, and runs last.
 """
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from gradsh.engine.node import AccumulateGrad, Handle, Node
+from gradsh.engine.node import AccumulateGrad, Edge, Handle, Node
 from gradsh.engine.tensor import Tensor, current_edge, make, more
 from gradsh.text.fault import fail
 
@@ -54,13 +54,17 @@ def retain_grad(tensor: Tensor) -> None:
 def moved_on(tensor: Tensor) -> None:
     """Let retain_grad follow a tensor whose history a write has just extended."""
     if tensor.meta is not None and tensor.meta.retains and tensor.edge is not None:
-        node, output = tensor.edge
-        for old in node.edges:
-            if old is not None and old[0].extra is not None:
-                kept = old[0].extra.keep_grads.get(old[1])
-                if kept is not None and kept() is tensor:
-                    del old[0].extra.keep_grads[old[1]]
-        node.more().keep_grads[output] = weakref.ref(tensor)
+        retain_at(tensor, tensor.edge[0].edges, tensor.edge)
+
+
+def retain_at(tensor: Tensor, former: Iterable[Edge | None], new: Edge) -> None:
+    """Retain the gradient of a tensor at its new place in the graph, no longer at a former one."""
+    for old in former:
+        if old is not None and old[0].extra is not None:
+            kept = old[0].extra.keep_grads.get(old[1])
+            if kept is not None and kept() is tensor:
+                del old[0].extra.keep_grads[old[1]]
+    new[0].more().keep_grads[new[1]] = weakref.ref(tensor)
 
 
 def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], grad: Any) -> Any:

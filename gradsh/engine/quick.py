@@ -61,6 +61,8 @@ def quick({parameters}):
                 e0 = gradient_edge(self) if accumulator is None else (accumulator, 0)
             else:
                 e0 = gradient_edge(self)
+                if e0 is None and self.requires_grad:
+                    {decline}
         elif e0 is None and self.tracked:
             e0 = gradient_edge(self)
 {second_edge}
@@ -122,6 +124,8 @@ _SECOND_EDGE = """
                     e1 = gradient_edge(other) if accumulator is None else (accumulator, 0)
                 else:
                     e1 = gradient_edge(other)
+                    if e1 is None and other.requires_grad:
+                        {decline}
             elif e1 is None and other.tracked:
                 e1 = gradient_edge(other)
 """
@@ -196,7 +200,7 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
         ) if two else "",
         arrays="a, b" if two else "a",
         ordered=_ORDERED if two and not product else "",
-        second_edge=_SECOND_EDGE if two else "",
+        second_edge=_SECOND_EDGE.format(decline=decline) if two else "",
         no_edges="e0 is None and e1 is None",
         edges="(e0, e1)" if two else "(e0,)",
         outputs="if False:" if product else _SHARED_OUTPUTS.replace("\n", "\n    "),

@@ -121,6 +121,10 @@ def refreshed_edge(tensor: Tensor) -> Edge | None:
     node = AsStrided(gradient_edge(view.base), view.base.array, tensor.array)
     if tensor.edge is not None:
         tensor.counter.moved(*tensor.edge, node)
+        if tensor.meta.retains:
+            from gradsh.engine.hooks import retain_at
+
+            retain_at(tensor, (tensor.edge,), (node, 0))
     tensor.edge = (node, 0)
     tensor.tracked = True
     view.version = tensor.counter.version
