@@ -19,7 +19,7 @@ class Script:
         self.command = self.invocations.append
         self.machine.on_print = self.printed.append
         self.machine.on_value = lambda _statement, value: self.values.append(repr(value))
-        self.machine.on_warning = self.warnings.append
+        self.machine.on_warning = lambda message, line=None: self.warnings.append(message)
         self.machine.on_command = lambda invocation: self.command(invocation)
         self.ambient = Ambient()
         self.ambient.where = self.machine.where
