@@ -14,6 +14,7 @@ from gradsh.interpreter import hooks as names
 from gradsh.interpreter.lower import Unit, characters
 from gradsh.interpreter.scopes import children
 from gradsh.language.node import Node, stmt
+from gradsh.language.statements import For, With
 from gradsh.text.span import Source, Span
 
 Activation = tuple[Any, int, Any, int]
@@ -162,6 +163,7 @@ class Units:
         self._units: dict[str, Unit] = {}
         self._spans: dict[tuple[int, int], tuple[Any, Span]] = {}
         self._statements: dict[str, dict[int, Span]] = {}
+        self._headers: dict[str, dict[Span, Span]] = {}
 
     def __len__(self) -> int:
         return len(self._units)
@@ -217,7 +219,26 @@ class Units:
         source = unit.source
         start = characters(source.line(line), column) + 1
         end = characters(source.line(end_line), end_column) + 1
-        return Span(line, start, end_line, end)
+        span = Span(line, start, end_line, end)
+        return self._header(code.co_filename, unit).get(span, span)
+
+    def _header(self, filename: str, unit: Unit) -> dict[Span, Span]:
+        """Return the spans of a unit's loops and `with` blocks, each with that of the expression that can fail in its header.
+
+        Some versions of Python note the whole statement, body and all, for what its header does.
+        """
+        table = self._headers.get(filename)
+        if table is None:
+            table = self._headers[filename] = {}
+            stack: list[Node] = [unit.stmt]
+            while stack:
+                node = stack.pop()
+                if isinstance(node, For):
+                    table[node.span] = node.iter.span
+                elif isinstance(node, With):
+                    table[node.span] = node.items[-1].context_expr.span
+                stack.extend(children(node))
+        return table
 
     @staticmethod
     def _top(unit: Unit) -> Span:

@@ -85,7 +85,7 @@ def _value(case: "Case", node: Any) -> Any:
     """Return the value of a name or of an attribute of one, or `_UNKNOWN` for what only running it would tell."""
     if isinstance(node, tree.Name):
         value = case.origins.value(node.id)
-        return _UNKNOWN if value is None else value
+        return case.machine.builtins.get(node.id, _UNKNOWN) if value is None else value
     if isinstance(node, tree.Attribute):
         owner = _value(case, node.value)
         if owner is _UNKNOWN or isinstance(getattr(type(owner), node.attr, None), property):
@@ -102,11 +102,7 @@ def _may_be_tensor(value: Any) -> bool:
 
 
 def _names_namespace(case: "Case", node: Any) -> bool:
-    while isinstance(node, tree.Attribute):
-        node = node.value
-    if not isinstance(node, tree.Name):
-        return False
-    return isinstance(case.origins.value(node.id), case.machine.guard.namespaces)
+    return isinstance(_value(case, node), case.machine.guard.namespaces)
 
 
 def _module(case: "Case") -> None:

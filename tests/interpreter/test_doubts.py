@@ -15,3 +15,9 @@ def test_a_range_is_of_type_range(script):
         "print(type(range(3)), type(range(3)).__name__, issubclass(range, object), list(type(range(2))(3)))"
     )
     assert script.output == "True True True\n<class 'range'> range True [0, 1, 2]\n"
+
+
+def test_headers_of_blocks_are_marked_and_not_their_bodies(script):
+    script.run("for x in 3:\n    pass\nwith 5:\n    pass\ndef f():\n    yield 1\n    x = 1 / 0\nfor y in f():\n    y")
+    marked = [[(label.span.line, label.span.end_line) for label in failed.problem.labels] for failed in script.failures]
+    assert marked == [[(1, 1)], [(3, 3)], [(8, 8), (7, 7)]]
