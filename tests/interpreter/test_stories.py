@@ -193,3 +193,66 @@ def test_an_exception_that_fails_to_tell_is_told(script, text):
     script.run(text)
     assert script.failure.problem.message
     assert script.lines("needed")
+
+
+def imports():
+    from gradsh.interpreter.stories import IMPORTS
+
+    return sorted(IMPORTS.items())
+
+
+@pytest.mark.parametrize(("name", "way"), imports())
+def test_a_name_whose_import_is_missing_says_how_to_import_it(script, name, way):
+    text = f"print({name})\n"
+    script.run(text)
+    assert script.failure.problem.help == (f"import it first: `{way}`",)
+
+
+@pytest.mark.parametrize(("name", "way"), imports())
+def test_what_is_said_to_be_imported_can_be(script, name, way):
+    script.run(f"{way}\n{name}\n")
+    assert script.failures == []
+
+
+def test_a_wrong_call_points_at_its_own_definition_only(script):
+    text = (
+        "class Loss:\n    def backward(self, retain=True):\n        return 1\n"
+        "torch.ones(2, requires_grad=True).sum().backward(retain_variables=True)\n"
+    )
+    found = problem(script, text)
+    assert script.lines("defined") == []
+    assert found.help == ("did you mean `retain_graph`?",)
+
+
+def test_a_wrong_call_of_a_method_points_at_it(script):
+    problem(script, "def backward():\n    return 1\nclass Loss:\n    def backward(self):\n        return 1\nLoss().backward(retain=True)\n")
+    assert script.lines("defined") == [7]
+
+
+def test_a_tensor_that_an_optimizer_has_written_is_to_be_used_before_the_step(script):
+    found = problem(
+        script,
+        "w = torch.ones(2, requires_grad=True)\nopt = torch.optim.SGD([w], lr=1.)\nloss = (w * w).sum()\n"
+        "loss.backward(retain_graph=True)\nopt.step()\nloss.backward()\n",
+    )
+    assert found.kind == "version"
+    assert found.help == ("run this backward before line 8, or the forward again after it: an optimizer writes its parameters in place",)
+
+
+def test_windows_are_cut_where_they_end(script):
+    found = problem(
+        script,
+        "w = torch.ones(2, requires_grad=True)\nh = torch.zeros(2)\nfor i in range(2):\n    for t in range(3):\n"
+        "        h = (h * w + 1).tanh()\n    h.sum().backward()\n",
+    )
+    assert found.help == ("detach what is carried from one pass to the next (`h = h.detach()`), after line 9",)
+
+
+def test_a_failed_pass_names_parameters_by_their_place(script):
+    found = problem(
+        script,
+        "net = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))\nfor p in net.parameters():\n    pass\n\n"
+        "h = net[:2](torch.ones(1, 2))\nnet[2](h).sum().backward()\nnet[2](h).sum().backward()\n",
+    )
+    assert any("net[2].bias.grad" in note for note in found.notes)
+    assert not any("p.grad" in note for note in found.notes)
