@@ -3,8 +3,8 @@
 import ast
 import contextlib
 import io
-import warnings
 import re
+import warnings
 
 import pytest
 from hypothesis import HealthCheck, given, settings
