@@ -40,6 +40,22 @@ def tell(case: "Case") -> None:
     partial_pass(case)
 
 
+IMPORTS = {
+    "F": "import torch.nn.functional as F",
+    "np": "import numpy as np",
+    "Variable": "from torch.autograd import Variable",
+    "checkpoint": "from torch.utils.checkpoint import checkpoint",
+    "DataLoader": "from torch.utils.data import DataLoader",
+    "TensorDataset": "from torch.utils.data import TensorDataset",
+    "OrderedDict": "from collections import OrderedDict",
+    "defaultdict": "from collections import defaultdict",
+    "deque": "from collections import deque",
+    "partial": "from functools import partial",
+    **{one: f"import {one}" for one in ("math", "copy", "time", "itertools", "collections", "functools")},
+}
+"""What a snippet's missing head usually imports -> how."""
+
+
 def _name(case: "Case") -> None:
     name = case.fields.get("name") or getattr(case.error, "name", None) or ""
     for span, source in statements_before(case.origins, name, tree.Delete):
@@ -49,6 +65,9 @@ def _name(case: "Case") -> None:
         case.message = case.message.removesuffix(str(case.fields["way"])).rstrip(":; ")  # the help line has it
     case.failed("not bound here" if isinstance(case.error, NameError) and not refused else "")
     if isinstance(case.error, NameError) and name and "way" not in case.fields:
+        if name in IMPORTS:
+            case.help.append(f"import it first: `{IMPORTS[name]}`")
+            return
         local = case.origins.frames[-1].local if case.origins.frames else None
         found = for_name(case.machine, str(name), local or ())
         _meant(case, [one for one in found if one != name])
@@ -140,7 +159,10 @@ def signature_of(case: "Case") -> list[str]:
         value = case.origins.value(function.id) or case.machine.builtins[function.id]
         for name in reversed(path):
             value = case.machine.guard.read(value, name)
-        return [name for name in inspect.signature(value).parameters if name != "self"]
+        return [
+            name for name, one in inspect.signature(value).parameters.items()
+            if name != "self" and one.kind not in {one.VAR_POSITIONAL, one.VAR_KEYWORD}
+        ]
     except (AttributeError, KeyError, TypeError, ValueError, RuntimeError):
         return []
 
