@@ -2,20 +2,21 @@
 
 Shell, batch and golden tests all call `Session.run`. A session has its own ambient value (grad mode, random numbers,
 print options), so nothing leaks from one to the next. The options `--format` and `--output`, which every command has,
-are taken here.
+are taken here. What commands ask of a session is answered in control.py.
 """
 
 import sys
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradsh.allocator import give_back
 from gradsh.commands import GRAMMARS, find
+from gradsh.control import Controls, Outcome, quiet, text_of
 from gradsh.engine.ambient import Ambient, enter
 from gradsh.engine.node import next_sequence_number
-from gradsh.events import Done, Emit, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
+from gradsh.events import Done, Emit, Failure, Note, Print, Result, Snapshot, Value, Warn
 from gradsh.interpreter.machine import Failed, Invocation, Machine
 from gradsh.language.node import stmt
 from gradsh.language.parser import parse
@@ -27,7 +28,7 @@ from gradsh.state import Failed as LastFailure
 from gradsh.text.expectations import Block, options_of, scan
 from gradsh.text.fault import fail
 from gradsh.text.problem import Problem, ProblemError
-from gradsh.text.span import Source, Span
+from gradsh.text.span import Source
 
 ASSERTIONS = ("freed", "saved", "live_bytes", "peak_bytes", "reclaimable_bytes")
 """The functions of `probe.assertions`, imported when a script first calls one."""
@@ -37,14 +38,6 @@ OPTIMIZED = 1
 """Flag of the code of functions: their variables are read as a copy. The body of a class has the dictionary itself."""
 METERED = ("memory", "leaks", "peak_bytes")
 """Words that ask how bytes went over time: a text that has one is followed from its beginning."""
-
-
-class Outcome(NamedTuple):
-    """How a text went: the exit status it asks for, the lines of its top-level statements, whether interrupted."""
-
-    status: int
-    statements: tuple[tuple[int, int], ...]
-    interrupted: bool = False
 
 
 class _Bound:
@@ -57,14 +50,14 @@ class _Bound:
         return isinstance(name, str) and self.machine.bound(name)
 
 
-class Session:
+class Session(Controls):
     """A program's variables and everything around them. `seed` None draws one; `typed` says that a person types."""
 
     def __init__(self, seed: int | None = 0, *, limits: Limits = UNBOUNDED, typed: bool = False) -> None:
         self.seed = _drawn_seed() if seed is None else seed
         self.limits = limits
         self.typed = typed
-        self.emit: Emit = _quiet
+        self.emit: Emit = quiet
         self.machine = Machine()
         self.machine.on_print = self._on_print
         self.machine.on_value = self._on_value
@@ -72,7 +65,7 @@ class Session:
         self.machine.on_warning = self.warn
         self.machine.confine = confined
         self.state = State(self.machine.program, self, self.line_of, self.machine.locate)
-        self.ambient = self._new_ambient()
+        self.ambient = self.new_ambient()
         self.line = 0
         self.exhausted = False
         self.left: int | None = None
@@ -80,16 +73,12 @@ class Session:
         """Set by who owns the process: told (line, reason) when a script can not even be stopped."""
         self.as_json = False
         self._guardian: Any = None
-        self.asker: Callable[[str], str | None] | None = None
-        """Set by a shell: shows a prompt and returns the line that was typed, None at the end of input."""
-        self.writer: Callable[[str, int], str] | None = None
-        """Set from outside: runs a script anew, from a seed, and returns it with its outputs as expectations."""
         self._command_only = True
         self._printed = 0
         self._bound = _Bound(self.machine)
-        self._offer_assertions()
+        self.offer_assertions()
 
-    def _offer_assertions(self) -> None:
+    def offer_assertions(self) -> None:
         """Give scripts the functions by which they assert what their graphs hold."""
         self.machine.builtins.update((name, self._assertion(name)) for name in ASSERTIONS)
 
@@ -115,9 +104,10 @@ class Session:
             frame = frame.f_back  # type: ignore[assignment]
         return found
 
-    def _new_ambient(self) -> Ambient:
+    def new_ambient(self) -> Ambient:
+        """Return an ambient value as every program begins with it."""
         ambient = Ambient()
-        ambient.where = self._place_function()
+        ambient.where = self.place_function()
         ambient.warn = self.warn
         ambient.check = self.machine.check
         ambient.passes = self._on_pass
@@ -157,7 +147,7 @@ class Session:
             self._take_options(source)
             program = parse(source, GRAMMARS, self._bound)
         except ProblemError as error:
-            self._fail(_unparsed(error.problem, source), expected=False)
+            self.tell_failure(_unparsed(error.problem, source), expected=False)
             return Outcome(1, ())
         if values:
             from gradsh.parameters import set_parameters
@@ -192,7 +182,7 @@ class Session:
             failed = self._run_statement(statement, source, line)
             if failed is not None:
                 expected = end_line in blocks and blocks[end_line].fails
-                kind = self._fail(failed, expected=expected)
+                kind = self.tell_failure(failed, expected=expected)
                 status = status if expected else 1
                 if kind == "limit":
                     give_back()
@@ -217,7 +207,7 @@ class Session:
         unit, mark, begun = len(self.machine.units), next_sequence_number(), time.perf_counter()
         failed = self.machine.run_statement(statement, source)
         seconds = time.perf_counter() - begun
-        text = _text_of(source, statement.span)
+        text = text_of(source, statement.span)
         state.history.append(Entry(text, line, source.name, failed is None, seconds, unit, mark, name))
         if state.meter is not None:
             state.meter.statement(self.machine.variables(), line)
@@ -251,7 +241,7 @@ class Session:
             line = self.line_of(place) if place is not None else self.line
             self.state.meter.sample(self._reachable(), line or self.line, [edge[0] for edge, _ in task.roots])
 
-    def _fail(self, failed: Failed, *, expected: bool) -> str:
+    def tell_failure(self, failed: Failed, *, expected: bool) -> str:
         """Remember and tell a failure; return its kind."""
         self.state.failed = LastFailure(failed.problem, failed.source, failed.line)
         self.emit(Failure(failed.line, failed.top, failed.problem, failed.source, expected))
@@ -292,7 +282,7 @@ class Session:
 
     def _call_of(self, invocation: Invocation) -> Call:
         node, source = invocation.command, invocation.source
-        texts = tuple(_text_of(source, argument.span) for argument in node.arguments)
+        texts = tuple(text_of(source, argument.span) for argument in node.arguments)
         return Call(node.span.line, texts, invocation.local or {}, source, self._command_only)
 
     def _output_options(self, invocation: Invocation) -> tuple[str, str]:
@@ -304,23 +294,6 @@ class Session:
             wanted = wanted or ENDINGS.get(ending, "")
             output = self.allowed_file(output)
         return wanted, output
-
-    def allowed_file(self, name: str) -> str:
-        """Return the path that a command may use for `name`.
-
-        Raises an error of kind `io` unless a person types the command or the run allows files, there.
-        """
-        from pathlib import Path
-
-        if self.typed:
-            return name
-        folder = self.limits.allow_files
-        if not folder:
-            raise fail("io", "a script may not touch files: run it with --allow-files DIR, or type the command", OSError)
-        path = Path(folder, name).resolve()
-        if not path.is_relative_to(Path(folder).resolve()):
-            raise fail("io", f"{name} is outside of {folder}, the folder that --allow-files names", OSError)
-        return str(path)
 
     def _watchdog(self, name: str) -> Any:
         seconds = self.limits.timeout
@@ -347,53 +320,7 @@ class Session:
                 self._guardian.arm(seconds + GRACE + 1, name, last, as_json=self.as_json)
         return Watchdog(seconds, strike, None if self.when_stuck is None else stuck)
 
-    def limit(self, name: str, text: str | None = None) -> str:
-        """Return a limit as words, after changing it where `text` is given; kind `value` for what is no limit.
-
-        A script cannot lift its own bounds: raises kind `limit` unless a person types.
-        """
-        if text is not None:
-            from gradsh.limits import bound_memory, changed
-
-            if not self.typed:
-                raise fail("limit", "a script does not change its own limits: give them to gradsh run", RuntimeError)
-            try:
-                self.limits = changed(self.limits, name, text)
-            except ValueError as error:
-                raise fail("value", str(error), ValueError) from None
-            if name == "max_memory":
-                bound_memory(self.limits.max_memory)
-            self.ambient.where = self._place_function()
-        value = getattr(self.limits, name)
-        return "off" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-    def _place_function(self) -> Callable[[], Any]:
-        """Return what tells the engine where the script stands and, under `--max-nodes`, counts the nodes meanwhile."""
-        where, most = self.machine.where, self.limits.max_nodes
-        if most is None:
-            return where
-        begun, often = next_sequence_number(), min(256, max(1, most // 16))
-        calls = 0
-
-        def counting() -> Any:
-            nonlocal calls
-            calls += 1
-            if calls % often == 0 and next_sequence_number() - begun > most:
-                self.exhausted = True  # the engine is in the middle of something: it ends at the next safe point
-                self.machine.stop(f"the script recorded more than {most:,} nodes (--max-nodes)")
-            return where()
-
-        return counting
-
-    # ------------------------------------------------------------------ what commands and the outside ask for
-
-    def line_of(self, where: Any) -> int | None:
-        """Return the first line of the innermost statement at an engine's `where`, or None where there is none."""
-        if where is None:
-            return None
-        _, code, offset = where
-        units = self.machine.units
-        return units.statement(code, units.span(code, offset).line).line
+    # ------------------------------------------------------------------ what the outside asks for
 
     def is_complete(self, text: str) -> bool:
         """Whether a text can be run as it stands, or fails however it goes on; False where more lines are needed."""
@@ -408,105 +335,6 @@ class Session:
         with enter(self.ambient):
             return Snapshot(*snapshot(self.machine.variables(), self.line_of))
 
-    def attempt(self, action: Callable[[], object]) -> Failed | None:
-        """Run `action` (a command's tail); return how it failed, without telling, or None."""
-        try:
-            action()
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except Exception as error:  # noqa: BLE001  # whatever a script raises is data here
-            return self.machine.explain(error)
-        return None
-
-    def show_failure(self, failed: Failed) -> None:
-        """Tell a failure that was asked for (`expect error`)."""
-        self._fail(failed, expected=True)
-
-    def run_text(self, text: str, name: str, *, muted: bool = False, first_line: int = 1) -> bool:
-        """Run a text in this session; return whether every statement passed."""
-        return self.run(text, _quiet if muted else self.emit, name=name, first_line=first_line).status == 0
-
-    def expectations(self, text: str) -> str:
-        """Return a script with what its statements show as comments below them, as golden tests have it.
-
-        Raises an error of kind `value` where nobody has said how (see `writer`).
-        """
-        if self.writer is None:
-            raise fail("value", "expectations are written where a person types: in the shell", ValueError)
-        return self.writer(text, self.seed)
-
-    def replay(self, entries: Sequence[Entry]) -> int:
-        """Start anew from the recorded seed and run the entries, muted; return how many (fewer where interrupted)."""
-        self.reset()
-        for number, entry in enumerate(entries):
-            outcome = self.run(entry.text, _quiet, name=entry.source, keep_going=True, first_line=entry.line)
-            if outcome.interrupted:
-                return number
-        return len(entries)
-
-    def reset(self) -> None:
-        """Forget every variable, pin and setting, and start from the seed again."""
-        self.machine.reset()
-        self._offer_assertions()
-        self.state.forget()
-        fresh = self._new_ambient()
-        for name in Ambient.__slots__:  # the running statement stands in this one, so it is renewed in place
-            setattr(self.ambient, name, getattr(fresh, name))
-
-    def show(self, lines: Sequence[str]) -> None:
-        """Show lines at once, before the command's own result."""
-        for one in lines:
-            self.emit(Print(one))
-
-    def interactive(self) -> bool:
-        """Whether a person is there to answer `ask`."""
-        return self.asker is not None
-
-    def ask(self, prompt: str) -> str | None:
-        """Return what a person answers; None where nobody is there, or who leaves."""
-        return None if self.asker is None else self.asker(prompt)
-
-    def unit_of(self, where: Any) -> int:
-        """Return the number of the top-level statement from which a place was reached, -1 for none."""
-        if where is None:
-            return -1
-        activation, code, _ = where
-        while activation is not None:
-            activation, _, site, _ = activation
-            code = site or code
-        return int(code.co_filename.removeprefix("<gradsh ").removesuffix(">"))
-
-    def owns(self, where: Any) -> bool:
-        """Whether a place is in a program of this session."""
-        return where is not None and self.machine.units.owns(where[1])
-
-    def scopes_of(self, where: Any) -> tuple[Any, ...]:
-        """Return the calls and loop passes around a place, outermost first."""
-        from gradsh.interpreter.activation import scopes
-
-        return () if where is None else scopes(where)
-
-    def cuts_of(self, tensor: Any) -> list[tuple[int, str, bool]]:
-        """Return (line, text, cut) of the statements that ended a tensor's history or made the leaves it rests on."""
-        from gradsh.interpreter.origins import Origins, frame_of
-
-        unit = self.machine.running()
-        if unit is None:
-            return []
-        found = Origins(self.machine, [frame_of(unit, dict(self.state.call.scope) or None)]).cuts(tensor, [])
-        return [(one.span.line, _text_of(one.source, one.span), one.cut) for one in found]
-
-    def leave(self, status: int = 0) -> None:
-        """End the run after this statement."""
-        self.left = status
-
-    def warn(self, message: str, line: int | None = None) -> None:
-        """Show a warning or hint that belongs to a line, or else to the running statement."""
-        place = self.machine.where() if line is None else None
-        if place is not None:
-            line = self.line_of(place)
-        self.emit(Warn(line or self.line, message))
-
     def abandon(self) -> None:
         """End what is running, and the run: nobody is there to see the rest."""
         self.exhausted = True
@@ -515,10 +343,6 @@ class Session:
     def interrupt(self) -> None:
         """End what is running at the next safe point."""
         self.machine.interrupt()
-
-
-def _quiet(_: Event) -> None:
-    """An emit that shows nothing."""
 
 
 def _drawn_seed() -> int:
@@ -530,13 +354,3 @@ def _drawn_seed() -> int:
 def _unparsed(problem: Problem, source: Source) -> Failed:
     line = problem.labels[0].span.line if problem.labels else source.first_line
     return Failed(problem, line, line, source, "SyntaxError")
-
-
-def _text_of(source: Source, span: Span) -> str:
-    """Return the text that a span covers."""
-    lines = [source.line(number) for number in range(span.line, span.end_line + 1)]
-    lines[-1] = lines[-1][: span.end_column - 1]
-    lines[0] = lines[0][span.column - 1 :]
-    return "\n".join(lines)
-
-
