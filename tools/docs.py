@@ -18,6 +18,7 @@ from gradsh.golden.compare import Tolerance
 from gradsh.golden.update import proposed
 from gradsh.text.kind import Kind
 from gradsh.text.kinds import KINDS
+from tools.derivatives import derivatives_page
 from tools.language import EXAMPLE, language_page
 from tools.picture import session_picture
 from tools.sessions import FENCE, PROMPT, refreshed, session_of
@@ -49,7 +50,7 @@ OPERATIONS = """# Operations
 
 What an operation saves for backward is what its derivatives read. An input that only the derivative for another input
 reads is saved only if that one needs a gradient. What has no node is made of other operations, or has no derivative.
-`F.` stands before what only `torch.nn.functional` has in this form.
+`F.` stands before what only `torch.nn.functional` has in this form. [derivatives.md](../derivatives.md) shows the formulas.
 
 | operation | node | saves | what it computes |
 | --- | --- | --- | --- |"""
@@ -65,6 +66,7 @@ def pages() -> dict[Path, str]:
         ROOT / "docs/reference/commands.md": commands_page(),
         ROOT / "docs/reference/operations.md": operations_page(),
         ROOT / "docs/reference/scenarios.md": scenarios_page(),
+        ROOT / "docs/derivatives.md": MADE + derivatives_page(),
         ROOT / "docs/session.svg": picture(),
     }
 
