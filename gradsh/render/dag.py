@@ -78,7 +78,11 @@ class _Walk:
             node = self.dag.nodes[index]
             head = lead + (f"{label} " if label else "")
             if index in self.drawn:
-                out.append((head + self._reference(index), "", "", ""))
+                times = 1
+                while not label and stack and (stack[-1][0], *stack[-1][3:]) == (index, label, depth):  # the next edge of one node
+                    head = stack.pop()[1]
+                    times += 1
+                out.append((head + self._reference(index) + (f", {times:,} edges" if times > 1 else ""), "", "", ""))
                 continue
             self.drawn[index] = len(out)
             children = [] if index in self.hidden else self.children[index]

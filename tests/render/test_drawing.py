@@ -49,6 +49,21 @@ def test_shared_nodes_are_drawn_once() -> None:
     ]
 
 
+def test_edges_side_by_side_to_one_node_are_counted() -> None:
+    stack = Dag((DagNode("StackBackward0"), DagNode("AccumulateGrad", ("w",)), DagNode("MulBackward0")),
+                (Edge(0, 1), Edge(0, 1), Edge(0, 1), Edge(0, 2), Edge(2, 1), Edge(0, 1)), (0,))
+    assert lines_of(stack, PLAIN) == [
+        "StackBackward0",
+        "├─ w  AccumulateGrad",
+        "├─ w  AccumulateGrad ↑ drawn above, 2 edges",
+        "├─ MulBackward0",
+        "│  └─ w  AccumulateGrad ↑ drawn above",
+        "└─ w  AccumulateGrad ↑ drawn above",
+    ]
+    last = Dag(stack.nodes, (Edge(0, 1), Edge(0, 1), Edge(0, 1)), (0,))
+    assert lines_of(last, PLAIN)[-1] == "└─ w  AccumulateGrad ↑ drawn above, 2 edges"
+
+
 def test_graph_in_ascii() -> None:
     assert all(line.isascii() for line in lines_of(DIAMOND, ASCII))
     assert lines_of(DIAMOND, ASCII)[1].startswith("|- MulBackward0 (2,)")
