@@ -100,6 +100,7 @@ class Host:
         """Say what to type, and what is wrong with the configuration."""
         from gradsh.version import PYTORCH_VERSION, __version__
 
+        self.sink.refresh()
         for line in GREETING:
             self.sink.out.write(line.format(version=__version__, pytorch=PYTORCH_VERSION) + "\n")
         for problem in self.config.problems:

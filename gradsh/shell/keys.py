@@ -128,7 +128,8 @@ def finished(host: "Host", buffer: Buffer) -> bool:
         return False
     if document.is_cursor_at_the_end or "\n" not in text or not document.text_after_cursor.strip():
         stripped = text.rstrip(" \t")
-        return not text.strip() or text.strip().endswith("?") or host.is_complete(stripped)
+        recalled = "\n" in text and text in buffer.history.get_strings()  # a block from the history needs no empty line
+        return not text.strip() or text.strip().endswith("?") or recalled or host.is_complete(stripped)
     return False
 
 

@@ -22,7 +22,8 @@ class ShellSink(TextSink):
         self.refresh()
 
     def refresh(self) -> None:
-        """Look at the terminal anew: it may have been resized."""
+        """Look at the terminal anew: it may have been resized, or the streams replaced."""
+        self.out, self.err = sys.stdout, sys.stderr
         self.style, self.err_style = (self._style(stream) for stream in (sys.stdout, sys.stderr))
 
     def _style(self, stream: object) -> Style:
@@ -40,6 +41,7 @@ class ShellSink(TextSink):
 
     def show(self, text: str) -> None:
         """Write a text, through a pager where it is longer than the screen."""
+        self.refresh()
         self.out.flush()
         rows = shutil.get_terminal_size((100, 24)).lines
         if text.count("\n") < rows or not self.paged() or not sys.stdout.isatty() or not page(text):
