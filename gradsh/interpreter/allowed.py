@@ -2,7 +2,6 @@
 
 import collections
 import functools
-import itertools
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
@@ -56,7 +55,7 @@ ATTRIBUTES: dict[type, frozenset[str]] = {
         "append appendleft clear copy extend extendleft insert maxlen pop popleft remove reverse rotate"
     ) | _OPERATORS,
     GeneratorType: names_in("send throw close __next__ __iter__ __name__"),
-    FunctionType: _FUNCTION,
+    FunctionType: _FUNCTION | names_in("from_iterable"),  # of `itertools.chain`, which is a function here
     MethodType: _FUNCTION,
     BuiltinFunctionType: _FUNCTION,
     type(str.upper): _FUNCTION,
@@ -66,7 +65,6 @@ ATTRIBUTES: dict[type, frozenset[str]] = {
     functools.partial: names_in("func args keywords"),
     type(functools.lru_cache(abs)): names_in("cache_info cache_clear __name__ __doc__"),
     functools.cached_property: frozenset(),
-    itertools.chain: names_in("from_iterable"),
     type({}.keys()): names_in("isdisjoint mapping") - {"mapping"},
     type({}.values()): frozenset(),
     type({}.items()): names_in("isdisjoint"),

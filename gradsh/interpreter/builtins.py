@@ -72,6 +72,7 @@ def make_builtins(machine: "Machine") -> dict[str, Any]:
     table |= {identifier(name): Refused(name) for name in REFUSED}
     table |= _attributes(machine) | _types(machine) | _reductions(machine)
     table["print"] = _print(machine)
+    table |= {kind.__name__: _lazy(kind) for kind in (map, filter, zip, enumerate)}
     table["range"] = RangeBuiltin(machine.check)
     for kind in (range, LongRange):
         machine.guard.kinds.stand_in(kind, table["range"])
@@ -80,6 +81,26 @@ def make_builtins(machine: "Machine") -> dict[str, Any]:
     table["__build_class__"] = builtins.__build_class__
     table["__import__"] = builtins.__import__
     return table
+
+
+_LAZY = frozenset({map, filter, zip, enumerate})
+
+
+def _lazy(kind: Any) -> Callable[..., Any]:
+    """Return a lazy builtin that never stands directly on another one: a long tower of them would end the process."""
+
+    def stepwise(values: Any) -> Iterator[Any]:
+        yield from values
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        for one in args:
+            if type(one) in _LAZY:
+                args = tuple([stepwise(one) if type(one) in _LAZY else one for one in args])
+                break
+        return kind(*args, **kwargs)
+
+    made.__name__ = made.__qualname__ = kind.__name__
+    return made
 
 
 def _print(machine: "Machine") -> Callable[..., None]:

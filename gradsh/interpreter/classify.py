@@ -9,6 +9,7 @@ from gradsh.interpreter.activation import Stopped
 from gradsh.text.fault import fault_of
 
 _PATTERNS: tuple[tuple[str, str], ...] = (
+    ("limit", r"^array is too big|^Exceeds the limit \(\d+ digits\)|^maximum supported dimension for an ndarray"),
     ("freed", r"backward through the graph a second time"),
     ("version", r"modified by an inplace operation"),
     ("scalar", r"grad can be implicitly created only for scalar outputs"),

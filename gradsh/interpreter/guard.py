@@ -50,7 +50,7 @@ OFFERS: dict[type, Any] = {
     Tensor: tensor_offers, np.ndarray: ARRAY, np.generic: ARRAY, np.dtype: DTYPE, np.ufunc: frozenset({"__name__", "__doc__"}),
 }
 """Classes of the engine and of numpy -> what they offer: a frozenset, or a function of the name."""
-SETTABLE: dict[type, Any] = {Tensor: tensor_lets_set}
+SETTABLE: dict[type, Any] = {Tensor: tensor_lets_set, np.ndarray: frozenset({"shape"}), np.generic: frozenset()}
 """Classes -> the attributes that a script may set, where they are others than those offered."""
 
 
@@ -111,6 +111,8 @@ class Guard:
                 owner.explain()
             raise self.missing(owner, name)
         value = getattr(owner, name)
+        if kind is np.ndarray and callable(value):
+            return numbers_only(value)
         if known is not None and self._by_type(kind, name):
             known.add(kind)
         return value
@@ -260,6 +262,20 @@ class Guard:
 
     def _answers(self, owner: Any, kind: type, name: str) -> bool:
         return not name.startswith("_") and self.allows(owner, kind, name)
+
+
+def numbers_only(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of numpy's that gives no array of Python objects: those nest without bound, and crash when dropped."""
+
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        found = function(*args, **kwargs)
+        for one in found if type(found) in {tuple, list} else (found,):
+            if isinstance(one, np.ndarray) and one.dtype.hasobject:
+                raise fail("type", "arrays of Python objects are not part of gradsh: use a list", TypeError)
+        return found
+
+    checked.__name__ = checked.__qualname__ = getattr(function, "__name__", "function")
+    return checked
 
 
 class Store:

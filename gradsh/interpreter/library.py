@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from gradsh.interpreter.guard import numbers_only
 from gradsh.interpreter.kinds import Kind
 from gradsh.text.fault import fail
 
@@ -145,13 +146,14 @@ def _itertools(machine: "Machine") -> Mapping[str, Any]:
             yield value
 
     long: tuple[Any, ...] = (
-        itertools.combinations, itertools.combinations_with_replacement, itertools.permutations, itertools.product
+        itertools.accumulate, itertools.combinations, itertools.combinations_with_replacement, itertools.compress,
+        itertools.dropwhile, itertools.filterfalse, itertools.groupby, itertools.islice, itertools.pairwise,
+        itertools.permutations, itertools.product, itertools.starmap, itertools.takewhile, itertools.zip_longest,
     )
+    chain = checked(itertools.chain)
+    chain.from_iterable = checked(itertools.chain.from_iterable)  # type: ignore[attr-defined]
     own = {"count": count, "cycle": cycle, "repeat": repeat} | {make.__name__: checked(make) for make in long}
-    return own | _listed(
-        itertools,
-        "accumulate chain compress dropwhile filterfalse groupby islice pairwise starmap takewhile tee zip_longest",
-    )
+    return own | {"chain": chain, "tee": itertools.tee}
 
 
 def _collections() -> Mapping[str, Any]:
@@ -207,6 +209,9 @@ def _numpy() -> Mapping[str, Any]:
         "sort split sqrt square squeeze std subtract sum tan tanh tile transpose unique var where inf nan e "
         "float16 float32 float64 int8 int16 int32 int64 uint8 bool_ isscalar shape ndim",
     )
+    found = {
+        name: numbers_only(value) if callable(value) and not isinstance(value, type) else value for name, value in found.items()
+    }
     found |= {"ndarray": Kind(np.ndarray), "random": Library("numpy.random", _numpy_random)}
     return found
 

@@ -286,7 +286,7 @@ def _numpy(self: Tensor, force: bool) -> Array:
     if self.requires_grad and not force:
         message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
         raise fail("other", message, RuntimeError, tensor=self)
-    return self.array
+    return self.array.view()  # its shape can be set without touching the tensor's
 
 
 composite("numpy(self, *, force: bool = False)", "A numpy array over the same memory.", _numpy, ("Tensor",),
