@@ -6,8 +6,18 @@ from pathlib import Path
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write beside the file, sync, rename over it. Keeps the mode of a file that was there; raises OSError."""
-    path = path.resolve() if path.is_symlink() else path
+    """Write beside the file, sync, rename over it. Keeps the mode of a file that was there.
+
+    Raises OSError, which names the file itself and not the one beside it.
+    """
+    try:
+        _write(path.resolve() if path.is_symlink() else path, data)
+    except OSError as error:
+        error.filename = str(path)
+        raise
+
+
+def _write(path: Path, data: bytes) -> None:
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gradsh.files import write_whole
+
 CODE = "x = ones(2, requires_grad=True)\nz = x.exp().sum()\n"
 
 
@@ -51,3 +53,9 @@ def test_format_goes_to_standard_output(gradsh: Callable) -> None:
     assert gradsh("-c", CODE + "graph z --format dot").out.startswith("digraph")
     assert gradsh("-c", CODE + "vars --format dot").status == 1
     assert gradsh("-c", CODE + "vars --format xml").err.startswith("error[syntax]")
+
+
+def test_a_failure_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No such file") as raised:
+        write_whole(tmp_path / "none" / "x", b"")
+    assert raised.value.filename == str(tmp_path / "none" / "x")
