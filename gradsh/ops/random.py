@@ -206,9 +206,7 @@ bernoulli = op(
 
 op(
     "bernoulli(self, p: float, *, generator: any? = None)", "", "Ones with probability p, in the shape of `self`.",
-    forward=lambda self, p, generator: in_memory_order(
-        self, lambda shape, flat: stream_of(generator).bernoulli(p, shape, self.dtype)
-    ), grads={"self": None},
+    forward=lambda self, p, generator: stream_of(generator).bernoulli(p, self.shape, self.dtype), grads={"self": None},
 )
 
 
