@@ -22,6 +22,7 @@ h.sum().backward()
 print(h.grad_fn.name(), x.grad, freed(h), live_bytes())
 import random, numpy as np
 print(random.random(), np.random.rand())
+print(sum(torch.ones(2)))
 """
 
 SPOILERS = {
@@ -34,6 +35,14 @@ SPOILERS = {
     "print options": "torch.set_printoptions(precision=2, sci_mode=True, linewidth=20)\n",
     "default dtype": "torch.set_default_dtype(torch.float64)\n",
     "pins": "x = ones(2, requires_grad=True)\nh = x.exp()\nretain h\n",
+    "settings": "set atomic on\nset timing on\nset account on\nset cuda ignore\n",
+    "watches": "x = ones(2)\nwatch x\n",
+    "Python's random state, drawn": "import random\nrandom.shuffle([1, 2, 3])\n",
+    "random state set": "torch.set_rng_state(torch.get_rng_state())\ntorch.rand(3)\n",
+    "saved-tensor hooks": "torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t * 0).__enter__()\n",
+    "inference mode": "torch.inference_mode().__enter__()\n",
+    "an attribute of a tensor's class": "try:\n    torch.Tensor.sum = 3\nexcept Exception:\n    pass\n",
+    "warnings told once": "sum(torch.ones(2))\n",
     "anomaly": "torch.autograd.set_detect_anomaly(True)\n",
     "a changed namespace": "import torch.nn.functional as F\ntry:\n    F.relu = 3\nexcept Exception:\n    pass\n",
     "a changed module class": "try:\n    nn.Linear.forward = 3\nexcept Exception:\n    pass\n",
@@ -70,7 +79,7 @@ def test_nothing_leaks(what: str, clean: str) -> None:
 
 
 def test_a_golden_run_leaks_nothing(clean: str, tmp_path: Path) -> None:
-    lines = "".join(f"#> {line}\n" for line in clean.splitlines())
+    lines = "".join(f"#> {line}\n" for line in clean.splitlines() if not line.startswith("warning"))
     text = "def probe():\n" + "".join(f"    {line}\n" for line in PROBE.strip().splitlines()) + f"probe()\n{lines}"
     for spoiler in SPOILERS.values():
         check_script(Script(str(tmp_path / "spoil.grad"), spoiler), RunOptions(), Tolerance())
@@ -80,10 +89,9 @@ def test_a_golden_run_leaks_nothing(clean: str, tmp_path: Path) -> None:
 
 def test_the_bytes_of_a_pass_are_the_same_each_time() -> None:
     text = "x = ones(2, requires_grad=True)\ny = (2 * x / 4).pow(2).sum()\nbackward y\n"
-    assert {said(text) for _ in range(60)} == {
-        "ran 5 nodes, freed 3 buffers: PowBackward0.self (8 B), DivBackward0.other (8 B), MulBackward0.other (8 B), "
-        "giving back 24 B; wrote x.grad\n"
-    }
+    told = {said(text) for _ in range(60)}
+    assert len(told) == 1
+    assert told.pop().endswith("giving back 24 B; wrote x.grad\n")
 
 
 def test_the_library_is_left_as_it_was() -> None:
