@@ -98,8 +98,8 @@ def _input_targets(inputs: Any) -> dict[Node, set[int] | None]:
         check_input(tensor)
         tensor.retain_grad()
         edge = gradient_edge(tensor)
-        assert edge is not None
-        targets[edge[0]] = None
+        if edge is not None:
+            targets[edge[0]] = None
     return targets
 
 
@@ -131,10 +131,10 @@ def grad(
     for place, tensor in enumerate(inputs):
         check_input(tensor)
         edge = gradient_edge(tensor)
-        if edge is None:
+        if edge is None and not tensor.requires_grad:
             message = "One of the differentiated Tensors does not require grad"
             raise fail("no_grad", message, RuntimeError, tensor=tensor, index=place)
-        edges.append(edge)
+        edges.append(edge or (Node((), ()), 0))  # a view made under no_grad is reached by no pass
     targets: dict[Node, set[int] | None] = {}
     for node, output in edges:
         wanted = targets.setdefault(node, set())
@@ -154,10 +154,16 @@ def grad(
             )
             raise fail("unused", message, RuntimeError, tensor=inputs[place], index=place)
         if value is not None and not isinstance(value, Tensor):
-            value = make(value if value.flags.writeable and value.base is None else np.array(value))
+            value = make(value if _keeps_layout(value) else np.array(value))
             value.counter.version = task.sums.get((node, output), 0)  # as often as it was added to in place
         found.append(value)
     return tuple(found)
+
+
+def _keeps_layout(value: Any) -> bool:
+    """Whether a captured gradient may be handed out as it is: its own memory, or an expanded one, as PyTorch's is."""
+    expanded = any(extent > 1 and step == 0 for extent, step in zip(value.shape, value.strides, strict=True))
+    return expanded or (value.flags.writeable and value.base is None)
 
 
 def make_roots(

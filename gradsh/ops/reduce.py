@@ -170,7 +170,8 @@ def mean_backward(grad: Any, sizes: tuple[int, ...], dim: Dims, count: int, keep
         for one in dim:
             count *= sizes[wrap_dim(one, len(sizes))]
     if isinstance(grad, PLAIN):
-        return spread(np.asarray(np.true_divide(grad, grad.dtype.type(count))), sizes, dim, keepdim)
+        each = spread(np.asarray(np.true_divide(grad, grad.dtype.type(count))), sizes, dim, keepdim)
+        return np.array(each, order="C")  # PyTorch divides what it has spread: an array of its own
     return over(spread(grad, sizes, dim, keepdim), count)
 
 
