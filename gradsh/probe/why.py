@@ -1,5 +1,6 @@
 """Why a tensor is as it is to autograd: its need of a gradient, its missing or zero gradient, what keeps its graph alive."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -174,11 +175,15 @@ class Asker:
 
 
 _SATURATED = 1e-6
+_FLAT = re.compile(r"(Normal|Bernoulli|Round|Floor|Ceil|Trunc|Sign)Backward\d+")
+"""Operations that are flat between their jumps, or forget what they were drawn from: zeros come through, whatever arrives."""
 
 
 def blocks(node: Node) -> str:
-    """Return in a few words how a node's saved tensors show that it passes no gradient on; empty if they do not."""
+    """Return in a few words how a node, or what it saved, shows that it passes no gradient on; empty if it does not."""
     name = node.name()
+    if _FLAT.fullmatch(name):
+        return "drawn at random: zeros come through" if name[0] in "NB" else "flat between its jumps: zeros come through"
     for saved, array, _ in live_entries(node):
         if array is None or not array.size or array.dtype.kind not in "fb":
             continue

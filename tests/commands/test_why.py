@@ -91,7 +91,8 @@ def test_why_there_is_no_gradient(text, subject, cause):
 
 @pytest.mark.parametrize(("expression", "node"), [
     ("(x - 5).relu()", "ReluBackward0"), ("(x * 100).tanh()", "TanhBackward0"), ("x * zeros(2)", "MulBackward0"),
-    ("(x * 200).sigmoid()", "SigmoidBackward0"),
+    ("(x * 200).sigmoid()", "SigmoidBackward0"), ("torch.round(x)", "RoundBackward0"), ("x.floor() * 3", "FloorBackward0"),
+    ("torch.normal(x, ones(2))", "NormalBackward3"),
 ])
 def test_why_a_gradient_is_zero(expression, node):
     report, _ = told(f"x = ones(2, requires_grad=True)\ny = {expression}\ny.sum().backward(retain_graph=True)", "why x")
