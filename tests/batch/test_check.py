@@ -1,0 +1,55 @@
+"""`gradsh check`: what a script's names stand for is found without running it, and nothing that works is blamed."""
+
+from pathlib import Path
+
+import pytest
+
+from gradsh.batch import Script
+from gradsh.check import check_script
+
+SCRIPTS = sorted(Path(__file__).parents[2].glob("scripts/*.grad"))
+
+
+def told(text: str) -> list[tuple[int, str, str]]:
+    """Return (line, message, help) of the problems of a script."""
+    _, problems = check_script(Script("script", text))
+    return [(one.labels[0].span.line, one.message, " ".join(one.help)) for one in problems]
+
+
+WRONG = [
+    ("x = torch.onse(2)", "module 'torch' has no attribute 'onse'", "did you mean `torch.ones`?"),
+    ("import torch.nn as nn\nnn.linear(1, 2)", "module 'torch.nn' has no attribute 'linear'", "`torch.nn.functional.linear`"),
+    ("from torch.optim import SDG", "cannot import name 'SDG' from 'torch.optim'", "`torch.optim.SGD`"),
+    ("import torch\ntorch.compile(1)", "module 'torch' has no attribute 'compile'", "leave it out"),
+    ("def f():\n    return los\nloss = 1", "name 'los' is not defined", "did you mean `loss`"),
+    ("import matplotlib.pyplot as plt\nplt.plot([1])", "gradsh has no module 'matplotlib.pyplot'", "print the numbers"),
+    ("if False:\n    exec('1')", "`exec` is not part of gradsh", "write the statements"),
+    ("x = (1,\n", "'(' was never closed", "close it"),
+]
+
+
+@pytest.mark.parametrize(("text", "message", "help_line"), WRONG, ids=[row[1] for row in WRONG])
+def test_names_that_nothing_binds_are_told(text, message, help_line):
+    ((line, said, helped),) = told(text)
+    assert (said, help_line in helped) == (message, True)
+    assert line == (1 if text.startswith("x = (") else text.rstrip().count("\n") + (0 if "los" in message else 1))
+
+
+RIGHT = [
+    "import matplotlib.pyplot as plt\nimport torch.distributed as dist",
+    "import torch.nn.functional as F\ndef f(F):\n    return F.whatever\nclass F:\n    whatever = 1\nF.whatever",
+    "try:\n    import numpy as np\nexcept ImportError:\n    np = None\nnp.zeros(2)",
+    "print(live_bytes(), ones(2), Linear(1, 1), __name__)",
+    "for i in range(2):\n    y = [j for j in range(i)]\n    with torch.no_grad() as m:\n        m\nprint(i, y)",
+    "from torch import *\nwhatever_it_binds",
+]
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_what_may_be_meant_is_not_blamed(text):
+    assert told(text) == []
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_the_scripts_have_no_problem(path):
+    assert told(path.read_text(encoding="utf-8")) == []
