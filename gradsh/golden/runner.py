@@ -59,6 +59,8 @@ def run_tests(options: GoldenOptions) -> int:
         if not interrupted:
             results = _accept(results, options, style)
         _tell(results, stray, options, style, len(scripts))
+    except BrokenPipeError:
+        raise  # nobody reads the report any more: the program ends quietly
     except OSError as error:
         return _refuse(f"cannot write {error.filename or 'the output'}: {error.strerror or error}")
     if interrupted:

@@ -154,6 +154,15 @@ def test_broken_pipe_of_several_processes_is_quiet(tmp_path: Path, what: str) ->
     assert (done.stdout.count("\n"), done.stderr) == (1, "")
 
 
+def test_broken_pipe_of_a_report_is_quiet(tmp_path: Path) -> None:
+    for number in range(20):
+        (tmp_path / f"t{number}.grad").write_text("for i in range(2000):\n    print(i)\n#>\n")
+    run = f"{sys.executable} -m gradsh test . | head -1"
+    done = subprocess.run(["sh", "-c", run], capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
+                          env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])})
+    assert (done.stdout.count("\n"), done.stderr) == (1, "")
+
+
 @pytest.mark.parametrize("what", ["run", "test"])
 def test_interrupt_of_several_processes_leaves_nothing_behind(tmp_path: Path, what: str) -> None:
     for name in ("s.grad", "t.grad"):
