@@ -106,6 +106,7 @@ leaky_relu_ = op(
     "leaky_relu_(self, negative_slope: number = 0.01)", "LeakyReluBackward1", "x, times a small slope below 0. In place.",
     forward=_leaky, kind="inplace", spaces=("F",),
     grads={"self": lambda grad, result, negative_slope: leaky_relu_backward(grad, result, negative_slope, True)},
+    note="In place it is another node, LeakyReluBackward1, and saves its result.",
 )
 functional(
     "leaky_relu", "input, negative_slope: number = 0.01", "x, times a small slope below 0.", leaky_relu, leaky_relu_,
@@ -165,6 +166,7 @@ elu_ = op(
     "elu_(self, alpha: number = 1, scale: number = 1, input_scale: number = 1)", "EluBackward1",
     "x above 0, alpha (exp(x) - 1) below. In place.", forward=_elu, kind="inplace", spaces=("F",),
     grads={"self": lambda grad, alpha, scale, input_scale, result: elu_backward(grad, alpha, scale, input_scale, True, result)},
+    note="In place it is another node, EluBackward1, and saves its result.",
 )
 functional("elu", "input, alpha: number = 1.0", "x above 0, alpha (exp(x) - 1) below.", elu, elu_)
 

@@ -89,6 +89,7 @@ gelu = op(
     "gelu(self, *, approximate: str = 'none')", "GeluBackward0", "x times the normal distribution function of x, or its tanh form.",
     forward=_gelu, spaces=("F",), samples=(sample((2, 3)), sample((2, 3), approximate="tanh")), inplace=False,
     grads={"self": lambda grad, self, approximate: gelu_backward(grad, self, approximate=approximate)},
+    note="Saves its input.",
 )
 
 # --- silu, mish ---------------------------------------------------------------------------------------------------
@@ -114,6 +115,7 @@ def _silu_gradient(grad: Any, self: Any) -> Any:
 silu = op(
     "silu(self)", "SiluBackward0", "x sigmoid(x).", forward=_silu, inplace=True, spaces=(), grads={"self": _silu_gradient},
     samples=(sample((2, 3)),),
+    note="Saves its input. In place it clones it first.",
 )
 functional("silu", "input", "x sigmoid(x).", silu, find("silu_"))
 

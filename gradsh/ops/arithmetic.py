@@ -164,6 +164,7 @@ op(
 floor_divide = op(
     "floor_divide(self: Operand, other: Operand)", "", "Quotient rounded down. It has no derivative: backward raises.",
     forward=floor_quotient, dtypes="promote", inplace=True, grads={"self": None, "other": None},
+    note="Has no derivative in PyTorch: the result requires a gradient, and backward raises.",
 )
 neg = op(
     "neg(self)", "NegBackward0", "The negative of each element.",
@@ -221,7 +222,8 @@ def _positive(self: Any) -> Any:
     return self
 
 
-positive = composite("positive(self)", "The tensor itself.", _positive)
+positive = composite("positive(self)", "The tensor itself.", _positive,
+    note="Returns the same object.")
 
 alias("subtract", sub)
 alias("multiply", mul)

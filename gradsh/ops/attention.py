@@ -190,5 +190,6 @@ scaled_dot_product_attention = composite(
     "is_causal: bool = False, *, scale: float? = None, enable_gqa: bool = False)",
     "softmax(query keyᵀ / √width + mask) value.", _attention, ("F",),
     samples=(sample((2, 3, 4), (2, 5, 4), (2, 5, 4)),),
-    note="Inputs of 4 dims run in one node that has no second derivative, unless the mask needs a gradient.",
+    note="Inputs of 4 dims run in one node, which saves query, key, value, output and logsumexp whichever needs a gradient and has "
+         "no second derivative; others, and masks that need a gradient, take the expanded path.",
 )

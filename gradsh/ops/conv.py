@@ -376,7 +376,7 @@ def _declare(dims: int, input: tuple[int, ...], weight: tuple[int, ...]) -> None
         "groups: int = 1)",
         f"Convolution of {words}: input (N, C, …) with weight (O, C / groups, …).", plain, where,
         samples=(sample(input, weight, weight[:1]), sample(input, weight, None, 2, 1)),
-        note="`padding` may be 'valid' or 'same'.",
+        note="Saves input and weight, whichever needs a gradient. `padding` may be 'valid' or 'same'.",
     )
     composite(
         f"conv_transpose{dims}d(input, weight, bias: Tensor? = None, stride: ints = 1, padding: ints = 0, "

@@ -150,7 +150,9 @@ composite("is_neg(self)", "False: no tensor is negated lazily.", lambda self: Fa
 composite("is_signed(self)", "Whether the dtype has negative values.", lambda self: array_of(self).dtype.kind in "if")
 composite("is_same_size(self, other)", "Whether two tensors have the same extents.", lambda self, other: self.shape == other.shape)
 composite("adjoint(self)", "The transposes of the matrices in the last two dimensions.", lambda self: find("transpose")(self, -2, -1))
-composite("detach(self)", "A leaf over the same memory and version counter.", lambda self: self.detach(), ("torch",))
+composite("detach(self)", "A leaf over the same memory and version counter.", lambda self: self.detach(), ("torch",),
+    note="Shares memory and version counter with its source; `.data` shares the memory but has a version counter "
+         "of its own.")
 composite("detach_(self)", "Cut a tensor off its history.", lambda self: self.detach_(), ("torch",))
 
 

@@ -51,6 +51,7 @@ def _contiguous(self: Any, memory_format: Any) -> Any:
 composite(
     "contiguous(self, *, memory_format: any? = None)", "The tensor itself if its memory is in order, else a copy.",
     _contiguous, ("Tensor",), samples=(sample((2, 3)),),
+    note="A tensor that is contiguous already returns itself, the same object.",
 )
 
 
@@ -71,6 +72,8 @@ copy_ = op(
     "copy_(self, src: Operand, non_blocking: bool = False)", "torch::autograd::CopyBackwards", "Write the elements of `src` into `self`.",
     forward=_copy, kind="inplace", writes=True, spaces=("Tensor",),
     grads={"self": zeros_of, "src": lambda grad: grad},
+    note="`x[:] = v` is CopyBackwards; `x[0] = v` puts a CopySlices into the history of x; `x[idx] = v` is "
+         "IndexPutBackward0.",
 )
 
 

@@ -71,6 +71,7 @@ _cholesky_ex = op(
 linalg_cholesky = composite(
     "linalg_cholesky(self, *, upper: bool = False)", "L with L @ L.T = A, for a symmetric positive definite A.",
     lambda self, upper: _cholesky_ex(self, upper), LINALG,
+    note="Saves only its result.",
 )
 composite(
     "linalg_cholesky_ex(self, *, upper: bool = False, check_errors: bool = False)", "Cholesky factor, and a code that is 0 for success.",
@@ -272,6 +273,8 @@ def _svd_of(A: Any, full_matrices: bool, name: str, fields: tuple[str, ...]) -> 
 composite(
     "linalg_svd(A, full_matrices: bool = True, *, driver: str? = None)", "U, S and Vh with U @ diag(S) @ Vh = A.",
     lambda A, full_matrices, driver: _svd_of(A, full_matrices, "linalg_svd", ("U", "S", "Vh")), LINALG,
+    note="The signs of the vectors depend on the linear algebra library and the processor, in PyTorch too; "
+         "products of them do not.",
 )
 composite(
     "linalg_svdvals(A, *, driver: str? = None)", "Singular values, the largest first.",
@@ -287,7 +290,9 @@ def _old_svd(self: Any, some: bool, compute_uv: bool) -> Any:
     return named_result("svd", ("U", "S", "V"), [U, S, turned(Vh)])
 
 
-composite("svd(self, some: bool = True, compute_uv: bool = True)", "U, S and V with U @ diag(S) @ V.T = A.", _old_svd, BOTH)
+composite("svd(self, some: bool = True, compute_uv: bool = True)", "U, S and V with U @ diag(S) @ V.T = A.", _old_svd, BOTH,
+    note="The signs of the vectors depend on the linear algebra library and the processor, in PyTorch too; "
+         "products of them do not.")
 
 # --- symmetric eigenvalues --------------------------------------------------------------------------------------
 
@@ -328,7 +333,8 @@ def _eigh_named(A: Any, UPLO: str) -> Any:
     return named_result("linalg_eigh", ("eigenvalues", "eigenvectors"), list(_linalg_eigh(A, UPLO)))
 
 
-composite("linalg_eigh(A, UPLO: str = 'L')", "Eigenvalues (ascending) and eigenvectors of a symmetric matrix.", _eigh_named, LINALG)
+composite("linalg_eigh(A, UPLO: str = 'L')", "Eigenvalues (ascending) and eigenvectors of a symmetric matrix.", _eigh_named, LINALG,
+    note="The signs of the vectors depend on the linear algebra library and the processor, in PyTorch too.")
 composite("linalg_eigvalsh(A, UPLO: str = 'L')", "Eigenvalues of a symmetric matrix, ascending.",
           lambda A, UPLO: _linalg_eigh(A, UPLO)[0], LINALG)
 

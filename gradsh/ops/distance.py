@@ -136,4 +136,5 @@ def _bilinear(input1: Any, input2: Any, weight: Any, bias: Any) -> Any:
 bilinear = composite(
     "bilinear(input1, input2, weight, bias: Tensor? = None)", "input1ᵀ weight input2 + bias for each output.",
     _bilinear, BOTH, samples=(sample((2, 3), (2, 4), (5, 3, 4), (5,)),),
+    note="Has no node of its own.",
 )

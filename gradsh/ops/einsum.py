@@ -274,5 +274,7 @@ def _einsum(first: Any, rest: Any) -> Any:
 composite(
     "einsum(equation: str, *operands: any)", "Products summed over shared subscripts: einsum('ij,jk->ik', a, b).", _einsum,
     ("torch",),
+    note="Has no node of its own: permuted views, Bmm or products, sums.",
 )
-composite("einsum(operand, *sublists: any)", "Products summed over shared subscripts, given as lists of numbers.", _einsum, ("torch",))
+composite("einsum(operand, *sublists: any)", "Products summed over shared subscripts, given as lists of numbers.", _einsum, ("torch",),
+    note="Has no node of its own: permuted views, Bmm or products, sums.")

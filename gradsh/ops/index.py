@@ -94,6 +94,8 @@ index = op(
     grads={
         "self": lambda grad, self_sizes, indices: put_impl(zeros_of_shape(grad, self_sizes), indices, grad, True),
     },
+    note="Keeps only the sizes of `self`, and the indices. `x[1, 2]` is two Select nodes, `x[...]` an Alias, "
+         "`x[None]` an Unsqueeze.",
 )
 
 

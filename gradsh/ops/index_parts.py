@@ -65,6 +65,7 @@ def _index_select_backward(grad: Any, self_sizes: Any, dim: int, index: Any) -> 
 index_select = op(
     "index_select(self, dim: int, index)", "IndexSelectBackward0", "The parts at the given indices of a dimension.",
     forward=_index_select, grads={"self": _index_select_backward},
+    note="Keeps only the sizes of `self`, and the index; gather saves `self` as well.",
 )
 
 
@@ -189,6 +190,7 @@ index_copy = op(
     "A copy with the parts of `source` written at the given indices of a dimension.",
     layout="contiguous", forward=_index_written("index_copy", write_at), inplace=True, saves=("index",),
     grads={"self": lambda grad, dim, index: index_fill(grad, dim, index, 0), "source": _part},
+    note="Saves `source` when it needs a gradient, though its values are not used.",
 )
 
 

@@ -259,7 +259,8 @@ def _unbind_backward(grads: Sequence[Any], dim: int, self_sizes: tuple[int, ...]
 unbind = op(
     "unbind(self, dim: int = 0)", "UnbindBackward0", "Views of all parts along a dimension, which is left out.",
     forward=_unbind, kind="view", multi_view=True, grads={"self": _unbind_backward}, attributes=("dim",),
-    samples=(sample((3, 4)), sample((2, 3), 1)), note="Iterating over a tensor is unbind.",
+    samples=(sample((3, 4)), sample((2, 3), 1)),
+    note="Iterating over a tensor is unbind. The pieces may not be modified in place where gradients are recorded.",
 )
 
 

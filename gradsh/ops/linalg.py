@@ -76,8 +76,10 @@ def _det_grad(grad: Any, result: Any, A: Any) -> Any:
 linalg_det: Any = op(
     "linalg_det(A)", "LinalgDetBackward0", "Determinant.", forward=_det, returns=1, outputs=("result", "LU", "pivots"),
     saves=("LU", "pivots"), grads={"A": _det_grad}, spaces=LINALG, samples=(sample((3, 3)), sample((2, 2, 2))),
+    note="Saves A, its LU decomposition, the int32 pivots and the result.",
 )
-composite("det(self)", "Determinant.", lambda self: linalg_det(self), BOTH, samples=(sample((3, 3)),))
+composite("det(self)", "Determinant.", lambda self: linalg_det(self), BOTH, samples=(sample((3, 3)),),
+    note="Is LinalgDetBackward0, which saves A, its LU decomposition, the int32 pivots and the result.")
 
 
 def _slogdet(A: Array) -> tuple[Any, ...]:
@@ -135,8 +137,10 @@ _inv_ex: Any = op(
     outputs=("inverse",), spaces=(),
     grads={"A": lambda grad, inverse: -matmul(turned(inverse), matmul(grad, turned(inverse)))},
 )
-linalg_inv = composite("linalg_inv(A)", "Inverse of square matrices.", lambda A: _inv_ex(A), LINALG, samples=(sample((3, 3)),))
-composite("inverse(self)", "Inverse of square matrices.", lambda self: _inv_ex(self), BOTH, samples=(sample((3, 3)),))
+linalg_inv = composite("linalg_inv(A)", "Inverse of square matrices.", lambda A: _inv_ex(A), LINALG, samples=(sample((3, 3)),),
+    note="Saves only its result.")
+composite("inverse(self)", "Inverse of square matrices.", lambda self: _inv_ex(self), BOTH, samples=(sample((3, 3)),),
+    note="Saves only its result.")
 
 
 composite("linalg_inv_ex(A, *, check_errors: bool = False)", "Inverse, and a code that is 0 for success.",

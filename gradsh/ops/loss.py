@@ -180,6 +180,7 @@ smooth_l1_loss = composite(
     "Squared error where it is below beta, absolute error above.", _smooth_l1_function, F,
     samples=(sample((2, 3), (2, 3)), sample((2, 3), (2, 3), reduction="none", beta=0.5),
              sample((2, 3), (2, 3), beta=-1.0, rejects="value")),
+    note="Saves both input and target, whichever needs a gradient.",
 )
 
 
@@ -245,6 +246,7 @@ huber_loss = composite(
     "huber_loss(input, target, reduction: str = 'mean', delta: float = 1.0, weight: Tensor? = None)",
     "Half the squared error where it is below delta, linear above.", _huber_function, F,
     samples=(sample((2, 3), (2, 3)), sample((2, 3), (2, 3), reduction="none", delta=0.5)),
+    note="Saves both input and target, whichever needs a gradient.",
 )
 
 # --- binary cross entropy ---------------------------------------------------------------------------------------
@@ -323,7 +325,7 @@ def _bce_function(input: Any, target: Any, weight: Any, size_average: Any, reduc
 binary_cross_entropy = composite(
     f"binary_cross_entropy(input, target, weight: Tensor? = None, {LEGACY})",
     "Binary cross entropy: -(target log input + (1 - target) log(1 - input)), averaged.", _bce_function, F,
-    note="The logarithms are kept above -100, so the loss is finite at 0 and 1.",
+    note="Saves both input and target, whichever needs a gradient. The logarithms are kept above -100, so the loss is finite at 0 and 1.",
 )
 
 

@@ -50,6 +50,7 @@ take = op(
     "take(self, index)", "TakeBackward0", "The elements at indices into the flattened tensor.",
     forward=lambda self, index: np.array(self.reshape(-1)[_flat_index("take", self, index)], order="C"),
     grads={"self": lambda grad, self, index: put(zeros_of_shape(grad, self.shape), index, grad, True)},
+    note="Saves `self`, though only its shape is used.",
 )
 put: Operation = op(
     "put(self, index, source, accumulate: bool = False)", "PutBackward0", "A copy with values at indices into the flattened tensor.",
@@ -117,6 +118,7 @@ def _masked_select_backward(grad: Any, self: Any, mask: Any) -> Any:
 masked_select = op(
     "masked_select(self, mask)", "MaskedSelectBackward0", "The elements where a mask holds, as a 1-d tensor.",
     forward=_masked_select, grads={"self": _masked_select_backward},
+    note="Saves `self`, though only its shape is used.",
 )
 
 

@@ -244,6 +244,7 @@ addmm = op(
         sample((2, 4), (2, 3), (3, 4)), sample((4,), (2, 3), (3, 4), beta=2, alpha=3),
         sample((5,), (2, 3), (3, 4), rejects="shape"),
     ),
+    note="With only `self` needing a gradient nothing is saved.",
 )
 
 # --- matmul -----------------------------------------------------------------------------------------------------
@@ -381,4 +382,6 @@ def _linear(input: Any, weight: Any, bias: Any) -> Any:
 linear = composite(
     "linear(input, weight, bias: Tensor? = None)", "input @ weight.T + bias.", _linear, ("F",),
     samples=(sample((2, 3), (4, 3), (4,)), sample((2, 3), (4, 3)), sample((3,), (4, 3), (4,)), sample((2, 2, 3), (4, 3), (4,))),
+    note="Is AddmmBackward0 over TBackward0 of the weight (Mm without a bias); without a trainable weight there is "
+         "no T, and with only the bias trainable nothing is saved. More than two dims add views.",
 )

@@ -41,6 +41,7 @@ minimum = op(
         "other": lambda grad, self, other: masked_fill(_halved(grad, self, other), self < other, 0),
     },
     samples=(sample((2, 3), (3,)),),
+    note="Both operands are saved, whichever needs a gradient.",
 )
 
 
@@ -60,6 +61,7 @@ fmax = op(
         "other": lambda grad, self, other: masked_fill(grad, _taken(self >= other, other), 0),
     },
     samples=(sample((2, 3), (3,)),),
+    note="Both operands are saved, whichever needs a gradient.",
 )
 fmin = op(
     "fmin(self, other)", "FminBackward0", "The smaller of two elements; a nan loses. Ties go to `self`.",
@@ -69,6 +71,7 @@ fmin = op(
         "other": lambda grad, self, other: masked_fill(grad, _taken(self <= other, other), 0),
     },
     samples=(sample((2, 3), (3,)),),
+    note="Both operands are saved, whichever needs a gradient.",
 )
 
 
@@ -84,6 +87,7 @@ def _atan2_gradients(grad: Any, self: Any, other: Any, needs: tuple[bool, ...]) 
 atan2 = op(
     "atan2(self, other)", "Atan2Backward0", "The angle of the point (other, self).", forward=np.arctan2, dtypes="float",
     inplace=True, grads={("self", "other"): _atan2_gradients}, samples=(sample((2, 3), (3,)),),
+    note="Both operands are saved, whichever needs a gradient.",
 )
 hypot = op(
     "hypot(self, other)", "HypotBackward0", "sqrt(self² + other²) without overflow.", dtypes="promote", inplace=True,
@@ -93,6 +97,7 @@ hypot = op(
         "other": lambda grad, other, result: grad * other / result,
     },
     samples=(sample((2, 3), (3,)),),
+    note="Both operands and the result are saved, whichever needs a gradient.",
 )
 
 
@@ -117,6 +122,7 @@ logaddexp = op(
         "other": lambda grad, self, other: grad / plus(exp(self - other), 1),
     },
     samples=(sample((2, 3), (3,)),),
+    note="Both operands are saved, whichever needs a gradient.",
 )
 logaddexp2 = op(
     "logaddexp2(self, other)", "Logaddexp2Backward0", "log2(2**self + 2**other).", dtypes="promote",

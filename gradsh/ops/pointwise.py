@@ -28,6 +28,7 @@ def zeros(grad: Any) -> Any:
 exp = op(
     "exp(self)", "ExpBackward0", "e to the power of each element.", forward=np.exp, dtypes="float", inplace=True,
     grads={"self": lambda grad, result: grad * result}, samples=(sample((2, 3)),), spaces=("torch", "Tensor"),
+    note="Saves only its result.",
 )
 exp2 = op(
     "exp2(self)", "Exp2Backward0", "2 to the power of each element.", forward=np.exp2, dtypes="float", inplace=True,
@@ -62,6 +63,7 @@ log1p = op(
 sqrt = op(
     "sqrt(self)", "SqrtBackward0", "Square root.", forward=np.sqrt, dtypes="float", inplace=True,
     grads={"self": lambda grad, result: grad / times(result, 2)}, samples=(sample(_POSITIVE),),
+    note="Saves only its result; its derivative at 0 is infinite.",
 )
 rsqrt = op(
     "rsqrt(self)", "RsqrtBackward0", "1 / sqrt(x).", forward=lambda self: np.reciprocal(np.sqrt(self)), dtypes="float",
@@ -70,6 +72,7 @@ rsqrt = op(
 reciprocal = op(
     "reciprocal(self)", "ReciprocalBackward0", "1 / x.", forward=np.reciprocal, dtypes="float", inplace=True,
     grads={"self": lambda grad, result: -grad * (result * result)}, samples=(sample(_POSITIVE),),
+    note="Saves only its result. `1 / x` is this and a product: MulBackward0 over ReciprocalBackward0.",
 )
 composite("square(self)", "The square of each element.", lambda self: pow(self, 2))
 composite("square_(self)", "The square of each element. In place.", lambda self: find("pow_")(self, 2))
@@ -147,6 +150,7 @@ tanh = op(
     "tanh(self)", "TanhBackward0", "Hyperbolic tangent.", forward=np.tanh, dtypes="float", inplace=True,
     grads={"self": lambda grad, result: tanh_backward(grad, result)}, samples=(sample((2, 3)),),
     spaces=("torch", "Tensor", "F"),
+    note="Saves only its result.",
 )
 tanh_backward: Operation = op(
     "tanh_backward(grad_output, output)", "TanhBackwardBackward0", "The derivative of tanh, from its result.",
@@ -202,11 +206,13 @@ def _plain_sign(self: Any, signs: Any) -> Any:
 abs_ = op(
     "abs(self)", "AbsBackward0", "Absolute value; its derivative at 0 is 0.", forward=not_bool("abs_cpu", np.abs),
     inplace=True, grads={"self": lambda grad, self: grad * sgn(self)}, samples=(sample((2, 3)),),
+    note="Saves its input; in place it clones it first.",
 )
 alias("absolute", abs_)
 sign = op(
     "sign(self)", "SignBackward0", "-1, 0 or 1; the gradient is zero.", forward=_sign, inplace=True,
     grads={"self": zeros}, samples=(sample((2, 3)),),
+    note="Saves nothing, yet has a node: its gradient is zeros, not None.",
 )
 sgn: Operation = op(
     "sgn(self)", "SgnBackward0", "-1, 0 or 1; the gradient is zero.", forward=_sign, inplace=True,
@@ -233,14 +239,17 @@ def _stepwise(kernel: str, function: Any) -> Any:
 floor = op(
     "floor(self)", "FloorBackward0", "Round down; the gradient is zero.", forward=_stepwise("floor_vml_cpu", np.floor),
     inplace=True, grads={"self": zeros}, samples=(sample((2, 3)),),
+    note="Saves nothing, yet has a node: its gradient is zeros, not None. So have ceil, round and trunc.",
 )
 ceil = op(
     "ceil(self)", "CeilBackward0", "Round up; the gradient is zero.", forward=_stepwise("ceil_vml_cpu", np.ceil),
     inplace=True, grads={"self": zeros}, samples=(sample((2, 3)),),
+    note="Saves nothing, yet has a node: its gradient is zeros, not None.",
 )
 trunc = op(
     "trunc(self)", "TruncBackward0", "Round towards zero; the gradient is zero.",
     forward=_stepwise("trunc_vml_cpu", np.trunc), inplace=True, grads={"self": zeros}, samples=(sample((2, 3)),),
+    note="Saves nothing, yet has a node: its gradient is zeros, not None.",
 )
 alias("fix", trunc)
 round_ = op(
@@ -311,6 +320,7 @@ sigmoid = op(
     "sigmoid(self)", "SigmoidBackward0", "1 / (1 + exp(-x)).", forward=_sigmoid, dtypes="float", inplace=True,
     grads={"self": lambda grad, result: sigmoid_backward(grad, result)}, samples=(sample((2, 3)),),
     spaces=("torch", "Tensor", "F"),
+    note="Saves only its result.",
 )
 sigmoid_backward: Operation = op(
     "sigmoid_backward(grad_output, output)", "SigmoidBackwardBackward0", "The derivative of sigmoid, from its result.",

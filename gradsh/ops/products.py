@@ -122,7 +122,8 @@ def _outer(self: Any, vec2: Any) -> Any:
     return find("reshape")(self, (self.shape[0], 1)) * vec2
 
 
-outer = composite("outer(self, vec2)", "All products of the elements of two vectors.", _outer, samples=(sample((2,), (3,)),))
+outer = composite("outer(self, vec2)", "All products of the elements of two vectors.", _outer, samples=(sample((2,), (3,)),),
+    note="Has no node of its own: a product of views.")
 alias("ger", outer)
 
 
@@ -153,7 +154,8 @@ def _kron(self: Any, other: Any) -> Any:
 
 
 composite("kron(self, other)", "Kronecker product: each element of self times all of other.", _kron,
-          samples=(sample((2, 2), (2, 3)), sample((2,), (2, 3))))
+          samples=(sample((2, 2), (2, 3)), sample((2,), (2, 3))),
+    note="Has no node of its own: a product of views.")
 
 # --- contractions -----------------------------------------------------------------------------------------------
 

@@ -132,6 +132,7 @@ nansum = op(
     "Sum that takes nan for 0.", layout="contiguous", forward=_nansum,
     grads={"self": lambda grad, self, dim, keepdim: spread(grad, _shape(self), dim, keepdim) * _is_number(self)},
     samples=(sample((2, 3)), sample((2, 3), 1)),
+    note="Saves `self`, to know where it is nan; a plain sum keeps only its sizes.",
 )
 
 
@@ -282,9 +283,11 @@ def _prod_dim_grad(grad: Any, self: Any, result: Any, dim: int, keepdim: bool) -
 op(
     "prod(self, *, dtype: dtype? = None)", "ProdBackward0", "Product of all elements.", forward=_prod,
     grads={"self": _prod_grad}, samples=(sample((2, 3)),),
+    note="Saves self and result; where elements are 0 the gradient is computed without division.",
 )
 op(
     "prod(self, dim: int, keepdim: bool = False, *, dtype: dtype? = None)", "ProdBackward1",
     "Product over one dimension.", layout="contiguous", forward=_prod_dim, grads={"self": _prod_dim_grad},
     samples=(sample((2, 3), 1), sample((2, 3), -2, True)),
+    note="Saves self and result; where elements are 0 the gradient is computed without division.",
 )

@@ -46,6 +46,7 @@ cumsum = op(
     "cumsum(self, dim: int, *, dtype: dtype? = None)", "CumsumBackward0", "Running sum along a dimension.",
     forward=lambda self, dim, dtype: _accumulate(np.add, self, dim, dtype), inplace=True, grads={"self": _cumsum_grad},
     samples=(sample((2, 3), 1), sample((2, 3), 0), sample((), 0)),
+    note="Saves nothing.",
 )
 
 # --- cumprod ----------------------------------------------------------------------------------------------------
@@ -100,6 +101,7 @@ cumprod = op(
     "cumprod(self, dim: int, *, dtype: dtype? = None)", "CumprodBackward0", "Running product along a dimension.",
     forward=lambda self, dim, dtype: _accumulate(np.multiply, self, dim, dtype), inplace=True,
     grads={"self": _cumprod_grad}, samples=(sample((2, 3), 1), sample((2, 3), 0)),
+    note="Saves self and result; after a 0 the gradient is computed without division.",
 )
 
 # --- cummax, cummin ---------------------------------------------------------------------------------------------

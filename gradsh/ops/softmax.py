@@ -103,6 +103,7 @@ softmax = op(
     forward=softmax_array, spaces=_SPACES,
     grads={"self": lambda grad, result, dim, self_dtype: softmax_backward(grad, result, dim)},
     samples=(sample((2, 3), 1), sample((2, 3), 0), sample((), 0)),
+    note="Saves only its result.",
 )
 log_softmax = op(
     "log_softmax(self, dim: int)", "LogSoftmaxBackward0", "Logarithm of the softmax, computed without overflow.",
@@ -181,4 +182,5 @@ op(
     "logsumexp(self, dim: ints, keepdim: bool = False)", "LogsumexpBackward0", "Logarithm of the sum of exp, without overflow.",
     layout="contiguous", forward=_logsumexp, grads={"self": _logsumexp_grad}, spaces=("torch", "Tensor", "special"),
     samples=(sample((2, 3), 1), sample((2, 3), (0, 1), True)),
+    note="Saves self and result.",
 )

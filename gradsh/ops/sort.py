@@ -48,6 +48,8 @@ def _sort_grad(grad: Any, dim: int, indices: Any, self_sizes: tuple[int, ...]) -
 op(
     "sort(self, dim: int = -1, descending: bool = False)", "SortBackward0", "The elements in order along a dimension, and where.",
     forward=_sort, fields=("values", "indices"), grads={"self": _sort_grad}, samples=(sample((2, 4), 1), sample((2, 4), 0, True)),
+    note="Of equal elements the first comes first; in PyTorch their order depends on the processor unless "
+         "`stable=True`.",
 )
 op(
     "sort(self, *, stable: bool?, dim: int = -1, descending: bool = False)", "SortBackward1",
@@ -210,10 +212,12 @@ def _declare_median(name: str, skip_nan: bool, doc: str) -> None:
         _no_bool("median_out", self)
         return _kth(self, axis, _middle(self, axis, skip_nan) if self.ndim else 0, keepdim)
 
-    op(f"{name}(self)", f"{node}Backward0", doc, forward=whole, grads={"self": shared_evenly}, samples=(sample((2, 3)),))
+    op(f"{name}(self)", f"{node}Backward0", doc, forward=whole, grads={"self": shared_evenly}, samples=(sample((2, 3)),),
+       note="Saves self and result: elements that tie share the gradient evenly.")
     op(
         f"{name}(self, dim: int, keepdim: bool = False)", f"{node}Backward1", doc, forward=along, fields=("values", "indices"),
         grads={"self": _selected_grad}, samples=(sample((2, 3), 1), sample((2, 3), 0, True)),
+        note="Saves only the indices: the one returned gets the whole gradient.",
     )
 
 

@@ -143,6 +143,7 @@ def _declare(name: str, node: str, doc: str, forward: Any, grads: dict[Any, Any]
         f"{name}(self, dim: ints? = None, *, correction: number? = None, keepdim: bool = False)", node, doc,
         layout="contiguous", forward=forward, grads=grads, spaces=spaces,
         samples=(sample((3, 4)), sample((3, 4), 1), sample((3, 4), 1, correction=0), sample((3, 4), (0, 1), keepdim=True)),
+        note="Saves self and result; var saves only self." if name == "std" else "",
     )
     composite(f"{name}(self, dim: ints?, unbiased: bool = True, keepdim: bool = False)", doc, by_dim, spaces)
     composite(

@@ -102,6 +102,7 @@ _solve_ex: Any = op(
 linalg_solve: Any = composite(
     "linalg_solve(A, B, *, left: bool = True)", "X with A @ X = B (or X @ A = B).", lambda A, B, left: _solve_ex(A, B, left), LINALG,
     samples=(sample((3, 3), (3, 2)), sample((3, 3), (3,))),
+    note="Saves A, its LU decomposition, the pivots and the result.",
 )
 
 

@@ -34,6 +34,7 @@ view = op(
     forward=_view, kind="view", spaces=("Tensor",),
     grads={"self": lambda grad, self_sizes: find("reshape")(grad, self_sizes)},
     samples=(sample((2, 6), (3, 4)), sample((2, 6), (-1,)), sample((2, 3), (4,), rejects="shape")),
+    note="A view that changes nothing is a new tensor still, with a node.",
 )
 
 
@@ -142,6 +143,7 @@ expand = op(
     forward=lambda self, size, implicit: expand_array(self, size), kind="view", spaces=("Tensor",),
     grads={"self": lambda grad, self_sizes: sum_to_shape(grad, self_sizes)},
     samples=(sample((3, 1), (2, 3, 4)), sample((3, 1), (-1, 4)), sample((2, 3), (4, 3), rejects="shape")),
+    note="Never copies: what a product saves of an expanded operand is the operand itself.",
 )
 
 
@@ -260,6 +262,7 @@ permute: Operation = op(
     "permute(self, *dims: ints)", "PermuteBackward0", "A view with the dimensions in another order.",
     forward=_permute, kind="view", grads={"self": lambda grad, dims: permute(grad, inverse_order(dims))},
     samples=(sample((2, 3, 4), (2, 0, 1)), sample((2, 3, 4), (-1, 0, 1))),
+    note="`x.T` is a PermuteBackward0, `x.t()` a TBackward0.",
 )
 
 
