@@ -4,23 +4,37 @@ from gradsh.golden.check import Ran, Recorder, as_comment
 from gradsh.text.expectations import options_of
 from gradsh.text.span import Source
 
+ROUNDS = 4
+"""How often it is run at most: a failure quotes lines, and these move with the comments written above them."""
+
 
 def with_expectations(text: str, seed: int = 0) -> str:
     """Return a script with its outputs as comments below its statements, so that it passes as a golden test.
 
     A failure is written as announced. A seed other than 0 is written into the script.
     """
-    from gradsh.session import Session
-
     if seed and "seed" not in options_of(Source("", text), strict=False):
         first, _, rest = text.partition("\n")
         text = f"{first}\n#@ seed={seed}\n{rest}" if first.startswith("#!") else f"#@ seed={seed}\n{text}"
+    places = [one.end_line for one in _ran(text, seed)]
+    written = text
+    for _ in range(ROUNDS):
+        before, lines = written, text.split("\n")
+        for place, ran in reversed(list(zip(places, _ran(written, seed), strict=False))):
+            lines[place:place] = _comments(ran)
+        written = "\n".join(lines)
+        if written == before:
+            break
+    return written
+
+
+def _ran(text: str, seed: int) -> list[Ran]:
+    """Run a script in a session of its own; return what its statements showed."""
+    from gradsh.session import Session
+
     recorder = Recorder()
     Session(seed).run(text, recorder, name="<session>", keep_going=True)
-    lines = text.split("\n")
-    for ran in sorted(recorder.ran, key=lambda one: -one.end_line):
-        lines[ran.end_line : ran.end_line] = _comments(ran)
-    return "\n".join(lines)
+    return recorder.ran
 
 
 def _comments(ran: Ran) -> list[str]:

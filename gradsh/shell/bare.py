@@ -23,6 +23,7 @@ def _remember(host: Host) -> None:
         import readline
     except ImportError:
         return
+    readline.parse_and_bind("set enable-bracketed-paste off")  # it writes escapes
     for entry in host.history.load():
         if "\n" not in entry:
             readline.add_history(entry)

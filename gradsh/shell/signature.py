@@ -10,7 +10,7 @@ from gradsh.shell.resolve import UNKNOWN, resolve
 if TYPE_CHECKING:
     from gradsh.session import Session
 
-OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "@": "matmul", "**": "pow"}
+OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "@": "mm", "**": "pow"}
 
 
 class Shown(NamedTuple):

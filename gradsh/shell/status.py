@@ -11,8 +11,8 @@ MOST = 5_000
 
 def status_of(session: "Session") -> str:
     """Return the status line of a session."""
-    from gradsh.engine.storage import memory_bytes, memory_key
-    from gradsh.probe.given import kept_in
+    from gradsh.engine.storage import owner_of
+    from gradsh.probe.given import arrays_in
     from gradsh.probe.names import named_tensors, roots_of
     from gradsh.probe.snapshot import nodes_below
 
@@ -24,9 +24,10 @@ def status_of(session: "Session") -> str:
     for _, root in roots_of(variables):
         for node in nodes_below(root, seen):  # type: ignore[arg-type]  # a set of nodes
             nodes += 1
-            for kept in kept_in(node):
+            for array in arrays_in(node):
                 buffers += 1
-                sizes[memory_key(kept.array)] = memory_bytes(kept.array)  # type: ignore[arg-type]
+                owner = owner_of(array)
+                sizes[id(owner)] = owner.nbytes
             if nodes > MOST:
                 break
     more = "+" if nodes > MOST else ""
