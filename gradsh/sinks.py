@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from gradsh.events import Done, Event, Failure, Note, Result, Snapshot, Warn
+from gradsh.events import Done, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
 from gradsh.render.style import Style, style_for
 
 DIAGNOSTICS = frozenset({Failure, Note, Warn})
@@ -116,9 +116,13 @@ class TextSink(Sink):
 
 
 class JsonSink(Sink):
-    """One JSON object a line on standard output; `file` is named where several run."""
+    """One JSON object a line on standard output; `file` is named where several run.
+
+    What a script prints comes line by line: a line that several calls of `print` make is one event.
+    """
 
     wants_state = True
+    longest = 65_536  # characters of an unfinished line that are held back
 
     def __init__(self, out: TextIO, err: TextIO, file: str | None) -> None:
         super().__init__(out, err)
@@ -126,9 +130,34 @@ class JsonSink(Sink):
         from gradsh.render.json import line_of
 
         self._line: Callable[[Event, str | None], str | None] = line_of
+        self._begun = ""
 
     def write(self, event: Event) -> None:
         """Write an event as a line of JSON."""
+        if type(event) is Print:
+            whole = self._begun + event.text + "\n" * event.newline
+            done, end, self._begun = whole.rpartition("\n") if len(whole) <= self.longest else (whole, "\n", "")
+            if end:
+                self._put(Print(done))
+            return
+        if self._begun and type(event) in {Value, Result, Snapshot}:
+            self._finish()
+        self._put(event)
+
+    def close(self) -> int:
+        """Bring out an unfinished line, too."""
+        if self._begun and not self.broken:
+            try:
+                self._finish()
+            except OSError as error:
+                self._break(error)
+        return super().close()
+
+    def _finish(self) -> None:
+        begun, self._begun = self._begun, ""
+        self._put(Print(begun))
+
+    def _put(self, event: Event) -> None:
         text = self._line(event, self.file)
         if text is not None:
             self.out.write(text + "\n")

@@ -251,3 +251,11 @@ def test_memory_bound(gradsh: Callable) -> None:
     assert (done.status, done.out) == (1, "on torch.Size([300, 300])\n")
     assert "error[limit]" in done.err
     assert "y = zeros(10**8)" in done.err
+
+
+def test_json_tells_a_printed_line_once(start: Callable) -> None:
+    code = "for i in range(3):\n    print(i, end=' ')\nprint()\nprint('a', end='')\n1/0\nprint('b\\nc', end='')\n3\nprint('d', end='')"
+    events = [(event["event"], event.get("text")) for event in start(code, "--keep-going", "--format", "json").events]
+    assert events == [
+        ("print", "0 1 2 "), ("error", None), ("print", "ab"), ("print", "c"), ("value", "3"), ("print", "d"), ("state", None),
+    ]
