@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 KEYS = (
     ("Enter", "run what is typed when it is complete, else go on with the next line; an empty line ends a block"),
     ("Alt-Enter", "run what is typed as it is"),
-    ("Ctrl-J", "begin a new line"),
+    ("Ctrl-O", "begin a new line"),
     ("Tab / Shift-Tab", "complete, choose the next or the one before; at a line's start: indent, take back"),
     ("Up / Down", "line above or below, then the statements before"),
     ("Alt-Up / Alt-Down", "statements that begin as what stands before the cursor"),
@@ -53,8 +53,8 @@ def bindings(host: "Host", show_help: Callable[[str], None]) -> KeyBindings:
         else:
             new_line(buffer)
 
-    @keys.add("c-j", filter=editing)
-    def line_feed(event: KeyPressEvent) -> None:
+    @keys.add("c-o", filter=editing)
+    def another_line(event: KeyPressEvent) -> None:
         new_line(event.current_buffer)
 
     @keys.add("tab", filter=editing & in_margin)

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def typing(source, stretches: tuple[str, ...]) -> threading.Thread:
 
 
 @pytest.fixture
-def read(host: Host) -> Iterator[Type]:
+def read(host: Host) -> Type:
     """Type keys (the last of them ends the input); return the statements that were read, without running them."""
 
     def typed(*stretches: str) -> list[str]:
@@ -76,11 +76,11 @@ def read(host: Host) -> Iterator[Type]:
             thread.join()
             return found
 
-    yield typed
+    return typed
 
 
 @pytest.fixture
-def session(host: Host) -> Iterator[Callable[[str], int]]:
+def session(host: Host) -> Callable[..., int]:
     """Type keys at a whole shell, which runs what it reads; return the exit status."""
 
     def typed(*stretches: str) -> int:
@@ -93,4 +93,4 @@ def session(host: Host) -> Iterator[Callable[[str], int]]:
             thread.join()
             return status
 
-    yield typed
+    return typed

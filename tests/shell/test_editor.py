@@ -155,3 +155,52 @@ def test_f2_opens_the_editor(read, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     script.chmod(0o755)
     monkeypatch.setenv("VISUAL", str(script))
     assert read("x = 1\x1bOQ", "\r") == ["y = 5"]
+
+
+def test_a_line_feed_is_enter(read) -> None:
+    assert read("x = 1\ny = 2\n") == ["x = 1", "y = 2"]
+
+
+def test_ctrl_o_begins_a_line(read) -> None:
+    assert read("x = 1\x0fy = 2\r") == ["x = 1\ny = 2"]
+
+
+@pytest.mark.parametrize("key", ["\x1b[C", "\x05"])
+def test_a_suggestion_is_taken(read, key: str) -> None:
+    assert read("alpha = beta + 1\r", "al", key, "\r")[-1] == "alpha = beta + 1"
+
+
+def test_one_word_of_a_suggestion(read) -> None:
+    assert read("alpha beta gamma\x1b\r", "al", "\x1bf", "\x1b\r")[-1].strip() == "alpha"
+
+
+def test_what_failed_is_not_suggested(host: Host, read) -> None:
+    host.history.append("alpha = beta + 1")
+    host.history.mark_failed("alpha = beta + 1")
+    assert read("al", "\x1b[C", "\r") == ["al"]
+
+
+def test_ctrl_r_searches(read) -> None:
+    assert read("alpha = 1\rbeta = 2\r", "\x12alp", "\r", "\r")[-1] == "alpha = 1"
+
+
+def test_ctrl_underscore_takes_typing_back(read) -> None:
+    assert read("x = 1", "\x15", "\x1f", "\r") == ["x = 1"]
+
+
+def test_ctrl_x_ctrl_e_opens_the_editor(read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "ed"
+    script.write_text('#!/bin/sh\ncase "$1" in *.grad) echo "y = 6" > "$1";; esac\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(script))
+    assert read("x = 1\x18\x05", "\r") == ["y = 6"]
+
+
+def test_tab_completes(session, capsys) -> None:
+    session("value = 41\r", "val", "\t", "\r", " + 1\r")
+    assert "42" in capsys.readouterr().out
+
+
+def test_history_is_kept_for_the_next_session(host: Host, read) -> None:
+    read("alpha = 1\r", "beta = 2\r")
+    assert Host(host.options).history.load() == ["alpha = 1", "beta = 2"]
