@@ -1,37 +1,25 @@
 """Ways out of a failure as edits of the script: which of several fits, and what exactly to write.
 
-Works on the problem alone (labelled spans and their sources), since nothing of the graph outlives a failure.
+Works on the problem alone (labelled spans and their sources), since nothing of the graph outlives a failure. This file has
+the ways to a buffer that was freed; `ways_rewritten` has those that write a line differently.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
+from gradsh.commands.ways_rewritten import FINDERS
+from gradsh.commands.ways_text import Edit, Story, Way, indent_of
 from gradsh.text.problem import Label, Problem
 from gradsh.text.span import Source
 
 
-class Edit(NamedTuple):
-    """A change of one line: `replace` it, or put text `before` or `after` it. The text is indented as it stands."""
-
-    line: int
-    how: str
-    text: str
-
-
-class Way(NamedTuple):
-    """A way out: what to do, in words, what it costs or when it fits, and the edits that do it (none: only words)."""
-
-    words: str
-    fits: str
-    edits: tuple[Edit, ...] = ()
-
-
 def ways_of(problem: Problem, source: Source) -> tuple[Way, ...]:
     """Return the ways out of a problem, the one that fits best first."""
-    finder = _FINDERS.get(problem.kind)
-    found = list(finder(_Story(problem, source))) if finder is not None else []
-    return tuple(found)
+    story = Story(problem, source)
+    if problem.kind == "freed":
+        return tuple(_freed(story))
+    finder = FINDERS.get(problem.kind)
+    return tuple(finder(story)) if finder is not None else ()
 
 
 def applied(text: str, way: Way) -> str:
@@ -46,46 +34,6 @@ def applied(text: str, way: Way) -> str:
     return "\n".join(lines)
 
 
-class _Story:
-    """The labels of a problem by role, and the lines they stand on."""
-
-    def __init__(self, problem: Problem, source: Source) -> None:
-        self.problem = problem
-        self.source = source
-
-    def first(self, role: str) -> Label | None:
-        """Return the first label of a role."""
-        return next((one for one in self.problem.labels if one.role == role), None)
-
-    def every(self, role: str) -> list[Label]:
-        """Return all labels of a role."""
-        return [one for one in self.problem.labels if one.role == role]
-
-    def same_source(self, a: Label, b: Label) -> bool:
-        """Tell whether two labels stand in one text."""
-        return (a.source or self.source) is (b.source or self.source)
-
-    def line(self, label: Label) -> str:
-        """Return the whole line on which a label begins."""
-        return (label.source or self.source).line(label.span.line)
-
-    def text(self, label: Label) -> str:
-        """Return what a label marks, of one line."""
-        end = label.span.end_column - 1 if label.span.end_line == label.span.line else None
-        return self.line(label)[label.span.column - 1 : end]
-
-    def replaced(self, label: Label, new: str) -> Edit:
-        """Return the edit that puts other text in the place of what a label marks."""
-        line = self.line(label)
-        start, end = label.span.column - 1, label.span.end_column - 1
-        return Edit(label.span.line, "replace", line[:start] + new + line[end:])
-
-
-def indent_of(line: str) -> str:
-    """Return the blanks that a line begins with."""
-    return line[: len(line) - len(line.lstrip())]
-
-
 def retaining(text: str) -> str | None:
     """Return a backward statement or call that keeps its buffers; None where it cannot be told from the text."""
     text = text.rstrip()
@@ -97,7 +45,7 @@ def retaining(text: str) -> str | None:
     return None
 
 
-def _freed(story: _Story) -> Iterator[Way]:
+def _freed(story: Story) -> Iterator[Way]:
     saved, freed, needed = story.first("saved"), story.first("freed"), story.first("needed")
     if freed is None or needed is None:
         return
@@ -117,7 +65,7 @@ def _freed(story: _Story) -> Iterator[Way]:
         yield from _two_passes(story, saved, freed, needed)
 
 
-def _carried(story: _Story, saved: Label, freed: Label) -> Iterator[Way]:
+def _carried(story: Story, saved: Label, freed: Label) -> Iterator[Way]:
     """The state is carried from pass to pass: cut it, where the line says which it is."""
     line = story.line(saved)
     bound = re.match(r"\s*(\w+)\s*=[^=]", line)
@@ -137,7 +85,7 @@ def _carried(story: _Story, saved: Label, freed: Label) -> Iterator[Way]:
                   "the gradient goes through all passes")
 
 
-def _moved_out(story: _Story, saved: Label, freed: Label) -> Iterator[Way]:
+def _moved_out(story: Story, saved: Label, freed: Label) -> Iterator[Way]:
     """The graph was built before the loop: build it in each pass."""
     line = story.line(saved)
     target = story.line(freed)
@@ -147,19 +95,20 @@ def _moved_out(story: _Story, saved: Label, freed: Label) -> Iterator[Way]:
               "each pass then has a graph of its own", (edit,) if simple else ())
 
 
-def _pinned_trunk(story: _Story, saved: Label, freed: Label, needed: Label) -> Iterator[Way]:
+def _pinned_trunk(story: Story, saved: Label, freed: Label, needed: Label) -> Iterator[Way]:
     """Two results of one trunk: pin the trunk alone."""
-    bound = re.match(r"(\w+)\s*=[^=]", story.line(saved).lstrip())
+    told = re.search(r"what both share with `retain (\w+)`", " ".join(story.problem.help))
+    bound = told or re.match(r"(\w+)\s*=[^=]", story.line(saved).lstrip())
     first, second = _root(story.text(freed)), _root(story.text(needed))
     if bound is None or not first or not second or len({bound[1], first, second}) < 3:
         return
     indent = indent_of(story.line(freed))
-    if indent_of(story.line(saved)) == indent == indent_of(story.line(needed)):
+    if (told or indent_of(story.line(saved)) == indent) and indent == indent_of(story.line(needed)):
         yield Way(f"pin what both share: `retain {bound[1]}` before line {freed.span.line}, `release {bound[1]}` when it has served",
                   "the rest is freed as usual", (Edit(freed.span.line, "before", f"{indent}retain {bound[1]}"),))
 
 
-def _two_passes(story: _Story, saved: Label | None, freed: Label, needed: Label) -> Iterator[Way]:
+def _two_passes(story: Story, saved: Label | None, freed: Label, needed: Label) -> Iterator[Way]:
     first, second = _root(story.text(freed)), _root(story.text(needed))
     if first and indent_of(story.line(freed)) == indent_of(story.line(needed)):
         pin = f"{indent_of(story.line(freed))}retain {first}"
@@ -185,83 +134,3 @@ def _root(text: str) -> str:
 
 def _simple(text: str) -> bool:
     return re.fullmatch(r"backward\s+\w+|\w+\.backward\(\)", text.strip()) is not None
-
-
-_AUGMENTED = re.compile(r"(\s*)(\w+)\s*(\+|-|\*|/|\*\*|@)=\s*(.+)")
-_METHOD = re.compile(r"(\s*)(\w+)\.([a-z]\w*)_\((.*)\)")
-_STORED = re.compile(r"(\s*)(\w+)\[.+\]\s*(?:[-+*/]?)=[^=].*")
-
-
-def _out_of_place(found: re.Match[str]) -> str:
-    value = found[4] if re.fullmatch(r"[\w.]+(\(.*\))?", found[4]) else f"({found[4]})"
-    return f"{found[1]}{found[2]} = {found[2]} {found[3]} {value}"
-
-
-def _version(story: _Story) -> Iterator[Way]:
-    for label in story.every("modified")[:3]:
-        line = story.line(label)
-        number = label.span.line
-        if found := _AUGMENTED.fullmatch(line):
-            new = _out_of_place(found)
-        elif found := _METHOD.fullmatch(line):
-            new = f"{found[1]}{found[2]} = {found[2]}.{found[3]}({found[4]})"
-        elif found := _STORED.fullmatch(line):
-            clone = f"{found[1]}{found[2]} = {found[2]}.clone()"
-            yield Way(f"write to a copy: `{clone.strip()}` before line {number}", "the saved tensor stays as it was",
-                      (Edit(number, "before", clone),))
-            continue
-        else:
-            needed = story.first("needed")
-            later = f"run the backward of line {needed.span.line} before line {number}" if needed is not None else ""
-            yield Way(later or f"do not write in place on line {number}", "the saved tensor is then used before it changes")
-            continue
-        yield Way(f"write line {number} out of place: `{new.strip()}`", "the saved tensor stays as it was",
-                  (Edit(number, "replace", new),))
-
-
-def _no_grad(story: _Story) -> Iterator[Way]:
-    for label in story.every("built"):
-        line, number = story.line(label), label.span.line
-        for word in (".detach()", ".data", ".item()"):
-            if word in line and "ends" in label.text:
-                yield Way(f"leave out `{word}` on line {number}", "the history goes on", (
-                    Edit(number, "replace", line.replace(word, "", 1)),))
-        text = story.text(label)
-        if "needs no gradient" in label.text and text.endswith(")") and "requires_grad" not in text:
-            new = f"{text[:-1]}{'' if text.endswith('()') else ', '}requires_grad=True)"
-            yield Way(f"ask for a gradient where it is made: `{new}` on line {number}", "for what is to be learnt",
-                      (story.replaced(label, new),))
-
-
-def _scalar(story: _Story) -> Iterator[Way]:
-    needed = story.first("needed")
-    if needed is None:
-        return
-    text = story.text(needed)
-    if found := re.fullmatch(r"(.+)\.backward\(\)", text):
-        new = f"{found[1]}.sum().backward()"
-    elif found := re.fullmatch(r"backward\s+(\w+)", text):
-        new = f"backward {found[1]}.sum()"
-    else:
-        return
-    yield Way(f"reduce it to one number: `{new}` on line {needed.span.line}", "the gradient of the sum of all elements",
-              (story.replaced(needed, new),))
-
-
-def _leaf_inplace(story: _Story) -> Iterator[Way]:
-    needed = story.first("needed")
-    if needed is None:
-        return
-    line, number = story.line(needed), needed.span.line
-    indent = indent_of(line)
-    edits = (Edit(number, "before", f"{indent}with torch.no_grad():"), Edit(number, "replace", f"    {line}"))
-    yield Way(f"if it is an update: put line {number} into `with torch.no_grad():`", "autograd does not follow it", edits)
-    if found := _AUGMENTED.fullmatch(line):
-        new = _out_of_place(found)
-        yield Way(f"if it is part of the computation: `{new.strip()}`", f"{found[2]} is then no leaf any more",
-                  (Edit(number, "replace", new),))
-
-
-_FINDERS: dict[str, Callable[[_Story], Iterator[Way]]] = {
-    "freed": _freed, "version": _version, "no_grad": _no_grad, "scalar": _scalar, "leaf_inplace": _leaf_inplace,
-}

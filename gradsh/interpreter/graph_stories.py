@@ -8,6 +8,7 @@ from gradsh.interpreter.origins import Origin, is_tensor, silent_block
 from gradsh.interpreter.scopes import bound_by
 from gradsh.language import tree
 from gradsh.language.node import expr
+from gradsh.probe.snapshot import nodes_below
 from gradsh.text.problem import Label
 
 if TYPE_CHECKING:
@@ -67,9 +68,27 @@ def _keep(case: "Case", saved: Place | None, freed: Place, now: Place | None) ->
         return [f"compute it anew in each pass: move line {saved.span.line} into the loop", _retaining(text, line)]
     if same and freed.calls:
         return [f"compute it again before the call on line {case.steps[0].span.line}", _retaining(text, line)]
+    trunk = _trunk(case, subject)
+    if trunk:
+        return [f"pin what both share with `retain {trunk}` before line {line}: the rest is freed as usual", _retaining(text, line)]
     pin = f", or pin it with `retain {subject}` before" if subject else ""
     again = f", or compute {subject} again" if subject else ""
     return [_retaining(text, line) + pin + again]
+
+
+def _trunk(case: "Case", first: str) -> str:
+    """Return the variable with the largest part of the graph that two backpropagated variables share and one now misses."""
+    second = _subject(case.text())
+    roots = [getattr(case.origins.value(name), "grad_fn", None) for name in (first, second)]
+    node = case.fields.get("node")
+    if not first or not second or first == second or node is None or None in roots or roots[0] is roots[1]:
+        return ""
+    shared = set(nodes_below(roots[0])) & set(nodes_below(roots[1]))
+    named = [
+        (value.grad_fn.seq, name) for name, value in case.machine.variables().items()
+        if is_tensor(value) and value.grad_fn in shared and name not in {first, second} and node in set(nodes_below(value.grad_fn))
+    ]
+    return max(named)[1] if named else ""
 
 
 def _in_another_pass(saved: Place, now: Place) -> bool:
