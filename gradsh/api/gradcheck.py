@@ -45,6 +45,8 @@ def gradcheck(
                 f"Input #{place} requires gradient and is not a double precision floating point. This check will likely fail "
                 "if all the inputs are not of double precision floating point. "
             )
+        if isinstance(one, Tensor) and one.requires_grad:
+            _check_apart(place, one)
     try:
         _check(func, given, wanted, eps, atol, rtol)
     except GradcheckError:
@@ -54,18 +56,32 @@ def gradcheck(
     return True
 
 
+def _check_apart(place: int, one: Tensor) -> None:
+    """Refuse an input whose elements share memory: they cannot be shifted one by one."""
+    if any(step == 0 and extent > 1 for step, extent in zip(one.stride(), one.array.shape, strict=True)):
+        message = (
+            f"The {place}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be "
+            "able to compute the numerical gradients correctly. You should call .contiguous on the input before passing it to "
+            "gradcheck."
+        )
+        raise fail("value", message, RuntimeError, tensor=one)
+
+
 def _check(
     func: Callable[..., Any], given: tuple[Any, ...], wanted: list[Tensor], eps: float, atol: float, rtol: float
 ) -> None:
-    count = len(_outputs(func, given))
-    for place, one in enumerate(wanted):
-        numerical = _numerical(func, given, one, eps, count)
-        for number in range(count):
-            analytical = _analytical(func, given, one, number)
-            if not np.allclose(analytical, numerical[number], rtol, atol, equal_nan=True):
+    outputs = _outputs(func, given)
+    numerical = [_numerical(func, given, one, eps, len(outputs)) for one in wanted]
+    numbers = [number for number, output in enumerate(outputs) if output.requires_grad]
+    if not numbers and any(found.any() for jacobians in numerical for found in jacobians):
+        raise fail("value", "Numerical gradient for function expected to be zero", GradcheckError)
+    for shown, number in enumerate(numbers):
+        for place, one in enumerate(wanted):
+            analytical, expected = _analytical(func, given, one, number), numerical[place][number]
+            if not np.allclose(analytical, expected, rtol, atol, equal_nan=True):
                 message = (
-                    f"Jacobian mismatch for output {number} with respect to input {place},\n"
-                    f"numerical:{make(numerical[number])!r}\nanalytical:{make(analytical)!r}\n"
+                    f"Jacobian mismatch for output {shown} with respect to input {place},\n"
+                    f"numerical:{make(expected)!r}\nanalytical:{make(analytical)!r}\n"
                 )
                 raise fail("value", message, GradcheckError, tensor=one)
 

@@ -1,0 +1,63 @@
+"""How results lie in memory: elementwise as the first operand, reductions row by row, pooling with channels where they were."""
+
+import numpy as np
+import pytest
+
+from gradsh.api.torch import NAMESPACES
+from gradsh.engine.layout import in_order, is_channels_last, order_of
+
+torch = NAMESPACES["torch"]
+F = torch.nn.functional
+
+
+def laid(shape, order):
+    """Return a tensor of the shape whose dims lie in memory in the order, the slowest first."""
+    back = sorted(range(len(order)), key=order.__getitem__)
+    return torch.rand(*(shape[dim] for dim in order)).permute(*back)
+
+
+def test_the_first_operand_decides():
+    x, y = torch.rand(3, 4), torch.rand(4, 3)
+    assert (x + y.t()).stride() == (4, 1)
+    assert (y.t() + x).stride() == (1, 3)
+    assert (y.t() * 2).stride() == (1, 3)
+    assert torch.where(y.t() > 0.5, x, 0.0).stride() == (1, 3)
+    assert (y.t() + torch.rand(4)).stride() == (1, 3)
+
+
+def test_a_broadcast_operand_leaves_it_to_the_next():
+    x = laid((3, 4, 5), (2, 1, 0))
+    assert (torch.rand(5) + x).stride() == x.stride()
+    assert (torch.rand(3, 1, 1) * x).stride() == x.stride()
+
+
+@pytest.mark.parametrize("reduced", ["sum", "mean", "amax", "prod", "var", "logsumexp", "norm"])
+def test_reductions_are_row_major(reduced):
+    x = laid((2, 3, 4, 5), (3, 2, 1, 0))
+    result = torch.norm(x, 2, 0) if reduced == "norm" else getattr(x, reduced)(0)
+    assert result.stride() == (20, 5, 1)
+    result.view(-1)
+
+
+def test_images_keep_channels_last():
+    x = laid((2, 3, 4, 4), (0, 2, 3, 1))
+    assert is_channels_last(x.array)
+    for result in (F.max_pool2d(x, 2), F.avg_pool2d(x, 2), F.conv2d(x, torch.rand(3, 3, 1, 1)), F.pad(x, (1, 1)), torch.cat([x, x])):
+        assert result.is_contiguous(memory_format=torch.channels_last)
+        assert not result.is_contiguous()
+    assert torch.cat([x, torch.rand(2, 3, 4, 4)]).is_contiguous()
+
+
+def test_rows_come_out_as_rows():
+    assert F.layer_norm(laid((2, 3, 4), (2, 1, 0)), (4,)).is_contiguous()
+    assert laid((3, 4), (1, 0)).masked_fill(torch.tensor(False), 0.0).is_contiguous()
+
+
+def test_the_order_of_dims():
+    wide = np.zeros((2, 3, 4))
+    assert order_of((2, 3, 4), [wide]) == (0, 1, 2)
+    assert order_of((4, 3, 2), [wide.T]) == (2, 1, 0)
+    assert order_of((4, 3, 2), [np.zeros((3, 1)), wide.T]) == (2, 1, 0)
+    turned = in_order(np.zeros((4, 3, 2)), (2, 1, 0))
+    assert turned.shape == (4, 3, 2)
+    assert turned.T.flags.c_contiguous
