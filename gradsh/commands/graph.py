@@ -24,6 +24,7 @@ _SUMMARY_FROM = 30
         "x = ones(2, requires_grad=True)\nz = (x * 3).pow(2).sum()\ngraph z",
         "x = ones(2, requires_grad=True)\nz = x.pow(2).sum()\ngraph z --depth 1\ngraph z --state live\ngraph z --format mermaid",
         "w = ones(2, requires_grad=True)\nh = w\nfor i in range(30):\n    h = (h * w).tanh()\n\ngraph h\ngraph h --name tanh --depth 3",
+        "def layer(h, w):\n    return (h * w).tanh()\n\nw = ones(2, requires_grad=True)\ny = layer(layer(w, w), w).sum()\ngraph y --group",
     ],
 )
 def run(
@@ -31,6 +32,7 @@ def run(
     *targets: Tensor,
     depth: int | None = None,
     expand: bool = False,
+    group: bool = False,
     from_: tuple[Tensor, ...] | None = None,
     to: tuple[Tensor, ...] | None = None,
     state_: Literal["live", "freed", "pinned", "modified"] | None = None,
@@ -39,12 +41,12 @@ def run(
     """Return the graph below the targets (below every variable's tensor without any), cut at `--depth` steps.
 
     `--from` are further targets; `--to` leaves only the ways to these tensors; `--state` and `--name` only nodes that match;
-    large graphs are folded by function and loop unless `--expand`.
+    large graphs are folded by function and loop unless `--expand`; `--group` draws what each call of a function made as one.
     """
     tensors = (*targets, *(from_ or ()))
     roots = [_root(state, place, tensor) for place, tensor in enumerate(tensors)] if tensors else _outermost(state)
     ends = tuple(_end(one) for one in to or ())
-    wanted = Wanted(depth, _MOST, expand, ends, state_ or "", str(name or ""))
+    wanted = Wanted(depth, _MOST, expand, ends, state_ or "", str(name or ""), group)
     return graph_report(roots, state.names_in_reach(), state.line_of, state.control.scopes_of, wanted)
 
 

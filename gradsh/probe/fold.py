@@ -29,6 +29,31 @@ def fold(nodes: Sequence[Node], scopes_of: ScopesOf, room: int) -> list[Fold]:
 
     What repeats is folded; where still more than `room` would be drawn, single calls of functions are, too.
     """
+    scopes = _remembered(scopes_of)
+    found = _repeated(nodes, scopes)
+    if len(nodes) - sum(len(one.nodes) - 1 for one in found) <= room:
+        return found
+    taken = {node for one in found for node in one.nodes}
+    return found + _calls([node for node in nodes if node not in taken], scopes, room)
+
+
+def by_call(nodes: Sequence[Node], scopes_of: ScopesOf) -> list[Fold]:
+    """Return what each outermost call of a function made as one stretch, from nodes in order of birth."""
+    scopes = _remembered(scopes_of)
+    found: list[tuple[Any, list[Node]]] = []
+    last: Any = None
+    for node in nodes:
+        call = next((scope for scope in scopes(node) if scope.label != "loop"), None)
+        if call is not None:
+            if last is None or call.instance != last.instance:
+                found.append((call, []))
+            found[-1][1].append(node)
+        last = call
+    return [Fold(call.label, 1, tuple(made)) for call, made in found]
+
+
+def _remembered(scopes_of: ScopesOf) -> Callable[[Node], tuple[Any, ...]]:
+    """Return the scopes of a node, each place asked for once."""
     known: dict[tuple[int, int], tuple[Any, ...]] = {}
 
     def scopes(node: Node) -> tuple[Any, ...]:
@@ -41,11 +66,7 @@ def fold(nodes: Sequence[Node], scopes_of: ScopesOf, room: int) -> list[Fold]:
             found = known[key] = scopes_of(where)
         return found
 
-    found = _repeated(nodes, scopes)
-    if len(nodes) - sum(len(one.nodes) - 1 for one in found) <= room:
-        return found
-    taken = {node for one in found for node in one.nodes}
-    return found + _calls([node for node in nodes if node not in taken], scopes, room)
+    return scopes
 
 
 def _repeated(nodes: Sequence[Node], scopes: Callable[[Node], tuple[Any, ...]]) -> list[Fold]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from gradsh.engine.backward import needed_nodes
 from gradsh.engine.node import AccumulateGrad, Node
 from gradsh.engine.storage import memory_bytes, memory_key
-from gradsh.probe.fold import Fold, ScopesOf, fold
+from gradsh.probe.fold import Fold, ScopesOf, by_call, fold
 from gradsh.probe.given import freed_count, kept_in
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
@@ -76,7 +76,10 @@ class GraphReport:
 
 
 class Wanted(NamedTuple):
-    """What part of a graph to show: how deep, how many nodes, unfolded or not, towards what, which states and names."""
+    """What part of a graph to show: how deep, how many nodes, unfolded or not, towards what, which states and names.
+
+    `group` draws what each call of a function made as one.
+    """
 
     depth: int | None = None
     most: int | None = None
@@ -84,6 +87,7 @@ class Wanted(NamedTuple):
     to: tuple[Node, ...] = ()
     state: str = ""
     name: str = ""
+    group: bool = False
 
 
 Unit = Node | Fold
@@ -103,8 +107,12 @@ def graph_report(
     if wanted.state or wanted.name:
         shown = {node for node in shown if _matches(node, names, wanted)}
     whole = len(shown) == total
-    folds = fold([node for node in by_birth if type(node) is not AccumulateGrad], scopes_of, FOLD_FROM) if (
-        whole and not wanted.expand and total > FOLD_FROM) else []
+    inner = [node for node in by_birth if type(node) is not AccumulateGrad]
+    folds: list[Fold] = []
+    if whole and wanted.group:
+        folds = by_call(inner, scopes_of)
+    elif whole and not wanted.expand and total > FOLD_FROM:
+        folds = fold(inner, scopes_of, FOLD_FROM)
     drawing = _Drawing(shown, folds, by_birth, whole)
     order, cut = drawing.walk(roots, wanted.depth, wanted.most)
     place = {id(unit): i for i, unit in enumerate(order)}
@@ -115,7 +123,7 @@ def graph_report(
     hidden = _hidden(order, cut, place, drawing)
     told = tuple(_told(unit, names, line_of, drawing) for unit in order)
     starts = tuple(dict.fromkeys(place[id(unit)] for unit in drawing.starts(roots) if id(unit) in place))
-    return GraphReport(told, tuple(edges), starts, total, hidden, kinds, saved, bool(folds))
+    return GraphReport(told, tuple(edges), starts, total, hidden, kinds, saved, bool(folds) and not wanted.group)
 
 
 def _reachable(roots: Sequence[Node]) -> dict[Node, None]:

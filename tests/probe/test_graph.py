@@ -108,3 +108,16 @@ def test_walk_stops_where_a_person_asks():
     assert [problem.kind for problem in asked.failures] == ["interrupt"]
     assert answers == []
     assert asked["x"].grad is None
+
+
+def test_nodes_are_grouped_by_the_call_that_made_them():
+    asked = Asked(
+        "def enc(a):\n    b = a * 2\n    return b.tanh()\n\ndef loss(a):\n    return (enc(a) ** 2).sum()\n\n"
+        "x = ones(3, requires_grad=True)\nh = enc(enc(x))\ny = loss(h) + 1\n"
+    )
+    report = asked.report("graph y --group")
+    assert [(node.name, node.members) for node in report.nodes] == [
+        ("AddBackward0", 1), ("loss()", 4), ("enc()", 2), ("enc()", 2),
+    ]
+    assert report.edges == ((0, 1, 0), (1, 2, 0), (2, 3, 0))
+    assert "expand" not in asked.shown("graph y --group")
