@@ -12,7 +12,8 @@ from pathlib import Path
 
 from gradsh.batch import RunOptions, Script
 from gradsh.commands import USAGE, find
-from gradsh.engine.op import Record, lookup, operations
+from gradsh.engine.op import lookup, operations
+from gradsh.engine.record import Record
 from gradsh.golden.check import check_script
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.update import proposed

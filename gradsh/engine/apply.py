@@ -9,8 +9,8 @@ from gradsh.engine.ambient import Ambient, current
 from gradsh.engine.dtype import Array, number_dtype, of_numpy, result_type
 from gradsh.engine.layout import laid
 from gradsh.engine.node import Edge, Freed, Kept, Node
-from gradsh.engine.op import DECLINED, KEEP, Record, SavePlan
 from gradsh.engine.overlap import check_apart, check_distinct
+from gradsh.engine.record import DECLINED, KEEP, Record, SavePlan
 from gradsh.engine.shape import broadcast_shapes, expandable, sum_to
 from gradsh.engine.storage import VersionCounter
 from gradsh.engine.tensor import Tensor, gradient_edge, make, make_result

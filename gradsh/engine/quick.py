@@ -16,12 +16,13 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.layout import as_operands
 from gradsh.engine.node import FLAT, Freed, flat_outline, next_sequence_number
-from gradsh.engine.op import DECLINED, KEEP, Operation, Record
+from gradsh.engine.op import Operation
+from gradsh.engine.record import DECLINED, KEEP, Record
 from gradsh.engine.storage import VersionCounter
 from gradsh.engine.tensor import Tensor, gradient_edge
 
 if TYPE_CHECKING:
-    from gradsh.engine.op import SavePlan
+    from gradsh.engine.record import SavePlan
 
 _F32 = np.dtype(np.float32)
 _F64 = np.dtype(np.float64)

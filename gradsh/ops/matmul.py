@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.op import DECLINED, composite, find, implements, op, sample
+from gradsh.engine.op import composite, find, implements, op, sample
 from gradsh.engine.quick import quicken
+from gradsh.engine.record import DECLINED
 from gradsh.engine.shape import broadcast_shapes, expandable
 from gradsh.engine.tensor import Tensor
 from gradsh.ops.kernels import unsupported

@@ -1,0 +1,217 @@
+"""The record of one overload of an operation, and what is worked out of it once: how its derivatives are called, what is saved.
+
+The notation, of which the parameter names of derivatives are the heart, is explained in op.py.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from numpy import ndarray
+
+from gradsh.engine.signature import Signature
+
+Formula = Callable[..., Any]
+DECLINED: Any = object()
+"""What a short way answers when the case is not plain."""
+KEEP: Any = object()
+"""What the short way through a node's derivatives is told in the place of what frees the node: nothing does."""
+
+
+class SavePlan:
+    """One saved name: where it comes from, and which edges' needs it depends on, any of them (none: ())."""
+
+    __slots__ = ("guard", "name", "output", "param")
+
+    def __init__(self, name: str, param: int, output: int, guard: tuple[int, ...] = ()) -> None:
+        self.name = name
+        self.param = param
+        self.output = output
+        self.guard = guard
+
+
+class Plan:
+    """A record's derivatives, compiled on first use: edges, what is saved, how each formula is called."""
+
+    __slots__ = ("asked", "attributes", "edges", "formulas", "names", "order", "saves", "sizes", "value_names", "values")
+
+    def __init__(self, record: "Record") -> None:
+        params = record.signature.params
+        index = record.signature.index
+        keys = [key if isinstance(key, tuple) else (key,) for key in record.grads]
+        wanted = {name for key in keys for name in key}
+        self.edges = tuple(place for place, param in enumerate(params) if param.name in wanted)
+        self.names: list[str] = []
+        self.sizes: set[str] = set()
+        self.attributes: set[str] = set()
+        """Names of the arguments and sizes that the formulas read: what PyTorch's node keeps of them."""
+        self.values = tuple(place for place, param in enumerate(params) if param.type not in _TENSOR_TYPES)
+        readers: dict[str, list[tuple[str, ...]]] = {}
+        self.formulas: list[tuple[tuple[int, ...], Formula, tuple[tuple[str, Any], ...], bool]] = []
+        slots = {params[place].name: slot for slot, place in enumerate(self.edges)}
+        for key, formula in zip(keys, record.grads.values(), strict=True):
+            names = parameter_names(formula)
+            for name in names:
+                if record.is_saved_name(name):
+                    readers.setdefault(name, []).append(key)
+        order = [param.name for param in params if param.name in readers]
+        order += sorted(name for name in readers if name not in index)
+        order += [name for name in record.saves if name not in order]
+        self.names = order
+        self.order = tuple(sorted(range(len(order)), key=order.__getitem__))
+        """The order in which PyTorch looks at what was saved: by name."""
+        self.saves = tuple(self._save(record, name, readers.get(name, []), slots) for name in order)
+        for key, formula in zip(keys, record.grads.values(), strict=True):
+            calls = tuple(self._argument(record, name) for name in parameter_names(formula))
+            targets = tuple(slots[name] for name in key)
+            self.formulas.append((targets, formula, calls, len(key) > 1))
+        self.value_names = tuple((params[place].name, place) for place in self.values)
+        self.asked = tuple(self._asked(name, index) for name in sorted(self.sizes))
+        """What formulas ask of inputs without saving them: name, which input, what, the input's edge (-1: none)."""
+
+    def _asked(self, name: str, index: dict[str, int]) -> tuple[str, int, str, int]:
+        source, _, what = name.rpartition("_")
+        place = index[source]
+        return name, place, what, self.edges.index(place) if place in self.edges else -1
+
+    def _save(self, record: "Record", name: str, readers: list[tuple[str, ...]], slots: dict[str, int]) -> SavePlan:
+        index = record.signature.index
+        if name not in index:
+            return SavePlan(name, -1, record.output_number(name))
+        alone = len(slots) > 1 and len(readers) == 1 and len(readers[0]) == 1 and not record.unguarded
+        guard: tuple[int, ...] = (slots[readers[0][0]],) if alone and name not in record.saves else ()
+        guard = tuple(slots[one] for one in record.guards.get(name, ())) or guard
+        return SavePlan(name, index[name], -1, guard)
+
+    def _argument(self, record: "Record", name: str) -> tuple[str, Any]:
+        if name in {"grad", "grads", "needs"}:
+            return name, 0
+        if name.startswith("grad") and name[4:].isdigit():
+            return "output", int(name[4:])
+        if name in self.names:
+            return "saved", self.names.index(name)
+        if name in record.signature.index:
+            self.attributes.add(name)
+            return "value", name
+        for ending in SIZE_ENDINGS:
+            if name.endswith(ending) and name.removesuffix(ending) in record.signature.index:
+                self.sizes.add(name)
+                self.attributes.add(name)
+                return "value", name
+        raise AssertionError(f"{record.signature.name}: what is {name!r} in a derivative?")
+
+
+def parameter_names(formula: Formula | None) -> tuple[str, ...]:
+    """Return what a formula reads; a derivative that PyTorch does not have (None) reads nothing."""
+    return () if formula is None else tuple(inspect.signature(formula).parameters)
+
+
+_TENSOR_TYPES = frozenset({"Tensor", "Operand", "Tensors", "Indices"})
+SIZE_ENDINGS = (
+    "_sizes", "_optsizes", "_numel", "_strides", "_offset", "_dim", "_dtype", "_argsize0", "_argsize1", "_argsize2",
+    "_argsize1m", "_argsize2m",
+)
+"""What a formula may ask of a tensor input without saving it: `self_sizes`, …; `optsizes` admits None, `argsize1m` is the
+extent of the last dim."""
+
+
+class Record:
+    """One overload of an operation. Attributes are the arguments of `op`, documented there."""
+
+    __slots__ = (
+        "_plan", "_signature", "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "guards", "inplace",
+        "kind", "layout",
+        "multi_view", "name", "node", "note", "outputs", "quick_backward", "returns",
+        "samples", "saves", "tensors", "text", "ufunc", "unguarded",
+        "writes",
+    )
+
+    forward: Callable[..., Any]
+    ufunc: Callable[..., Any] | None
+    check: Callable[..., None] | None
+    grads: dict[Any, Any]
+    guards: dict[str, tuple[str, ...]]
+    dtypes: str
+    kind: str
+    layout: str
+    inplace: Any
+    returns: int | None
+    fields: tuple[str, ...]
+    outputs: tuple[str, ...]
+    saves: tuple[str, ...]
+    unguarded: bool
+    writes: bool
+    multi_view: bool
+    attributes: tuple[str, ...] | None
+    samples: tuple[Any, ...]
+    note: str
+    example: str
+
+    def __init__(self, text: str, node: str, doc: str, **parts: Any) -> None:
+        self.text = text
+        self.name = text.partition("(")[0]
+        self.node = node
+        self.doc = doc
+        self._signature: Signature | None = None
+        self._plan: Plan | None = None
+        self.quick_backward: Any = DECLINED
+        """The short way through a node's derivatives; DECLINED until `quick_run` has asked for it."""
+        self.ufunc = None
+        self.tensors: tuple[int, ...] | None = None
+        for part, value in parts.items():
+            setattr(self, part, value)
+
+    @property
+    def signature(self) -> Signature:
+        """The parsed signature."""
+        if self._signature is None:
+            self._signature = Signature(self.text)
+            self.tensors = tuple(
+                place for place, param in enumerate(self._signature.params) if param.type in _TENSOR_TYPES
+            )
+        return self._signature
+
+    @property
+    def plan(self) -> Plan:
+        """The compiled derivatives."""
+        if self._plan is None:
+            self._plan = Plan(self)
+        return self._plan
+
+    @property
+    def quick_run(self) -> Callable[..., Any] | None:
+        """The short way through a node's derivatives on plain arrays, written on first use; None where there is none."""
+        if self.quick_backward is DECLINED:
+            from gradsh.engine.quick import backward_of
+
+            self.quick_backward = backward_of(self)
+        return self.quick_backward  # type: ignore[no-any-return]
+
+    def bare(self, args: tuple[Any, ...]) -> bool:
+        """Whether the kernel can be called as it is: plain arrays of one dtype, every parameter given (in derivatives)."""
+        count = len(self.signature.params)
+        if self.kind != "primitive" or self.returns is not None or len(args) != count or len(self.tensors or ()) != count:
+            return False
+        dtype = args[0].dtype
+        if dtype.kind != "f":
+            return False
+        for place in self.tensors or ():
+            one = args[place]
+            if type(one) is not ndarray or one.dtype is not dtype:
+                return False
+        return True
+
+    def is_saved_name(self, name: str) -> bool:
+        """Whether a derivative's parameter stands for a saved tensor."""
+        place = self.signature.index.get(name)
+        if place is not None:
+            return self.signature.params[place].type in _TENSOR_TYPES
+        return self.output_number(name) >= 0
+
+    def output_number(self, name: str) -> int:
+        """Return which output of the kernel a name stands for (result, result1, … or one of `outputs`), -1 for none."""
+        if name in self.outputs:
+            return self.outputs.index(name)
+        if name == "result":
+            return 0
+        return int(name[6:]) if name.startswith("result") and name[6:].isdigit() else -1
