@@ -15,6 +15,7 @@ from gradsh.interpreter.lower import Unit, characters
 from gradsh.interpreter.scopes import children
 from gradsh.language.node import Node, stmt
 from gradsh.language.statements import For, With
+from gradsh.text.fault import Fault
 from gradsh.text.span import Source, Span
 
 Activation = tuple[Any, int, Any, int]
@@ -151,9 +152,11 @@ class Progress:
         }
 
     def halt(self) -> None:
-        """Raise what was asked for."""
+        """Raise what was asked for, so that a backward pass can note on it what it had done."""
         if self.stop is not None:
-            raise self.stop
+            error = self.stop() if isinstance(self.stop, type) else self.stop
+            error.fault = Fault("interrupt" if isinstance(error, KeyboardInterrupt) else "limit", {})  # type: ignore[attr-defined]
+            raise error
 
 
 class Units:
