@@ -1,0 +1,10 @@
+import torch
+x = torch.tensor([3., 1., 2.], requires_grad=True)
+v, i = x.sort()
+print(v, i)
+v[0].backward()
+print(x.grad)
+m = x.max()
+m.backward()
+print(x.grad, x.argmax(), x.topk(2))
+(x > 1.5).float().sum().backward()

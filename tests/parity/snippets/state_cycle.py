@@ -1,0 +1,17 @@
+import torch
+torch.manual_seed(0)
+m = torch.nn.Linear(2, 2)
+opt = torch.optim.Adam(m.parameters(), lr=1e-3)
+m(torch.ones(1, 2)).sum().backward()
+opt.step()
+sd = opt.state_dict()
+print(sd['state'][0]['step'], sd['state'][0]['exp_avg'])
+print(sd['param_groups'])
+opt2 = torch.optim.Adam(m.parameters())
+opt2.load_state_dict(sd)
+print(opt2.param_groups[0]['lr'])
+best = {k: v.clone() for k, v in m.state_dict().items()}
+m.weight.data.zero_()
+m.load_state_dict(best)
+print(m.weight)
+m.load_state_dict({'weight': torch.ones(3, 3), 'bias': torch.zeros(2)})

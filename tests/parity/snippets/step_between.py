@@ -1,0 +1,18 @@
+import torch
+from torch import nn
+torch.manual_seed(0)
+a = nn.Linear(3, 3)
+b = nn.Linear(3, 1)
+oa = torch.optim.SGD(a.parameters(), lr=.1)
+ob = torch.optim.SGD(b.parameters(), lr=.1)
+x = torch.randn(2, 3)
+h = a(x)
+out = b(h)
+l1 = out.mean()
+l2 = (out ** 2).mean()
+ob.zero_grad()
+l1.backward(retain_graph=True)
+ob.step()
+oa.zero_grad()
+l2.backward()
+oa.step()
