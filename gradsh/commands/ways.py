@@ -54,8 +54,8 @@ def _freed(story: Story) -> Iterator[Way]:
         yield from _carried(story, saved, freed)
     elif again and saved is not None and saved.span.line < freed.span.line:
         yield from _moved_out(story, saved, freed)
-    if not again and saved is not None:
-        yield from _pinned_trunk(story, saved, freed, needed)
+    if not again:
+        yield from _pinned_trunk(story, freed, needed)
     kept = retaining(story.text(freed))
     if kept is not None:
         cost = "keeps every pass's buffers: the graph grows" if again and saved is not None and "pass" in saved.text else (
@@ -95,17 +95,15 @@ def _moved_out(story: Story, saved: Label, freed: Label) -> Iterator[Way]:
               "each pass then has a graph of its own", (edit,) if simple else ())
 
 
-def _pinned_trunk(story: Story, saved: Label, freed: Label, needed: Label) -> Iterator[Way]:
-    """Two results of one trunk: pin the trunk alone."""
-    told = re.search(r"what both share with `retain (\w+)`", " ".join(story.problem.help))
-    bound = told or re.match(r"(\w+)\s*=[^=]", story.line(saved).lstrip())
-    first, second = _root(story.text(freed)), _root(story.text(needed))
-    if bound is None or not first or not second or len({bound[1], first, second}) < 3:
+def _pinned_trunk(story: Story, freed: Label, needed: Label) -> Iterator[Way]:
+    """Two results of one trunk: pin the trunk alone. Which it is, the story found in the graph."""
+    told = re.search(r"what both share with `retain ([\w ]+)`", " ".join(story.problem.help))
+    if told is None:
         return
     indent = indent_of(story.line(freed))
-    if (told or indent_of(story.line(saved)) == indent) and indent == indent_of(story.line(needed)):
-        yield Way(f"pin what both share: `retain {bound[1]}` before line {freed.span.line}, `release {bound[1]}` when it has served",
-                  "the rest is freed as usual", (Edit(freed.span.line, "before", f"{indent}retain {bound[1]}"),))
+    if indent == indent_of(story.line(needed)):
+        yield Way(f"pin what both share: `retain {told[1]}` before line {freed.span.line}, `release {told[1]}` when it has served",
+                  "the rest is freed as usual", (Edit(freed.span.line, "before", f"{indent}retain {told[1]}"),))
 
 
 def _two_passes(story: Story, saved: Label | None, freed: Label, needed: Label) -> Iterator[Way]:

@@ -8,6 +8,7 @@ from gradsh.interpreter.origins import Origin, is_tensor, silent_block
 from gradsh.interpreter.scopes import bound_by
 from gradsh.language import tree
 from gradsh.language.node import expr
+from gradsh.probe.passes import saves
 from gradsh.probe.snapshot import nodes_below
 from gradsh.text.problem import Label
 
@@ -76,19 +77,31 @@ def _keep(case: "Case", saved: Place | None, freed: Place, now: Place | None) ->
     return [_retaining(text, line) + pin + again]
 
 
+_MOST_NAMES = 30
+"""Most variables that are looked at for what two results share."""
+
+
 def _trunk(case: "Case", first: str) -> str:
-    """Return the variable with the largest part of the graph that two backpropagated variables share and one now misses."""
+    """Return the variables whose graphs hold all that two backpropagated variables share, as few as do; empty if none do."""
     second = _subject(case.text())
     roots = [getattr(case.origins.value(name), "grad_fn", None) for name in (first, second)]
-    node = case.fields.get("node")
-    if not first or not second or first == second or node is None or None in roots or roots[0] is roots[1]:
+    if not first or not second or first == second or None in roots or roots[0] is roots[1]:
         return ""
     shared = set(nodes_below(roots[0])) & set(nodes_below(roots[1]))
-    named = [
-        (value.grad_fn.seq, name) for name, value in case.machine.variables().items()
-        if is_tensor(value) and value.grad_fn in shared and name not in {first, second} and node in set(nodes_below(value.grad_fn))
-    ]
-    return max(named)[1] if named else ""
+    local = case.origins.frames[-1].local if case.origins.frames else None
+    named = sorted(
+        ((value.grad_fn.seq, name, value.grad_fn) for name, value in {**case.machine.variables(), **(local or {})}.items()
+         if name not in {first, second} and is_tensor(value) and value.grad_fn in shared),
+        key=lambda one: one[:2], reverse=True,
+    )
+    left = {node for node in shared if saves(node)}
+    pins: list[str] = []
+    for _, name, node in named[:_MOST_NAMES]:
+        below = set(nodes_below(node)) if left and node not in roots else set()
+        if below & left:
+            pins.append(name)
+            left -= below
+    return "" if left else " ".join(reversed(pins))
 
 
 def _in_another_pass(saved: Place, now: Place) -> bool:

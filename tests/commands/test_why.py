@@ -22,6 +22,10 @@ SCRIPTS = {
     "twice": "x = ones(2, requires_grad=True)\nz = (x * x).sum()\nz.backward()\nz.backward()\n",
     "twice by command": "x = ones(2, requires_grad=True)\nz = (x * x).sum()\nbackward z\nbackward z\n",
     "two heads": "x = ones(2, requires_grad=True)\nh = x.exp()\na = h.sin().sum()\nb = h.cos().sum()\na.backward()\nb.backward()\n",
+    "two trunks": "x = ones(2, requires_grad=True)\nh = x.exp()\nk = x.sin()\na = (h * k).sum()\nb = (h - k * h).sum()\n"
+                  "a.backward()\nb.backward()\n",
+    "two heads in a function": "x = ones(2, requires_grad=True)\ndef step():\n    h = x.exp()\n    a = h.sin().sum()\n"
+                               "    b = h.cos().sum()\n    a.backward()\n    b.backward()\nstep()\n",
     "outside of the loop": "x = ones(2, requires_grad=True)\nz = (x * x).sum()\nfor i in range(3):\n    z.backward()\n",
     "carried": "w = ones(2, requires_grad=True)\nh = zeros(2)\nfor i in range(3):\n    h = (h * w + 1).tanh()\n    h.sum().backward()\n",
     "carried over windows": "w = ones(2, requires_grad=True)\nh = zeros(2)\nfor i in range(3):\n    for k in range(2):\n"
@@ -88,6 +92,18 @@ def test_recomputing_and_detaching_give_the_expected_gradients():
 def test_the_shared_trunk_is_what_to_pin():
     story, _ = told(SCRIPTS["two heads"])
     assert "`retain h`" in story.ways[0].words
+
+
+def test_all_that_two_results_share_is_pinned():
+    assert "`retain h k`" in told(SCRIPTS["two trunks"])[0].ways[0].words
+    assert "`retain h`" in told(SCRIPTS["two heads in a function"])[0].ways[0].words
+
+
+def test_nothing_is_to_be_pinned_where_no_variable_holds_what_is_shared():
+    text = "x = ones(2, requires_grad=True)\na, b = (lambda h: (h.sin().sum(), h.cos().sum()))(x.exp())\na.backward()\nb.backward()\n"
+    story, failures = told(text)
+    assert not any("what both share" in way.words for way in story.ways)
+    assert "retain_graph=True" in failures[0].problem.help[0]
 
 
 def test_the_error_itself_suggests_the_shared_trunk():
