@@ -23,13 +23,15 @@ def freed_words(report: PassReport, verb: str = "freed") -> str:
     shown = ", ".join(buffer_words(one) for one in report.freed[:MOST])
     rest = len(report.freed) - MOST
     more = f" and {rest:,} more" if rest > 0 else ""
-    back = f", giving back {report.gave_back:,} B" if len(report.freed) > 1 else ""
+    packed = sum(one.packed for one in report.freed)
+    least = "at least " if packed else ""
+    back = f", giving back {least}{report.gave_back:,} B" if len(report.freed) > 1 and packed < len(report.freed) else ""
     return f"{verb} {count(len(report.freed), 'buffer')}: {shown}{more}{back}"
 
 
 def buffer_words(one: Buffer) -> str:
     """Say node, name, bytes of a buffer, and who still holds its memory."""
-    held = f", memory still held by {' and '.join(one.held_by[:2])}" if one.held_by else ""
+    held = f", memory still held by {' and '.join(one.held_by[:2])}" if one.held_by else ", packed" if one.packed else ""
     return f"{one.node}.{one.name} ({one.nbytes:,} B{held})"
 
 

@@ -15,13 +15,17 @@ from gradsh.probe.snapshot import node_name
 
 
 class Buffer(NamedTuple):
-    """A saved tensor in the account of a pass: its node and name, bytes of the tensor, who still holds its memory."""
+    """A saved tensor in the account of a pass: its node and name, bytes of the tensor, who still holds its memory.
+
+    Of a `packed` one, which a hook or a checkpoint had in hand, nobody can tell what its memory is.
+    """
 
     node: str
     name: str
     nbytes: int
     line: int | None
     held_by: tuple[str, ...] = ()
+    packed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,7 @@ class Recorder(Observer):
                 given[id(one.memory)] = one.size  # the address of a memory that died may be another's by now
             elif not holders:
                 holders = ("the graph",)
-            freed.append(Buffer(one.node, one.name, one.nbytes, one.line, holders))
+            freed.append(Buffer(one.node, one.name, one.nbytes, one.line, holders, one.memory is None))
         kept = tuple(Buffer(one.node, one.name, one.nbytes, one.line) for one in self.kept)
         because = "" if not kept else f"pinned by {', '.join(pins)}" if self.pinned else "--retain"
         wrote = tuple(Written(names.of_leaf(leaf), first) for leaf, first in self.written)

@@ -10,9 +10,9 @@ from typing import Any
 
 from gradsh.api.function import FunctionNode
 from gradsh.engine.ambient import current
-from gradsh.engine.apply import OpNode
 from gradsh.engine.backward import arriving_from, collect, make_roots, needed_nodes
 from gradsh.engine.node import FREED_SENTENCE, AccumulateGrad, Freed, Kept, Node
+from gradsh.engine.opnode import OpNode
 from gradsh.engine.storage import memory_key
 from gradsh.engine.tensor import Tensor, gradient_edge
 from gradsh.engine.view import CopySlices
@@ -166,7 +166,7 @@ def _targets(inputs: Sequence[Tensor]) -> set[Node]:
     for place, tensor in enumerate(inputs):
         edge = gradient_edge(tensor)
         if edge is None:
-            message = "One of the differentiated Tensors does not require grad"
+            message = "can't retain_grad on Tensor that has requires_grad=False"
             raise fail("no_grad", message, RuntimeError, tensor=tensor, index=place)
         found.add(edge[0])
     return found
@@ -181,7 +181,7 @@ def _account(course: _Course, variables: Mapping[str, object], line_of: LineOf, 
         for name, array, nbytes in live_entries(node):
             key = 0 if array is None else memory_key(array)
             held = () if array is None or key in given else names.of_memory(key) or ("the graph",)
-            freed.append(Buffer(title, name, nbytes, line, held))
+            freed.append(Buffer(title, name, nbytes, line, held, array is None))
     kept = tuple(
         Buffer(node_name(node) or "", name, nbytes, line_of(node.where))
         for node in course.kept for name, _, nbytes in live_entries(node)

@@ -3,6 +3,8 @@
 import pytest
 
 from gradsh.events import Result, Value
+from gradsh.render.style import Style
+from gradsh.render.text import lines_of
 from gradsh.session import Session
 
 CHECKPOINT = """
@@ -47,3 +49,15 @@ def test_a_packed_entry_is_no_modified_one():
     report = next(event.report for event in events if isinstance(event, Result))
     assert {row.state for row in report.rows} == {"packed"}
     assert report.totals.packed_bytes == 32
+
+
+def test_a_pass_does_not_claim_to_know_what_packed_tensors_give_back():
+    for command in ("plan z", "backward z"):
+        report = [event.report for event in told(CHECKPOINT + command + "\n") if isinstance(event, Result)][-1]
+        freed = getattr(report, "would", report).freed
+        assert freed
+        assert all(one.packed for one in freed)
+    lines = [line for event in told(CHECKPOINT + "backward z\n") if isinstance(event, Result) for line in lines_of(event.view(), Style())]
+    assert lines[0].startswith("ran ")
+    assert "packed" in lines[0]
+    assert "giving back" not in lines[0]
