@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import Ambient, current, grad_mode
-from gradsh.engine.apply import OpNode
 from gradsh.engine.hooks import accumulate, run_node_hooks, run_post_hooks, run_prehooks
 from gradsh.engine.node import AccumulateGrad, Edge, Freed, Node
+from gradsh.engine.opnode import OpNode
 from gradsh.engine.record import DECLINED, KEEP
 from gradsh.engine.tensor import Size, Tensor, gradient_edge, make
 from gradsh.text.fault import fail, fault_of

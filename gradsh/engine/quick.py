@@ -208,7 +208,7 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
         values="{" + ", ".join(map(_asked, plan.asked)) + "}" if product else "values",
         entries=f"(FLAT, {entries})" if entries else "()",
     )
-    from gradsh.engine.apply import OpNode
+    from gradsh.engine.opnode import OpNode
 
     params = record.signature.params
     scope: dict[str, Any] = {

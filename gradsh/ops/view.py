@@ -128,7 +128,7 @@ def _cannot_expand(shape: tuple[int, ...], size: tuple[int, ...], wanted: int, e
 
 def sum_to_shape(grad: Any, shape: tuple[int, ...]) -> Any:
     """Sum a gradient (array or Tensor) down to the shape it was expanded from."""
-    from gradsh.engine.apply import sum_tensor_to
+    from gradsh.engine.opnode import sum_tensor_to
     from gradsh.engine.shape import sum_to
 
     shape = tuple(shape)

@@ -1,0 +1,322 @@
+"""The node of a recorded operation: its edges, what it saves of inputs and results, and how it runs its record's derivatives."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import current
+from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.node import Edge, Freed, Kept, Node
+from gradsh.engine.record import DECLINED, KEEP, Record, SavePlan
+from gradsh.engine.shape import expandable, sum_to
+from gradsh.engine.storage import VersionCounter
+from gradsh.engine.tensor import Tensor, gradient_edge, make
+from gradsh.text.fault import fail
+
+NUMBER = False
+"""The `edge` of a kept Python number: restored as the number itself, so that it stays a weak scalar."""
+_NONE = ((0,), np.dtype(np.float32))
+
+_SHOWN = {
+    "sizes": "sym_sizes", "numel": "sym_numel", "strides": "sym_strides", "optsizes": "sym_sizes_opt",
+    "argsize0": "sym_argsize_0", "argsize1": "sym_argsize_1", "argsize2": "sym_argsize_2",
+    "argsize1m": "sym_argsize_minus_1", "argsize2m": "sym_argsize_minus_2",
+}
+"""How PyTorch's attributes spell what a formula asks of an input: `_saved_self_sym_sizes`."""
+
+
+def _shown(name: str) -> str:
+    source, _, what = name.rpartition("_")
+    return f"{source}_{_SHOWN[what]}" if what in _SHOWN else name
+
+
+class OpNode(Node):
+    """The node of a recorded operation: runs the derivatives of its record."""
+
+    __slots__ = ("record", "spans", "values")
+
+    record: Record
+    values: dict[str, Any]
+    """Arguments that are no tensors, and the sizes that derivatives ask for."""
+    spans: tuple[tuple[int, int], ...] | None
+    """Where inputs are lists: for each differentiable parameter, its stretch of the edges."""
+
+    def name(self) -> str:
+        """Return PyTorch's name of the node."""
+        return self.record.node or "torch::autograd::NotImplemented"
+
+    def saved_names(self) -> Sequence[str]:
+        """Return the names of what the node may save."""
+        return self.record.plan.names
+
+    def spread(self, raw: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return flat entries as a tuple of `Kept`."""
+        return tuple(
+            self._spread_one(save, *raw[1 + 3 * place : 4 + 3 * place]) for place, save in enumerate(self.record.plan.saves)
+        )
+
+    def _spread_one(self, save: SavePlan, array: Any, counter: Any, version: int) -> Kept | None:
+        if array is None:
+            return None
+        if counter is None:
+            return keep(array)
+        edge: Any = save.output if save.output >= 0 else self.edges[self.record.plan.edges.index(save.param)]
+        return Kept(array, counter, version, edge)
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the saved values that are no tensors."""
+        record = self.record
+        chosen: Any = record.plan.attributes if record.attributes is None else record.attributes
+        return {
+            _shown(name) if name in record.plan.sizes else name: value
+            for name, value in self.values.items() if name in chosen and not name.endswith("_dtype")
+        }
+
+    def restore(self, kept: Kept, index: int, as_tensor: bool) -> Any:
+        """Return one kept tensor; a kept Python number comes back as the number."""
+        if kept.edge is NUMBER and kept.array is not None and not (as_tensor and self._asked(kept)):
+            return kept.array.item()
+        return super().restore(kept, index, as_tensor)
+
+    def _asked(self, kept: Kept) -> bool:
+        return False
+
+    def _saved_attribute(self, name: str) -> Any:
+        names = self.record.plan.names
+        if name in names and type(self.entries) is tuple:
+            entry = self.entries[names.index(name)]
+            if entry is not None and type(entry) is not list and entry.edge is NUMBER:
+                return make(entry.array)
+        return super()._saved_attribute(name)
+
+    def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
+        """Return the gradients of the inputs by the record's formulas."""
+        if len(grads) == 1 and self.spans is None:
+            quick = self.record.quick_run
+            if quick is not None and type(grads[0]) is np.ndarray:
+                found = quick(self, grads[0], needs, KEEP)
+                if found is not DECLINED:
+                    return found  # type: ignore[no-any-return]
+        if not self.record.node:
+            message = f"derivative for aten::{self.record.name} is not implemented"
+            raise fail("other", message, RuntimeError, node=self)
+        if self.raw:
+            self._check_saved()
+        results: list[Any] = [None] * len(self.edges)
+        as_tensor = any(isinstance(grad, Tensor) for grad in grads)
+        spans = self.spans
+        for targets, formula, calls, many in self.record.plan.formulas:
+            if spans is None:
+                wanted = tuple(needs[target] for target in targets)
+            else:
+                wanted = tuple(any(needs[slice(*spans[target])]) for target in targets)
+            if not any(wanted):
+                continue
+            if formula is None:
+                message = f"the derivative for '{self.record.name}' is not implemented."
+                raise fail("other", message, NotImplementedError, node=self)
+            arguments = [self._argument(call, grads, wanted, as_tensor) for call in calls]
+            found = formula(*arguments)
+            for target, grad in zip(targets, found if many else (found,), strict=True):
+                if spans is None:
+                    if needs[target] and grad is not None:
+                        results[target] = self._fit(grad, target, as_tensor)
+                    continue
+                start, end = spans[target]
+                for place, one in enumerate(grad, start):
+                    if place < end and needs[place] and one is not None:
+                        results[place] = self._fit(one, place, as_tensor)
+        return results
+
+    def _check_saved(self) -> None:
+        """Refuse to run on anything freed or modified, also where the wanted gradients do not read it, as PyTorch does."""
+        entries = self.entries
+        if type(entries) is Freed:
+            for index in self.record.plan.order:
+                if entries.shapes[index] is not None:
+                    self.unpack(index, as_tensor=False)
+            return
+        for index in self.record.plan.order:
+            entry = entries[index]
+            if entry is None:
+                continue
+            for one in entry if type(entry) is list else (entry,):
+                if one is not None and one.packed is None and one.counter.version != one.version:
+                    raise self.modified(one, index)
+
+    def _argument(self, call: tuple[str, Any], grads: list[Any], wanted: tuple[bool, ...], as_tensor: bool) -> Any:
+        what, detail = call
+        if what == "grad":
+            return grads[0]
+        if what == "saved":
+            return self.unpack(detail, as_tensor)
+        if what == "value":
+            return self.values[detail]
+        if what == "output":
+            return grads[detail]
+        return grads if what == "grads" else wanted
+
+    def _fit(self, grad: Any, target: int, as_tensor: bool) -> Any:
+        """Bring a gradient to the shape and dtype of its input, undoing broadcasting and promotion."""
+        edge = self.edges[target]
+        assert edge is not None
+        shape, dtype = edge[0].outputs[edge[1]]
+        if as_tensor:
+            if not isinstance(grad, Tensor):
+                grad = make(np.asarray(grad))
+            if grad.array.shape != shape:
+                grad = sum_tensor_to(grad, shape)
+            if grad.array.dtype != dtype:
+                from gradsh.engine.op import find
+
+                grad = find("to")(grad, of_numpy(dtype))
+            return grad
+        if type(grad) is not np.ndarray:
+            grad = np.asarray(grad)
+        if grad.shape != shape:
+            if not expandable(shape, grad.shape):
+                raise invalid_gradient(self, target, grad.shape, shape)
+            grad = sum_to(grad, shape)
+        return grad if grad.dtype == dtype else grad.astype(dtype)
+
+
+def invalid_gradient(node: Node, target: int, got: tuple[int, ...], shape: tuple[int, ...]) -> Exception:
+    """Return the error for a gradient that does not fit its input."""
+    message = (
+        f"Function {node.name()} returned an invalid gradient at index {target} - got {list(got)} but expected shape "
+        f"compatible with {list(shape)}"
+    )
+    return fail("grad_shape", message, RuntimeError, node=node)
+
+
+def sum_tensor_to(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Sum a Tensor down to a shape, as recorded operations."""
+    from gradsh.engine.op import find
+    from gradsh.engine.shape import sum_axes
+
+    if not shape:
+        return find("sum")(grad)  # type: ignore[no-any-return]
+    axes = sum_axes(grad.array.shape, shape)
+    if axes:
+        grad = find("sum")(grad, axes, True)
+    return grad if grad.array.shape == shape else find("view")(grad, shape)
+
+
+def _edges(record: Record, values: list[Any]) -> tuple[tuple[Edge | None, ...], Any]:
+    """Return the edges, and the stretches of list inputs (None without lists)."""
+    edges: list[Edge | None] = []
+    spans: list[tuple[int, int]] = []
+    lists = False
+    for place in record.plan.edges:
+        value = values[place]
+        start = len(edges)
+        many = type(value) is list
+        lists = lists or many
+        for one in value if many else (value,):
+            if isinstance(one, Tensor):
+                edges.append(gradient_edge(one) if one.array.dtype.kind == "f" else None)
+            else:
+                edges.append(None)
+        spans.append((start, len(edges)))
+    return tuple(edges), tuple(spans) if lists else None
+
+
+def build_node(record: Record, values: list[Any], outputs: Sequence[Array]) -> OpNode:
+    """Give birth to the node of an operation whose kernel has run; entries of results are added by the caller."""
+    edges, spans = _edges(record, values)
+    if not record.node:  # PyTorch's node for a missing derivative has edges to what needs gradients only
+        edges = tuple(edge for edge in edges if edge is not None)
+    node = OpNode.__new__(OpNode)
+    Node.__init__(node, edges, tuple(_NONE if one is None else (one.shape, one.dtype) for one in outputs))
+    node.record = record
+    node.spans = spans
+    plan = record.plan
+    context: dict[str, Any] = {name: values[place] for name, place in plan.value_names}
+    for name, place, what, slot in plan.asked:
+        if what == "strides" and edges[slot] is None:
+            context[name] = ()
+        else:
+            context[name] = _size_of(values[place], what)
+    node.values = context
+    return node
+
+
+def _size_of(value: Any, what: str) -> Any:
+    if type(value) is list:
+        return [_size_of(one, what) for one in value]
+    if not isinstance(value, Tensor):
+        return () if what == "sizes" else (0,) if what == "optsizes" else None
+    array = value.array
+    if what in {"sizes", "optsizes"}:
+        return array.shape
+    if what.startswith("argsize"):
+        return array.shape[int(what[7]) if len(what) == 8 else -int(what[7])]
+    if what == "strides":
+        return value.stride()
+    if what == "dim":
+        return array.ndim
+    if what == "offset":
+        return value.storage_offset()
+    return array.size if what == "numel" else array.dtype
+
+
+def save_inputs(node: OpNode, values: list[Any], old: Tensor | None = None) -> None:
+    """Keep the inputs that the derivatives read; `old` holds the former content of what an in-place form writes."""
+    saves = node.record.plan.saves
+    if not saves:
+        return
+    entries: list[Any] = []
+    for save in saves:
+        if save.output >= 0 or (save.guard and not any(_guarded(node, slot) for slot in save.guard)):
+            entries.append(None)
+            continue
+        value = values[save.param] if old is None or save.param != 0 else old
+        if type(value) is list:
+            entries.append([None if one is None else keep(one) for one in value])
+        else:
+            entries.append(keep(value))
+    node.entries = tuple(entries)
+    if current().saved_hooks:
+        from gradsh.engine.saved_hooks import pack_entries
+
+        pack_entries(node)
+
+
+def _guarded(node: OpNode, guard: int) -> bool:
+    if node.spans is not None:
+        return any(edge is not None for edge in node.edges[slice(*node.spans[guard])])
+    return node.edges[guard] is not None
+
+
+def save_results(node: OpNode, kept: Callable[[int], Any]) -> None:
+    """Keep the outputs that the derivatives read; `kept(n)` gives the entry of output n."""
+    saves = node.record.plan.saves
+    if not any(save.output >= 0 for save in saves):
+        return
+    entries = list(node.entries)
+    if not entries:
+        entries = [None] * len(saves)
+    for slot, save in enumerate(saves):
+        if save.output >= 0:
+            entries[slot] = kept(save.output)
+    node.entries = tuple(entries)
+    if current().saved_hooks:
+        from gradsh.engine.saved_hooks import pack_entries
+
+        pack_entries(node)
+
+
+def keep(value: Any) -> Kept | None:
+    """Keep a tensor, or a Python number as a 0-d entry of its own (float64 or int64)."""
+    if isinstance(value, Tensor):
+        return Kept(value.array, value.counter, value.counter.version, gradient_edge(value))
+    if value is None:
+        return None
+    wide = np.bool_ if isinstance(value, bool) else np.int64 if isinstance(value, int) else np.float64
+    return Kept(np.asarray(value, wide), VersionCounter(), 0, NUMBER)
+
+
+def keep_array(array: Array, edge: Edge | None = None) -> Kept:
+    """Keep an array that only the graph holds."""
+    return Kept(array, VersionCounter(), 0, edge)
