@@ -5,7 +5,7 @@ from typing import Any
 
 from gradsh.engine import backward as engine
 from gradsh.engine.ambient import current
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.tensor import VOLATILE, Tensor
 from gradsh.text.fault import fail
 
 
@@ -67,9 +67,6 @@ def grad(
     return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else found
 
 
-_VOLATILE = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
-
-
 class _VariableType(type):
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor)
@@ -81,7 +78,7 @@ class Variable(metaclass=_VariableType):
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         """Return a leaf over the memory of `data`."""
         if volatile:
-            current().warning(_VOLATILE)
+            current().warning(VOLATILE)
         if data is None:
             from gradsh.engine.op import find
 

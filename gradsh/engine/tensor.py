@@ -73,6 +73,9 @@ class Device:
 CPU = Device()
 
 
+VOLATILE = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
+
+
 class Meta:
     """What few tensors have: a gradient, a view's base, hooks, the weak reference to a leaf's AccumulateGrad."""
 
@@ -165,6 +168,16 @@ class Tensor:
     def retains_grad(self) -> bool:
         """Whether retain_grad() was asked of this non-leaf."""
         return self.meta is not None and self.meta.retains and self.edge is not None
+
+    @property
+    def volatile(self) -> bool:
+        """A flag of PyTorch's first years: always False, with a warning."""
+        current().warning("volatile was removed (Variable.volatile is always False)")
+        return False
+
+    @volatile.setter
+    def volatile(self, _: object) -> None:
+        current().warning(VOLATILE)
 
     @property
     def _version(self) -> int:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from gradsh.engine.signature import ALIASES
 from gradsh.interpreter.absent import way_without
 from gradsh.interpreter.activation import Place
 from gradsh.interpreter.graph_stories import GRAPH_STORIES, partial_pass
@@ -132,10 +133,21 @@ def _type(case: "Case") -> None:
     if parameters and "operation" not in case.fields:
         case.notes.append(f"it takes ({', '.join(parameters)})")
     operation = case.fields.get("operation")
-    for record in getattr(operation, "records", ()):
+    _keywords(case, operation)
+    for record in getattr(operation, "records", ()) if "but expected" not in case.message else ():
         signature = str(getattr(record, "signature", ""))
         if signature and signature not in case.message:
             case.notes.append(f"its signature is {signature}")
+
+
+def _keywords(case: "Case", operation: Any) -> None:
+    """Suggest a parameter for each keyword of a call that no overload of the operation has."""
+    node = case.expression
+    known = {param.name for record in getattr(operation, "records", ()) for param in record.signature.params}
+    for word in node.keywords if isinstance(node, tree.Call) and known else ():
+        if word.arg is not None and word.arg not in known and word.arg not in ALIASES:
+            renamed = RENAMED.get(word.arg, "")
+            _meant(case, [renamed] if renamed in known else near(word.arg, known))
 
 
 RENAMED = {"retain_variables": "retain_graph", "async": "non_blocking", "size_average": "reduction", "reduce": "reduction",

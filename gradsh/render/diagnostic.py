@@ -14,7 +14,7 @@ def draw(problem: Problem, source: Source, style: Style) -> list[str]:
     first, *rest = head.split("\n")
     out = [f"{style.paint('error', f'error[{problem.kind}]')}: {first}", *rest]
     if not problem.title:
-        out += [printable(line) for line in problem.message.split("\n")[1:]]
+        out += [printable(line) for line in problem.message.rstrip().split("\n")[1:]]
     labels = [label._replace(source=label.source or source) for label in problem.labels]
     out += _places(labels, source, style)
     if problem.title and key_sentence(problem.message) not in problem.title:

@@ -45,3 +45,16 @@ def test_what_is_not_here_names_the_way(script, text, way):
     script.run(text)
     assert any(way in line for line in script.failure.problem.help)
     assert way not in script.failure.problem.message
+
+
+def test_a_misspelt_keyword_of_an_operation_is_told(script):
+    script.run("torch.randn(2, 3, requires_gard=True)")
+    assert script.failure.problem.help == ("did you mean `requires_grad`?",)
+    assert any(note.startswith("its signature is (tuple of ints size, *,") for note in script.failure.problem.notes)
+
+
+def test_volatile_answers_as_today(script):
+    script.run("v = torch.autograd.Variable(torch.ones(1), volatile=True)\nprint(v.volatile)\nv.volatile = True")
+    assert script.output == "False\n"
+    removed = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
+    assert script.warnings == [removed, "volatile was removed (Variable.volatile is always False)", removed]
