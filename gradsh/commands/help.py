@@ -4,6 +4,7 @@ import inspect
 from typing import Any, NamedTuple
 
 from gradsh.commands import USAGE, find
+from gradsh.commands.example import example_of
 from gradsh.commands.record import Word, command
 from gradsh.engine.op import BoundOperation, Operation, lookup, operations
 from gradsh.state import State
@@ -169,6 +170,7 @@ def _operation(operation: Operation) -> list[str]:
             lines.append(f"  {record.note}")
         if record.example:
             lines += [f"  grad> {line}" for line in record.example.split("\n")]
+    lines += [f"  {line}" for line in example_of(operation, name)]
     where = ", ".join(f"{space}.{name}" for space in operation.spaces)
     return [*lines, f"  as {where}"]
 

@@ -1,0 +1,46 @@
+"""Help: one screen, and for each operation an example that shows what a session would show."""
+
+from gradsh.commands.example import example_of
+from gradsh.commands.help import about, run
+from gradsh.engine.op import REGISTRY, operations
+from gradsh.events import Value
+from gradsh.session import Session
+
+
+def test_the_overview_fits_a_small_screen_and_leads_on() -> None:
+    lines = run(Session().state).lines
+    assert len(lines) <= 22
+    assert max(map(len, lines)) <= 60
+    assert "tour" in lines[-1]
+
+
+def test_the_overview_names_every_command() -> None:
+    from gradsh.commands import USAGE
+
+    words = " ".join(run(Session().state).lines).split()
+    assert set(USAGE) <= set(words)
+
+
+def test_every_example_of_an_operation_is_what_a_session_shows() -> None:
+    session, seen = Session(), 0
+    for operation in (REGISTRY[name] for name in operations()):
+        spaced = [space for space in operation.spaces if operation.name.startswith(f"{space}_")]
+        lines = example_of(operation, operation.name.removeprefix(f"{spaced[0]}_") if spaced else operation.name)
+        if lines:
+            shown: list = []
+            session.run(lines[0].removeprefix("grad> "), shown.append)
+            assert ["\n".join(lines[1:])] == [one.text for one in shown if isinstance(one, Value)], lines
+            seen += 1
+    assert seen > 100
+
+
+def test_dotted_names_variables_and_kinds() -> None:
+    session = Session()
+    session.run("import torch.nn.functional as F\nx = ones(2, requires_grad=True)\nnet = nn.Linear(2, 1)", lambda _: None)
+    assert "MeanBackward0" in " ".join(about(session.state, "x.mean"))
+    assert "relu" in about(session.state, "F.relu")[0]
+    assert about(session.state, "nn.Linear")[0].startswith("nn.Linear(in_features")
+    assert "a leaf" in about(session.state, "x")[0]
+    assert about(session.state, "net")[0] == "net: Linear"
+    assert "explain freed" in about(session.state, "freed")[-1]
+    assert about(session.state, "no.such.name") == []
