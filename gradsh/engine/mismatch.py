@@ -17,17 +17,46 @@ def mismatch(operation: "Operation", args: tuple[Any, ...], kwargs: dict[str, An
     """Return the error; `args` of a method begin with the tensor."""
     name = operation.name.removeprefix("F_").removeprefix("Tensor_")
     signatures = [record.signature for record in operation.records]
-    if len(signatures) == 1:
-        message = _single(name, signatures[0], args, kwargs, method)
+    likely = signatures if len(signatures) == 1 else [one for one in signatures if _takes(one, len(args) + len(kwargs))]
+    if len(likely) == 1:
+        message = _single(name, likely[0], args, kwargs, method)
         if message is not None:
             return fail("type", message, TypeError, operation=operation)
     shown = [type_name(value) for value in args[method:]] + [f"{key}={type_name(v)}" for key, v in kwargs.items()]
-    message = f"{name}() received an invalid combination of arguments - got ({', '.join(shown)}), but expected"
+    end = ", " if kwargs and not args[method:] else ""
+    message = f"{name}() received an invalid combination of arguments - got ({', '.join(shown)}{end}), but expected"
     if len(signatures) == 1:
         message += f" {parameters(signatures[0], method)}"
     else:
-        message += " one of:\n" + "".join(f" * {parameters(each, method)}\n" for each in signatures)
+        message += " one of:\n"
+        for each in signatures:
+            message += f" * {parameters(each, method)}\n{_why(each, args[1:], kwargs, end) if method else ''}"
     return fail("type", message, TypeError, operation=operation)
+
+
+def _takes(signature: Signature, count: int) -> bool:
+    """Whether a signature takes that many arguments, whatever they are."""
+    needed = sum(param.default is REQUIRED for param in signature.params)
+    return needed <= count <= len(signature.params)
+
+
+def _why(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], end: str) -> str:
+    """Say why a method's call does not fit an overload of as many parameters as were given, as PyTorch does."""
+    params = signature.params[1:]
+    if len(params) != len(args) + len(kwargs):
+        return ""
+    unknown = [key for key in kwargs if key not in signature.index and ALIASES.get(key) not in signature.index]
+    if unknown:
+        return f"      didn't match because some of the keywords were incorrect: {', '.join(unknown)}\n"
+    given = [("", value, param) for value, param in zip(args, params, strict=False)]
+    for key, value in kwargs.items():
+        place = signature.index.get(key, signature.index.get(ALIASES.get(key, "")))
+        given.append((f"{key}=", value, params[(place or 1) - 1]))
+    marks = ["!" if param.convert(value) is MISMATCH else "" for _, value, param in given]
+    shown = ", ".join(
+        f"{mark}{key}{type_name(value)}{mark}" for mark, (key, value, _) in zip(marks, given, strict=True)
+    )
+    return f"      didn't match because some of the arguments have invalid types: ({shown}{end})\n"
 
 
 def _single(
@@ -37,7 +66,7 @@ def _single(
     if len(args) > signature.positional:
         takes = signature.positional - method
         given = len(args) - method
-        return f"{name}() takes {takes} positional argument{'s' * (takes != 1)} but {given} were given"
+        return f"{name}() takes {takes} positional argument{'s' * (takes != 1)} but {given} {'was' if given == 1 else 'were'} given"
     for place, value in enumerate(args):
         param = signature.params[place]
         if param.convert(value) is MISMATCH:
@@ -47,7 +76,11 @@ def _single(
             wanted = _word(param) if param.type != "ints" else "tuple of ints"
             shown = _called(param, place, method)
             position = place + 1 - method
-            return f"{name}(): argument '{shown}' (position {position}) must be {wanted}, not {type_name(value)}"
+            if param.type == "ints" and isinstance(value, (list, tuple)):
+                bad = next(n for n, one in enumerate(value) if param.convert([one]) is MISMATCH)
+                found = f"found element of type {type(value[bad]).__name__} at pos {bad}"
+                return f"{name}(): argument '{shown}' (position {position}) must be {wanted}, but {found}"
+            return f"{name}(): argument '{shown}' (position {position}) must be {wanted}, not {type(value).__name__}"
     for key, value in kwargs.items():
         index = signature.index.get(key, signature.index.get(ALIASES.get(key, "")))
         if index is None:
@@ -55,7 +88,7 @@ def _single(
         param = signature.params[index]
         if param.convert(value) is MISMATCH:
             wanted = _word(param) if param.type != "ints" else "tuple of ints"
-            return f"{name}(): argument '{key}' must be {wanted}, not {type_name(value)}"
+            return f"{name}(): argument '{key}' must be {wanted}, not {type(value).__name__}"
     missing = [
         _called(param, place, method) for place, param in enumerate(signature.params[len(args) :], len(args))
         if param.default is REQUIRED and not (param.variadic and param.type == "any")

@@ -47,7 +47,7 @@ class Param:
     def __str__(self) -> str:
         word = {
             "Operand": "Tensor", "Tensors": "tuple of Tensors", "Indices": "tuple of Tensors", "ints": "tuple of ints",
-            "number": "Number",
+            "number": "Number", "dtype": "torch.dtype",
         }
         text = f"{word.get(self.type, self.type)} {self.name}"
         if self.default is not REQUIRED:

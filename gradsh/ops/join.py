@@ -9,6 +9,7 @@ from gradsh.engine.dtype import Array
 from gradsh.engine.layout import laid
 from gradsh.engine.op import alias, composite, find, op, sample
 from gradsh.engine.shape import wrap_dim
+from gradsh.engine.signature import ACCEPT, MISMATCH
 from gradsh.engine.tensor import Tensor
 from gradsh.ops.parts import narrow, select, slice_
 from gradsh.ops.view import unsqueeze, view
@@ -222,10 +223,18 @@ composite(
     "split(self, split_sizes: ints, dim: int = 0)", "Views of pieces of the given sizes.",
     lambda self, split_sizes, dim: split_with_sizes(self, split_sizes, dim),
 )
-composite(
-    "split(self, split_size_or_sections: any, dim: int = 0)", "Views of pieces.",
-    lambda self, split_size_or_sections, dim: split(self, split_size_or_sections, dim), ("torch",),
-)
+
+
+def _split_either(self: Any, split_size_or_sections: Any, dim: int) -> Any:
+    given = ACCEPT["sizes"](split_size_or_sections)
+    if given is MISMATCH:
+        found = type(split_size_or_sections).__name__
+        message = f"split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not {found}"
+        raise fail("type", message, TypeError)
+    return split(self, given, dim)
+
+
+composite("split(self, split_size_or_sections: any, dim: int = 0)", "Views of pieces.", _split_either, ("torch",))
 
 
 def _chunk(self: Any, chunks: int, dim: int) -> Any:
