@@ -19,6 +19,8 @@ FOLD_FROM = 40
 """Graphs of more nodes are folded, unless they are to be shown whole."""
 _FAN = 60
 """Most edges that are followed through hidden nodes from one that is shown."""
+_REDUCED = 3000
+"""Most nodes of a part for which it is found out what leads to what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +186,39 @@ class _Drawing:
         for node in by_birth:
             if (whole or node in shown) and node not in self.owned:
                 self.unit.setdefault(node, node)
+        self.leads: dict[int, tuple[int, int]] = {}
+        """drawn node -> its number, and as bits the numbers of all to which it leads"""
         if not whole:
-            for node in by_birth:
+            reduce = len(self.unit) <= _REDUCED
+            for node in sorted(by_birth, key=lambda node: type(node) is not AccumulateGrad):
                 if node not in self.unit:
                     self.through[node] = self._follow(node)
+                elif reduce:
+                    self._lead(node)
+
+    def _lead(self, node: Node) -> None:
+        bits = 1 << len(self.leads)
+        number = len(self.leads)
+        for below, _ in self._follow(node):
+            bits |= self.leads[id(below)][1]
+        self.leads[id(node)] = number, bits
 
     def _follow(self, node: Node) -> list[tuple[Unit, int]]:
-        """Return what is drawn right below a node."""
+        """Return what is drawn right below a node; through hidden ones only what no other of them leads to."""
+        found = self._followed(node)
+        if len(found) < 2 or not self.leads:
+            return found
+        direct = {id(edge[0]) for edge in node.edges if edge is not None}
+        kept, covered = [], 0
+        for one in sorted(found, key=lambda one: -self.leads[id(one[0])][0]):
+            number, bits = self.leads[id(one[0])]
+            if id(one[0]) in direct or not covered >> number & 1:
+                kept.append(one)
+            covered |= bits
+        left = {id(one) for one in kept}
+        return [one for one in found if id(one) in left]
+
+    def _followed(self, node: Node) -> list[tuple[Unit, int]]:
         found: dict[tuple[int, int], tuple[Unit, int]] = {}
         for edge in node.edges:
             if edge is None or edge[0] in self.owned:

@@ -152,20 +152,39 @@ def _items(name: str, held: list[tuple[str, Tensor]], births: _Births) -> Leak |
 def _carried(path: str, root: Node, births: _Births) -> Leak | None:
     """One tensor whose graph repeats the same places over several passes: a total, or a state carried on."""
     sites: dict[Site, dict[Any, None]] = {}
-    operations: dict[Site, set[str]] = {}
+    latest: dict[Site, Node] = {}
     for node in nodes_below(root):
         born = None if isinstance(node, AccumulateGrad) else births.of(node)
         if born is not None:
             sites.setdefault(born[0], {})[born[1]] = None
-            operations.setdefault(born[0], set()).add(node_name(node) or "")
+            known = latest.setdefault(born[0], node)
+            if node.seq > known.seq:
+                latest[born[0]] = node
     most = max((len(passes) for passes in sites.values()), default=0)
     if most < FEWEST:
         return None
     carrier = _carrier(root, births)
     site = carrier if carrier in sites else max(sites, key=lambda one: len(sites[one]))
     sizes, number = saved_memories([root])
-    kind: Kind = "total" if operations[site] <= _SUMS else "carried"
+    kind: Kind = "total" if _adds_up(latest[site], site, births) else "carried"
     return Leak(kind, path, most, number, sum(sizes.values()), births.lines[site], site[0], _spent([root]))
+
+
+def _adds_up(start: Node, site: Site, births: _Births) -> bool:
+    """Whether sums alone lead from a node to what the same place made in an earlier pass."""
+    stack, seen = [start], {start}
+    while stack:
+        node = stack.pop()
+        if node_name(node) not in _SUMS:
+            continue
+        born = births.of(node)
+        if node is not start and born is not None and born[0] == site:
+            return True
+        for edge in node.edges:
+            if edge is not None and edge[0] not in seen:
+                seen.add(edge[0])
+                stack.append(edge[0])
+    return False
 
 
 def _carrier(root: Node, births: _Births) -> Site | None:

@@ -121,3 +121,20 @@ def test_nodes_are_grouped_by_the_call_that_made_them():
     ]
     assert report.edges == ((0, 1, 0), (1, 2, 0), (2, 3, 0))
     assert "expand" not in asked.shown("graph y --group")
+
+
+def test_a_filtered_graph_draws_no_edge_that_another_way_shows():
+    asked = Asked("w = ones(2, requires_grad=True)\nh = w * 1\nfor i in range(30):\n    h = h * 0.9 + h.sin() * 0.1\n")
+    report = asked.report("graph h --name sin")
+    assert [len([one for one in report.edges if one[0] == place]) for place in range(len(report.nodes))] == [1] * 29 + [0]
+    below = asked.report("graph h --name add").edges
+    assert len(below) == 29
+
+
+def test_a_filtered_graph_keeps_edges_that_are_there():
+    asked = Asked("x = ones(2, requires_grad=True)\nh = x.exp()\nz = h * h.sin()\n")
+    report = asked.report("graph z --state live")
+    kinds = [node.name for node in report.nodes]
+    assert {(kinds[a], kinds[b]) for a, b, _ in report.edges} == {
+        ("MulBackward0", "ExpBackward0"), ("MulBackward0", "SinBackward0"), ("SinBackward0", "ExpBackward0"),
+    }

@@ -37,6 +37,12 @@ def test_hidden_state_in_a_function_and_an_object():
     assert (leak.kind, leak.path, leak.line) == ("carried", "cell.h", 4)
 
 
+def test_hidden_state_whose_line_adds():
+    text = "    return h * 0.9 + (h * w).sin() * 0.1"
+    (leak,) = leaks(f"def step(h):\n{text}\n\nh = ones(4)", "h = step(h)")
+    assert (leak.kind, leak.path) == ("carried", "h")
+
+
 def test_gradient_with_a_graph_of_its_own():
     asked = Asked("w = ones(4, requires_grad=True)\n(w ** 3).sum().backward(create_graph=True)")
     (leak,) = asked.report("leaks").leaks
