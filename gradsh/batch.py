@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gradsh.session import Session
     from gradsh.sinks import Sink
 
+LARGEST = 256 << 20
+"""Bytes of the largest script that is read at all."""
 DONE, FAILED, UNREADABLE, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -97,15 +99,25 @@ def code_script(code: str) -> Script:
     return Script("<code>", code)
 
 
+def _bytes_of(name: str) -> bytes:
+    """Read a file, or standard input; no more than tells that it is too large (a device may never end)."""
+    if name == "-":
+        return sys.stdin.buffer.read(LARGEST + 1)
+    with Path(name).open("rb") as file:
+        return file.read(LARGEST + 1)
+
+
 def read_script(name: str) -> Script:
     """Read a script from a file, or from standard input for `-`; never raises for what a file may hold."""
     shown = "<stdin>" if name == "-" else name
     try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        data = _bytes_of(name)
     except OSError as error:
         return Script(shown, "", error.strerror or str(error))
     except ValueError as error:  # a NUL byte in the name
         return Script(shown, "", str(error))
+    if len(data) > LARGEST:
+        return Script(shown, "", f"it has more than {LARGEST:,} bytes")
     try:
         return Script(shown, data.decode("utf-8-sig" if data.startswith(b"\xef\xbb\xbf") else "utf-8"))
     except UnicodeDecodeError as error:

@@ -1,6 +1,9 @@
 """Python's builtins as the language has them: most are Python's own, some are guarded, the rest say what to do instead."""
 
 from collections.abc import Callable, Iterator
+from itertools import count
+from operator import index
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from gradsh.interpreter.expressions import identifier
@@ -72,7 +75,8 @@ def make_builtins(machine: "Machine") -> dict[str, Any]:
     table |= {identifier(name): Refused(name) for name in REFUSED}
     table |= _attributes(machine) | _types(machine) | _reductions(machine)
     table["print"] = _print(machine)
-    table |= {kind.__name__: _lazy(kind) for kind in (map, filter, zip, enumerate)}
+    table |= {kind.__name__: _lazy(kind) for kind in (map, filter, zip)}
+    table["enumerate"] = _enumerate
     table["range"] = RangeBuiltin(machine.check)
     for kind in (range, LongRange):
         machine.guard.kinds.stand_in(kind, table["range"])
@@ -86,11 +90,23 @@ def make_builtins(machine: "Machine") -> dict[str, Any]:
 _LAZY = frozenset({map, filter, zip, enumerate})
 
 
+def _enumerate(iterable: Any, start: int = 0) -> Any:
+    """Count along; where lazy things stand on each other, by a generator, since Python cannot drop a tower of its own kind."""
+    if type(iterable) in _LAZY or type(iterable) is GeneratorType:
+        return zip(count(index(start)), stepwise(iterable))
+    return enumerate(iterable, start)
+
+
+_enumerate.__name__ = _enumerate.__qualname__ = "enumerate"
+
+
+def stepwise(values: Any) -> Iterator[Any]:
+    """Yield the values, with a frame of Python's between who asks and who answers."""
+    yield from values
+
+
 def _lazy(kind: Any) -> Callable[..., Any]:
     """Return a lazy builtin that never stands directly on another one: a long tower of them would end the process."""
-
-    def stepwise(values: Any) -> Iterator[Any]:
-        yield from values
 
     def made(*args: Any, **kwargs: Any) -> Any:
         for one in args:
