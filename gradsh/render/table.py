@@ -3,6 +3,8 @@
 from gradsh.render.style import Style, pad, printable, width_of
 from gradsh.view.shapes import Cell, CellKind, Column, Table
 
+NARROW = 100
+"""Columns below which a table that is too wide is told row by row; a stream that is no terminal is never narrower."""
 RIGHT = {"bytes", "count", "number", "percent"}
 
 
@@ -14,13 +16,32 @@ def draw(table: Table, style: Style) -> list[str]:
              for row in table.rows]
     widths = [max(width_of(column.title), *(width_of(row[i]) for row in texts))
               for i, column in enumerate(table.columns)]
-    out = [style.paint("bold", _line([c.title for c in table.columns], table.columns, widths))]
-    for row, cells in zip(table.rows, texts, strict=True):
-        out.append(style.paint(row.state or "", _line(cells, table.columns, widths)))
+    if style.width < NARROW and sum(widths) + 2 * len(widths) - 2 > style.width:
+        out = _stacked(table, texts, style)
+    else:
+        out = [style.paint("bold", _line([c.title for c in table.columns], table.columns, widths))]
+        for row, cells in zip(table.rows, texts, strict=True):
+            out.append(style.paint(row.state or "", _line(cells, table.columns, widths)))
     if table.omitted:
         more = f"; {table.more}" if table.more else ""
         out.append(style.paint("dim", f"{style.pick('…', '...')} {table.omitted:,} more rows{more}"))
     return out + [printable(line) for line in table.totals]
+
+
+def _stacked(table: Table, texts: list[list[str]], style: Style) -> list[str]:
+    """The rows for a terminal that is narrower than the table: the first cell, below it the others with their titles."""
+    out: list[str] = []
+    for row, cells in zip(table.rows, texts, strict=True):
+        out.append(style.paint(row.state or "bold", cells[0]))
+        line = " "
+        for column, cell in zip(table.columns[1:], cells[1:], strict=True):
+            part = f" {column.title} {cell.strip()}" if cell.strip() else ""
+            if len(line) > 1 and width_of(line) + width_of(part) + 1 > style.width:
+                out.append(line.rstrip())
+                line = " "
+            line += part + " " * bool(part)
+        out.append(line.rstrip())
+    return [line for line in out if line]
 
 
 def _line(cells: list[str], columns: tuple[Column, ...], widths: list[int]) -> str:
