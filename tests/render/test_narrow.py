@@ -10,7 +10,7 @@ def test_a_narrow_terminal_gets_wide_tables_row_by_row() -> None:
         (Column("name"), Column("shape", "shape"), Column("bytes", "bytes"), Column("made by")),
         (Row(("weights", (2, 3), 24, "AddmmBackward0")), Row(("bias", (3,), 12, ""))),
     )
-    narrow = lines_of(table, Style(width=40))
+    narrow = lines_of(table, Style(width=36))
     assert narrow == ["weights", "  shape (2, 3)  bytes 24 B", "  made by AddmmBackward0", "bias", "  shape (3,)  bytes 12 B"]
-    assert all(len(line) <= 40 for line in narrow)
+    assert all(len(line) <= 36 for line in narrow)
     assert len(lines_of(table, Style(width=60))) == 3
