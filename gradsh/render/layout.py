@@ -137,6 +137,9 @@ def _place(part: Any, left: float) -> float:
         layout.route_edge = route_with_lines
         layout.init_all(roots=[vertex for vertex in part.sV if not vertex.e_in()])
         layout.draw(3)
+        for layer in layout.layers:
+            _spread([one.view for one in layer])
+        layout.draw_edges()
     shift = left - min(view.xy[0] - view.w / 2 for view in views)
     top = min(view.xy[1] - view.h / 2 for view in views)
     for view in views:
@@ -144,6 +147,27 @@ def _place(part: Any, left: float) -> float:
     for edge in part.sE:
         edge.view.points = [(x + shift, y - top) for x, y in edge.view.points]
     return float(max(view.xy[0] + view.w / 2 for view in views)) + 40
+
+
+def _spread(views: list[Any], gap: float = 24) -> None:
+    """Move what stands in one layer apart where it overlaps, as little as possible (the library centres, and lets boxes overlap).
+
+    Without the room that each takes the places must not fall from left to right: where they do, they take their mean.
+    """
+    views.sort(key=lambda view: view.xy[0])
+    room, before = [0.0], 0.0
+    for left, right in zip(views, views[1:], strict=False):
+        before += (left.w + right.w) / 2 + gap
+        room.append(before)
+    blocks: list[tuple[float, int]] = []  # (sum of places, how many)
+    for view, taken in zip(views, room, strict=True):
+        blocks.append((view.xy[0] - taken, 1))
+        while len(blocks) > 1 and blocks[-2][0] * blocks[-1][1] > blocks[-1][0] * blocks[-2][1]:
+            last = blocks.pop()
+            blocks[-1] = blocks[-1][0] + last[0], blocks[-1][1] + last[1]
+    places = [total / number for total, number in blocks for _ in range(number)]
+    for view, taken, place in zip(views, room, places, strict=True):
+        view.xy = (place + taken, view.xy[1])
 
 
 def _layout(dag: Dag, vertices: list[Any], edges: list[Any], lines: list[tuple[Text, ...]], labels: list[str]) -> Layout:

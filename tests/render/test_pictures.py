@@ -45,6 +45,32 @@ def test_boxes_do_not_overlap(passes):
             assert apart, (a, b)
 
 
+NET = """
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 4)
+        self.b = nn.Linear(4, 4)
+    def forward(self, x):
+        return x + self.b(self.a(x).relu())
+
+net = nn.Sequential(Block(), Block(), Block(), nn.Linear(4, 1))
+z = net(ones(3, 4)).pow(2).mean()
+"""
+
+
+def test_boxes_of_a_net_do_not_overlap():
+    events = []
+    Session().run(NET + "graph z --expand", events.append)
+    event = next(one for one in events if isinstance(one, Result))
+    boxes = lay_out(event.view()).boxes
+    assert len(boxes) > 30
+    for i, one in enumerate(boxes):
+        for other in boxes[:i]:
+            beside = abs(one.x - other.x) >= (one.width + other.width) / 2
+            assert beside or abs(one.y - other.y) >= (one.height + other.height) / 2, (one, other)
+
+
 def test_svg_is_xml_with_every_node():
     dag = view_of(2)
     document = ET.fromstring(picture(dag, "svg"))
