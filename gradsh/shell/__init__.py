@@ -1,6 +1,7 @@
 """The interactive shell: which prompt a terminal gets, and the loop behind it."""
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from gradsh.shell.host import Host, Writer, loop
@@ -22,6 +23,8 @@ def interactive(options: "RunOptions", writer: Writer | None = None) -> int:
 
 def is_plain(wanted: bool = False) -> bool:
     """Whether the terminal, or the person, wants no redrawing."""
+    if not sys.stdout.isatty():  # `gradsh | tee log`: a screen has no business in a pipe
+        return True
     return wanted or os.environ.get("TERM", "dumb") in {"dumb", "", "unknown"} or bool(os.environ.get("ACCESSIBLE"))
 
 

@@ -29,10 +29,22 @@ def _remember(host: Host) -> None:
             readline.add_history(entry)
 
 
+def line(prompt: str) -> str:
+    """Read a line; raises EOFError at the end of input. Where the output is no terminal, the prompt stays out of it."""
+    if sys.stdout.isatty():
+        return input(prompt)
+    sys.stderr.write(prompt)
+    sys.stderr.flush()
+    text = sys.stdin.readline()
+    if not text:
+        raise EOFError
+    return text.rstrip("\r\n")
+
+
 def ask(prompt: str) -> str | None:
     """Return what is answered to a question, None at the end of input or Ctrl-C."""
     try:
-        return input(prompt)
+        return line(prompt)
     except (EOFError, KeyboardInterrupt):
         sys.stdout.write("\n")
         return None
@@ -43,7 +55,7 @@ def read_block(host: Host) -> str | None:
     lines: list[str] = []
     while True:
         try:
-            lines.append(input(MORE if lines else str(host.setting("prompt"))))
+            lines.append(line(MORE if lines else str(host.setting("prompt"))))
         except EOFError:
             sys.stdout.write("\n")
             return "\n".join(lines) if lines else None

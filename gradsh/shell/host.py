@@ -102,7 +102,8 @@ class Host:
 
         self.sink.refresh()
         for line in GREETING:
-            self.sink.out.write(line.format(version=__version__, pytorch=PYTORCH_VERSION) + "\n")
+            where = self.sink.out if self.sink.out.isatty() else self.sink.err
+            where.write(line.format(version=__version__, pytorch=PYTORCH_VERSION) + "\n")
         for problem in self.config.problems:
             self.sink.err.write(f"warning: {problem}\n")
         self.sink.out.flush()

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +28,8 @@ class Terminal:
         if self.pid == 0:
             os.environ.update(environment)
             os.chdir(ROOT)
+            if "GRADSH_LOG" in environment:
+                os.dup2(os.open(environment["GRADSH_LOG"], os.O_WRONLY | os.O_CREAT), 1)
             os.execv(sys.executable, [sys.executable, "-m", "gradsh", *arguments])
         self.shown = ""
 
@@ -77,6 +80,17 @@ def test_the_plain_prompt_has_no_escapes_and_no_drawing(arguments, environment) 
     assert "p 1" in shown
 
 
+def test_a_pipe_behind_the_shell_gets_output_only(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    shell = Terminal(TERM="xterm", GRADSH_LOG=str(log))
+    shell.see("grad> ")
+    shell.type("1 + 41\r")
+    shell.see("grad> ")
+    shell.type("quit 3\r")
+    assert shell.status() == 3
+    assert log.read_text() == "42\n"
+
+
 def test_ctrl_c_ends_a_loop_and_not_the_session() -> None:
     shell = Terminal(TERM="dumb")
     shell.see("grad> ")
@@ -94,6 +108,8 @@ def test_ctrl_c_ends_a_loop_and_not_the_session() -> None:
 
 def test_what_makes_a_terminal_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
+    assert is_plain()  # no terminal is there
+    monkeypatch.setattr(sys, "stdout", types.SimpleNamespace(isatty=lambda: True))
     assert not is_plain()
     assert is_plain(True)
     monkeypatch.setenv("TERM", "dumb")
