@@ -15,7 +15,11 @@ _MOST = 12
     examples=["x = ones(100, requires_grad=True)\ny = (x * 2).exp()\nz = y.sum()\nmemory\nbackward z\nmemory"],
 )
 def run(state: State) -> MemoryReport:
-    """Return the accounts; the peak is known where bytes are followed: in a session, and in scripts that ask for it."""
+    """Return the accounts; the peak is known where bytes are followed: in a session, and in scripts that ask for it.
+
+    Accounts are taken at the end of each statement and before each backward, inside loops and functions, too: what lives only within
+    one expression, or while a pass runs, is not seen.
+    """
     variables = state.names_in_reach()
     if state.meter is not None:
         state.meter.sample(variables, state.call.line, ())  # now may be the peak

@@ -7,7 +7,7 @@ from typing import Any
 from gradsh.engine.node import Node
 from gradsh.engine.storage import memory_bytes, memory_key, owner_of
 from gradsh.engine.tensor import Parameter, Tensor
-from gradsh.probe.given import arrays_in
+from gradsh.probe.given import arrays_in, arrays_instead
 from gradsh.probe.names import named_tensors, roots_of
 from gradsh.probe.snapshot import nodes_below
 
@@ -67,7 +67,8 @@ def note(tensor: Tensor, leaves: dict[int, int], gradients: dict[int, int], othe
 def saved_memories(roots: Iterable[Node]) -> tuple[dict[int, int], int]:
     """Return the memories that live saved tensors below the roots stand in (key -> bytes), and how many nodes there are.
 
-    What is kept in a saved tensor's place counts as well: what a hook packed, the arguments of a checkpoint.
+    What is kept in a saved tensor's place counts as well: what a hook packed, the arguments of a checkpoint; and the tensors
+    that a custom function put on its ctx, which no backward frees.
     """
     seen: set[Node] = set()
     sizes: dict[int, int] = {}
@@ -75,7 +76,8 @@ def saved_memories(roots: Iterable[Node]) -> tuple[dict[int, int], int]:
         if root in seen:
             continue
         for node in nodes_below(root, seen):
-            for array in arrays_in(node):
+            own = getattr(node, "__dict__", None)  # what a custom function put on its ctx lives with the graph, too
+            for array in arrays_in(node) if not own else (*arrays_in(node), *arrays_instead(own)):
                 owner = owner_of(array)
                 sizes[id(owner)] = owner.nbytes
     return sizes, len(seen)

@@ -3,6 +3,7 @@
 Lengths are in points of the picture; text is measured in a monospaced font.
 """
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from gradsh.render.dag import BULLETS, node_text
@@ -156,7 +157,7 @@ def _spread(views: list[Any], gap: float = 24) -> None:
     """
     views.sort(key=lambda view: view.xy[0])
     room, before = [0.0], 0.0
-    for left, right in zip(views, views[1:], strict=False):
+    for left, right in pairwise(views):
         before += (left.w + right.w) / 2 + gap
         room.append(before)
     blocks: list[tuple[float, int]] = []  # (sum of places, how many)

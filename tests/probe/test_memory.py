@@ -133,3 +133,21 @@ def test_packed_tensors_are_told_as_such():
     plan = asked.report("plan z")
     assert plan.would == asked.report("backward z")
     assert asked.report("memory").now.saved == 0
+
+
+def test_what_a_custom_function_puts_on_its_ctx_counts():
+    asked = Asked(
+        "class Keep(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.kept = x.exp()\n"
+        "        return x * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * ctx.kept\n\n"
+        "x = torch.ones(50, requires_grad=True)\ny = Keep.apply(x)\n"
+    )
+    node = asked["y"].grad_fn
+    memory = weakref.ref(node.kept.array)
+    del node
+    assert asked.report("memory").now.graph == 200
+    asked.run("y.sum().backward()")  # as in PyTorch, ctx is not freed by a pass
+    assert memory() is not None
+    assert asked.report("memory").now.graph == 200
+    asked.run("del y")
+    assert memory() is None
+    assert asked.report("memory").now.graph == 0
