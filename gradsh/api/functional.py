@@ -8,7 +8,7 @@ from gradsh.engine.op import find
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
     """Return a random sample that is nearly one-hot (with `hard` exactly, but with the soft sample's gradient)."""
     del eps
-    gumbels = -find("empty_like")(logits).exponential_().log()
+    gumbels = -find("empty")(logits.shape, dtype=logits.dtype).exponential_().log()  # whatever the layout of logits
     soft = find("softmax")((logits + gumbels) / tau, dim)
     if not hard:
         return soft

@@ -154,16 +154,19 @@ def grad(
             )
             raise fail("unused", message, RuntimeError, tensor=inputs[place], index=place)
         if value is not None and not isinstance(value, Tensor):
-            value = make(value if _keeps_layout(value) else np.array(value))
+            value = _handed_out(value)
             value.counter.version = task.sums.get((node, output), 0)  # as often as it was added to in place
         found.append(value)
     return tuple(found)
 
 
-def _keeps_layout(value: Any) -> bool:
-    """Whether a captured gradient may be handed out as it is: its own memory, or an expanded one, as PyTorch's is."""
-    expanded = any(extent > 1 and step == 0 for extent, step in zip(value.shape, value.strides, strict=True))
-    return expanded or (value.flags.writeable and value.base is None)
+def _handed_out(value: Any) -> Tensor:
+    """Return a captured gradient as a tensor: an expanded one stays a view, made without history, as PyTorch's is."""
+    if any(extent > 1 and step == 0 for extent, step in zip(value.shape, value.strides, strict=True)):
+        from gradsh.engine.view import view_of
+
+        return view_of(make(np.array(value[(0,) * value.ndim])), value, None, 0, "no_grad")
+    return make(value if value.flags.writeable and value.base is None else np.array(value))
 
 
 def make_roots(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.node import AccumulateGrad, Edge, Handle, Node
+from gradsh.engine.overlap import check_distinct
 from gradsh.engine.tensor import Tensor, current_edge, make, more
 from gradsh.text.fault import fail
 
@@ -216,4 +217,5 @@ def _add_in_place(held: Tensor, grad: Any) -> None:
 
         held.array[...] = find("add")(held.detach(), make(grad)).array
     else:
+        check_distinct(held.array)
         np.add(held.array, grad, out=held.array)

@@ -12,7 +12,7 @@ from gradsh.engine.op import composite, find, op
 from gradsh.engine.tensor import CPU, Device, Tensor, make
 from gradsh.ops.copy import check_device, zeros_of
 from gradsh.ops.create import LIKE, OPTIONS, TORCH, check_bytes, finished
-from gradsh.ops.geometry import array_of, dense_like
+from gradsh.ops.geometry import array_of, dense_like, memory_order
 from gradsh.text.fault import fail
 
 
@@ -120,7 +120,7 @@ def in_memory_order(like: Array, draw: Callable[[tuple[int, ...], bool], Array])
     """Return drawn numbers of the shape of `like`, in the order of its memory; `draw(shape, contiguous)` makes them."""
     if like.flags.c_contiguous:
         return draw(like.shape, True)
-    order = sorted(range(like.ndim), key=lambda dim: -like.strides[dim])
+    order = memory_order(like)
     drawn = draw(tuple(like.shape[dim] for dim in order), False)
     back = [0] * like.ndim
     for place, dim in enumerate(order):

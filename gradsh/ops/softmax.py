@@ -24,7 +24,7 @@ def softmax_array(self: Array, dim: int) -> Any:
     if self.dtype.kind != "f":
         raise unsupported("softmax_lastdim_kernel_impl" if axis >= self.ndim - 1 else "softmax_kernel_impl", self)
     if self.ndim == 0 or self.size == 0:
-        return np.ones_like(self)
+        return np.asarray(np.exp(self - self))
     exps = np.exp(_shifted(row_major(self), axis))
     exps /= add_reduce(exps, axis=axis, keepdims=True)
     return exps
@@ -36,7 +36,7 @@ def log_softmax_array(self: Array, dim: int) -> Any:
     if self.dtype.kind != "f":
         raise unsupported("log_softmax_lastdim_kernel_impl" if axis >= self.ndim - 1 else "log_softmax_kernel_impl", self)
     if self.ndim == 0 or self.size == 0:
-        return np.zeros_like(self)
+        return np.asarray(self - self)
     shifted = _shifted(row_major(self), axis)
     shifted -= np.log(add_reduce(np.exp(shifted), axis=axis, keepdims=True))
     return shifted
