@@ -209,8 +209,8 @@ class Session(Controls):
         seconds = time.perf_counter() - begun
         text = text_of(source, statement.span)
         state.history.append(Entry(text, line, source.name, failed is None, seconds, unit, mark, name))
-        if state.meter is not None:
-            state.meter.statement(self.machine.variables(), line)
+        if state.meter is not None and state.meter.due():
+            state.meter.sample(self.machine.variables(), line, (), inside=False)
         if state.settings.timing:
             from gradsh.commands.time import duration
 

@@ -45,20 +45,14 @@ class Meter:
         self.credit = 100_000
 
     def due(self) -> bool:
-        """Whether another account inside a statement is worth its walk."""
+        """Whether another account, at a statement's end or inside it, is worth its walk."""
         self.credit += _EARNED
         return self.credit > 0
-
-    def statement(self, variables: Mapping[str, object], line: int) -> None:
-        """Take an account at the end of a top-level statement."""
-        self.credit += _EARNED
-        if self.credit > 0:
-            self.sample(variables, line, (), inside=False)
 
     def sample(self, variables: Mapping[str, object], line: int, more: Iterable[Node], inside: bool = True) -> Account:
         """Take an account now; `more` are roots of graphs that no variable holds."""
         account = take_account(variables, more)
-        self.credit -= account.nodes + len(variables)
+        self.credit -= account.nodes + 3 * len(variables)
         if not inside or self._is_peak(account):
             self.samples.append(Sample(line, account, inside))
         if len(self.samples) > _MOST_SAMPLES:
