@@ -7,7 +7,8 @@ from gradsh.engine.op import lookup
 TOLD = {
     "mul": "0-d float64 or int64", "div": "whichever", "pow": "powers 0 and 1", "maximum": "Both", "minimum": "Both", "fmax": "Both",
     "fmin": "Both", "atan2": "Both", "logaddexp": "Both", "hypot": "result", "mse_loss": "both", "smooth_l1_loss": "both",
-    "huber_loss": "both", "binary_cross_entropy": "both", "conv2d": "input and weight", "layer_norm": "bias", "batch_norm": "running moments",
+    "huber_loss": "both", "binary_cross_entropy": "both", "conv2d": "input and weight", "layer_norm": "bias",
+    "batch_norm": "running moments",
     "avg_pool2d": "whole input", "max_pool2d": "int64 indices", "gather": "only its shape", "take": "only its shape",
     "masked_select": "only its shape", "nansum": "nan", "pad": "save the input", "index_select": "sizes", "index_add": "source",
     "index_copy": "source", "amax": "share", "max": "share", "prod": "result", "median": "result", "std": "only self",

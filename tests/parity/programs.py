@@ -5,7 +5,8 @@ import random
 SHAPES = ("(3,)", "(2, 3)", "(2, 2)", "()", "(2, 1, 3)")
 BINARY = ("{a} * {b}", "{a} + {b}", "{a} - {b}", "{a} / ({b}.abs() + 1)", "{a} @ {b}", "torch.cat([{a}.reshape(-1), {b}.reshape(-1)])")
 UNARY = (
-    "{a} ** 2", "{a}.exp()", "{a}.tanh()", "{a}.sigmoid()", "torch.relu({a})", "{a} * 3.0", "{a} + 1", "-{a}", "{a}.detach()", "{a}.clone()",
+    "{a} ** 2", "{a}.exp()", "{a}.tanh()", "{a}.sigmoid()", "torch.relu({a})", "{a} * 3.0", "{a} + 1", "-{a}", "{a}.detach()",
+    "{a}.clone()",
     "{a}.sum()", "{a}.mean()", "{a}.view(-1)", "{a}.t()", "{a}[0]", "{a}[..., 0]", "{a}[:1]", "{a}.unsqueeze(0)", "{a}.squeeze()",
     "{a}.expand(2, *{a}.shape)", "{a}.unbind(0)[0]", "{a}.chunk(2)[0]", "torch.stack([{a}, {a}])", "{a}.max()", "{a}.softmax(-1)",
     "{a}.sum(0)", "{a}.data", "torch.where({a} > 0, {a}, {a} * 0)", "{a}.clamp(min=0)", "{a}.norm()", "{a}.cumsum(0)", "{a}.prod()",
