@@ -256,3 +256,17 @@ def test_a_failed_pass_names_parameters_by_their_place(script):
     )
     assert any("net[2].bias.grad" in note for note in found.notes)
     assert not any("p.grad" in note for note in found.notes)
+
+
+def test_nested_loops_say_the_pass_of_each(script):
+    found = problem(
+        script,
+        "x = torch.ones(3, requires_grad=True)\nh = x.exp()\nfor epoch in range(3):\n    for b in range(epoch):\n"
+        "        (h * b).sum().backward()\n",
+    )
+    assert [label.text for label in found.labels if label.role == "needed"] == [
+        "needed again here (pass 1 of the inner loop, 3 of the outer)"
+    ]
+    assert [label.text for label in found.labels if label.role == "freed"] == [
+        "freed here (pass 1 of the inner loop, 2 of the outer)"
+    ]
