@@ -162,7 +162,7 @@ def grad(
 
 def _handed_out(value: Any) -> Tensor:
     """Return a captured gradient as a tensor: an expanded one stays a view, made without history, as PyTorch's is."""
-    if any(extent > 1 and step == 0 for extent, step in zip(value.shape, value.strides, strict=True)):
+    if value.size and any(extent > 1 and step == 0 for extent, step in zip(value.shape, value.strides, strict=True)):
         from gradsh.engine.view import view_of
 
         return view_of(make(np.array(value[(0,) * value.ndim])), value, None, 0, "no_grad")

@@ -5,6 +5,7 @@ the slots, the autograd attributes (`grad`, `grad_fn`, `is_leaf`, `requires_grad
 Python values, and printing.
 """
 
+import math
 import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -366,7 +367,11 @@ class Tensor:
 
     def stride(self, dim: int | None = None) -> Any:
         """Return the steps between elements, counted in elements, of all dimensions or of one."""
-        strides = tuple(step // self.array.itemsize for step in self.array.strides)
+        array = self.array
+        if array.size or any(array.strides):
+            strides = tuple(step // array.itemsize for step in array.strides)
+        else:  # numpy gives arrays without elements no steps, PyTorch those of row-major order
+            strides = tuple(math.prod(max(n, 1) for n in array.shape[place + 1 :]) for place in range(array.ndim))
         return strides if dim is None else strides[dim]
 
     def storage_offset(self) -> int:
