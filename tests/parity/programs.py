@@ -3,7 +3,9 @@
 import random
 
 SHAPES = ("(3,)", "(2, 3)", "(2, 2)", "()", "(2, 1, 3)")
-BINARY = ("{a} * {b}", "{a} + {b}", "{a} - {b}", "{a} / ({b}.abs() + 1)", "{a} @ {b}", "torch.cat([{a}.reshape(-1), {b}.reshape(-1)])")
+BINARY = (
+    "{a} * {b}", "{a} + {b}", "{a} - {b}", "{a} / ({b}.abs() + 1)", "{a} @ {b}", "torch.cat([{a}.reshape(-1), {b}.reshape(-1)])",
+)
 UNARY = (
     "{a} ** 2", "{a}.exp()", "{a}.tanh()", "{a}.sigmoid()", "torch.relu({a})", "{a} * 3.0", "{a} + 1", "-{a}", "{a}.detach()",
     "{a}.clone()",

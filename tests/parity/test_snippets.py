@@ -1,4 +1,4 @@
-"""Snippets as people post them, run here and in PyTorch: errors, messages, prints, tensors and saved buffers agree."""
+"""Snippets as people post them, and random programs, run here and in PyTorch: errors, messages, prints, tensors and saved buffers agree."""
 
 import json
 import random
@@ -12,6 +12,7 @@ from gradsh.interpreter.machine import Machine
 from gradsh.render.json import plain, to_dict
 from gradsh.session import Session
 from tests.oracle import compare, oracle
+from tests.parity.programs import program
 
 torch = pytest.importorskip("torch")
 pytestmark = [
@@ -67,14 +68,26 @@ def texts(raised: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(name, ADDRESS.sub("0x0", text).strip()) for name, text in raised]
 
 
-@pytest.mark.parametrize("path", SNIPPETS, ids=lambda path: path.stem)
-def test_snippet_does_what_pytorch_does(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def assert_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a file in both and compare all that can be seen."""
     expected, got = pytorch(path), gradsh(path, monkeypatch)
     assert compare.facet_errors(expected, got) == []
     assert texts(got["raised"]) == texts([(one["exc"], one["message"]) for one in expected["errors"]])
     assert compare.facet_prints(expected, got, False) == []
     assert compare.facet_tensors(expected, got, False) == []
     assert compare.facet_buffers(expected, got) == []
+
+
+@pytest.mark.parametrize("path", SNIPPETS, ids=lambda path: path.stem)
+def test_snippet_does_what_pytorch_does(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_same(path, monkeypatch)
+
+
+@pytest.mark.parametrize("seed", range(100, 260))
+def test_program_does_what_pytorch_does(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(program(seed), encoding="utf-8")
+    assert_same(path, monkeypatch)
 
 
 @pytest.mark.parametrize("path", SNIPPETS, ids=lambda path: path.stem)
