@@ -106,3 +106,12 @@ class Namespace:
 
     def __repr__(self) -> str:
         return f"<module '{self.name}'>"
+
+
+def as_module(kind: type) -> None:
+    """Let a class of namespaces go by the name that Python has for the type of modules, in its errors, too."""
+    kind.__module__ = "builtins"
+    kind.__name__ = kind.__qualname__ = "module"
+
+
+as_module(Namespace)

@@ -10,6 +10,7 @@ from functools import partial
 from types import FunctionType, GeneratorType, MethodType
 from typing import Any
 
+from gradsh.api.namespace import Namespace
 from gradsh.engine.node import AccumulateGrad, Node
 from gradsh.engine.storage import memory_key
 from gradsh.engine.tensor import Parameter, Tensor
@@ -57,7 +58,7 @@ def _inside(path: str, value: object) -> list[tuple[str, object]] | None:
         return [(path, value.func), *given]
     if isinstance(value, MethodType):
         return [(f"{path}.__self__", value.__self__)]
-    if isinstance(value, type) or type(value).__module__.startswith(("numpy", "gradsh.api.namespace")):
+    if isinstance(value, type | Namespace) or type(value).__module__.startswith("numpy"):
         return None
     attributes = getattr(value, "__dict__", None)
     return [(f"{path}.{key}", one) for key, one in attributes.items()] if isinstance(attributes, dict) else None
