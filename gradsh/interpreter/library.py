@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from gradsh.api.namespace import as_module
 from gradsh.interpreter.guard import numbers_only
 from gradsh.interpreter.kinds import Kind
 from gradsh.text.fault import fail
@@ -46,6 +47,9 @@ class Library:
 
     def __repr__(self) -> str:
         return f"<module '{self.name}'>"
+
+
+as_module(Library)
 
 
 def _listed(module: Any, names: str) -> dict[str, Any]:
