@@ -64,8 +64,6 @@ class Side:
             fresh = np.empty_like(array)  # keeps the layout
             fresh[...] = array
             return make(fresh, needs)
-        if not array.size:  # numpy gives these no strides
-            return pytorch.from_numpy(array).new_empty(array.shape).requires_grad_(needs)
         return pytorch.from_numpy(array.copy("K") if array.ndim else np.array(array)).requires_grad_(needs)
 
     def is_tensor(self, value):
