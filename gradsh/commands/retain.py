@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from gradsh.commands.record import command
 from gradsh.engine.node import AccumulateGrad, Node
+from gradsh.engine.storage import owner_of
 from gradsh.engine.tensor import Tensor
-from gradsh.probe.passes import saved_inside
+from gradsh.probe.given import arrays_in
 from gradsh.probe.snapshot import nodes_below
 from gradsh.state import Pin, State
 from gradsh.text.fault import fail
@@ -83,8 +84,8 @@ def _pin(state: State, root: Node, text: str) -> Pin:
 
 def _row(pin: Pin) -> PinRow:
     nodes = [node for node in (reference() for reference in pin.nodes) if node is not None]
-    nbytes = sum(saved.nbytes for node in nodes for saved in saved_inside(node) if not saved.freed)
-    return PinRow(pin.name, pin.line, len(nodes), nbytes, pin.root() is not None)
+    owners = {id(owner): owner.nbytes for node in nodes for owner in map(owner_of, arrays_in(node))}
+    return PinRow(pin.name, pin.line, len(nodes), sum(owners.values()), pin.root() is not None)
 
 
 def view(report: Report) -> View:

@@ -40,7 +40,8 @@ def kept_words(report: PassReport, verb: str = "kept") -> str:
     if not report.kept:
         return ""
     total = sum(one.nbytes for one in report.kept)
-    return f"{verb} {count(len(report.kept), 'buffer')} ({total:,} B, {report.kept_because})"
+    memories = f" in memories of {report.kept_in:,} B" if report.kept_in not in (0, total) else ""
+    return f"{verb} {count(len(report.kept), 'buffer')} ({total:,} B{memories}, {report.kept_because})"
 
 
 def written_words(wrote: Sequence[Written], first: str = "wrote", again: str = "added to", none: str = "wrote no gradient") -> str:

@@ -49,6 +49,8 @@ class PassReport:
     saving_nodes: int
     retained: tuple[str, ...] = field(default=())
     """names of the non-leaves whose gradient retain_grad kept"""
+    kept_in: int = 0
+    """bytes of the memories that the kept ones stand in, each once"""
 
 
 class _Noted(NamedTuple):
@@ -161,6 +163,6 @@ class Recorder(Observer):
         wrote = tuple(Written(names.of_leaf(leaf), first) for leaf, first in self.written)
         return PassReport(
             self.ran + len({id(leaf) for leaf, _ in self.written}), tuple(freed), kept, because, wrote,
-            sum(given.values()), self.saving,
+            sum(given.values()), self.saving, kept_in=sum({one.key: one.size for one in self.kept}.values()),
         )
 

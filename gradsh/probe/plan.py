@@ -13,7 +13,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.backward import arriving_from, collect, make_roots, needed_nodes
 from gradsh.engine.node import FREED_SENTENCE, AccumulateGrad, Freed, Kept, Node
 from gradsh.engine.opnode import OpNode
-from gradsh.engine.storage import memory_key
+from gradsh.engine.storage import memory_bytes, memory_key
 from gradsh.engine.tensor import Tensor, gradient_edge
 from gradsh.engine.view import CopySlices
 from gradsh.probe.given import given_back
@@ -192,7 +192,12 @@ def _account(course: _Course, variables: Mapping[str, object], line_of: LineOf, 
         Written(names.of_leaf(leaf.variable), leaf.variable.meta is None or leaf.variable.meta.grad is None)
         for leaf in course.wrote
     )
-    return PassReport(course.ran + len(wrote), tuple(freed), kept, because, wrote, sum(given.values()), course.saving)
+    memories = {
+        memory_key(array): memory_bytes(array) for node in course.kept for _, array, _ in live_entries(node) if array is not None
+    }
+    return PassReport(
+        course.ran + len(wrote), tuple(freed), kept, because, wrote, sum(given.values()), course.saving, kept_in=sum(memories.values()),
+    )
 
 
 def _foreseen(error: Exception, line_of: LineOf) -> Foreseen:

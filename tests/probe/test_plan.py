@@ -105,3 +105,14 @@ def test_modified_tensor_is_foreseen_with_its_line():
     assert plan.failure.saved_line == 3
     assert plan.failure.modified_lines == (4,)
     assert plan.would.ran == 1
+
+
+def test_what_is_kept_counts_each_memory_once():
+    session = Session()
+    ran(session, "x = ones(50, 50, requires_grad=True)\nz = x.exp().sin().sum()")  # exp's result is what sin saved, too
+    pin = ran(session, "retain z")[0]
+    assert pin.pins[0].nbytes == 10_000
+    plan = ran(session, "plan z")[0]
+    done = ran(session, "backward z")[0]
+    assert plan.would == done
+    assert (sum(one.nbytes for one in done.kept), done.kept_in) == (20_000, 10_000)
