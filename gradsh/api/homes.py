@@ -13,7 +13,7 @@ _FILES = {
 }
 """Files of gradsh's whose classes stand together in PyTorch, under another name."""
 _CLASSES = {
-    "Parameter": "torch.nn.parameter", "ChannelShuffle": "torch.nn.modules.channelshuffle",
+    "Parameter": "torch.nn.parameter", "Handle": "torch.utils.hooks", "ChannelShuffle": "torch.nn.modules.channelshuffle",
     **dict.fromkeys(("Fold", "Unfold"), "torch.nn.modules.fold"),
     **dict.fromkeys(("CosineSimilarity", "PairwiseDistance"), "torch.nn.modules.distance"),
     **dict.fromkeys(("PixelShuffle", "PixelUnshuffle"), "torch.nn.modules.pixelshuffle"),
@@ -23,7 +23,7 @@ _CLASSES = {
     "DataLoader": "torch.utils.data.dataloader",
 }
 """Classes that have a file of their own in PyTorch."""
-_NAMES = {"DType": "dtype", "Device": "device"}
+_NAMES = {"DType": "dtype", "Device": "device", "Handle": "RemovableHandle"}
 
 
 def settle(kind: type) -> None:

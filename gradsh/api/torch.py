@@ -6,11 +6,12 @@ from typing import Any
 from gradsh.api.homes import settle
 from gradsh.api.namespace import Lazy, Namespace, lazily, lazy
 from gradsh.engine import dtype as dtypes
+from gradsh.engine.node import Handle
 from gradsh.engine.tensor import CPU, Device, Parameter, Size, Tensor
 from gradsh.version import PYTORCH_VERSION
 
 _SETTINGS = "gradsh.api.settings"
-for _kind in (Tensor, Parameter, Size, Device, dtypes.DType):
+for _kind in (Tensor, Parameter, Size, Device, dtypes.DType, Handle):
     settle(_kind)
 _NN_CLASSES = {
     "module": "Module",
