@@ -168,11 +168,17 @@ def test_interrupt_of_several_processes_leaves_nothing_behind(tmp_path: Path, wh
     for name in ("s.grad", "t.grad"):
         (tmp_path / name).write_text("while True:\n    pass\n")
     words = [sys.executable, "-m", "gradsh", what, "s.grad", "t.grad", "-j", "2"]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored, and children inherit that
     running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
-                               env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])})
-    time.sleep(2.5)
-    running.send_signal(signal.SIGINT)
-    _, err = running.communicate(timeout=30)
+                               env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}, start_new_session=True)
+    signal.signal(signal.SIGINT, before)
+    try:
+        time.sleep(3)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=30)
+    finally:
+        if running.poll() is None:
+            os.killpg(running.pid, signal.SIGKILL)
     assert running.returncode == 130
     assert "Warning" not in err
 
