@@ -469,10 +469,10 @@ class Tensor:
         return show(self)
 
     def __format__(self, spec: str) -> str:
-        if self.array.ndim == 0:
+        if self.array.ndim == 0 and type(self) is Tensor:  # a Parameter shows itself, as in PyTorch
             return format(self.array.item(), spec)
         if spec:
-            raise TypeError("unsupported format string passed to Tensor.__format__")
+            raise TypeError(f"unsupported format string passed to {type(self).__name__}.__format__")
         return str(self)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
