@@ -147,7 +147,7 @@ class CommandParser(FunctionParser):
             self.i += 1
             return Constant(self.spans[start], value)
         at = tokens.starts[start]
-        if self.kinds[start] == "ERROR" and self.texts[start][0] in "\"'":
+        if self.kinds[start] == "ERROR" and self.texts[start].startswith(("'", '"')):
             self.fail_broken(start)
         if kind == "text":
             while self.kinds[self.i] not in {*_ENDS, "OPTION"}:
