@@ -6,6 +6,7 @@ runs the function again, under the random state it had, and fills all of them.
 
 import weakref
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from gradsh.api.function import Function
@@ -13,8 +14,9 @@ from gradsh.api.saved import saved_tensors_hooks
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.backward import backward
 from gradsh.engine.dtype import of_numpy
+from gradsh.engine.extents import CPU, Size
 from gradsh.engine.saved_hooks import Recomputed
-from gradsh.engine.tensor import CPU, Size, Tensor
+from gradsh.engine.tensor import Tensor
 from gradsh.text.fault import fail
 
 
@@ -29,9 +31,15 @@ class _Enough(Exception):
 class _Frame:
     """One call of checkpoint: the function and its arguments, and what its forward saved."""
 
-    __slots__ = ("args", "function", "holders", "kwargs", "random")
+    __slots__ = ("args", "checked", "contexts", "early", "function", "holders", "kwargs", "random")
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], keep: bool) -> None:
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], keep: bool, checked: bool,
+        early: bool, context: Any,
+    ) -> None:
+        self.checked = checked
+        self.early = early
+        self.contexts = context
         self.function = function
         self.args = args
         self.kwargs = kwargs
@@ -59,7 +67,7 @@ class _Frame:
 
         def collect(tensor: Tensor) -> Tensor:
             found.append(tensor.detach())
-            if len(found) == len(self.holders):
+            if self.early and len(found) == len(self.holders):
                 raise _Enough
             return tensor
 
@@ -68,7 +76,7 @@ class _Frame:
         try:
             if self.random is not None:
                 ambient.generator.set_state(self.random)
-            with grad_mode(True), saved_tensors_hooks(collect, lambda tensor: tensor):
+            with grad_mode(True), self.contexts, saved_tensors_hooks(collect, lambda tensor: tensor):
                 self.function(*self.args, **self.kwargs)
         except _Enough:
             pass
@@ -78,14 +86,14 @@ class _Frame:
         self._fill(found, running)
 
     def _fill(self, found: list[Tensor], running: Any) -> None:
-        if len(found) != len(self.holders):
+        if self.checked and len(found) != len(self.holders):
             raise _different_number(len(self.holders), len(found))
         changed = []
-        for place, (reference, value) in enumerate(zip(self.holders, found, strict=True)):
+        for place, (reference, value) in enumerate(zip(self.holders, found)):  # noqa: B905  (unchecked, they may differ)
             holder = reference()
             if holder is None:
                 continue
-            if (value.array.shape, value.array.dtype) != (holder.shape, holder.dtype):
+            if self.checked and (value.array.shape, value.array.dtype) != (holder.shape, holder.dtype):
                 changed.append((place, holder, value))
             holder.value = value
             holder.running = running
@@ -93,14 +101,15 @@ class _Frame:
             raise _different_metadata(changed)
 
 
-def _mismatch(message: str) -> Exception:
-    return fail("other", message, CheckpointError, checkpoint=True)
+def _mismatch(message: str, **facts: Any) -> Exception:
+    return fail("other", message, CheckpointError, checkpoint=True, **facts)
 
 
 def _different_number(saved: int, computed: int) -> Exception:
     return _mismatch(
         "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
-        f"Number of tensors saved during forward: {saved}\nNumber of tensors saved during recomputation: {computed}."
+        f"Number of tensors saved during forward: {saved}\nNumber of tensors saved during recomputation: {computed}.",
+        numbers=(saved, computed),
     )
 
 
@@ -111,7 +120,10 @@ def _different_metadata(changed: list[tuple[int, Recomputed, Tensor]]) -> Except
         lines.append(f"tensor at position {place}:")
         lines.append(f"saved metadata: {_metadata(holder.shape, holder.dtype)}")
         lines.append(f"recomputed metadata: {_metadata(value.array.shape, value.array.dtype)}")
-    return _mismatch("\n".join(lines))
+    facts = tuple(
+        (place, tuple(h.shape), of_numpy(h.dtype).name, tuple(v.array.shape), of_numpy(v.array.dtype).name) for place, h, v in changed
+    )
+    return _mismatch("\n".join(lines), changed=facts)
 
 
 def _metadata(shape: tuple[int, ...], dtype: Any) -> str:
@@ -134,7 +146,6 @@ def checkpoint(
 
     Raises CheckpointError in backward when the second call saves other tensors than the first.
     """
-    del determinism_check, debug, early_stop, context_fn
     if use_reentrant is None:
         current().warning(_PASS_IT)
         use_reentrant = True
@@ -143,12 +154,43 @@ def checkpoint(
             current().warning("None of the inputs have requires_grad=True. Gradients will be None")
         if kwargs:
             raise fail("value", "Unexpected keyword arguments: " + ",".join(kwargs), ValueError)
+        if context_fn is not None or debug:
+            message = "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
+            raise fail("value", message, ValueError)
         return _Reentrant.apply(function, preserve_rng_state, *args)
     if not current().grad_enabled:
         return function(*args, **kwargs)
-    frame = _Frame(function, args, kwargs, preserve_rng_state)
-    with saved_tensors_hooks(frame.pack, frame.unpack):
+    if determinism_check not in {"default", "none"}:
+        message = f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
+        raise fail("value", message, ValueError)
+    around, again = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
+    early = early_stop if _early_stop is None else _early_stop
+    frame = _Frame(function, args, kwargs, preserve_rng_state, determinism_check == "default", early, again)
+    with saved_tensors_hooks(frame.pack, frame.unpack), around:
         return function(*args, **kwargs)
+
+
+_early_stop: bool | None = None
+"""What `set_checkpoint_early_stop` says; None outside of it."""
+
+
+class set_checkpoint_early_stop:
+    """A context that says for all checkpoints called in it whether recomputation ends as soon as all is there."""
+
+    __slots__ = ("_before", "_enable")
+    __script_attributes__ = frozenset({"__enter__", "__exit__"})
+
+    def __init__(self, enable: bool) -> None:
+        self._enable = bool(enable)
+        self._before: bool | None = None
+
+    def __enter__(self) -> None:
+        global _early_stop
+        self._before, _early_stop = _early_stop, self._enable
+
+    def __exit__(self, *_: object) -> None:
+        global _early_stop
+        _early_stop = self._before
 
 
 class _Reentrant(Function):
@@ -167,6 +209,13 @@ class _Reentrant(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         """Run the function again, recorded, and backward through it."""
+        if current().running is not None and current().running.targets is not None:
+            message = (
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter "
+                "to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without "
+                "passing the `inputs` argument."
+            )
+            raise fail("other", message, RuntimeError)
         saved = iter(ctx.saved_tensors)
         inputs = [
             next(saved) if given else other for given, other in zip(ctx.tensors, ctx.others, strict=True)

@@ -6,7 +6,8 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import DType, of_numpy, promote_pair, result_type
-from gradsh.engine.tensor import CPU, Device, Tensor
+from gradsh.engine.extents import CPU, Device
+from gradsh.engine.tensor import Tensor
 from gradsh.ops.copy import check_device
 from gradsh.text.fault import fail
 

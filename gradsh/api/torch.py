@@ -6,8 +6,9 @@ from typing import Any
 from gradsh.api.homes import settle
 from gradsh.api.namespace import Lazy, Namespace, lazily, lazy
 from gradsh.engine import dtype as dtypes
+from gradsh.engine.extents import CPU, Device, Size
 from gradsh.engine.node import Handle
-from gradsh.engine.tensor import CPU, Device, Parameter, Size, Tensor
+from gradsh.engine.tensor import Parameter, Tensor
 from gradsh.version import PYTORCH_VERSION
 
 _SETTINGS = "gradsh.api.settings"
@@ -194,7 +195,7 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.optim.lr_scheduler": Namespace("torch.optim.lr_scheduler", _from_files("gradsh.api.optim", _SCHEDULERS)),
     "torch.utils": Namespace("torch.utils", {"checkpoint": _spaces("torch.utils.checkpoint"), "data": _spaces("torch.utils.data")}),
     "torch.utils.checkpoint": Namespace(
-        "torch.utils.checkpoint", lazily("gradsh.api.checkpoint", "checkpoint checkpoint_sequential CheckpointError")
+        "torch.utils.checkpoint", lazily("gradsh.api.checkpoint", "checkpoint checkpoint_sequential CheckpointError set_checkpoint_early_stop")
     ),
     "torch.utils.data": Namespace("torch.utils.data", lazily(
             "gradsh.api.data",

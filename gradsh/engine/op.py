@@ -72,6 +72,12 @@ class Operation:
             return self
         return BoundOperation(self, instance)
 
+    def __copy__(self) -> "Operation":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "Operation":
+        return self  # a copied module shares the functions it calls, as it does in Python
+
     def __repr__(self) -> str:
         return f"<built-in method {self.name}>"
 

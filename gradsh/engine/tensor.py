@@ -14,65 +14,13 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import DTYPES, Array, DType, of_numpy
+from gradsh.engine.extents import CPU, Device, Size
 from gradsh.engine.node import AccumulateGrad, Edge, Handle, Kept, Node
 from gradsh.engine.storage import VersionCounter
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
     from gradsh.engine.view import View
-
-
-class Size(tuple[int, ...]):
-    """The extents of a tensor, PyTorch's torch.Size."""
-
-    __slots__ = ()
-    __script_attributes__ = frozenset({"numel", "count", "index"})
-
-    def __repr__(self) -> str:
-        return f"torch.Size([{', '.join(map(str, self))}])"
-
-    __str__ = __repr__
-
-    def numel(self) -> int:
-        """Return the product of the extents."""
-        product = 1
-        for extent in self:
-            product *= extent
-        return product
-
-    def __getitem__(self, key: Any) -> Any:
-        found = tuple.__getitem__(self, key)
-        return Size(found) if isinstance(key, slice) else found
-
-    def __add__(self, other: Any) -> Any:
-        return Size(tuple.__add__(self, other))
-
-
-class Device:
-    """The one device there is, `cpu`."""
-
-    __slots__ = ("index", "type")
-    __script_attributes__ = frozenset({"type", "index"})
-
-    def __init__(self) -> None:
-        self.type = "cpu"
-        self.index = None
-
-    def __repr__(self) -> str:
-        return "device(type='cpu')"
-
-    def __str__(self) -> str:
-        return "cpu"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Device)
-
-    def __hash__(self) -> int:
-        return hash("cpu")
-
-
-CPU = Device()
-
 
 VOLATILE = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
 
@@ -125,6 +73,8 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        from gradsh.engine.attributes import set_requires_grad
+
         set_requires_grad(self, value)
 
     @property
@@ -149,15 +99,17 @@ class Tensor:
         meta = self.meta
         if meta is None:
             if self.edge is not None:
-                _warn_non_leaf_grad()
+                _warn()
             return None
         if meta.grad is None and self.tracked and not meta.retains and self.edge is not None:
-            _warn_non_leaf_grad()
+            _warn()
         return meta.grad
 
     @grad.setter
     def grad(self, value: "Tensor | None") -> None:
         if value is not None:
+            from gradsh.engine.attributes import check_assigned_grad
+
             check_assigned_grad(self, value)
         more(self).grad = value
 
@@ -242,6 +194,8 @@ class Tensor:
         if requires_grad and self.array.dtype.kind != "f":
             message = "only Tensors of floating point dtype can require gradients"
             raise fail("dtype", message, RuntimeError, tensor=self)
+        from gradsh.engine.attributes import set_requires_grad
+
         set_requires_grad(self, requires_grad)
         return self
 
@@ -295,7 +249,9 @@ class Tensor:
         from gradsh.engine.op import find
 
         if self.array.ndim not in (0, 2):
-            _warn_reversed()
+            from gradsh.engine.attributes import warn_reversed
+
+            warn_reversed()
         return find("permute")(self, tuple(range(self.array.ndim))[::-1])  # type: ignore[no-any-return]
 
     @property
@@ -493,6 +449,8 @@ class Tensor:
         return fresh
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
+        from gradsh.engine.attributes import deep_copy
+
         return deep_copy(self, memo)
 
     def __getattr__(self, name: str) -> Any:
@@ -612,93 +570,10 @@ def current_edge(tensor: Tensor) -> Edge | None:
     return refreshed_edge(tensor)
 
 
-def set_requires_grad(tensor: Tensor, value: bool) -> None:
-    """Set the flag of a leaf, with PyTorch's refusals for integer tensors and non-leaves."""
-    if not isinstance(value, (bool, int)):
-        raise TypeError("requires_grad must be a bool")
-    if value and tensor.array.dtype.kind != "f":
-        message = "only Tensors of floating point and complex dtype can require gradients"
-        raise fail("dtype", message, RuntimeError, tensor=tensor)
-    if not value and tensor.grad_fn is not None:
-        message = (
-            "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-            "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
-        )
-        raise fail("not_leaf", message, RuntimeError, tensor=tensor)
-    tensor.tracked = bool(value) or tensor.edge is not None
+def _warn() -> None:
+    from gradsh.engine.attributes import warn_non_leaf_grad
 
-
-def check_assigned_grad(tensor: Tensor, value: Any) -> None:
-    """Refuse a `.grad` of another type, dtype or shape than the tensor's."""
-    if not isinstance(value, Tensor):
-        message = f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
-        raise TypeError(message)
-    if value is tensor:
-        raise fail("other", "can't assign Variable as its own grad", RuntimeError, tensor=tensor)
-    if value.array.dtype != tensor.array.dtype:
-        message = (
-            f"attempting to assign a gradient with dtype '{_type_word(value)}' to a tensor with grad_dtype "
-            f"'{tensor.dtype.title}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). "
-            "You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set "
-            "grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems "
-            "that assume they match."
-        )
-        raise fail("dtype", message, RuntimeError, tensor=tensor)
-    if value.array.shape != tensor.array.shape:
-        message = (
-            f"attempting to assign a gradient of size '{_sizes(value)}' to a tensor of size '{_sizes(tensor)}'. "
-            "Please ensure that the gradient and the tensor are the same size"
-        )
-        raise fail("grad_shape", message, RuntimeError, tensor=tensor)
-
-
-def _type_word(tensor: Tensor) -> str:
-    return tensor.dtype.title.lower()
-
-
-def _sizes(tensor: Tensor) -> str:
-    return str(list(tensor.array.shape))
-
-
-def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
-    """Copy a leaf with its data and its grad; a non-leaf is refused, as in PyTorch."""
-    if id(tensor) in memo:
-        return memo[id(tensor)]  # type: ignore[no-any-return]
-    if tensor.edge is not None:
-        message = (
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
-            "see https://github.com/pytorch/pytorch/pull/103001"
-        )
-        raise fail("not_leaf", message, RuntimeError, tensor=tensor)
-    fresh = _new(type(tensor))
-    fresh.array = tensor.array.copy()
-    fresh.counter = VersionCounter()
-    fresh.counter.version = int(type(tensor) is Tensor)  # PyTorch sets a plain copy's memory in place
-    fresh.edge = None
-    fresh.meta = None
-    fresh.tracked = tensor.tracked
-    if tensor.meta is not None and tensor.meta.grad is not None:
-        more(fresh).grad = deep_copy(tensor.meta.grad, memo)
-    memo[id(tensor)] = fresh
-    return fresh
-
-
-def _warn_non_leaf_grad() -> None:
-    current().warning(
-        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-        "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
-        "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
-        "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
-    )
-
-
-def _warn_reversed() -> None:
-    current().warning(
-        "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
-        "error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - "
-        "1, -1, -1))` to reverse the dimensions of a tensor."
-    )
+    warn_non_leaf_grad()
 
 
 def dtype_named(name: str) -> DType | None:

@@ -157,8 +157,8 @@ composite("detach_(self)", "Cut a tensor off its history.", lambda self: self.de
 
 
 def _broadcast_shapes(shapes: Any) -> Any:
+    from gradsh.engine.extents import Size
     from gradsh.engine.shape import broadcast_shapes
-    from gradsh.engine.tensor import Size
 
     found: tuple[int, ...] = ()
     for one in shapes:

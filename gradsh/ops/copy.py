@@ -6,10 +6,11 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array, DType, foreign, of_numpy
+from gradsh.engine.extents import CPU, Device
 from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.overlap import check_apart, check_distinct
 from gradsh.engine.shape import broadcast_shapes
-from gradsh.engine.tensor import CPU, Device, Tensor
+from gradsh.engine.tensor import Tensor
 from gradsh.ops.geometry import array_of, dense_like
 from gradsh.ops.layout import contiguous_format, is_laid_out, laid_out, preserve_format
 from gradsh.text.fault import fail

@@ -6,8 +6,9 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array, number_dtype, of_numpy, promote_pair
+from gradsh.engine.extents import Size
 from gradsh.engine.op import composite
-from gradsh.engine.tensor import Size, Tensor, make
+from gradsh.engine.tensor import Tensor, make
 from gradsh.ops.copy import check_device, to_dtype
 from gradsh.ops.create import TORCH, allocate, check_bytes, default_or, finished
 from gradsh.text.fault import fail

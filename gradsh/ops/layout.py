@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dtype import Array, DType, bool_, float32, float64, int8, int16, int32, int64, uint8
-from gradsh.engine.tensor import Size, Tensor, make
+from gradsh.engine.extents import Size
+from gradsh.engine.tensor import Tensor, make
 from gradsh.text.fault import fail
 
 

@@ -8,8 +8,9 @@ import numpy as np
 from gradsh.engine import random as streams
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array
+from gradsh.engine.extents import CPU, Device
 from gradsh.engine.op import composite, find, op
-from gradsh.engine.tensor import CPU, Device, Tensor, make
+from gradsh.engine.tensor import Tensor, make
 from gradsh.ops.copy import check_device, zeros_of
 from gradsh.ops.create import LIKE, OPTIONS, TORCH, check_bytes, finished
 from gradsh.ops.geometry import array_of, dense_like, memory_order

@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from gradsh.engine.backward import needed_nodes
 from gradsh.engine.node import AccumulateGrad, Node
+from gradsh.engine.reach import needed_nodes
 from gradsh.engine.storage import memory_bytes, memory_key
 from gradsh.probe.fold import Fold, ScopesOf, by_call, fold
 from gradsh.probe.given import freed_count, kept_in

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from gradsh.engine.backward import Observer
+from gradsh.engine.execution import Observer
 from gradsh.engine.node import Freed, Kept, Node, SavedTensor
 from gradsh.engine.storage import owner_of
 from gradsh.engine.tensor import Tensor

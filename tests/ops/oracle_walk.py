@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from ops_namespace import F, absent, torch
 
-from gradsh.engine.backward import Pass
+from gradsh.engine.execution import Pass
 from gradsh.engine.node import AccumulateGrad
 from gradsh.engine.storage import memory_key
 from gradsh.engine.tensor import Tensor, gradient_edge, make

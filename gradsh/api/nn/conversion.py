@@ -6,7 +6,8 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import DType
-from gradsh.engine.tensor import Device, Parameter, Tensor, make
+from gradsh.engine.extents import Device
+from gradsh.engine.tensor import Parameter, Tensor, make
 from gradsh.ops.copy import check_device
 from gradsh.text.fault import fail
 

@@ -1,0 +1,386 @@
+"""One backward pass at work: buffers of gradients, frees, leaves, and what a failed pass had already done.
+
+Nodes run from the latest to the earliest sequence number, so a node runs when nothing more can arrive; leaves
+accumulate as soon as their last contribution is there. A node's saved tensors are freed right after it has run.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import Ambient, current, grad_mode
+from gradsh.engine.hooks import accumulate, run_node_hooks, run_post_hooks, run_prehooks
+from gradsh.engine.node import AccumulateGrad, Edge, Freed, Node
+from gradsh.engine.opnode import OpNode
+from gradsh.engine.reach import arriving_from, collect, needed_nodes
+from gradsh.engine.record import DECLINED, KEEP
+from gradsh.engine.tensor import Tensor
+from gradsh.text.fault import fail, fault_of
+
+_ALL = tuple((True,) * n for n in range(16))
+
+
+class Observer:
+    """What may be told about a pass while it runs. The default does nothing; `backward --step` and plans look in."""
+
+    __slots__ = ()
+
+    def before(self, node: Node, grads: Sequence[Any]) -> None:
+        """A node is about to run on these gradients of its outputs."""
+
+    def after(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
+        """A node has run; its saved tensors are still there."""
+
+    def frees(self, node: Node) -> None:
+        """A node's saved tensors are about to be freed."""
+
+    def keeps(self, node: Node) -> None:
+        """A node's saved tensors are kept: the pass retains, or a pin holds them."""
+
+    def wrote(self, leaf: Tensor, first: bool) -> None:
+        """A leaf's `.grad` was set (`first`) or added to."""
+
+
+class Done:
+    """What a pass had done when it ended or failed: nodes run, nodes freed, leaves written. Holds no graph."""
+
+    __slots__ = ("freed", "ran", "wrote")
+
+    def __init__(self, ran: int, freed: tuple[tuple[str, str, int], ...], wrote: tuple[Tensor, ...]) -> None:
+        self.ran = ran
+        self.freed = freed
+        """(node name, saved name, bytes) of each saved tensor that was freed"""
+        self.wrote = wrote
+
+
+class Pass:
+    """One backward pass: its buffers of gradients on the way, and what it has done so far."""
+
+    __slots__ = (
+        "__weakref__", "ambient", "arriving", "buffers", "captured", "create", "deferred", "needed", "observer", "order", "position",
+        "retain", "roots", "sums", "targets", "where", "wrote",
+    )
+
+    def __init__(
+        self, roots: list[tuple[Edge, Any]], retain: bool, create: bool, observer: Observer | None,
+        targets: dict[Node, set[int] | None] | None,
+    ) -> None:
+        self.roots = roots
+        self.retain = retain
+        self.create = create
+        self.observer = observer
+        self.targets = targets
+        """Nodes the pass must reach. None: accumulate there (a leaf), else the outputs whose gradient is captured."""
+        self.ambient: Ambient = current()
+        self.where = self.ambient.place()
+        self.buffers: dict[Node, list[Any]] = {}
+        self.sums: dict[Edge, int] = {}
+        """Where gradients were summed into an array of the pass's own: how often in place."""
+        self.captured: dict[tuple[Node, int], Any] = {}
+        self.wrote: list[Tensor] = []
+        self.position = 0
+        self.deferred: list[Callable[[], None]] | None = [] if self.ambient.atomic else None
+        self.order, self.arriving = collect(edge[0] for edge, _ in roots)
+        self.needed = None if targets is None else needed_nodes(self.order, targets)
+        if self.needed is not None:
+            self.arriving = arriving_from(self.order, self.needed, (edge[0] for edge, _ in roots))
+
+    def run(self) -> None:
+        """Run the pass. An exception carries, in its fault's field `done`, what had been done before it."""
+        outer, self.ambient.running = self.ambient.running, self
+        watch = self.ambient.passes
+        with grad_mode(self.create):
+            try:
+                if watch is not None:
+                    watch(self, False)
+                self._start()
+                if self._is_plain():
+                    self._loop_plainly()
+                else:
+                    self._loop()
+                if self.deferred is not None:
+                    for action in self.deferred:
+                        action()
+            except BaseException as error:
+                self._tell(error)
+                raise
+            finally:
+                self.ambient.running = outer
+                self.buffers.clear()
+                self.order = []
+                if watch is not None:
+                    watch(self, True)
+
+    def will_run(self, node: Node) -> bool:
+        """Whether the pass reaches a node (for hooks that wait for several)."""
+        if self.needed is not None and node not in self.needed:
+            return False
+        return node in self.arriving or node in self.order
+
+    def _start(self) -> None:
+        for edge, gradient in self.roots:
+            if self.needed is None or edge[0] in self.needed:
+                self._deliver(edge, [gradient], 0)
+        self.roots = []
+
+    def _loop(self) -> None:
+        check = self.ambient.check
+        order = self.order
+        needed = self.needed
+        for place, node in enumerate(order):
+            self.position = place
+            if needed is not None and node not in needed:
+                continue
+            if check is not None:
+                check(0)
+            self._step(node)
+        self.position = len(order)
+
+    def _is_plain(self) -> bool:
+        """Whether nothing but the graph has a say: no graph of the pass, no chosen inputs, nobody watching."""
+        watched = self.observer is not None or self.ambient.anomaly is not None or self.deferred is not None
+        return not (self.create or watched or self.targets is not None)
+
+    def _loop_plainly(self) -> None:  # noqa: PLR0915  (calls would cost more than what they do)
+        """Do what `_loop` does for a plain pass, with the same order, frees and sums in fewer steps."""
+        check, retain, where = self.ambient.check, self.retain, self.where
+        buffers, arriving = self.buffers, self.arriving
+        leaves: dict[Node, list[Any]] = {}
+        freed_by = KEEP if retain else where
+        add, ndarray, accumulating = np.add, np.ndarray, AccumulateGrad
+        for place, node in enumerate(self.order):
+            self.position = place
+            if check is not None:
+                check(0)
+            if node.extra is not None or node not in buffers:
+                self._return_leaves(leaves)
+                self._step(node)
+                continue
+            grads = buffers.pop(node)
+            edges = node.edges
+            needs = tuple([edge is not None for edge in edges]) if None in edges or len(edges) > 15 else _ALL[len(edges)]
+            results: Any = DECLINED
+            if type(node) is OpNode and len(grads) == 1 and node.spans is None:
+                quick = node.record.quick_backward
+                if quick is DECLINED:
+                    quick = node.record.quick_run
+                if quick is not None and type(grads[0]) is ndarray:
+                    results = quick(node, grads[0], needs, freed_by)
+            if results is DECLINED:
+                results = self._results(node, grads, needs)
+                if not retain and (node.raw or type(node) is not OpNode):
+                    node.free(where)
+            del grads
+            slot = -1
+            for edge in edges:
+                slot += 1
+                if edge is None:
+                    continue
+                target = edge[0]
+                if type(target) is not accumulating:
+                    if results[slot] is not None:
+                        if target not in buffers and len(target.outputs) == 1:
+                            buffers[target] = [results[slot]]
+                            results[slot] = None
+                        else:
+                            self._add(edge, results, slot)
+                    continue
+                leaf = leaves.get(target)
+                if leaf is None:
+                    leaf = leaves[target] = [arriving[target], None, None]
+                    if target in buffers:
+                        leaf[1] = buffers.pop(target)[0]
+                        leaf[2] = self.sums.get((target, 0))
+                if leaf[2] is not None and results[slot] is not None:
+                    add(leaf[1], results[slot], leaf[1])
+                    leaf[2] += 1
+                    results[slot] = None
+                else:
+                    _add_to_leaf(leaf, results, slot)
+                left = leaf[0] = leaf[0] - 1
+                arriving[target] = left
+                if left == 0:
+                    self._return_leaf(leaves, target)
+                    self._finish_leaf(target)
+        self.position = len(self.order)
+
+    def _return_leaf(self, leaves: dict[Node, list[Any]], leaf: Node) -> None:
+        arrived = leaves.pop(leaf)
+        _left, gradient, sums = arrived
+        arrived.clear()  # the leaf may take the gradient over only if nobody else refers to it
+        if gradient is not None:
+            self.buffers[leaf] = [gradient]
+            if sums is not None:
+                self.sums[(leaf, 0)] = sums
+
+    def _return_leaves(self, leaves: dict[Node, list[Any]]) -> None:
+        """Put the sums for leaves where the general step looks for them."""
+        for leaf in list(leaves):
+            self._return_leaf(leaves, leaf)
+
+    def _step(self, node: Node) -> None:
+        grads = self.buffers.pop(node, None)
+        if grads is None:
+            grads = [None] * len(node.outputs)
+        edges = node.edges
+        wanted = None if self.targets is None else self.targets.get(node)
+        if wanted is not None:
+            further = any(edge is not None and edge[0] in self.needed for edge in edges)  # type: ignore[operator]
+            # as in PyTorch: what is captured has been through the tensor's hooks only if the pass ends here
+            arrived = run_node_hooks(node, grads) if node.extra is not None and not further else grads
+            for output in wanted:
+                self.captured[(node, output)] = arrived[output]
+            if not further:
+                return
+        if node.extra is not None:
+            grads = run_prehooks(node, run_node_hooks(node, list(grads)))
+        if self.targets is not None:
+            needs = tuple(edge is not None and edge[0] in self.needed for edge in edges)  # type: ignore[operator]
+        elif None in edges:
+            needs = tuple(edge is not None for edge in edges)
+        else:
+            needs = _ALL[len(edges)] if len(edges) < len(_ALL) else (True,) * len(edges)
+        observer = self.observer
+        if observer is not None:
+            observer.before(node, grads)
+        results = self._results(node, grads, needs)
+        if observer is not None:
+            observer.after(node, grads, results)
+        self._release(node)
+        if self.ambient.anomaly is not None and self.ambient.anomaly[0]:
+            _check_nan(node, results)
+        del grads
+        for place, edge in enumerate(edges):
+            if edge is not None and needs[place]:
+                self._deliver(edge, results, place)
+
+    def _results(self, node: Node, grads: list[Any], needs: tuple[bool, ...]) -> list[Any]:
+        if all(grad is None for grad in grads):
+            results: list[Any] = [None] * len(node.edges)
+        else:
+            results = list(node.run(grads, needs))
+        if node.extra is not None and node.extra.posthooks:
+            results = run_post_hooks(node, results, grads)
+        return results
+
+    def _release(self, node: Node) -> None:
+        if self.retain or node.pins:
+            if self.observer is not None and node.has_saved():
+                self.observer.keeps(node)
+            return
+        if node.raw or node.has_saved():
+            if self.observer is not None and node.has_saved():
+                self.observer.frees(node)
+            if self.deferred is not None:
+                self.deferred.append(lambda: node.free(self.where))
+            else:
+                node.free(self.where)
+
+    def _deliver(self, edge: Edge, gradients: list[Any], place: int) -> None:
+        """Move a gradient to the buffer of its receiver; a leaf receives at once when nothing more can arrive.
+
+        It is taken out of the list, so that a leaf can keep an array to which nobody else refers.
+        """
+        node = edge[0]
+        if gradients[place] is not None:
+            self._add(edge, gradients, place)
+        if type(node) is AccumulateGrad:
+            left = self.arriving[node] = self.arriving[node] - 1
+            if left == 0:
+                self._finish_leaf(node)
+
+    def _add(self, edge: Edge, gradients: list[Any], place: int) -> None:
+        node, output = edge
+        gradient = gradients[place]
+        gradients[place] = None
+        held = self.buffers.get(node)
+        if held is None:
+            held = self.buffers[node] = [None] * len(node.outputs)
+        before = held[output]
+        if before is None:
+            held[output] = gradient
+        elif self.create:
+            held[output] = before + gradient
+        elif edge in self.sums or (sys.getrefcount(before) <= 3 and _owns_memory(before) and before.flags.writeable):
+            np.add(before, gradient, out=before)
+            self.sums[edge] = self.sums.get(edge, 0) + 1
+        else:
+            held[output] = np.asarray(before + gradient)
+            self.sums[edge] = 0
+
+    def _finish_leaf(self, node: AccumulateGrad) -> None:
+        held = self.buffers.pop(node, None)
+        if self.targets is not None and node not in self.targets:
+            return
+        if held is None or held[0] is None:
+            return
+        gradient = held[0]
+        del held
+        if self.targets is not None and self.targets.get(node) is not None:
+            hooks = node.variable.meta.hooks if node.variable.meta is not None else None
+            if hooks:
+                from gradsh.engine.hooks import run_tensor_hooks
+
+                gradient = run_tensor_hooks(hooks, gradient)
+            self.captured[(node, 0)] = gradient
+            return
+        if self.deferred is not None:
+            self.deferred.append(lambda: self._write(node, gradient, False))
+            return
+        owned = not self.create and sys.getrefcount(gradient) <= 2 and _owns_memory(gradient)
+        self._write(node, gradient, owned)
+
+    def _write(self, node: AccumulateGrad, gradient: Any, owned: bool) -> None:
+        first = accumulate(node, gradient, self.create, owned, self.where, self.sums.get((node, 0), 0))
+        self.wrote.append(node.variable)
+        if self.observer is not None:
+            self.observer.wrote(node.variable, first)
+
+    def _tell(self, error: BaseException) -> None:
+        """Note on the error what the pass had done: that hides the cause from the next try."""
+        fault = fault_of(error)
+        if fault is None or "done" in fault.fields:
+            return
+        freed = [
+            (node.name(), saved.name, saved.nbytes)
+            for node in self.order[: self.position]
+            if type(node.raw) is Freed and node.raw.where is self.where
+            for saved in node.saved
+        ]
+        fault.fields["done"] = Done(self.position, tuple(freed), tuple(self.wrote))
+
+
+def _add_to_leaf(leaf: list[Any], gradients: list[Any], place: int) -> None:
+    """Add a gradient to what has arrived at a leaf: [edges yet to deliver, sum, how often summed in place or None]."""
+    gradient = gradients[place]
+    gradients[place] = None
+    if gradient is None:
+        return
+    before = leaf[1]
+    if before is None:
+        leaf[1] = gradient
+    elif leaf[2] is not None or (sys.getrefcount(before) <= 3 and _owns_memory(before) and before.flags.writeable):
+        np.add(before, gradient, out=before)
+        leaf[2] = (leaf[2] or 0) + 1
+    else:
+        leaf[1] = np.asarray(before + gradient)
+        leaf[2] = 0
+
+
+def _owns_memory(array: Any) -> bool:
+    """Whether nobody else refers to the memory of `array` (to which its caller alone refers) or could see it written."""
+    base = array.base
+    if base is None:
+        return True
+    return type(base) is np.ndarray and sys.getrefcount(base) <= 3 and base.base is None and base.size == array.size
+
+
+def _check_nan(node: Node, results: Sequence[Any]) -> None:
+    for place, result in enumerate(results):
+        array = result.array if isinstance(result, Tensor) else result
+        if array is not None and np.isnan(array).any():
+            message = f"Function '{node.name()}' returned nan values in its {place}th output."
+            first = tuple(int(n) for n in np.argwhere(np.isnan(array))[0]) if np.ndim(array) else ()
+            raise fail("value", message, RuntimeError, node=node, element=first, anomaly=True)

@@ -1,0 +1,55 @@
+"""What a tensor says of its extents and its place: `Size`, PyTorch's torch.Size, and the one `Device` there is."""
+
+from typing import Any
+
+
+class Size(tuple[int, ...]):
+    """The extents of a tensor, PyTorch's torch.Size."""
+
+    __slots__ = ()
+    __script_attributes__ = frozenset({"numel", "count", "index"})
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    __str__ = __repr__
+
+    def numel(self) -> int:
+        """Return the product of the extents."""
+        product = 1
+        for extent in self:
+            product *= extent
+        return product
+
+    def __getitem__(self, key: Any) -> Any:
+        found = tuple.__getitem__(self, key)
+        return Size(found) if isinstance(key, slice) else found
+
+    def __add__(self, other: Any) -> Any:
+        return Size(tuple.__add__(self, other))
+
+
+class Device:
+    """The one device there is, `cpu`."""
+
+    __slots__ = ("index", "type")
+    __script_attributes__ = frozenset({"type", "index"})
+
+    def __init__(self) -> None:
+        self.type = "cpu"
+        self.index = None
+
+    def __repr__(self) -> str:
+        return "device(type='cpu')"
+
+    def __str__(self) -> str:
+        return "cpu"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device)
+
+    def __hash__(self) -> int:
+        return hash("cpu")
+
+
+CPU = Device()
