@@ -10,9 +10,9 @@ PACKAGE = .venv-package
 
 # The main job: a guided session that tells the story of scenario S1, up to the failure that it announces.
 run: $(VENV)/installed
-	@$(BIN)/gradsh -c tour 2>&1
+	$(BIN)/gradsh run scripts/s01-four-backwards.grad 2>&1
 	@echo
-	@echo "Type along: $(BIN)/gradsh opens the shell. A whole story: $(BIN)/gradsh scripts/s24-trunk-and-two-heads.grad"
+	@echo "A guided session of the same: $(BIN)/gradsh -c tour. The shell: $(BIN)/gradsh. More stories: scripts/README.md"
 
 test: unit golden
 
