@@ -8,7 +8,7 @@ PACKAGE = .venv-package
 
 .PHONY: bench run test check parity package docs lint types unit golden clean
 
-# The main job: a guided session that tells the story of scenario S1, up to the failure that it announces.
+# The main job on scenario S1: a script goes in, what its backward freed and the failure that it announces come out.
 run: $(VENV)/installed
 	$(BIN)/gradsh run scripts/s01-four-backwards.grad 2>&1
 	@echo
