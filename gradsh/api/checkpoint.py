@@ -7,6 +7,7 @@ runs the function again, under the random state it had, and fills all of them.
 import weakref
 from collections.abc import Callable
 from contextlib import nullcontext
+from contextvars import ContextVar
 from typing import Any
 
 from gradsh.api.function import Function
@@ -164,33 +165,32 @@ def checkpoint(
         message = f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
         raise fail("value", message, ValueError)
     around, again = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
-    early = early_stop if _early_stop is None else _early_stop
+    said = _EARLY_STOP.get()
+    early = early_stop if said is None else said
     frame = _Frame(function, args, kwargs, preserve_rng_state, determinism_check == "default", early, again)
     with saved_tensors_hooks(frame.pack, frame.unpack), around:
         return function(*args, **kwargs)
 
 
-_early_stop: bool | None = None
+_EARLY_STOP: ContextVar[bool | None] = ContextVar("early stop", default=None)
 """What `set_checkpoint_early_stop` says; None outside of it."""
 
 
 class set_checkpoint_early_stop:
     """A context that says for all checkpoints called in it whether recomputation ends as soon as all is there."""
 
-    __slots__ = ("_before", "_enable")
+    __slots__ = ("_enable", "_token")
     __script_attributes__ = frozenset({"__enter__", "__exit__"})
 
     def __init__(self, enable: bool) -> None:
         self._enable = bool(enable)
-        self._before: bool | None = None
+        self._token: Any = None
 
     def __enter__(self) -> None:
-        global _early_stop
-        self._before, _early_stop = _early_stop, self._enable
+        self._token = _EARLY_STOP.set(self._enable)
 
     def __exit__(self, *_: object) -> None:
-        global _early_stop
-        _early_stop = self._before
+        _EARLY_STOP.reset(self._token)
 
 
 class _Reentrant(Function):

@@ -84,13 +84,32 @@ def _check_outputs(outputs: Tensors, strict: bool) -> None:
             raise fail("no_grad", message, RuntimeError, tensor=one)
 
 
-def _strictly(found: list[Tensor | None], strict: bool, name: str) -> None:
-    for place, one in enumerate(found):
-        if strict and one is None:
+def _strictly(found: list[Tensor | None], strict: bool, what: str = "The output", create_graph: bool = False) -> None:
+    for place, one in enumerate(found if strict else ()):
+        if one is None:
             message = (
-                f"The output of the user-provided function is independent of input {place}. This is not allowed in strict mode."
+                f"{what} of the user-provided function is independent of input {place}. This is not allowed in strict mode."
             )
-            raise fail("unused", message, RuntimeError, function=name)
+            raise fail("unused", message, RuntimeError)
+        if create_graph and not one.requires_grad:
+            message = (
+                f"The jacobian of the user-provided function is independent of input {place}. This is not allowed in strict mode "
+                "when create_graph=True."
+            )
+            raise fail("unused", message, RuntimeError)
+
+
+def _check_jacobian(found: Any, strict: bool) -> None:
+    """Refuse, in strict mode, a gradient that does not depend on the inputs: a Hessian would be zero there."""
+    for place, one in enumerate(found if strict else ()):
+        if not one.requires_grad:
+            message = (
+                "While computing the hessian, found that the jacobian of the user-provided function with respect to input "
+                f"{place} is independent of the input. This is not allowed in strict mode. You should ensure that your function "
+                "is twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear "
+                "function for example)."
+            )
+            raise fail("unused", message, RuntimeError)
 
 
 def _done(value: Any, create_graph: bool) -> Any:
@@ -108,7 +127,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         many_out, outputs = _tuple(func(*own), "outputs", "vjp")
         _check_outputs(outputs, strict)
         found = _pull(outputs, own, _cotangents(v, outputs, "outputs", "vjp"), create_graph)
-    _strictly(found, strict, "vjp")
+    _strictly(found, strict, create_graph=create_graph)
     return _done(_given(many_out, outputs), create_graph), _done(_given(many, _filled(found, own)), create_graph)
 
 
@@ -122,9 +141,34 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         _check_outputs(outputs, strict)
         probes = tuple(make(np.zeros_like(one.array)).requires_grad_() for one in outputs)
         pulled = _pull(outputs, own, probes, True)
-        _strictly(pulled, strict, "jvp")
+        _strictly(pulled, strict)
         found = _pull(_filled(pulled, own), probes, tangents, create_graph)
+    if create_graph and None not in found:
+        _strictly(found, strict, create_graph=create_graph)
     return _done(_given(many_out, outputs), create_graph), _done(_given(many_out, _filled(found, outputs)), create_graph)
+
+
+_HINT = (
+    '"reverse-mode". Hint: If your function has more outputs than inputs, "forward-mode" tends to be more performant. '
+    'Otherwise, prefer to use "reverse-mode"'
+)
+
+
+def _check_strategy(strategy: str, wanted: str, vectorize: bool, create_graph: bool) -> None:
+    """Refuse what PyTorch refuses; the strategies that it accepts compute the same, so gradsh has one."""
+    if strategy not in {"forward-mode", "reverse-mode"}:
+        message = f'Expected strategy to be either "forward-mode" or {wanted}.'
+        raise fail("assert", message, AssertionError)
+    prefix = "torch.autograd.functional.jacobian: "
+    if strategy == "forward-mode" and create_graph:
+        message = (
+            '`create_graph=True` and `strategy="forward-mode"` are not supported together (yet). Please either set '
+            '`create_graph=False` or `strategy="reverse-mode"`.'
+        )
+        raise fail("value", prefix + message, NotImplementedError)
+    if strategy == "forward-mode" and not vectorize:
+        message = "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
+        raise fail("value", message, NotImplementedError)
 
 
 def jacobian(
@@ -132,24 +176,30 @@ def jacobian(
     strategy: str = "reverse-mode",
 ) -> Any:
     """Return the Jacobian: (output shape + input shape) for each pair of output and input."""
-    del vectorize, strategy
+    _check_strategy(strategy, _HINT, vectorize, create_graph)
     with grad_mode(True):
         many, given = _tuple(inputs, "inputs", "jacobian")
         own = _fresh(given, create_graph)
         many_out, outputs = _tuple(func(*own), "outputs", "jacobian")
         _check_outputs(outputs, strict)
-        rows = tuple(_rows(output, own, create_graph, strict) for output in outputs)
+        if strict and vectorize:
+            message = (
+                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please "
+                "either set `strict=False` or `vectorize=False`."
+            )
+            raise fail("value", message, RuntimeError)
+        rows = tuple(_rows(place, output, own, create_graph, strict) for place, output in enumerate(outputs))
     found = tuple(_given(many, row) for row in rows)
     return _done(_given(many_out, found), create_graph)
 
 
-def _rows(output: Tensor, inputs: Tensors, create_graph: bool, strict: bool) -> Tensors:
+def _rows(number: int, output: Tensor, inputs: Tensors, create_graph: bool, strict: bool) -> Tensors:
     """Return the Jacobian of one output by each input, row by row."""
     rows: list[list[Tensor]] = [[] for _ in inputs]
     flat = find("reshape")(output, (-1,))
     for place in range(output.numel()):
         found = _pull((flat[place],), inputs, (None,), create_graph)
-        _strictly(found, strict, "jacobian")
+        _strictly(found, strict, f"Output {number}", create_graph)
         for row, one in zip(rows, _filled(found, inputs), strict=True):
             row.append(one)
     stack = find("stack")
@@ -176,7 +226,6 @@ def hessian(
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
     """Return the Hessian of a scalar function: (input shape + input shape) for each pair of inputs."""
-    del vectorize, outer_jacobian_strategy
     many, given = _tuple(inputs, "inputs", "hessian")
 
     def scalar(*values: Tensor) -> Tensor:
@@ -184,9 +233,12 @@ def hessian(
         return _check_scalar(outputs, many_out, "hessian")
 
     def gradient(*values: Tensor) -> Any:
-        return jacobian(scalar, values, create_graph=True, strict=strict)
+        found = jacobian(scalar, values, create_graph=True)
+        _check_jacobian(found, strict)
+        return found
 
-    found = jacobian(gradient, given, create_graph)
+    _check_strategy(outer_jacobian_strategy, '"reverse-mode"', True, create_graph)
+    found = jacobian(gradient, given, create_graph, strict, vectorize)
     return found if many else found[0][0]
 
 
@@ -197,9 +249,11 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         own = _fresh(given, create_graph)
         tangents = _cotangents(v, own, "inputs", "hvp")
         many_out, outputs = _tuple(func(*own), "outputs", "hvp")
+        _check_outputs(outputs, strict)
         output = _check_scalar(outputs, many_out, "hvp")
         first = _pull((output,), own, (None,), True)
-        _strictly(first, strict, "hvp")
+        _strictly(first, strict)
+        _check_jacobian(_filled(first, own), strict)
         found = _pull(_filled(first, own), own, tangents, create_graph)
     return _done(outputs[0], create_graph), _done(_given(many, _filled(found, own)), create_graph)
 

@@ -86,6 +86,11 @@ class FunctionNode(Node):
         """Return the one name under which all saved tensors stand, numbered."""
         return ("saved_tensors",) if self.entries else ()
 
+    def has_saved(self) -> bool:
+        """Whether there is any saved tensor that a pass would free."""
+        entries = self.entries
+        return type(entries) is tuple and any(one is not None for entry in entries for one in entry)
+
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{self.name()} object at {id(self):#x}>"
 
@@ -147,6 +152,7 @@ class FunctionNode(Node):
         """Keep what save_for_backward was given, as it is after forward."""
         saved, self._to_save = self._to_save, ()
         if not saved:
+            self.entries = ([],)  # an empty list can be freed, too: PyTorch then refuses `saved_tensors`
             return
         self.entries = ([None if one is None else self._kept(one) for one in saved],)
         if current().saved_hooks:

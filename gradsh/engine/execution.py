@@ -383,4 +383,4 @@ def _check_nan(node: Node, results: Sequence[Any]) -> None:
         if array is not None and np.isnan(array).any():
             message = f"Function '{node.name()}' returned nan values in its {place}th output."
             first = tuple(int(n) for n in np.argwhere(np.isnan(array))[0]) if np.ndim(array) else ()
-            raise fail("value", message, RuntimeError, node=node, element=first, anomaly=True)
+            raise fail("value", message, RuntimeError, node=node, element=first, place=place, anomaly=True)

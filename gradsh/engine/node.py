@@ -39,6 +39,15 @@ FREED_SENTENCE = (
     "saved tensors after calling backward."
 )
 
+_ENABLE_ANOMALY = (
+    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+_SEE_ANOMALY = (
+    "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
+    "was changed in there or anywhere later. Good luck!"
+)
+
 
 class Kept(NamedTuple):
     """A saved tensor: its array, its version counter, the version then, and the edge its gradient would take.
@@ -363,8 +372,7 @@ class Node:
         message = (
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{kind} {shape}]{output} is at version {kept.counter.version}; expected version {kept.version} instead. "
-            "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-            "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+            + (_ENABLE_ANOMALY if current().anomaly is None else _SEE_ANOMALY)
         )
         return fail(
             "version", message, node=self, index=index, name=self.saved_names()[index], expected=kept.version,

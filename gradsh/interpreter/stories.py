@@ -230,13 +230,31 @@ def _other(case: "Case") -> None:
     name = type(case.error).__name__
     if case.message != name and type(case.error) not in {RuntimeError, NotImplementedError}:
         case.title = f"{name}: {case.message.splitlines()[0]}"
+    if case.fields.get("checkpoint"):
+        _recomputed_otherwise(case)
     case.failed()
+
+
+def _recomputed_otherwise(case: "Case") -> None:
+    """Tell how the second call of a checkpointed function differed from the first."""
+    changed, numbers = case.fields.get("changed", ()), case.fields.get("numbers")
+    for place, shape, dtype, new_shape, new_dtype in changed[:2]:
+        case.notes.append(f"saved tensor {place} was {shape} {dtype}; computed again it is {new_shape} {new_dtype}")
+    if len(changed) > 2:
+        case.notes.append(f"{len(changed) - 2} more differ")
+    if numbers:
+        case.notes.append("the forward saved {} tensors, computing it again saved {}".format(*numbers))
+    case.help.append("the checkpointed function must do the same when it is called again: look for what changes between its calls")
 
 
 def _value(case: "Case") -> None:
     node = case.fields.get("node")
     if node is not None and case.fields.get("anomaly"):
         place: Place | None = case.mark("built", node.where, "the operation whose gradient is not a number")
+        element = case.fields.get("element")
+        if element is not None:
+            at = f"element {list(element)}" if element else "the only element"
+            case.notes.append(f"the first nan is {at} of the gradient for input {case.fields.get('place', 0)} of {node.name()}")
         if place is not None:
             case.help.append(f"look at what goes into line {place.span.line}: a root of 0, a log of 0, 0/0, inf - inf")
     case.failed()

@@ -22,6 +22,12 @@ norm_over = op(
     grads={"self": lambda grad, self, p, result, dim, keepdim: norm_backward(grad, self, float(p), result, dim, keepdim)},
 )
 
+norm_whole = op(
+    "_norm_whole(self, p: number)", "NormBackward0", "Norm over everything, as weight_norm takes it.",
+    layout="contiguous", forward=lambda self, p: norm_array(self, float(p), tuple(range(self.ndim)), False), spaces=(),
+    grads={"self": lambda grad, self, p, result: norm_backward(grad, self, float(p), result, tuple(range(self.ndim)), False)},
+)
+
 
 def pairwise(x1: Any, x2: Any, p: float, eps: float, keepdim: bool) -> Any:
     """Return the norm of the difference over the last dim; eps keeps it from 0."""

@@ -144,7 +144,9 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     for group in range(groups):
         for channel in range(min(per_group, shape[1])):
             values[(group * per_group + channel, channel, *centre)] = 1
-    return _put(tensor, values)
+    _put(tensor, values)
+    tensor.counter.version += groups * min(per_group, shape[1])  # PyTorch writes its ones singly, after the zeros
+    return tensor
 
 
 def fans(tensor: Tensor) -> tuple[int, int]:

@@ -201,6 +201,13 @@ class TripletMarginWithDistanceLoss(_Paired):
     function = "triplet_margin_with_distance_loss"
     settings = takes(distance_function=None, margin=1.0, swap=False, reduction="mean")
 
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if kwargs.get("distance_function") is None:
+            from gradsh.api.nn.resize import PairwiseDistance
+
+            self.distance_function = PairwiseDistance()
+
 
 class CTCLoss(Loss):
     """Connectionist temporal classification."""

@@ -129,6 +129,7 @@ class ReduceLROnPlateau(LRScheduler):
             raise fail("value", f"expected {count} min_lrs, got {len(min_lr)}", ValueError)
         self.factor = factor
         self.optimizer = optimizer
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
         self.min_lrs = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * count
         self.patience = patience
         self.cooldown = cooldown
@@ -138,10 +139,11 @@ class ReduceLROnPlateau(LRScheduler):
         self.mode = mode
         self.threshold = threshold
         self.threshold_mode = threshold_mode
+        self.mode_worse = math.inf if mode == "min" else -math.inf
         self._reset()
 
     def _reset(self) -> None:
-        self.best = math.inf if self.mode == "min" else -math.inf
+        self.best = self.mode_worse
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 

@@ -62,6 +62,7 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
     where = current().place()
     for grad in _gradients(parameters):
         np.clip(grad.array, -float(clip_value), float(clip_value), out=grad.array)
+        grad.counter.bump(where)  # PyTorch clamps from below, then from above
         grad.counter.bump(where)
 
 

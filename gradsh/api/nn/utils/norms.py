@@ -13,7 +13,7 @@ from gradsh.text.fault import fail
 def norm_except_dim(weight: Any, dim: int | None) -> Any:
     """Return the norm over all dimensions but one (over all with None)."""
     if dim is None or dim == -1:
-        return find("norm")(weight)
+        return find("_norm_whole")(weight, 2)
     if dim == 0:
         flat = weight.contiguous().view(weight.shape[0], -1)
         return find("norm")(flat, 2, [1]).view(weight.shape[0], *[1] * (weight.ndim - 1))
@@ -53,7 +53,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     weight = getattr(module, name)
     _restore(module, name)
     module.register_parameter(name + "_g", Parameter(norm_except_dim(weight, hook.dim).detach()))
-    module.register_parameter(name + "_v", Parameter(weight.detach()))
+    module.register_parameter(name + "_v", Parameter(weight.data))
     hook(module, ())
     module.register_forward_pre_hook(hook)
     return module
