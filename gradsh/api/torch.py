@@ -116,6 +116,7 @@ _TORCH: dict[str, Any] = {
     "special": _spaces("torch.special"),
     "linalg": _spaces("torch.linalg"),
     "func": _spaces("torch.func"),
+    **lazily("gradsh.api.anomaly", "is_anomaly_enabled is_anomaly_check_nan_enabled"),
     "Generator": lazy("gradsh.ops.random", "Generator"),
 }
 
@@ -195,7 +196,8 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.optim.lr_scheduler": Namespace("torch.optim.lr_scheduler", _from_files("gradsh.api.optim", _SCHEDULERS)),
     "torch.utils": Namespace("torch.utils", {"checkpoint": _spaces("torch.utils.checkpoint"), "data": _spaces("torch.utils.data")}),
     "torch.utils.checkpoint": Namespace(
-        "torch.utils.checkpoint", lazily("gradsh.api.checkpoint", "checkpoint checkpoint_sequential CheckpointError set_checkpoint_early_stop")
+        "torch.utils.checkpoint",
+        lazily("gradsh.api.checkpoint", "checkpoint checkpoint_sequential CheckpointError set_checkpoint_early_stop"),
     ),
     "torch.utils.data": Namespace("torch.utils.data", lazily(
             "gradsh.api.data",
