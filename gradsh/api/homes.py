@@ -36,6 +36,9 @@ def settle(kind: type) -> None:
         home = origin.replace("gradsh.api.nn", "torch.nn.modules")
     elif home is None and origin.startswith("gradsh.api.optim."):
         home = f"torch.optim.{kind.__name__.lower()}"
+    elif home is None and origin.startswith("gradsh.api.distributions."):
+        file = "constraints" if kind.__name__ == "Constraint" else kind.__name__.lower()
+        home = f"torch.distributions.{file}"
     if home is not None:
         kind.__module__ = home
         kind.__name__ = kind.__qualname__ = _NAMES.get(kind.__name__, kind.__name__)

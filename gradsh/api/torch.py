@@ -62,6 +62,10 @@ _SCHEDULERS = {
     "cycles": "CosineAnnealingWarmRestarts CyclicLR OneCycleLR",
     "combined": "SequentialLR ChainedScheduler ReduceLROnPlateau",
 }
+_DISTRIBUTIONS = {
+    "distribution": "Distribution", "continuous": "Normal Uniform Exponential Independent",
+    "discrete": "Categorical Bernoulli", "kl": "kl_divergence",
+}
 _INIT = (
     "calculate_gain uniform_ normal_ trunc_normal_ constant_ ones_ zeros_ eye_ dirac_ xavier_uniform_ xavier_normal_ "
     "kaiming_uniform_ kaiming_normal_ orthogonal_ sparse_"
@@ -108,6 +112,7 @@ _TORCH: dict[str, Any] = {
     "__version__": PYTORCH_VERSION,
     "nn": _spaces("torch.nn"),
     "optim": _spaces("torch.optim"),
+    "distributions": _spaces("torch.distributions"),
     "autograd": _spaces("torch.autograd"),
     "utils": _spaces("torch.utils"),
     "cuda": _spaces("torch.cuda"),
@@ -136,6 +141,20 @@ _AUTOGRAD: dict[str, Any] = {
 
 def _shared(name: str) -> Lazy:
     return Lazy(lambda: NAMESPACES["torch"].get(name))
+
+
+def _distributions() -> dict[str, Namespace]:
+    """Return torch.distributions and what PyTorch keeps under it: a file for each class."""
+    table = _from_files("gradsh.api.distributions", _DISTRIBUTIONS)
+    files = {"kl" if name == "kl_divergence" else name.lower(): {name: entry} for name, entry in table.items()}
+    files["constraints"] = lazily(
+        "gradsh.api.distributions.constraints",
+        "Constraint real boolean simplex positive nonnegative unit_interval real_vector greater_than greater_than_eq "
+        "less_than interval integer_interval independent",
+    )
+    spaces = {f"torch.distributions.{file}": Namespace(f"torch.distributions.{file}", held) for file, held in files.items()}
+    table.update((file, _spaces(f"torch.distributions.{file}")) for file in files)
+    return {"torch.distributions": Namespace("torch.distributions", table), **spaces}
 
 
 _RANDOM = {name: _shared(name) for name in ("manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state")}
@@ -204,6 +223,7 @@ NAMESPACES: dict[str, Namespace] = {
             "Dataset TensorDataset ConcatDataset Subset random_split DataLoader SequentialSampler RandomSampler BatchSampler "
             "default_collate",
         )),
+    **_distributions(),
     "torch.random": Namespace("torch.random", dict(_RANDOM)),
     "torch.special": Namespace("torch.special", {}, "special"),
     "torch.linalg": Namespace("torch.linalg", {}, "linalg"),

@@ -370,7 +370,8 @@ def _broadcast_tensors(tensors: Any) -> tuple[Any, ...]:
     shape: tuple[int, ...] = ()
     for one in given:
         shape = broadcast_shapes(shape, tuple(one.shape))
-    return tuple(find("expand")(one, shape) for one in given)
+    # PyTorch gives back the tensor itself, not a view of it, where the shape is the common one already
+    return tuple(one if tuple(one.shape) == shape else find("expand")(one, shape) for one in given)
 
 
 composite("broadcast_tensors(*tensors: any)", "Views of all tensors in their common shape.", _broadcast_tensors, ("torch",))

@@ -1,0 +1,272 @@
+"""Distributions of real numbers: normal, uniform, exponential; and any of them with axes taken together."""
+
+import math
+from typing import Any, ClassVar
+
+from gradsh.api.distributions import constraints
+from gradsh.api.distributions.distribution import Distribution, broadcast_all, shape_of, sum_rightmost
+from gradsh.api.modes import no_grad
+from gradsh.engine.extents import Size
+from gradsh.engine.op import find
+from gradsh.text.fault import fail
+
+
+class Normal(Distribution):
+    """The normal distribution with mean `loc` and standard deviation `scale`."""
+
+    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+    _parameters = ("loc", "scale")
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = broadcast_all(loc, scale)
+        super().__init__(shape_of(self.loc, loc, scale), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self.loc
+
+    mode = mean
+
+    @property
+    def stddev(self) -> Any:
+        """The standard deviation."""
+        return self.scale
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.stddev.pow(2)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Return a sample, without a gradient."""
+        shape = self._extended_shape(sample_shape)
+        with no_grad():
+            return find("normal")(self.loc.expand(shape), self.scale.expand(shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Return `loc + eps * scale` for standard normal `eps`."""
+        eps = find("empty")(self._extended_shape(sample_shape), dtype=self.loc.dtype).normal_()
+        return self.loc + eps * self.scale
+
+    def log_prob(self, value: Any) -> Any:
+        """Return the log of the density at `value`."""
+        self._checked(value)
+        variance = self.scale**2
+        log_scale = self.scale.log()
+        return -((value - self.loc) ** 2) / (2 * variance) - log_scale - math.log(math.sqrt(2 * math.pi))
+
+    def cdf(self, value: Any) -> Any:
+        """Return the cumulative probability up to `value`."""
+        distance = (self._checked(value) - self.loc) * self.scale.reciprocal()
+        return 0.5 * (1 + (distance / math.sqrt(2)).erf())
+
+    def icdf(self, value: Any) -> Any:
+        """Return the value up to which the cumulative probability is `value`."""
+        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
+
+    def entropy(self) -> Any:
+        """Return the entropy."""
+        return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
+
+
+class Uniform(Distribution):
+    """The uniform distribution from `low` up to `high`."""
+
+    has_rsample = True
+    _parameters = ("low", "high")
+
+    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+        self.low, self.high = broadcast_all(low, high)
+        super().__init__(shape_of(self.low, low, high), validate_args=validate_args)
+
+    @property
+    def arg_constraints(self) -> Any:
+        """The parameters' constraints by name: each bounds the other."""
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
+
+    @property
+    def support(self) -> Any:
+        """The constraint on values."""
+        return constraints.interval(self.low, self.high)
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return (self.high + self.low) / 2
+
+    @property
+    def mode(self) -> Any:
+        """NaN: all values are equally probable."""
+        return math.nan * self.high
+
+    @property
+    def stddev(self) -> Any:
+        """The standard deviation."""
+        return (self.high - self.low) / 12**0.5
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return (self.high - self.low).pow(2) / 12
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Return a sample through which gradients reach the bounds."""
+        share = find("rand")(self._extended_shape(sample_shape), dtype=self.low.dtype)
+        return self.low + share * (self.high - self.low)
+
+    def log_prob(self, value: Any) -> Any:
+        """Return the log of the density at `value`: -inf at the upper bound."""
+        self._checked(value)
+        above = self.low.le(value).type_as(self.low)
+        below = self.high.gt(value).type_as(self.low)
+        return above.mul(below).log() - (self.high - self.low).log()
+
+    def cdf(self, value: Any) -> Any:
+        """Return the cumulative probability up to `value`."""
+        share = (self._checked(value) - self.low) / (self.high - self.low)
+        return share.clamp(min=0, max=1)
+
+    def icdf(self, value: Any) -> Any:
+        """Return the value up to which the cumulative probability is `value`."""
+        return value * (self.high - self.low) + self.low
+
+    def entropy(self) -> Any:
+        """Return the entropy."""
+        return (self.high - self.low).log()
+
+
+class Exponential(Distribution):
+    """The exponential distribution with the given `rate`."""
+
+    arg_constraints: ClassVar[Any] = {"rate": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    _parameters = ("rate",)
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(shape_of(self.rate, rate), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self.rate.reciprocal()
+
+    stddev = mean
+
+    @property
+    def mode(self) -> Any:
+        """The most probable value: 0."""
+        return find("zeros_like")(self.rate)
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.rate.pow(-2)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Return a sample through which gradients reach the rate."""
+        return find("empty")(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_() / self.rate
+
+    def log_prob(self, value: Any) -> Any:
+        """Return the log of the density at `value`."""
+        self._checked(value)
+        return self.rate.log() - self.rate * value
+
+    def cdf(self, value: Any) -> Any:
+        """Return the cumulative probability up to `value`."""
+        return 1 - (-self.rate * self._checked(value)).exp()
+
+    def icdf(self, value: Any) -> Any:
+        """Return the value up to which the cumulative probability is `value`."""
+        return -(-value).log1p() / self.rate
+
+    def entropy(self) -> Any:
+        """Return the entropy."""
+        return 1.0 - self.rate.log()
+
+
+class Independent(Distribution):
+    """A distribution whose last batch axes belong to the event."""
+
+    arg_constraints: ClassVar[Any] = {}
+
+    def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
+        batch, event = base_distribution.batch_shape, base_distribution.event_shape
+        if reinterpreted_batch_ndims > len(batch):
+            message = (
+                "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), "
+                f"actual {reinterpreted_batch_ndims} vs {len(batch)}"
+            )
+            raise fail("value", message, ValueError)
+        self.base_dist = base_distribution
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+        kept = len(batch) - reinterpreted_batch_ndims
+        super().__init__(batch[:kept], batch[kept:] + event, validate_args=validate_args)
+
+    def expand(self, batch_shape: Any) -> Any:
+        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
+        made = self._expanded(Size(batch_shape), {})
+        made.base_dist = self.base_dist.expand((*batch_shape, *self.event_shape[: self.reinterpreted_batch_ndims]))
+        return made
+
+    @property
+    def has_rsample(self) -> Any:  # type: ignore[override]
+        """Whether gradients reach the parameters through samples."""
+        return self.base_dist.has_rsample
+
+    @property
+    def has_enumerate_support(self) -> Any:  # type: ignore[override]
+        """Whether all values can be listed."""
+        return self.reinterpreted_batch_ndims <= 0 and self.base_dist.has_enumerate_support
+
+    @property
+    def support(self) -> Any:
+        """The constraint on values."""
+        base = self.base_dist.support
+        axes = self.reinterpreted_batch_ndims
+        return constraints.independent(base, axes) if axes else base
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self.base_dist.mean
+
+    @property
+    def mode(self) -> Any:
+        """The most probable value."""
+        return self.base_dist.mode
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.base_dist.variance
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Return a sample, without a gradient."""
+        return self.base_dist.sample(sample_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Return a sample through which gradients reach the parameters."""
+        return self.base_dist.rsample(sample_shape)
+
+    def log_prob(self, value: Any) -> Any:
+        """Return the log of the density at `value`, summed over the event."""
+        return sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
+
+    def entropy(self) -> Any:
+        """Return the entropy, summed over the event."""
+        return sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """Return all values, along a new first axis."""
+        if self.reinterpreted_batch_ndims > 0:
+            message = "Enumeration over cartesian product is not implemented"
+            raise fail("type", message, NotImplementedError)
+        return self.base_dist.enumerate_support(expand=expand)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_dist}, {self.reinterpreted_batch_ndims})"

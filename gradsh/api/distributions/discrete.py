@@ -1,0 +1,183 @@
+"""Distributions of whole numbers: categorical and Bernoulli, given by probabilities or by logits."""
+
+import math
+from typing import Any, ClassVar
+
+from gradsh.api.distributions import constraints
+from gradsh.api.distributions.distribution import Computed, Distribution, broadcast_all, shape_of, to_logits
+from gradsh.api.modes import no_grad
+from gradsh.api.settings import finfo
+from gradsh.engine import dtype as dtypes
+from gradsh.engine.extents import Size
+from gradsh.engine.op import find
+from gradsh.text.fault import fail
+
+
+def _given(probs: Any, logits: Any) -> str:
+    """Return which of the two was given; it has to be one."""
+    if (probs is None) == (logits is None):
+        message = "Either `probs` or `logits` must be specified, but not both."
+        raise fail("value", message, ValueError)
+    return "logits" if probs is None else "probs"
+
+
+class _Discrete(Distribution):
+    """What both have: a parameter given, in `_param`, the other computed from it; and a list of values."""
+
+    probs: Any
+    logits: Any
+    _param: Any
+    has_enumerate_support = True
+
+    @property
+    def param_shape(self) -> Any:
+        """The shape of the parameter."""
+        return self._param.size()
+
+    def _resized(self, batch_shape: Any, shape: Any) -> Any:
+        """Return this distribution expanded; its parameter is the expanded one, too."""
+        held = [name for name in ("probs", "logits") if name in self.__dict__]
+        made = self._expanded(Size(batch_shape), {name: Size(shape) for name in held})
+        made._param = made.__dict__[held[-1]]
+        return made
+
+    def _listed(self, values: Any, expand: bool) -> Any:
+        found = values.view((-1, *(1 for _ in self._batch_shape)))
+        return found.expand((-1, *self._batch_shape)) if expand else found
+
+
+class Categorical(_Discrete):
+    """The distribution of a class among several."""
+
+    arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        given = _given(probs, logits)
+        value = probs if given == "probs" else logits
+        if value.dim() < 1:
+            message = f"`{given}` parameter must be at least one-dimensional."
+            raise fail("value", message, ValueError)
+        if given == "probs":
+            self._param = self.probs = value / value.sum(-1, keepdim=True)
+        else:
+            self._param = self.logits = value - value.logsumexp(dim=-1, keepdim=True)
+        self._num_events = self._param.size()[-1]
+        super().__init__(self._param.size()[:-1], validate_args=validate_args)
+
+    def expand(self, batch_shape: Any) -> Any:
+        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
+        return self._resized(batch_shape, (*batch_shape, self._num_events))
+
+    @property
+    def support(self) -> Any:
+        """The constraint on values."""
+        return constraints.integer_interval(0, self._num_events - 1)
+
+    @Computed
+    def logits(self) -> Any:
+        """The log of the probabilities."""
+        return to_logits(self.probs)
+
+    @Computed
+    def probs(self) -> Any:
+        """The probabilities."""
+        return find("softmax")(self.logits, dim=-1)
+
+    @property
+    def mean(self) -> Any:
+        """NaN: classes have no mean."""
+        return find("full")(self._extended_shape(), math.nan, dtype=self.probs.dtype)
+
+    variance = mean
+
+    @property
+    def mode(self) -> Any:
+        """The most probable class."""
+        return self.probs.argmax(dim=-1)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Return random classes."""
+        rows = self.probs.reshape(-1, self._num_events)
+        found = find("multinomial")(rows, math.prod(sample_shape), True)
+        return found.T.reshape(self._extended_shape(sample_shape))
+
+    def log_prob(self, value: Any) -> Any:
+        """Return the log of the probability of the classes in `value`."""
+        index = self._checked(value).long().unsqueeze(-1)
+        index, logits = find("broadcast_tensors")(index, self.logits)
+        return logits.gather(-1, index[..., :1]).squeeze(-1)
+
+    def entropy(self) -> Any:
+        """Return the entropy."""
+        logits = self.logits.clamp(min=finfo(self.logits.dtype).min)
+        return -(logits * self.probs).sum(-1)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """Return all classes, along a new first axis."""
+        return self._listed(find("arange")(self._num_events, dtype=dtypes.int64), expand)
+
+
+class Bernoulli(_Discrete):
+    """The distribution of 0 and 1."""
+
+    arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.boolean
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        if _given(probs, logits) == "probs":
+            (self.probs,) = broadcast_all(probs)
+            self._param = self.probs
+        else:
+            (self.logits,) = broadcast_all(logits)
+            self._param = self.logits
+        super().__init__(shape_of(self._param, logits if probs is None else probs), validate_args=validate_args)
+
+    def expand(self, batch_shape: Any) -> Any:
+        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
+        return self._resized(batch_shape, batch_shape)
+
+    @Computed
+    def logits(self) -> Any:
+        """The log of the odds."""
+        return to_logits(self.probs, binary=True)
+
+    @Computed
+    def probs(self) -> Any:
+        """The probability of 1."""
+        return self.logits.sigmoid()
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self.probs
+
+    @property
+    def mode(self) -> Any:
+        """The more probable value; NaN when both are equally probable."""
+        mode = (self.probs >= 0.5).to(self.probs)
+        mode[self.probs == 0.5] = math.nan
+        return mode
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Return random zeros and ones."""
+        with no_grad():
+            return find("bernoulli")(self.probs.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Any) -> Any:
+        """Return the log of the probability of `value`."""
+        self._checked(value)
+        logits, value = broadcast_all(self.logits, value)
+        return -find("binary_cross_entropy_with_logits")(logits, value, reduction="none")
+
+    def entropy(self) -> Any:
+        """Return the entropy."""
+        return find("binary_cross_entropy_with_logits")(self.logits, self.probs, reduction="none")
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """Return 0 and 1, along a new first axis."""
+        return self._listed(find("arange")(2, dtype=self._param.dtype), expand)
