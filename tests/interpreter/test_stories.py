@@ -270,3 +270,38 @@ def test_nested_loops_say_the_pass_of_each(script):
     assert [label.text for label in found.labels if label.role == "freed"] == [
         "freed here (pass 1 of the inner loop, 2 of the outer)"
     ]
+
+
+def test_anomaly_names_the_first_nan(script):
+    found = problem(
+        script,
+        "torch.autograd.set_detect_anomaly(True)\na = torch.tensor([[1.0, 4.0], [0.0, 0.0]], requires_grad=True)\n"
+        "b = a * 1\nc = (b / b).sum()\nc.backward()\n",
+    )
+    assert "Function 'DivBackward0' returned nan values in its" in found.message
+    assert script.lines("built") == [7]
+    assert found.notes[0] == "the first nan is element [1, 0] of the gradient for input 1 of DivBackward0"
+
+
+def test_a_checkpoint_that_recomputes_otherwise(script):
+    found = problem(
+        script,
+        "from torch.utils.checkpoint import checkpoint\nx = torch.ones(4, 3, requires_grad=True)\ncalls = []\n"
+        "def part(x):\n    calls.append(1)\n    h = x if len(calls) == 1 else x[:2]\n"
+        "    for _ in range(8):\n        h = (h * h).exp()\n    return h.sum()\n"
+        "checkpoint(part, x, use_reentrant=False).backward()\n",
+    )
+    assert "different metadata than during the forward pass" in found.title
+    assert "was (4, 3) float32; computed again it is (2, 3) float32" in found.notes[0]
+    assert "more differ" in found.notes[2]
+    assert 2 + len(found.labels) + len(found.notes) + len(found.help) < 10
+
+
+def test_a_checkpoint_that_recomputes_less(script):
+    found = problem(
+        script,
+        "from torch.utils.checkpoint import checkpoint\nx = torch.ones(3, requires_grad=True)\ncalls = []\n"
+        "def part(x):\n    calls.append(1)\n    return (x * x).exp().sum() if len(calls) == 1 else (x * x).sum()\n"
+        "checkpoint(part, x, use_reentrant=False).backward()\n",
+    )
+    assert found.notes[0] == "the forward saved 3 tensors, computing it again saved 2"
