@@ -140,13 +140,23 @@ def _grouped(report: BufferReport) -> View:
 def _state(row: BufferRow) -> str:
     if row.state == "freed" and row.freed_line is not None:
         return f"freed by line {row.freed_line}"
-    return row.state
+    return "recomputed" if row.recomputed else row.state
 
 
 def _version(row: BufferRow) -> str:
     if row.version is None:
         return ""
     return str(row.version) if row.version == row.current_version else f"{row.version}, now {row.current_version}"
+
+
+def _packed(totals: BufferTotals) -> str:
+    hooked = totals.packed - totals.recomputed
+    words = []
+    if totals.recomputed:
+        words.append(f"{totals.recomputed:,} not kept but recomputed by a checkpoint when backward needs them")
+    if hooked:
+        words.append(f"{hooked:,} packed by a saved-tensor hook, which keeps something else")
+    return "; ".join(words)
 
 
 def _totals(report: BufferReport) -> tuple[str, ...]:
@@ -162,8 +172,7 @@ def _totals(report: BufferReport) -> tuple[str, ...]:
         )
     if totals.packed:
         lines.append(
-            f"{totals.packed:,} packed by a saved-tensor hook, which keeps something else or computes it again (a checkpoint): "
-            f"{totals.packed_bytes:,} B stand in their place"
+            f"{_packed(totals)}: {totals.packed_bytes:,} B stand in their place"
         )
     if totals.freed:
         lines.append(f"{totals.freed:,} freed")

@@ -134,7 +134,7 @@ def _mark(mark: SavedMark, variables: tuple[str, ...]) -> Mark:
     if mark.state == "modified":
         words += ", modified since"
     if mark.state == "packed":
-        words += ", packed by a hook"
+        words += ", recomputed by its checkpoint" if mark.recomputed else ", packed by a hook"
     if held:
         words += f", also held by {', '.join(held[:2])}" + (f" and {len(held) - 2} more" if len(held) > 2 else "")
     return Mark(mark.state, words)

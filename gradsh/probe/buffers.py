@@ -42,6 +42,8 @@ class BufferRow(NamedTuple):
     memory: int
     shared: int = 1
     function: str = ""
+    recomputed: bool = False
+    """Whether it is packed because a checkpoint computes it again when backward needs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class BufferTotals:
     graph_bytes: int
     packed: int = 0
     packed_bytes: int = 0
+    recomputed: int = 0
+    """How many of the packed ones a checkpoint computes again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,7 @@ class Survey:
         return BufferRow(
             node, saved_title(saved), bound, saved.shape, saved.dtype.name, saved.nbytes, state, held, number > 0 and not held,
             saved.version, saved.current_version, line, self.line_of(saved.freed_where) if saved.freed else None, number, 1, function,
+            saved.recomputed,
         )
 
     def finish(self) -> list[BufferRow]:
@@ -172,6 +177,7 @@ class Survey:
         return BufferTotals(
             len(live), len(self.rows) - len(live), sum(row.nbytes for row in live if row.memory), len(self.sizes), unique,
             parameters, unique - parameters - alone, alone, packed, sum(self.instead.values()),
+            sum(row.recomputed for row in live),
         )
 
 

@@ -37,6 +37,8 @@ class SavedMark:
     held_by: tuple[str, ...]
     freed_line: int | None
     count: int = 1
+    recomputed: bool = False
+    """Whether a checkpoint computes it again when backward needs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +333,7 @@ def _told(unit: Unit, names: Names, line_of: LineOf, drawing: _Drawing) -> Graph
             marks.append(SavedMark(title, saved.shape, saved.nbytes, state, (), line_of(saved.freed_where)))
             continue
         held = () if saved.array is None else names.of_memory(memory_key(saved.array))
-        marks.append(SavedMark(title, saved.shape, saved.nbytes, state, held, None))
+        marks.append(SavedMark(title, saved.shape, saved.nbytes, state, held, None, recomputed=saved.recomputed))
     shape = tuple(unit.outputs[0][0]) if unit.outputs else ()
     leaf = isinstance(unit, AccumulateGrad)
     line = None if leaf else line_of(unit.where)

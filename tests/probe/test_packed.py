@@ -61,3 +61,22 @@ def test_a_pass_does_not_claim_to_know_what_packed_tensors_give_back():
     assert lines[0].startswith("ran ")
     assert "packed" in lines[0]
     assert "giving back" not in lines[0]
+
+
+def shown(command):
+    events = told(CHECKPOINT + command + "\n")
+    return "\n".join(line for event in events if isinstance(event, Result) for line in lines_of(event.view(), Style()))
+
+
+def test_what_a_checkpoint_computes_again_is_shown_as_recomputed():
+    assert "recomputed by its checkpoint" in shown("graph z")
+    table = shown("buffers z")
+    assert "not kept but recomputed by a checkpoint when backward needs them: 32 B stand in their place" in table
+    assert "packed" not in table
+
+
+def test_what_a_hook_packs_is_not_shown_as_recomputed():
+    events = told(PACKED.replace("PACK", "t.shape") + "buffers z\ngraph z\n")
+    text = "\n".join(line for event in events if isinstance(event, Result) for line in lines_of(event.view(), Style()))
+    assert "packed by a hook" in text
+    assert "recomputed" not in text
