@@ -145,7 +145,7 @@ FILES = (
     ("~/.local/state/gradsh/history", "the statements of earlier sessions"),
 )
 ENVIRONMENT = (
-    ("NO_COLOR", "no colour"), ("ACCESSIBLE", "the plain prompt: no colour, no redrawing, ASCII"),
+    ("NO_COLOR", "the plain prompt: no colour, no redrawing, ASCII"), ("ACCESSIBLE", "the same"),
     ("TERM", "`dumb` asks for the plain prompt, too"), ("COLORFGBG", "tells whether the background is light"),
     ("PAGER", "what long output goes through"), ("EDITOR", "what F2 opens"),
     ("XDG_CONFIG_HOME, XDG_STATE_HOME", "other folders for the files"), ("GRADSH_DEBUG", "show tracebacks of faults of gradsh's own"),

@@ -25,7 +25,8 @@ def is_plain(wanted: bool = False) -> bool:
     """Whether the terminal, or the person, wants no redrawing."""
     if not sys.stdout.isatty():  # `gradsh | tee log`: a screen has no business in a pipe
         return True
-    return wanted or os.environ.get("TERM", "dumb") in {"dumb", "", "unknown"} or bool(os.environ.get("ACCESSIBLE"))
+    asked = any(os.environ.get(name) for name in ("ACCESSIBLE", "NO_COLOR"))
+    return wanted or asked or os.environ.get("TERM", "dumb") in {"dumb", "", "unknown"}
 
 
 __all__ = ["Host", "interactive", "is_plain", "loop"]
