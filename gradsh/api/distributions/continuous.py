@@ -210,7 +210,7 @@ class Independent(Distribution):
     def expand(self, batch_shape: Any) -> Any:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         made = self._expanded(Size(batch_shape), {})
-        made.base_dist = self.base_dist.expand((*batch_shape, *self.event_shape[: self.reinterpreted_batch_ndims]))
+        made.base_dist = self.base_dist.expand((*made.batch_shape, *self.event_shape[: self.reinterpreted_batch_ndims]))
         return made
 
     @property

@@ -66,7 +66,7 @@ class Categorical(_Discrete):
 
     def expand(self, batch_shape: Any) -> Any:
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
-        return self._resized(batch_shape, (*batch_shape, self._num_events))
+        return self._resized(batch_shape, (*Size(batch_shape), self._num_events))
 
     @property
     def support(self) -> Any:

@@ -231,7 +231,7 @@ class Distribution:
         return self.entropy().exp()
 
     def _extended_shape(self, sample_shape: Any = ()) -> Any:
-        return Size((*sample_shape, *self._batch_shape, *self._event_shape))
+        return Size(sample_shape) + self._batch_shape + self._event_shape
 
     def _checked(self, value: Any) -> Any:
         if self._validate_args:
