@@ -2,7 +2,6 @@
 
 from gradsh.commands.record import command
 from gradsh.commands.words import count
-from gradsh.probe.accounts import Account
 from gradsh.probe.memory import Keeper, MemoryReport, memory_report
 from gradsh.state import State
 from gradsh.view.shapes import Chart, Column, Group, Lines, Row, Table, View
@@ -41,7 +40,7 @@ def view(report: MemoryReport) -> View:
     for words, field in _OWNERS:
         cells = (words, getattr(report.now, field))
         rows.append(Row((*cells, getattr(report.peak, field)) if report.peak is not None else cells))
-    parts: list[View] = [Table(tuple(columns), tuple(rows), _saved(report.now))]
+    parts: list[View] = [Table(tuple(columns), tuple(rows), _saved(report))]
     keepers = [one for one in report.keepers if one.nbytes or one.nodes]
     if keepers:
         parts.append(_keepers(keepers))
@@ -57,10 +56,14 @@ def view(report: MemoryReport) -> View:
     return Group(tuple(parts))
 
 
-def _saved(now: Account) -> tuple[str, ...]:
+def _saved(report: MemoryReport) -> tuple[str, ...]:
+    now = report.now
     if not now.nodes:
         return ("no graph is alive",)
-    return (f"{count(now.nodes, 'node')} alive; what they saved stands in {now.saved:,} B, {now.graph:,} B of it theirs alone",)
+    line = f"{count(now.nodes, 'node')} alive; what they saved stands in {now.saved:,} B, {now.graph:,} B of it theirs alone"
+    if not report.recomputed:
+        return (line,)
+    return (line, f"{count(report.recomputed, 'saved tensor')} not kept: a checkpoint recomputes what backward needs")
 
 
 def _keepers(keepers: list[Keeper]) -> View:

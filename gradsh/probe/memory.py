@@ -43,6 +43,8 @@ class MemoryReport:
     peak_held: tuple[tuple[str, int], ...]
     keepers: tuple[Keeper, ...]
     timeline: tuple[tuple[int, int], ...]
+    recomputed: int = 0
+    """How many tensors of the live graphs are not kept, because a checkpoint computes them again."""
 
 
 def memory_report(variables: Mapping[str, object], meter: Meter | None) -> MemoryReport:
@@ -51,9 +53,19 @@ def memory_report(variables: Mapping[str, object], meter: Meter | None) -> Memor
     keepers = tuple(keepers_of(variables))
     timeline = () if meter is None else tuple((one.line, one.account.total) for one in meter.samples)
     if meter is None or meter.peak is None:
-        return MemoryReport(now, None, None, (), keepers, timeline)
+        return MemoryReport(now, None, None, (), keepers, timeline, recomputed_in(variables))
     peak = meter.peak
-    return MemoryReport(now, peak.account, peak.line, peak.held, keepers, timeline)
+    return MemoryReport(now, peak.account, peak.line, peak.held, keepers, timeline, recomputed_in(variables))
+
+
+def recomputed_in(variables: Mapping[str, object]) -> int:
+    """Return how many saved tensors of the graphs that variables keep a checkpoint will compute again."""
+    seen: set[Node] = set()
+    count = 0
+    for _, root in roots_of(variables):
+        if root not in seen:
+            count += sum(saved.recomputed for node in nodes_below(root, seen) for saved in node.saved if saved.array is None)
+    return count
 
 
 def keepers_of(variables: Mapping[str, object]) -> list[Keeper]:

@@ -80,3 +80,8 @@ def test_what_a_hook_packs_is_not_shown_as_recomputed():
     text = "\n".join(line for event in events if isinstance(event, Result) for line in lines_of(event.view(), Style()))
     assert "packed by a hook" in text
     assert "recomputed" not in text
+
+
+def test_memory_counts_what_a_checkpoint_recomputes():
+    assert "saved tensors not kept: a checkpoint recomputes what backward needs" in shown("memory")
+    assert "not kept" not in shown("z.backward()\ndel y, z\nmemory").rpartition("owner")[2]
