@@ -106,8 +106,8 @@ def saves(node: Node) -> bool:
     """Whether a node saved anything, freed or not."""
     holder: Node = node.function if type(node) is CopySlices else node
     entries = holder.entries
-    found: bool = any(one is not None for one in (entries.shapes if type(entries) is Freed else entries))
-    return found
+    slots = entries.shapes if type(entries) is Freed else entries
+    return any(one is not None and one != [] for one in slots)  # a custom function's list of saved tensors may be empty
 
 
 class Recorder(Observer):
