@@ -291,24 +291,6 @@ def _run_inplace(record: Record, values: list[Any]) -> Tensor:
     return target
 
 
-def _check_overlap(record: Record, target: Tensor, values: list[Any]) -> None:
-    """Refuse to write over a part of an operand; the whole of it, or another part, may be written."""
-    written = target.array
-    for place in record.tensors or ():
-        value = values[place]
-        if value is target or not isinstance(value, Tensor) or value.counter is not target.counter:
-            continue
-        array = value.array
-        dense = all(one.flags.c_contiguous or one.flags.f_contiguous for one in (array, written))
-        same = array.shape == written.shape and array.strides == written.strides and value.data_ptr() == target.data_ptr()
-        if dense and not same and np.may_share_memory(array, written):
-            message = (
-                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                "memory location. Please clone() the tensor before performing the operation."
-            )
-            raise fail("other", message, RuntimeError, tensor=target)
-
-
 def _run_geometry(record: Record, values: list[Any]) -> Tensor:
     """Give the first argument another geometry over its memory (`t_`, `squeeze_`, …): a write, though no element changes."""
     target: Tensor = values[0]

@@ -75,12 +75,9 @@ class OpNode(Node):
 
     def restore(self, kept: Kept, index: int, as_tensor: bool) -> Any:
         """Return one kept tensor; a kept Python number comes back as the number."""
-        if kept.edge is NUMBER and kept.array is not None and not (as_tensor and self._asked(kept)):
+        if kept.edge is NUMBER and kept.array is not None:
             return kept.array.item()
         return super().restore(kept, index, as_tensor)
-
-    def _asked(self, kept: Kept) -> bool:
-        return False
 
     def _saved_attribute(self, name: str) -> Any:
         names = self.record.plan.names

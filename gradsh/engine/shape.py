@@ -70,12 +70,3 @@ def sum_to(grad: Array, target: tuple[int, ...]) -> Array:
     axes = sum_axes(grad.shape, target)
     summed: Any = np.add.reduce(grad, axis=axes, keepdims=True) if axes else grad
     return summed.reshape(target)  # type: ignore[no-any-return]
-
-
-def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the row-major strides of a shape, in elements."""
-    strides, step = [], 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= max(extent, 1)
-    return tuple(reversed(strides))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dtype import DTYPES, Array, DType, of_numpy
+from gradsh.engine.dtype import Array, DType, of_numpy
 from gradsh.engine.extents import CPU, Device, Size
 from gradsh.engine.node import AccumulateGrad, Edge, Handle, Kept, Node
 from gradsh.engine.storage import VersionCounter
@@ -425,11 +425,9 @@ class Tensor:
         return show(self)
 
     def __format__(self, spec: str) -> str:
-        if self.array.ndim == 0 and type(self) is Tensor:  # a Parameter shows itself, as in PyTorch
-            return format(self.array.item(), spec)
-        if spec:
-            raise TypeError(f"unsupported format string passed to {type(self).__name__}.__format__")
-        return str(self)
+        from gradsh.engine.printing import format_scalar
+
+        return format_scalar(self.array, spec, whole=self.__str__, class_name=type(self).__name__)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
         if self.requires_grad:
@@ -484,7 +482,9 @@ class Parameter(Tensor):
         return fresh
 
     def __repr__(self) -> str:
-        return "Parameter containing:\n" + super().__repr__()
+        from gradsh.engine.printing import format_parameter
+
+        return format_parameter(super().__repr__())
 
 
 _new = object.__new__
@@ -574,11 +574,6 @@ def _warn() -> None:
     from gradsh.engine.attributes import warn_non_leaf_grad
 
     warn_non_leaf_grad()
-
-
-def dtype_named(name: str) -> DType | None:
-    """Return the dtype called `name` (float32, …), or None."""
-    return next((each for each in DTYPES if each.name == name), None)
 
 
 def _operator(symbol: str, reflected: bool = False) -> Callable[..., Any]:

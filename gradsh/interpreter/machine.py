@@ -48,16 +48,6 @@ class Invocation:
         """Evaluate the arguments, from left to right."""
         return [argument() for argument in self.arguments]
 
-    def option_values(self) -> dict[str, Any]:
-        """Evaluate the options: True, a value, or a list of values."""
-        return {name: _evaluated(option) for name, option in self.options.items()}
-
-
-def _evaluated(option: Any) -> Any:
-    if isinstance(option, list):
-        return [one() for one in option]
-    return option() if callable(option) else option
-
 
 class Failed(NamedTuple):
     """How a top-level statement failed: the problem, the lines of the innermost and the top-level statement, its source.

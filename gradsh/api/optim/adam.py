@@ -44,6 +44,17 @@ def decayed_square(average: Tensor, value: Array, beta: float) -> None:
     written(average, 2)
 
 
+def _decayed(parameter: Tensor, grad: Array, lr: float, group: dict[str, Any]) -> Array:
+    """Return the gradient with the weight decay added; decoupled decay shrinks the parameter in place instead."""
+    if group["weight_decay"] == 0:
+        return grad
+    if group["decoupled_weight_decay"]:
+        parameter.array *= 1 - lr * group["weight_decay"]
+        written(parameter)
+        return grad
+    return grad + parameter.array * group["weight_decay"]  # type: ignore[no-any-return]
+
+
 class Adam(Optimizer):
     """Steps scaled by averages of gradients and of their squares."""
 
@@ -77,12 +88,7 @@ class Adam(Optimizer):
         lr = number(group["lr"])
         beta1, beta2 = group["betas"]
         array = parameter.array
-        if group["weight_decay"] != 0:
-            if group["decoupled_weight_decay"]:
-                array *= 1 - lr * group["weight_decay"]
-                written(parameter)
-            else:
-                grad = grad + array * group["weight_decay"]
+        grad = _decayed(parameter, grad, lr, group)
         lerp(state["exp_avg"], grad, 1 - beta1)
         decayed_square(state["exp_avg_sq"], grad, beta2)
         root = (1 - beta2**step) ** 0.5
@@ -172,12 +178,7 @@ class NAdam(Optimizer):
         lr = number(group["lr"])
         beta1, beta2 = group["betas"]
         array = parameter.array
-        if group["weight_decay"] != 0:
-            if group["decoupled_weight_decay"]:
-                array *= 1 - lr * group["weight_decay"]
-                written(parameter)
-            else:
-                grad = grad + array * group["weight_decay"]
+        grad = _decayed(parameter, grad, lr, group)
         decay = group["momentum_decay"]
         mu = beta1 * (1.0 - 0.5 * (0.96 ** (step * decay)))
         mu_next = beta1 * (1.0 - 0.5 * (0.96 ** ((step + 1) * decay)))
@@ -217,12 +218,7 @@ class RAdam(Optimizer):
         lr = number(group["lr"])
         beta1, beta2 = group["betas"]
         array = parameter.array
-        if group["weight_decay"] != 0:
-            if group["decoupled_weight_decay"]:
-                array *= 1 - lr * group["weight_decay"]
-                written(parameter)
-            else:
-                grad = grad + array * group["weight_decay"]
+        grad = _decayed(parameter, grad, lr, group)
         lerp(state["exp_avg"], grad, 1 - beta1)
         decayed_square(state["exp_avg_sq"], grad, beta2)
         corrected = state["exp_avg"].array / (1 - beta1**step)
