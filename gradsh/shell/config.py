@@ -9,7 +9,7 @@ from gradsh.state import Preference
 ON_OFF = ("on", "off")
 
 PREFERENCES: dict[str, Preference] = {
-    "theme": Preference("colours: auto asks the terminal, none has no colour", ("auto", "dark", "light", "none")),
+    "theme": Preference("colours: auto follows COLORFGBG where it is set, none has no colour", ("auto", "dark", "light", "none")),
     "keys": Preference("keys for editing", ("emacs", "vi")),
     "prompt": Preference("what stands before a statement"),
     "complete": Preference("when completions are shown: while typing, or at Tab", ("typing", "tab")),
