@@ -20,6 +20,7 @@ from gradsh.golden.update import proposed
 from gradsh.text.kind import Kind
 from gradsh.text.kinds import KINDS
 from tools.derivatives import derivatives_page
+from tools.families import FAMILIES, families_page
 from tools.language import EXAMPLE, language_page
 from tools.picture import session_picture
 from tools.sessions import FENCE, PROMPT, refreshed, session_of
@@ -58,7 +59,7 @@ reads is saved only if that one needs a gradient. What has no node is made of ot
 
 
 def pages() -> dict[Path, str]:
-    """Return every generated or refreshed document: path -> text."""
+    """Return every generated or refreshed document, and the index of the operations: path -> text."""
     written = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     return {
         **{path: refreshed_page(path.read_text(encoding="utf-8")) for path in written},
@@ -69,6 +70,7 @@ def pages() -> dict[Path, str]:
         ROOT / "docs/reference/scenarios.md": scenarios_page(),
         ROOT / "docs/derivatives.md": MADE + derivatives_page(),
         ROOT / "docs/session.svg": picture(),
+        FAMILIES: families_page(),
     }
 
 

@@ -67,7 +67,7 @@ class Namespace:
         if self._space:
             from gradsh.engine.op import lookup
 
-            found = lookup(name, self._space)
+            found = lookup(name, self._space, thorough=True)
             if found is not None:
                 self._table[name] = found
                 return found

@@ -123,9 +123,9 @@ def _offered(state: State, name: str) -> list[str]:
     """The help text of what PyTorch offers under a name: `mean`, `F.relu`, `nn.Linear`, `x.mean`, `torch.optim.SGD`."""
     path = name.split(".")
     if len(path) > 1 and path[0] in state.names_in_reach():
-        found: Any = lookup(path[-1], "Tensor")
+        found: Any = lookup(path[-1], "Tensor", thorough=True)
     else:
-        found = lookup(path[-1]) if len(path) == 1 or path[0] in {"Tensor", "x"} else None
+        found = lookup(path[-1], thorough=True) if len(path) == 1 or path[0] in {"Tensor", "x"} else None
         found = found or _from_namespaces(path)
     if isinstance(found, BoundOperation):
         found = found.operation

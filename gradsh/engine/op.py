@@ -29,7 +29,8 @@ from gradsh.engine.record import DECLINED, Formula, Record
 from gradsh.engine.tensor import Tensor
 
 REGISTRY: dict[str, "Operation"] = {}
-_OPERATORS: dict[tuple[str, bool], Any] = {}
+"""The operations of the families loaded so far."""
+_OPERATORS: dict[str, Any] = {}
 SPACES = ("torch", "Tensor")
 
 
@@ -258,28 +259,34 @@ def sample(*inputs: Any, rejects: str = "", **kwargs: Any) -> tuple[tuple[Any, .
 
 
 def find(name: str) -> Operation:
-    """Return the operation called `name`, loading the operations on first use."""
-    if name not in REGISTRY:
-        import gradsh.ops  # noqa: F401  (registers every operation)
-    return REGISTRY[name]
+    """Return the operation called `name`, loading its family on first use; raises KeyError where there is none."""
+    return REGISTRY.get(name) or _loaded(name, REGISTRY)
+
+
+def _loaded(name: str, where: dict[str, Any]) -> Any:
+    """Return what a family declares that may not be loaded yet; raises KeyError."""
+    from gradsh.ops import load, load_all
+
+    if not load(name):
+        load_all()
+    return where[name]
 
 
 def method(name: str) -> Operation | None:
     """Return the operation that is the Tensor method `name`, or None."""
-    return lookup(name, "Tensor")
+    return lookup(name, "Tensor", thorough=not name.startswith("__"))
 
 
 def operator(symbol: str, reflected: bool) -> Callable[..., Any]:
     """Return the function behind an operator of Tensor and install it on the class."""
-    import gradsh.ops  # noqa: F401
-
-    function = _OPERATORS[(symbol, reflected)]
+    special = special_name(symbol, reflected)
+    function = _OPERATORS.get(special) or _loaded(special, _OPERATORS)
     operation = getattr(function, "operation", None)
     if operation is not None and operation.quick is not None:
         from gradsh.engine.quick import operator_of
 
         function = operator_of(operation, function)
-    setattr(Tensor, f"__{'r' if reflected else ''}{symbol}__", function)
+    setattr(Tensor, special, function)
     return function  # type: ignore[no-any-return]
 
 
@@ -287,29 +294,43 @@ def implements(symbol: str, reflected: bool = False) -> Callable[[Formula], Form
     """Register the function behind an operator (`ops/` does): implements("add") is `__add__`."""
 
     def register_operator(function: Formula) -> Formula:
-        _OPERATORS[(symbol, reflected)] = function
+        _OPERATORS[special_name(symbol, reflected)] = function
         return function
 
     return register_operator
 
 
-def lookup(name: str, space: str = "") -> Operation | None:
+def special_name(symbol: str, reflected: bool) -> str:
+    """Return the name of an operator's method: `__radd__`."""
+    return f"__{'r' if reflected else ''}{symbol}__"
+
+
+def lookup(name: str, space: str = "", *, thorough: bool = False) -> Operation | None:
     """Return the operation called `name`, or None; with `space` the one of that namespace.
 
     An operation whose name means another thing elsewhere is recorded as SPACE_NAME: `linalg_norm` is linalg's `norm`.
+    Only the families that the index names are loaded; a `thorough` search that finds none there goes through all of them,
+    so that a record is found as soon as it is written.
     """
-    if "mul" not in REGISTRY:
-        import gradsh.ops  # noqa: F401
-    if not space:
-        return REGISTRY.get(name)
-    for found in (REGISTRY.get(f"{space}_{name}"), REGISTRY.get(name)):
-        if found is not None and space in found.spaces:
+    from gradsh.ops import load, load_all
+
+    for each in (f"{space}_{name}", name) if space else (name,):
+        found = REGISTRY.get(each)
+        if found is None and load(each):
+            found = REGISTRY[each]
+        if found is not None and (not space or space in found.spaces):
             return found
-    return None
+    return lookup(name, space) if thorough and load_all() else None
 
 
 def operations() -> list[str]:
     """Return the names of all operations."""
-    import gradsh.ops  # noqa: F401
+    return sorted(every_operation())
 
-    return sorted(REGISTRY)
+
+def every_operation() -> dict[str, Operation]:
+    """Return all operations by name: loads every family."""
+    from gradsh.ops import load_all
+
+    load_all()
+    return REGISTRY

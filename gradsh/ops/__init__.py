@@ -1,59 +1,35 @@
-"""One file a family of operations, each operation a record. Importing this package registers them all."""
+"""One file a family of operations, each operation a record. A family is imported when one of its operations is asked for.
 
-from gradsh.ops import activation as activation
-from gradsh.ops import activation_smooth as activation_smooth
-from gradsh.ops import arithmetic as arithmetic
-from gradsh.ops import attention as attention
-from gradsh.ops import bag as bag
-from gradsh.ops import clamp as clamp
-from gradsh.ops import class_loss as class_loss
-from gradsh.ops import compare as compare
-from gradsh.ops import conv as conv
-from gradsh.ops import copies as copies
-from gradsh.ops import copy as copy
-from gradsh.ops import create as create
-from gradsh.ops import data as data
-from gradsh.ops import decompose as decompose
-from gradsh.ops import distance as distance
-from gradsh.ops import distances as distances
-from gradsh.ops import dropout as dropout
-from gradsh.ops import einsum as einsum
-from gradsh.ops import embedding as embedding
-from gradsh.ops import extrema as extrema
-from gradsh.ops import index as index
-from gradsh.ops import index_parts as index_parts
-from gradsh.ops import join as join
-from gradsh.ops import label_loss as label_loss
-from gradsh.ops import linalg as linalg
-from gradsh.ops import loss as loss
-from gradsh.ops import margin_loss as margin_loss
-from gradsh.ops import masks as masks
-from gradsh.ops import matmul as matmul
-from gradsh.ops import norm as norm
-from gradsh.ops import norms as norms
-from gradsh.ops import order as order
-from gradsh.ops import pad as pad
-from gradsh.ops import pairs as pairs
-from gradsh.ops import parts as parts
-from gradsh.ops import pointwise as pointwise
-from gradsh.ops import pool as pool
-from gradsh.ops import power as power
-from gradsh.ops import products as products
-from gradsh.ops import random as random
-from gradsh.ops import recurrent as recurrent
-from gradsh.ops import reduce as reduce
-from gradsh.ops import resize as resize
-from gradsh.ops import rrelu as rrelu
-from gradsh.ops import scan as scan
-from gradsh.ops import scatter as scatter
-from gradsh.ops import select as select
-from gradsh.ops import shape as shape
-from gradsh.ops import softmax as softmax
-from gradsh.ops import sort as sort
-from gradsh.ops import special as special
-from gradsh.ops import statistics as statistics
-from gradsh.ops import systems as systems
-from gradsh.ops import unique as unique
-from gradsh.ops import unpool as unpool
-from gradsh.ops import view as view
-from gradsh.ops import weight_norm as weight_norm
+`families.py` says which file declares which names; `python -m tools.families` (part of `make docs`) writes it anew.
+"""
+
+_homes: dict[str, str] = {}
+_all: list[bool] = []
+
+
+def homes() -> dict[str, str]:
+    """Return the family that declares each operation and each operator (`__radd__`)."""
+    if not _homes:
+        from gradsh.ops.families import FAMILIES
+
+        _homes.update((name, family) for family, names in FAMILIES.items() for name in names.split())
+    return _homes
+
+
+def load(name: str) -> bool:
+    """Import the family that declares an operation or operator; tell whether there is one."""
+    family = homes().get(name)
+    if family is None:
+        return False
+    __import__(f"gradsh.ops.{family}")
+    return True
+
+
+def load_all() -> bool:
+    """Import every family; tell whether any was missing."""
+    if _all:
+        return False
+    for family in dict.fromkeys(homes().values()):
+        __import__(f"gradsh.ops.{family}")
+    _all.append(True)
+    return True

@@ -7,7 +7,7 @@ import numpy as np
 
 import gradsh.ops.join  # noqa: F401  (its views are copied here too)
 from gradsh.engine.dtype import Array
-from gradsh.engine.op import REGISTRY, Operation, composite, find, op
+from gradsh.engine.op import Operation, composite, find, op
 from gradsh.engine.shape import wrap_dim
 from gradsh.ops.geometry import array_of, contiguous_layout
 from gradsh.ops.index import zeros_of_shape
@@ -27,7 +27,7 @@ def _own(found: Any) -> Any:
 
 def _copy_of(name: str) -> None:
     """Declare NAME_copy: the same operation with memory of its own."""
-    for record in REGISTRY[name].records:
+    for record in find(name).records:
         if record.kind != "view":
             continue
         forward: Callable[..., Any] = record.forward

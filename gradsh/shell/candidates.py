@@ -193,11 +193,11 @@ class _Bound:
 def _more_names(owner: object) -> Iterable[str]:
     """The attributes that no class lists: operations as methods of a tensor, parameters and parts of a module."""
     from gradsh.api.nn.module import Module
-    from gradsh.engine.op import REGISTRY, operations
+    from gradsh.engine.op import every_operation
     from gradsh.engine.tensor import Tensor
 
     if isinstance(owner, Tensor):
-        return (name for name in operations() if "Tensor" in REGISTRY[name].spaces and name[0] != "_")
+        return (name for name, one in every_operation().items() if "Tensor" in one.spaces and name[0] != "_")
     if isinstance(owner, Module):
         return (name for part in ("_parameters", "_buffers", "_modules") for name in vars(owner)[part] if name.isidentifier())
     return ()

@@ -4,7 +4,6 @@
 numbers) is asked of the public package. A name that does not exist raises `Missing`.
 """
 
-import gradsh.ops  # noqa: F401  (registers every operation)
 from gradsh.engine.dtype import DTYPES
 from gradsh.engine.op import lookup
 

@@ -2,7 +2,7 @@
 
 from gradsh.commands.example import example_of
 from gradsh.commands.help import about, run
-from gradsh.engine.op import REGISTRY, operations
+from gradsh.engine.op import every_operation
 from gradsh.events import Value
 from gradsh.session import Session
 
@@ -23,7 +23,7 @@ def test_the_overview_names_every_command() -> None:
 
 def test_every_example_of_an_operation_is_what_a_session_shows() -> None:
     session, seen = Session(), 0
-    for operation in (REGISTRY[name] for name in operations()):
+    for operation in sorted(every_operation().values(), key=lambda one: one.name):
         spaced = [space for space in operation.spaces if operation.name.startswith(f"{space}_")]
         lines = example_of(operation, operation.name.removeprefix(f"{spaced[0]}_") if spaced else operation.name)
         if lines:
