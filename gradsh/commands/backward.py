@@ -1,7 +1,7 @@
 """`backward`: one pass from all its tensors, told in one line; `--plan` foretells it, `--step` walks it node by node."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gradsh.commands import plan as planning
 from gradsh.commands import words
@@ -17,8 +17,7 @@ from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 
 
-@dataclass(frozen=True, slots=True)
-class WalkReport:
+class WalkReport(NamedTuple):
     """A pass with its steps."""
 
     steps: tuple[Step, ...]

@@ -1,6 +1,7 @@
 """`release`: takes pins away, by name, by tensor, or all of them; with `--free` it also drops what they held."""
 
-from dataclasses import dataclass
+
+from typing import NamedTuple
 
 from gradsh.commands.record import Lazy, command
 from gradsh.engine.ambient import current
@@ -13,8 +14,7 @@ from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """The names of the pins taken away, and what `--free` dropped: saved tensors and their bytes.
 
     `gave_back` are the bytes of memories that nothing holds any more; `unpinned` (saved tensors, bytes) stay until a backward

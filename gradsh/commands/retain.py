@@ -1,7 +1,7 @@
 """`retain`: pins graphs, so that no backward frees what their nodes saved; alone, it lists the pins."""
 
 import weakref
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gradsh.commands.record import command
 from gradsh.engine.node import AccumulateGrad, Node
@@ -14,8 +14,7 @@ from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 
 
-@dataclass(frozen=True, slots=True)
-class PinRow:
+class PinRow(NamedTuple):
     """A pin: the name it was given by, its line, how many nodes it still holds, the bytes these keep, whether it is gone."""
 
     name: str
@@ -25,8 +24,7 @@ class PinRow:
     alive: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """The pins set by this command (all of them when it only lists), and tensors whose gradient is kept from now on."""
 
     pins: tuple[PinRow, ...]

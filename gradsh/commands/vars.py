@@ -1,6 +1,7 @@
 """`vars`: the variables, with what each tensor is to autograd."""
 
-from dataclasses import dataclass
+
+from typing import NamedTuple
 
 from gradsh.commands.record import command
 from gradsh.engine.tensor import Tensor
@@ -9,8 +10,7 @@ from gradsh.state import State
 from gradsh.view.shapes import Column, Row, Table, View
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     """A variable: for a tensor shape, dtype, whether it needs a gradient, leaf or node, version, bytes; else its type."""
 
     name: str
@@ -24,8 +24,7 @@ class Variable:
     grad: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """The variables in the order they were bound."""
 
     rows: tuple[Variable, ...]

@@ -1,1 +1,1 @@
-"""Read-only questions about a graph, answered as frozen dataclasses."""
+"""Read-only questions about a graph, answered as named tuples."""

@@ -1,8 +1,7 @@
 """Bytes by owner: each memory counted once, for the first of leaves, gradients, variables and the graph that holds it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradsh.engine.node import Node
 from gradsh.engine.storage import memory_bytes, memory_key, owner_of
@@ -12,8 +11,7 @@ from gradsh.probe.names import named_tensors, roots_of
 from gradsh.probe.snapshot import nodes_below
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(NamedTuple):
     """Bytes by owner. `leaves` includes parameters and their module's buffers' kin: every leaf that needs a gradient.
 
     `saved` counts all memories that saved tensors of live graphs stand in, whoever else holds them; `graph` those of them

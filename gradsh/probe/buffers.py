@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from gradsh.engine.node import AccumulateGrad, Node, SavedTensor
@@ -46,8 +45,7 @@ class BufferRow(NamedTuple):
     """Whether it is packed because a checkpoint computes it again when backward needs it."""
 
 
-@dataclass(frozen=True, slots=True)
-class BufferTotals:
+class BufferTotals(NamedTuple):
     """Bytes of the live entries: as saved, of distinct memories, and of these by who holds them (each counted once).
 
     `packed` counts those of the entries that a hook keeps elsewhere; no bytes are counted for them, `packed_bytes` are those
@@ -68,8 +66,7 @@ class BufferTotals:
     """How many of the packed ones a checkpoint computes again."""
 
 
-@dataclass(frozen=True, slots=True)
-class RollUp:
+class RollUp(NamedTuple):
     """The entries of one line, operation, function or variable: how many are live and freed, their bytes.
 
     `unique_bytes` counts each memory of the group once, `graph_bytes` those that graphs alone hold.
@@ -83,8 +80,7 @@ class RollUp:
     graph_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class BufferReport:
+class BufferReport(NamedTuple):
     """The rows that were asked for, the totals of all, groups of them, and the operations that save nothing."""
 
     rows: tuple[BufferRow, ...]

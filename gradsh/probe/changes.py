@@ -4,8 +4,7 @@ Nothing is noted while statements run: nodes carry their birth, freed ones who f
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradsh.engine.node import Freed, Node
 from gradsh.engine.tensor import Tensor
@@ -16,8 +15,7 @@ from gradsh.probe.snapshot import node_name, nodes_below
 UnitOf = Callable[[Any], int]
 
 
-@dataclass(frozen=True, slots=True)
-class MadeNode:
+class MadeNode(NamedTuple):
     """A node that the statement made: operation, names, output shape, what it saved as (name, bytes)."""
 
     node: str
@@ -26,8 +24,7 @@ class MadeNode:
     saved: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(NamedTuple):
     """What a statement changed. `bumped` has (name, from version, to version), `freed` (node, saved tensor, bytes)."""
 
     text: str

@@ -6,8 +6,7 @@ must not write in place. Source of the method: central differences, as in PyTorc
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -26,21 +25,19 @@ _MOST = 64
 Cause = Literal["", "function", "cut", "kink"]
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(NamedTuple):
     """The worst element of an input: its index, the gradient that autograd gives, and the difference quotient.
 
     `smooth` tells that the quotients from above and from below agree, so that there is no kink.
     """
 
-    index: tuple[int, ...]
+    index: tuple[int, ...]  # type: ignore[assignment]  # a name of the JSON, over a method of tuples
     analytic: float
     numeric: float
     smooth: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class InputCheck:
+class InputCheck(NamedTuple):
     """One input: its name, how many of its elements were shifted, the largest difference, and where that was."""
 
     name: str
@@ -51,8 +48,7 @@ class InputCheck:
     worst: Element
 
 
-@dataclass(frozen=True, slots=True)
-class CheckReport:
+class CheckReport(NamedTuple):
     """Whether gradients agree; `suspects` are (operation, line) of custom functions on the way to an input that is off."""
 
     ok: bool

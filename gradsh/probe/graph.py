@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gradsh.engine.node import AccumulateGrad, Node
@@ -23,8 +22,7 @@ _REDUCED = 3000
 """Most nodes of a part for which it is found out what leads to what."""
 
 
-@dataclass(frozen=True, slots=True)
-class SavedMark:
+class SavedMark(NamedTuple):
     """A saved tensor at a node: name, bytes, state (live, freed, pinned, modified), who else holds it, who freed it.
 
     For folded nodes it stands for `count` tensors of one state, and `nbytes` is their sum.
@@ -36,13 +34,12 @@ class SavedMark:
     state: str
     held_by: tuple[str, ...]
     freed_line: int | None
-    count: int = 1
+    count: int = 1  # type: ignore[assignment]  # a name of the JSON, over a method of tuples
     recomputed: bool = False
     """Whether a checkpoint computes it again when backward needs it."""
 
 
-@dataclass(frozen=True, slots=True)
-class GraphNode:
+class GraphNode(NamedTuple):
     """A node: its operation, the variables bound to its results, the shape of its output, what it saved, its line.
 
     What stands for several nodes has their number in `members`, how often the function or loop ran in `times`, the
@@ -61,8 +58,7 @@ class GraphNode:
     leaves: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GraphReport:
+class GraphReport(NamedTuple):
     """Nodes in the order they are drawn; `edges` are (from, to, output number of `to`), `roots` where it starts.
 
     `hidden` has (position, nodes below it that were left out); `kinds` how many nodes there are of each operation;

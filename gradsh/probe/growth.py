@@ -6,8 +6,7 @@ needs to be noted while the script runs: each node knows the pass in which it wa
 
 import gc
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from gradsh.engine.node import AccumulateGrad, Node
 from gradsh.engine.tensor import Tensor
@@ -24,8 +23,7 @@ FEWEST = 3
 _SUMS = frozenset({"AddBackward0", "SubBackward0", "AddBackward1", "StackBackward0", "CatBackward0"})
 
 
-@dataclass(frozen=True, slots=True)
-class Leak:
+class Leak(NamedTuple):
     """A graph that grows: what holds it (by path), over how many passes, its nodes and saved bytes, the line at fault.
 
     `kind`: a running total, a list of results, a state carried over, a gradient with a graph of its own (create_graph), or
@@ -47,8 +45,7 @@ class Leak:
         return self.nodes // max(1, self.passes), self.nbytes // max(1, self.passes)
 
 
-@dataclass(frozen=True, slots=True)
-class LeakReport:
+class LeakReport(NamedTuple):
     """The leaks, worst first; and how many graphs, nodes and bytes are alive in all."""
 
     leaks: tuple[Leak, ...]

@@ -2,8 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy import zeros
 
@@ -22,8 +21,7 @@ _BUDGET = 400_000
 """Nodes that may be visited to tell variables apart; beyond it the smaller ones are left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Keeper:
+class Keeper(NamedTuple):
     """A variable, the bytes of its own memories, and the graph that it keeps alive: nodes and bytes saved in these."""
 
     name: str
@@ -33,8 +31,7 @@ class Keeper:
     saved: int
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryReport:
+class MemoryReport(NamedTuple):
     """Accounts now and at the peak (None: not followed), the peak's line and what was alive then, and the timeline."""
 
     now: Account
@@ -107,8 +104,7 @@ def graphs_of(variables: Mapping[str, object]) -> dict[str, tuple[int, int]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(NamedTuple):
     """One thing that keeps a memory alive: what it is (variable, view, gradient, saved tensor), by which name, its line."""
 
     kind: str
@@ -117,8 +113,7 @@ class Holder:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class HoldersReport:
+class HoldersReport(NamedTuple):
     """A memory: its bytes, what holds it, and how many other references there are, to which no name leads."""
 
     tensor: str

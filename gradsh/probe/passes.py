@@ -2,7 +2,6 @@
 
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from gradsh.engine.execution import Observer
@@ -28,16 +27,14 @@ class Buffer(NamedTuple):
     packed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """A leaf whose `.grad` was set (`first`) or added to."""
 
     name: str
     first: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PassReport:
+class PassReport(NamedTuple):
     """One backward pass. `gave_back` counts the bytes of memories that nothing holds any more."""
 
     ran: int
@@ -47,7 +44,7 @@ class PassReport:
     wrote: tuple[Written, ...]
     gave_back: int
     saving_nodes: int
-    retained: tuple[str, ...] = field(default=())
+    retained: tuple[str, ...] = ()
     """names of the non-leaves whose gradient retain_grad kept"""
     kept_in: int = 0
     """bytes of the memories that the kept ones stand in, each once"""

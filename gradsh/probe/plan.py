@@ -5,8 +5,7 @@ script's own code decides: hooks and custom functions. `assumes` says where it d
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradsh.api.function import FunctionNode
 from gradsh.engine.ambient import current
@@ -26,8 +25,7 @@ from gradsh.text.fault import fail, fault_of
 LineOf = Callable[[Any], int | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Foreseen:
+class Foreseen(NamedTuple):
     """The failure that a pass would end in: its kind and PyTorch's message, the node and saved tensor, and their lines."""
 
     kind: str
@@ -39,8 +37,7 @@ class Foreseen:
     modified_lines: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """What a pass would do; with a `failure`, `would` is what it would have done before that."""
 
     would: PassReport

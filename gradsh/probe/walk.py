@@ -1,8 +1,7 @@
 """A backward pass node by node: what arrived, what went out and where to, what was freed and kept, which hooks ran."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradsh.engine.node import AccumulateGrad, Node
 from gradsh.engine.tensor import Tensor
@@ -14,8 +13,7 @@ _FEW = 6
 """Gradients of at most so many elements are shown whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gradient:
+class Gradient(NamedTuple):
     """A gradient on its way: the node it goes to (empty: arriving), its shape and bytes, its values or a summary."""
 
     to: str
@@ -24,8 +22,7 @@ class Gradient:
     values: str
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One node of a walk; `buffers` are (name, bytes, what became of it: freed, kept, pinned)."""
 
     number: int

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -37,8 +36,7 @@ class Block(NamedTuple):
     what: str
 
 
-@dataclass(frozen=True, slots=True)
-class Gradient:
+class Gradient(NamedTuple):
     """A tensor's gradient: whether there is one, whether it is all zeros, and the cause where not.
 
     `roots` are variables whose graph reaches the tensor, `blocks` nodes that stop every gradient, `line` the statement that
@@ -53,8 +51,7 @@ class Gradient:
     mean: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class TensorStory:
+class TensorStory(NamedTuple):
     """All that is told of one tensor."""
 
     name: str
@@ -73,8 +70,7 @@ class TensorStory:
     modified: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterStory:
+class ParameterStory(NamedTuple):
     """A parameter of a module: its name, shape, whether it is trained, its gradient."""
 
     name: str
