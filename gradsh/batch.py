@@ -8,7 +8,6 @@ that cannot be read, 130 interrupted.
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradsh.events import Failure
@@ -66,6 +65,15 @@ def prepare() -> None:
             reconfigure(errors="backslashreplace")
 
 
+def collect_again() -> None:
+    """Start the collector that the program's entry has stopped, sparing it what was imported by then."""
+    import gc
+
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
+
+
 def refused(options: RunOptions) -> bool:
     """Say what is wrong with the values of `--set`, if anything is; nothing is run then."""
     wrong = _wrong_values(options) if options.values else ""
@@ -103,7 +111,7 @@ def _bytes_of(name: str) -> bytes:
     """Read a file, or standard input; no more than tells that it is too large (a device may never end)."""
     if name == "-":
         return sys.stdin.buffer.read(LARGEST + 1)
-    with Path(name).open("rb") as file:
+    with open(name, "rb") as file:  # noqa: PTH123  # importing pathlib costs as much as the lexer, parser and compiler
         return file.read(LARGEST + 1)
 
 
@@ -132,6 +140,7 @@ def run_script(script: Script, options: RunOptions, sink: "Sink") -> int:
         return UNREADABLE
     from gradsh.session import Session
 
+    collect_again()
     session = Session(options.seed, limits=options.limits)
     sink.when_broken = session.abandon
     session.as_json = options.format == "json"

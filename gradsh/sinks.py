@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import TextIO
 
 from gradsh.events import Done, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
@@ -191,6 +190,8 @@ def sink_for(looks: Looks, file: str | None, out: TextIO, err: TextIO) -> Sink:
 
 def write_result(result: Result, style: Style) -> None:
     """Write a command's result to the file that `--output` names, whole or not at all; raises (kind `io`)."""
+    from pathlib import Path
+
     from gradsh.files import write_whole
     from gradsh.render.text import result_bytes
     from gradsh.text.fault import fail

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gradsh.batch import RunOptions, interruptible, prepare
+from gradsh.batch import RunOptions, collect_again, interruptible, prepare
 from gradsh.commands import GRAMMARS
 from gradsh.shell.config import PREFERENCES, Config, read_config, state_folder
 from gradsh.shell.history import HistoryFile
@@ -69,6 +69,7 @@ class Host:
         try:
             from gradsh.session import Session
 
+            collect_again()
             session = Session(self.options.seed, limits=self.options.limits, typed=True)
             self._adorn(session)
             self._session = session
