@@ -59,7 +59,7 @@ class Pass:
     """One backward pass: its buffers of gradients on the way, and what it has done so far."""
 
     __slots__ = (
-        "__weakref__", "ambient", "arriving", "buffers", "captured", "create", "deferred", "needed", "observer", "order", "position",
+        "__weakref__", "ambient", "arriving", "buffers", "captured", "create", "deferred", "leaves", "needed", "observer", "order", "position",
         "retain", "roots", "sums", "targets", "where", "wrote",
     )
 
@@ -75,7 +75,10 @@ class Pass:
         """Nodes the pass must reach. None: accumulate there (a leaf), else the outputs whose gradient is captured."""
         self.ambient: Ambient = current()
         self.where = self.ambient.place()
-        self.buffers: dict[Node, list[Any]] = {}
+        self.buffers: dict[Node, Any] = {}
+        """What has arrived at each node: a gradient or None for each output; in short steps the array alone of the only one."""
+        self.leaves: dict[Node, list[Any]] = {}
+        """In short steps, what has arrived at leaves: [edges yet to deliver, sum, how often summed in place or None]."""
         self.sums: dict[Edge, int] = {}
         """Where gradients were summed into an array of the pass's own: how often in place."""
         self.captured: dict[tuple[Node, int], Any] = {}
@@ -139,91 +142,74 @@ class Pass:
         self.position = len(order)
 
     def _is_plain(self) -> bool:
-        """Whether nothing but the graph has a say: no graph of the pass, no chosen inputs, nobody watching."""
+        """Whether nothing but the graph has a say: no graph of the pass, nobody watching."""
         watched = self.observer is not None or self.ambient.anomaly is not None or self.deferred is not None
-        return not (self.create or watched or self.targets is not None)
+        return not (self.create or watched)
 
-    def _loop_plainly(self) -> None:  # noqa: PLR0915  (calls would cost more than what they do)
-        """Do what `_loop` does for a plain pass, with the same order, frees and sums in fewer steps."""
-        check, retain, where = self.ambient.check, self.retain, self.where
-        buffers, arriving = self.buffers, self.arriving
-        leaves: dict[Node, list[Any]] = {}
-        freed_by = KEEP if retain else where
-        add, ndarray, accumulating = np.add, np.ndarray, AccumulateGrad
+    def _loop_plainly(self) -> None:
+        """Do what `_loop` does for a plain pass, by the short steps of the records where they have one."""
+        check, needed, targets = self.ambient.check, self.needed, self.targets
+        freed_by = KEEP if self.retain else self.where
         for place, node in enumerate(self.order):
             self.position = place
-            if check is not None:
+            if needed is not None and (node not in needed or targets.get(node) is not None):  # type: ignore[union-attr]
+                if node not in needed:
+                    continue
+            elif node.extra is None and type(node) is OpNode:
+                if check is not None:
+                    check(0)
+                if node.record.step(node, self, needed, freed_by) is not DECLINED:
+                    continue
+            elif check is not None:
                 check(0)
-            if node.extra is not None or node not in buffers:
-                self._return_leaves(leaves)
-                self._step(node)
-                continue
-            grads = buffers.pop(node)
-            edges = node.edges
-            needs = tuple([edge is not None for edge in edges]) if None in edges or len(edges) > 15 else _ALL[len(edges)]
-            results: Any = DECLINED
-            if type(node) is OpNode and len(grads) == 1 and node.spans is None:
-                quick = node.record.quick_backward
-                if quick is DECLINED:
-                    quick = node.record.quick_run
-                if quick is not None and type(grads[0]) is ndarray:
-                    results = quick(node, grads[0], needs, freed_by)
-            if results is DECLINED:
-                results = self._results(node, grads, needs)
-                if not retain and (node.raw or type(node) is not OpNode):
-                    node.free(where)
-            del grads
-            slot = -1
-            for edge in edges:
-                slot += 1
-                if edge is None:
-                    continue
-                target = edge[0]
-                if type(target) is not accumulating:
-                    if results[slot] is not None:
-                        if target not in buffers and len(target.outputs) == 1:
-                            buffers[target] = [results[slot]]
-                            results[slot] = None
-                        else:
-                            self._add(edge, results, slot)
-                    continue
-                leaf = leaves.get(target)
-                if leaf is None:
-                    leaf = leaves[target] = [arriving[target], None, None]
-                    if target in buffers:
-                        leaf[1] = buffers.pop(target)[0]
-                        leaf[2] = self.sums.get((target, 0))
-                if leaf[2] is not None and results[slot] is not None:
-                    add(leaf[1], results[slot], leaf[1])
-                    leaf[2] += 1
-                    results[slot] = None
-                else:
-                    _add_to_leaf(leaf, results, slot)
-                left = leaf[0] = leaf[0] - 1
-                arriving[target] = left
-                if left == 0:
-                    self._return_leaf(leaves, target)
-                    self._finish_leaf(target)
+            self._return_leaves()
+            self._step(node)
         self.position = len(self.order)
 
-    def _return_leaf(self, leaves: dict[Node, list[Any]], leaf: Node) -> None:
-        arrived = leaves.pop(leaf)
-        _left, gradient, sums = arrived
+    def open_leaf(self, leaf: Node) -> list[Any]:
+        """Return where a short step puts what arrives at a leaf."""
+        opened = self.leaves[leaf] = [self.arriving[leaf], None, None]
+        if leaf in self.buffers:
+            opened[1] = self.buffers.pop(leaf)[0]
+            opened[2] = self.sums.get((leaf, 0))
+        return opened
+
+    def close_leaf(self, leaf: Any) -> None:
+        """Let a leaf receive its gradient: nothing more can arrive."""
+        self._return_leaf(leaf)
+        self._finish_leaf(leaf)
+
+    def add_to_leaf(self, leaf: list[Any], holder: list[Any]) -> None:
+        """Add the second gradient to the first that arrived at a leaf, in place if nobody else refers to that."""
+        before = leaf[1]
+        if sys.getrefcount(before) <= 3 and _owns_memory(before) and before.flags.writeable:
+            np.add(before, holder[0], out=before)
+            leaf[2] = 1
+        else:
+            leaf[1] = np.asarray(before + holder[0])
+            leaf[2] = 0
+
+    def _return_leaf(self, leaf: Node) -> None:
+        arrived = self.leaves.pop(leaf)
+        left, gradient, sums = arrived
+        self.arriving[leaf] = left
         arrived.clear()  # the leaf may take the gradient over only if nobody else refers to it
         if gradient is not None:
             self.buffers[leaf] = [gradient]
             if sums is not None:
                 self.sums[(leaf, 0)] = sums
 
-    def _return_leaves(self, leaves: dict[Node, list[Any]]) -> None:
+    def _return_leaves(self) -> None:
         """Put the sums for leaves where the general step looks for them."""
-        for leaf in list(leaves):
-            self._return_leaf(leaves, leaf)
+        for leaf in list(self.leaves):
+            self._return_leaf(leaf)
 
     def _step(self, node: Node) -> None:
         grads = self.buffers.pop(node, None)
         if grads is None:
             grads = [None] * len(node.outputs)
+        elif type(grads) is np.ndarray:
+            grads = [grads]
         edges = node.edges
         wanted = None if self.targets is None else self.targets.get(node)
         if wanted is not None:
@@ -285,19 +271,22 @@ class Pass:
         """
         node = edge[0]
         if gradients[place] is not None:
-            self._add(edge, gradients, place)
+            self.add(edge, gradients, place)
         if type(node) is AccumulateGrad:
             left = self.arriving[node] = self.arriving[node] - 1
             if left == 0:
                 self._finish_leaf(node)
 
-    def _add(self, edge: Edge, gradients: list[Any], place: int) -> None:
+    def add(self, edge: Edge, gradients: list[Any], place: int) -> None:
+        """Add a gradient, taken out of the list, to what has arrived at a node."""
         node, output = edge
         gradient = gradients[place]
         gradients[place] = None
         held = self.buffers.get(node)
         if held is None:
             held = self.buffers[node] = [None] * len(node.outputs)
+        elif type(held) is np.ndarray:
+            held = self.buffers[node] = [held]
         before = held[output]
         if before is None:
             held[output] = gradient
@@ -346,27 +335,10 @@ class Pass:
         freed = [
             (node.name(), saved.name, saved.nbytes)
             for node in self.order[: self.position]
-            if type(node.raw) is Freed and node.raw.where is self.where
+            if node.freed and node.entries.where is self.where
             for saved in node.saved
         ]
         fault.fields["done"] = Done(self.position, tuple(freed), tuple(self.wrote))
-
-
-def _add_to_leaf(leaf: list[Any], gradients: list[Any], place: int) -> None:
-    """Add a gradient to what has arrived at a leaf: [edges yet to deliver, sum, how often summed in place or None]."""
-    gradient = gradients[place]
-    gradients[place] = None
-    if gradient is None:
-        return
-    before = leaf[1]
-    if before is None:
-        leaf[1] = gradient
-    elif leaf[2] is not None or (sys.getrefcount(before) <= 3 and _owns_memory(before) and before.flags.writeable):
-        np.add(before, gradient, out=before)
-        leaf[2] = (leaf[2] or 0) + 1
-    else:
-        leaf[1] = np.asarray(before + gradient)
-        leaf[2] = 0
 
 
 def _owns_memory(array: Any) -> bool:

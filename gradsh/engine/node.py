@@ -25,6 +25,8 @@ Entry = Any
 
 FLAT: Any = object()
 """First item of flat entries (see `Node.raw`)."""
+GONE: Any = object()
+"""First item of what a short step leaves of flat entries: (GONE, where, outline, …)."""
 _INT64 = np.dtype(np.int64)
 _FLOAT64 = np.dtype(np.float64)
 
@@ -47,6 +49,21 @@ _SEE_ANOMALY = (
     "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
     "was changed in there or anywhere later. Good luck!"
 )
+
+
+_DESCRIBED: dict[Any, Any] = {}
+_MOST_DESCRIBED = 4096
+
+
+def described(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return the `outputs` of a node with one output, the same object for the same shape and dtype (while it lasts)."""
+    key = (shape, dtype.num)
+    found = _DESCRIBED.get(key)
+    if found is None or found[0][1] is not dtype:
+        if len(_DESCRIBED) >= _MOST_DESCRIBED:
+            _DESCRIBED.clear()
+        found = _DESCRIBED[key] = ((shape, dtype),)
+    return found
 
 
 class Kept(NamedTuple):
@@ -198,7 +215,8 @@ class Node:
     edges: tuple[Edge | None, ...]
     raw: Any
     """What `entries` answers from. An elementwise operation's node holds its saved tensors flat, as one tuple
-    (FLAT, array, counter, version, array, …) that is spread when somebody looks: fewer objects for the collector."""
+    (FLAT, array, counter, version, array, …) that is spread when somebody looks: fewer objects for the collector. A short
+    step leaves (GONE, what freed it, (shape, dtype) or None of each slot)."""
     outputs: Any
     """(shape, numpy dtype) of each output, in order."""
     extra: NodeExtra | None
@@ -237,8 +255,11 @@ class Node:
     def entries(self) -> Any:
         """Tuple of entries in the order of `saved_names`, or a `Freed`."""
         raw = self.raw
-        if raw and type(raw) is tuple and raw[0] is FLAT:
-            raw = self.raw = self.spread(raw)
+        if raw and type(raw) is tuple:
+            if raw[0] is FLAT:
+                raw = self.raw = self.spread(raw)
+            elif raw[0] is GONE:
+                raw = self.raw = Freed(raw[1], raw[2:])
         return raw
 
     @entries.setter
@@ -274,13 +295,14 @@ class Node:
     @property
     def freed(self) -> bool:
         """Whether its saved tensors were freed."""
-        return type(self.raw) is Freed
+        return type(self.entries) is Freed
 
     def has_saved(self) -> bool:
         """Whether there is any saved tensor that a pass would free."""
         raw = self.raw
         if raw and type(raw) is tuple and raw[0] is FLAT:
             return any(array is not None for array in raw[1::3])
+        raw = self.entries
         return type(raw) is not Freed and any(entry is not None for entry in raw)
 
     @property
@@ -318,7 +340,7 @@ class Node:
     def free(self, where: Any) -> None:
         """Drop the saved tensors, keeping their names, shapes and the place that freed them."""
         raw = self.raw
-        if not raw or type(raw) is Freed:
+        if not raw or type(raw) is Freed or raw[0] is GONE:
             return
         if raw[0] is FLAT:
             self.raw = Freed(where, tuple(map(flat_outline, raw[1::3])))
@@ -449,7 +471,7 @@ class AccumulateGrad(Node):
         self.variable = variable
         self.edges = ()
         self.raw = ()
-        self.outputs = ((variable.array.shape, variable.array.dtype),)
+        self.outputs = described(variable.array.shape, variable.array.dtype)
         self.extra = None
         self.seq = LAST
         self.where = None

@@ -135,6 +135,7 @@ def op(
     example: str = "",
     ufunc: Callable[..., Any] | None = None,
     layout: str | None = None,
+    plain: dict[str, Formula] | None = None,
 ) -> Operation:
     """Declare one overload and return the operation of that name (overloads are tried in the order of declaration).
 
@@ -167,6 +168,7 @@ def op(
     layout      how the result lies in memory (see `layout.py`): "operands" as the operands (where dtypes are unified), "reversed" as
                 the operands from the last one on, "contiguous",
                 "channels" (last where the first input's are), "" as the kernel makes it (otherwise)
+    plain       what formulas of `grads` come to where arguments that are no tensors have their defaults (add's alpha is 1)
     """
     if layout is None:
         layout = "operands" if kind == "primitive" and dtypes in {"promote", "float"} else ""
@@ -176,7 +178,7 @@ def op(
         text, node, doc, forward=forward, check=check, grads=grads or {}, dtypes=dtypes, kind=kind, inplace=inplace, returns=returns,
         fields=fields, outputs=outputs or fields, saves=saves, unguarded=unguarded, guards=guards or {},
         writes=writes, multi_view=multi_view,
-        attributes=attributes, samples=samples, note=note, example=example, ufunc=ufunc, layout=layout,
+        attributes=attributes, samples=samples, note=note, example=example, ufunc=ufunc, layout=layout, plain=plain or {},
     )
     return register(record, spaces)
 
@@ -217,7 +219,7 @@ def register_inplace(record: Record, spaces: tuple[str, ...]) -> None:
 
 _INHERITED = (
     "attributes", "check", "dtypes", "example", "fields", "forward", "grads", "guards", "kind", "layout",
-    "multi_view", "note", "outputs", "returns",
+    "multi_view", "note", "outputs", "plain", "returns",
     "samples", "saves", "unguarded", "writes", "inplace",
 )
 

@@ -8,7 +8,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.node import Edge, Freed, Kept, Node
-from gradsh.engine.record import DECLINED, KEEP, Record, SavePlan
+from gradsh.engine.record import Record, SavePlan
 from gradsh.engine.shape import expandable, sum_to
 from gradsh.engine.storage import VersionCounter
 from gradsh.engine.tensor import Tensor, gradient_edge, make
@@ -24,6 +24,13 @@ _SHOWN = {
     "argsize1m": "sym_argsize_minus_1", "argsize2m": "sym_argsize_minus_2",
 }
 """How PyTorch's attributes spell what a formula asks of an input: `_saved_self_sym_sizes`."""
+
+
+def _unsigned(value: Any) -> Any:
+    """Return a dim or extent as PyTorch's attributes show it: a negative one wraps around, as of 64 bits."""
+    if type(value) is int and value < 0:
+        return value + (1 << 64)
+    return tuple(map(_unsigned, value)) if type(value) is tuple else value
 
 
 def _shown(name: str) -> str:
@@ -85,16 +92,13 @@ class OpNode(Node):
             entry = self.entries[names.index(name)]
             if entry is not None and type(entry) is not list and entry.edge is NUMBER:
                 return make(entry.array)
-        return super()._saved_attribute(name)
+        found = super()._saved_attribute(name)
+        place = self.record.signature.index.get(name)
+        scalar = place is not None and self.record.signature.params[place].type in {"number", "Operand"}
+        return found if scalar else _unsigned(found)
 
     def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
         """Return the gradients of the inputs by the record's formulas."""
-        if len(grads) == 1 and self.spans is None:
-            quick = self.record.quick_run
-            if quick is not None and type(grads[0]) is np.ndarray:
-                found = quick(self, grads[0], needs, KEEP)
-                if found is not DECLINED:
-                    return found  # type: ignore[no-any-return]
         if not self.record.node:
             message = f"derivative for aten::{self.record.name} is not implemented"
             raise fail("other", message, RuntimeError, node=self)

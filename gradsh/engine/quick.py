@@ -3,7 +3,7 @@
 A record that names its `ufunc` gets a function written for it on first use, which does what `apply` does for the plain
 case and hands everything else (other dtypes, 0-d operands, hooks on saved tensors, shapes that do not fit) back by
 returning `DECLINED`. Nothing is left out: nodes, edges, saved tensors, versions and places are the same. Its twin for
-the backward pass computes the gradients of a node on plain arrays.
+the backward pass is in `step.py`.
 
 Measured for `y*a + b` on 4 elements: about 2 us an operation forward, against 15 us on the long way.
 """
@@ -15,9 +15,9 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.layout import as_operands
-from gradsh.engine.node import FLAT, Freed, flat_outline, next_sequence_number
+from gradsh.engine.node import FLAT, next_sequence_number
 from gradsh.engine.op import Operation
-from gradsh.engine.record import DECLINED, KEEP, Record
+from gradsh.engine.record import DECLINED, Record
 from gradsh.engine.storage import VersionCounter
 from gradsh.engine.tensor import Tensor, gradient_edge
 
@@ -210,79 +210,17 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
     )
     from gradsh.engine.opnode import OpNode
 
-    params = record.signature.params
     scope: dict[str, Any] = {
         "Tensor": Tensor, "DECLINED": DECLINED, "F32": _F32, "F64": _F64, "current": current,
         "ufunc": record.forward if product else record.ufunc,
         "gradient_edge": gradient_edge, "new": object.__new__, "VersionCounter": VersionCounter, "OpNode": OpNode,
         "next_sequence_number": next_sequence_number, "record": record, "FLAT": FLAT, "constant": constant, "LARGE": LARGE, "slow": slow,
         "as_operands": as_operands,
-        "values": {params[place].name: params[place].default for place in plan.values},
+        "values": plan.defaults,
     }
     exec(compile(source, f"<quick {record.name}>", "exec"), scope)
     made: Callable[..., Any] = scope["quick"]
     return made
-
-
-_BACKWARD = """
-def quick(node, grad, needs, where):
-    raw = node.raw
-{checks}
-    edges = node.edges
-    outputs = node.outputs
-    results = [None] * {width}
-{formulas}
-    if where is not KEEP:
-        {free}
-    return results
-"""
-
-_FREE = """if raw:
-            if raw[0] is FLAT:
-                gone = node.raw = new(Freed)
-                gone.where = where
-                gone.shapes = ({outlines})
-            else:
-                node.free(where)"""
-
-_OUTLINE = "None if s{slot} is None else (s{slot}.shape, s{slot}.dtype) if type(s{slot}) is ndarray else outline(s{slot}), "
-
-_CHECKS = """
-    if type(raw) is Freed:
-        return DECLINED
-    if raw[0] is FLAT:
-        {flat} = raw
-        {flat_checks}
-    else:
-        {kept} = raw
-        {kept_checks}
-"""
-
-_FLAT_CHECK = """
-        if c{slot} is not None and c{slot}.version != v{slot}:
-            return DECLINED
-"""
-
-_KEPT_CHECK = """
-        if k{slot} is None:
-            s{slot} = None
-        else:
-            if k{slot}[4] is not None or k{slot}[3] is False or k{slot}[1].version != k{slot}[2]:
-                return DECLINED
-            s{slot} = k{slot}[0]
-"""
-
-_FORMULA = """
-    if needs[{target}]:
-        found = f{target}({arguments})
-        edge = edges[{target}]
-        meta = edge[0].outputs
-        if (meta is not outputs or {unlike}) and found is not None:
-            meta = meta[edge[1]]
-            if type(found) is not ndarray or found.shape != meta[0] or found.dtype is not meta[1]:
-                found = node._fit(found, {target}, False)
-        results[{target}] = found
-"""
 
 
 def quicken(operation: Operation, record: Record) -> None:
@@ -309,47 +247,3 @@ def operator_of(operation: Operation, slow: Callable[..., Any]) -> Callable[...,
             record.signature  # noqa: B018  (parsed on first use)
             return forward_of(record, slow)
     return slow
-
-
-def backward_of(record: Record) -> Callable[..., Any] | None:
-    """Write the short backward of a record: None where its derivatives are not one formula for one input each."""
-    plan = record.plan
-    if any(many or formula is None for _, formula, _, many in plan.formulas) or not plan.formulas:
-        return None
-    params = record.signature.params
-    if any(save.param >= 0 and params[save.param].type in {"Tensors", "Indices"} for save in plan.saves):
-        return None  # what is kept of a list is a list
-    used: set[int] = set()
-    formulas = ""
-    scope: dict[str, Any] = {
-        "DECLINED": DECLINED, "ndarray": np.ndarray, "Freed": Freed, "FLAT": FLAT, "KEEP": KEEP,
-        "new": object.__new__, "outline": flat_outline,
-    }
-    for targets, formula, calls, _ in plan.formulas:
-        arguments = []
-        for what, detail in calls:
-            if what == "grad":
-                arguments.append("grad")
-            elif what == "saved":
-                arguments.append(f"s{detail}")
-                used.add(detail)
-            elif what == "value":
-                arguments.append(f"node.values[{detail!r}]")
-            else:
-                return None
-        scope[f"f{targets[0]}"] = formula
-        unlike = "type(found) is not ndarray or found.dtype is not meta[0][1]" if record.ufunc is not None else "True"
-        formulas += _FORMULA.format(target=targets[0], arguments=", ".join(arguments), unlike=unlike)
-    slots = range(len(plan.saves))
-    checks = "" if not plan.saves else _CHECKS.format(
-        flat="_, " + ", ".join(f"s{slot}, c{slot}, v{slot}" for slot in slots),
-        kept=", ".join(f"k{slot}" for slot in slots) + ",",
-        flat_checks="".join(_FLAT_CHECK.format(slot=slot) for slot in slots),
-        kept_checks="".join(_KEPT_CHECK.format(slot=slot) for slot in slots),
-    )
-    free = _FREE.format(outlines="".join(_OUTLINE.format(slot=slot) for slot in slots)) if plan.saves else "pass"
-    source = _BACKWARD.format(checks=checks, width=len(plan.edges), formulas=formulas, free=free)
-    exec(compile(source, f"<quick backward {record.name}>", "exec"), scope)
-    made: Callable[..., Any] = scope["quick"]
-    return made
-

@@ -12,6 +12,7 @@ def collect(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, int]]:
     """Return the nodes reachable from `roots`, latest first, and how many edges reach each leaf's AccumulateGrad."""
     seen: set[Node] = set()
     arriving: dict[Node, int] = {}
+    order: list[Node] = []
     stack: list[Node] = []
     for root in roots:
         if isinstance(root, AccumulateGrad):
@@ -20,7 +21,9 @@ def collect(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, int]]:
             seen.add(root)
             stack.append(root)
     while stack:
-        for edge in stack.pop().edges:
+        node = stack.pop()
+        order.append(node)  # mostly in order already, which a sort notices
+        for edge in node.edges:
             if edge is None:
                 continue
             node = edge[0]
@@ -29,7 +32,8 @@ def collect(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, int]]:
             elif node not in seen:
                 seen.add(node)
                 stack.append(node)
-    return sorted(seen, key=_SEQUENCE, reverse=True), arriving
+    order.sort(key=_SEQUENCE, reverse=True)
+    return order, arriving
 
 
 def needed_nodes(order: list[Node], targets: Iterable[Node]) -> set[Node]:

@@ -15,7 +15,15 @@ Formula = Callable[..., Any]
 DECLINED: Any = object()
 """What a short way answers when the case is not plain."""
 KEEP: Any = object()
-"""What the short way through a node's derivatives is told in the place of what frees the node: nothing does."""
+"""What the short step of a pass is told in the place of what frees the node: nothing does."""
+
+
+def first_step(node: Any, *rest: Any) -> Any:
+    """Write the short step of the record of `node`, and take it."""
+    from gradsh.engine.step import step_of
+
+    node.record.step = step_of(node.record)
+    return node.record.step(node, *rest)
 
 
 class SavePlan:
@@ -33,7 +41,7 @@ class SavePlan:
 class Plan:
     """A record's derivatives, compiled on first use: edges, what is saved, how each formula is called."""
 
-    __slots__ = ("asked", "attributes", "edges", "formulas", "names", "order", "saves", "sizes", "value_names", "values")
+    __slots__ = ("asked", "attributes", "defaults", "edges", "formulas", "names", "order", "saves", "sizes", "value_names", "values")
 
     def __init__(self, record: "Record") -> None:
         params = record.signature.params
@@ -65,6 +73,8 @@ class Plan:
             calls = tuple(self._argument(record, name) for name in parameter_names(formula))
             targets = tuple(slots[name] for name in key)
             self.formulas.append((targets, formula, calls, len(key) > 1))
+        self.defaults = {params[place].name: params[place].default for place in self.values}
+        """The arguments that are no tensors, where none is given: nodes of plain calls share it."""
         self.value_names = tuple((params[place].name, place) for place in self.values)
         self.asked = tuple(self._asked(name, index) for name in sorted(self.sizes))
         """What formulas ask of inputs without saving them: name, which input, what, the input's edge (-1: none)."""
@@ -121,8 +131,8 @@ class Record:
     __slots__ = (
         "_plan", "_signature", "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "guards", "inplace",
         "kind", "layout",
-        "multi_view", "name", "node", "note", "outputs", "quick_backward", "returns",
-        "samples", "saves", "tensors", "text", "ufunc", "unguarded",
+        "multi_view", "name", "node", "note", "outputs", "plain", "returns",
+        "samples", "saves", "step", "tensors", "text", "ufunc", "unguarded",
         "writes",
     )
 
@@ -154,8 +164,9 @@ class Record:
         self.doc = doc
         self._signature: Signature | None = None
         self._plan: Plan | None = None
-        self.quick_backward: Any = DECLINED
-        """The short way through a node's derivatives; DECLINED until `quick_run` has asked for it."""
+        self.step: Callable[..., Any] = first_step
+        """The short step of a backward pass through a node of the record (see `step.py`), written when it is first taken."""
+        self.plain: dict[str, Formula] = {}
         self.ufunc = None
         self.tensors: tuple[int, ...] | None = None
         for part, value in parts.items():
@@ -177,15 +188,6 @@ class Record:
         if self._plan is None:
             self._plan = Plan(self)
         return self._plan
-
-    @property
-    def quick_run(self) -> Callable[..., Any] | None:
-        """The short way through a node's derivatives on plain arrays, written on first use; None where there is none."""
-        if self.quick_backward is DECLINED:
-            from gradsh.engine.quick import backward_of
-
-            self.quick_backward = backward_of(self)
-        return self.quick_backward  # type: ignore[no-any-return]
 
     def bare(self, args: tuple[Any, ...]) -> bool:
         """Whether the kernel can be called as it is: plain arrays of one dtype, every parameter given (in derivatives)."""

@@ -65,7 +65,7 @@ add = op(
     "add(self: Operand, other: Operand, *, alpha: number = 1)", "AddBackward0",
     "Sum, element by element: self + alpha * other.",
     forward=_add, ufunc=np.add, check=_check_alpha, dtypes="promote", inplace=True,
-    grads={"self": lambda grad: grad, "other": lambda grad, alpha: _scaled(grad, alpha)},
+    grads={"self": lambda grad: grad, "other": lambda grad, alpha: _scaled(grad, alpha)}, plain={"other": lambda grad: grad},
     samples=(
         sample((2, 3), (3,)), sample((2, 3), 2.5), sample((2, 3), (4,), rejects="shape"), sample((2,), (2,), alpha=3),
     ),

@@ -1,0 +1,214 @@
+"""The short step of a backward pass: one function written for each record, which checks, computes, frees and delivers.
+
+It does what the general step does (`execution.py`) for the plain case: one output, gradients that are arrays, saved
+tensors that no hook has packed, one formula for each input. Whatever is not plain is left as it was and `DECLINED`.
+Nothing is left out: versions are checked, what frees a node is noted, leaves receive in the same order.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradsh.engine.node import FLAT, GONE, AccumulateGrad, flat_outline
+from gradsh.engine.quick import constant
+from gradsh.engine.record import DECLINED, KEEP, Record
+
+if TYPE_CHECKING:
+    from gradsh.engine.record import Formula
+
+_STEP = """
+def step(node, run, needed, where):
+    buffers = run.buffers
+    grad = buffers.pop(node, None)
+    if type(grad) is not ndarray:
+        if type(grad) is list and len(grad) == 1 and type(grad[0]) is ndarray:
+            (grad,) = grad
+        else:
+            if grad is not None:
+                buffers[node] = grad
+            return DECLINED
+{checks}
+    {edges} = node.edges
+    own = node.outputs[0]
+{formulas}
+    grad = None
+    if where is not KEEP:
+        {free}
+    {let_go}
+{deliveries}
+"""
+
+_DECLINE = "buffers[node] = grad; return DECLINED"
+
+_CHECKS = """
+    raw = node.raw
+    if type(raw) is not tuple:
+        {decline}
+    if raw[0] is FLAT:
+        {flat} = raw
+        {flat_checks}
+        flat = True
+    elif raw[0] is GONE:
+        {decline}
+    else:
+        {kept} = raw
+        {kept_checks}
+        flat = False
+"""
+
+_FLAT_CHECK = """
+        if c{slot} is not None and c{slot}.version != v{slot}:
+            {decline}
+"""
+
+_KEPT_CHECK = """
+        if k{slot} is None:
+            s{slot} = None
+        else:
+            if k{slot}[4] is not None or k{slot}[3] is False or k{slot}[1].version != k{slot}[2]:
+                {decline}
+            s{slot} = k{slot}[0]
+"""
+
+_FORMULA = """
+    g{n} = None
+    if e{n} is not None:
+        t{n}, place = e{n}
+        m{n} = t{n}.outputs[place]
+        if needed is None or t{n} in needed:
+            g{n} = {found}
+            if {unlike}:
+                if g{n} is None:
+                    {decline}
+                g{n} = node._fit(g{n}, {n}, False)
+"""
+
+_DELIVERY = """
+    if g{n} is not None:
+        if type(t{n}) is AccumulateGrad:
+            leaf = run.leaves.get(t{n})
+            if leaf is None:
+                leaf = run.open_leaf(t{n})
+            if leaf[2] is not None:
+                add(leaf[1], g{n}, leaf[1])
+                leaf[2] += 1
+                g{n} = None
+            elif leaf[1] is None:
+                leaf[1] = g{n}
+                g{n} = None
+            else:
+                found = [g{n}]
+                g{n} = None
+                run.add_to_leaf(leaf, found)
+            leaf[0] -= 1
+            if not leaf[0]:
+                leaf = None
+                run.close_leaf(t{n})
+        elif t{n} in buffers or len(t{n}.outputs) != 1:
+            found = [g{n}]
+            g{n} = None
+            run.add(e{n}, found, 0)
+        else:
+            buffers[t{n}] = g{n}
+            g{n} = None
+"""
+
+
+def declined(*_: Any) -> Any:
+    """Leave a node to the general step."""
+    return DECLINED
+
+
+def step_of(record: Record) -> Callable[..., Any]:
+    """Write the short step of a record's nodes; where its derivatives are not one formula for one input each, it declines."""
+    plan = record.plan
+    if not plan.formulas or any(many or formula is None for _, formula, _, many in plan.formulas):
+        return declined
+    types = [param.type for param in record.signature.params]
+    lists = {place for place, one in enumerate(types) if one in {"Tensors", "Indices"}}
+    if lists.intersection(plan.edges) or any(save.param in lists for save in plan.saves):
+        return declined  # a list has several edges, and several entries
+    if any(what not in {"grad", "saved", "value"} for _, _, calls, _ in plan.formulas for what, _ in calls):
+        return declined
+    scope: dict[str, Any] = {
+        "DECLINED": DECLINED, "ndarray": np.ndarray, "FLAT": FLAT, "GONE": GONE, "KEEP": KEEP, "add": np.add,
+        "multiply": np.multiply, "negative": np.negative, "outline": flat_outline, "AccumulateGrad": AccumulateGrad,
+        "constant": constant, "DEFAULTS": plan.defaults,
+    }
+    source = _STEP.format(
+        checks=_checks(record), edges="".join(f"e{slot}, " for slot in range(len(plan.edges))),
+        formulas="".join(_formula(record, scope, *one[:3]) for one in plan.formulas),
+        free=_free(record), let_go=_let_go(record),
+        deliveries="".join(_DELIVERY.format(n=targets[0]) for targets, _, _, _ in plan.formulas),
+    )
+    exec(compile(source, f"<step {record.name}>", "exec"), scope)
+    made: Callable[..., Any] = scope["step"]
+    return made
+
+
+def _checks(record: Record) -> str:
+    slots = range(len(record.plan.saves))
+    if not slots:
+        return ""
+    return _CHECKS.format(
+        decline=_DECLINE,
+        flat="_, " + ", ".join(f"s{slot}, c{slot}, v{slot}" for slot in slots),
+        kept=", ".join(f"k{slot}" for slot in slots) + ",",
+        flat_checks="".join(_FLAT_CHECK.format(slot=slot, decline=_DECLINE) for slot in slots),
+        kept_checks="".join(_KEPT_CHECK.format(slot=slot, decline=_DECLINE) for slot in slots),
+    )
+
+
+def _formula(
+    record: Record, scope: dict[str, Any], targets: tuple[int, ...], formula: "Formula", calls: tuple[tuple[str, Any], ...]
+) -> str:
+    """Write one gradient: the call of its formula, or what the formula does where that is a single product."""
+    n = targets[0]
+    arguments = ["grad" if what == "grad" else f"s{detail}" if what == "saved" else f"node.values[{detail!r}]" for what, detail in calls]
+    scope[f"f{n}"] = formula
+    found = f"f{n}({', '.join(arguments)})"
+    alike = record.ufunc is not None
+    unlike = f"m{n} is not own or " if alike else ""
+    shape = f"type(g{n}) is not ndarray or g{n}.shape != m{n}[0] or g{n}.dtype is not m{n}[1]"
+    if alike:  # elementwise, so a gradient has the shape of the result
+        shape = f"type(g{n}) is not ndarray or g{n}.dtype is not m{n}[1]"
+        code = formula.__code__.co_code
+        if code == _SAME and arguments == ["grad"]:
+            found, shape, unlike = "grad", f"m{n} is not own", ""
+        elif code == _PRODUCT and arguments[0] == "grad" and calls[1][0] == "saved":
+            saved = arguments[1]
+            found = f"multiply(grad, {saved} if type({saved}) is ndarray else constant({saved}, grad.dtype))"
+            shape = f"type(g{n}) is not ndarray or not flat and g{n}.dtype is not m{n}[1]"
+    plain = record.plain.get(record.signature.params[record.plan.edges[n]].name)
+    if plain is not None and plain.__code__.co_code == _SAME:
+        found = f"grad if node.values is DEFAULTS else {found}"
+    return _FORMULA.format(n=n, found=found, unlike=unlike + shape, decline=_DECLINE)
+
+
+_SAME = (lambda grad: grad).__code__.co_code
+_PRODUCT = (lambda grad, other: grad * other).__code__.co_code
+
+
+def _free(record: Record) -> str:
+    """Write the freeing: what is left tells who freed the node, and shapes and dtypes, mostly known from the edges."""
+    plan = record.plan
+    if not plan.saves:
+        return "pass"
+    outlines = ""
+    for slot, save in enumerate(plan.saves):
+        known = "own" if save.output == 0 else f"outline(s{slot})"
+        if save.output < 0 and save.param in plan.edges:
+            n = plan.edges.index(save.param)
+            known = f"(outline(s{slot}) if e{n} is None else m{n})"
+        outlines += f"None if s{slot} is None else {known}, "
+    return f"node.raw = (GONE, where, {outlines})"
+
+
+def _let_go(record: Record) -> str:
+    """Write that the step itself holds no saved tensor any more when gradients are delivered."""
+    slots = range(len(record.plan.saves))
+    if not slots:
+        return ""
+    # what was bound in one branch only is bound first, so that it can be let go
+    return "raw = " + "".join(f"s{slot} = k{slot} = " for slot in slots) + "None"
