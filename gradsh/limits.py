@@ -69,6 +69,8 @@ def bound_memory(size: int | None) -> None:
 
     None takes back a bound that was set here.
     """
+    if size is None and not _bounds:
+        return
     try:
         import resource
 

@@ -1,27 +1,18 @@
 """`backward`: one pass from all its tensors, told in one line; `--plan` foretells it, `--step` walks it node by node."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from gradsh.commands import plan as planning
 from gradsh.commands import words
 from gradsh.commands.record import command
 from gradsh.engine.backward import backward
 from gradsh.engine.tensor import Tensor
-from gradsh.probe.names import Names
 from gradsh.probe.passes import PassReport, Recorder
-from gradsh.probe.plan import Plan
-from gradsh.probe.walk import Gradient, Step, Walk
 from gradsh.state import State
-from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 
-
-class WalkReport(NamedTuple):
-    """A pass with its steps."""
-
-    steps: tuple[Step, ...]
-    account: PassReport
+if TYPE_CHECKING:
+    from gradsh.commands.walking import WalkReport
+    from gradsh.probe.plan import Plan
 
 
 @command(
@@ -42,75 +33,36 @@ def run(
     inputs: tuple[Tensor, ...] | None = None,
     plan: bool = False,
     step: bool = False,
-) -> PassReport | Plan | WalkReport:
+) -> "PassReport | Plan | WalkReport":
     """Run the pass. `--grad` gives one cotangent per tensor, in order; `--inputs` the only tensors written."""
     tensors = (first, *more)
     if plan:
+        from gradsh.commands import plan as planning
+
         return planning.foretell(state, tensors, grad, retain, create_graph, inputs)
-    recorder: Recorder = Recorder(state.line_of)
+
+    def observed(recorder: Recorder) -> None:
+        backward(tensors, grad or None, True if retain else None, create_graph, inputs, observer=recorder)
+
     if step:
-        recorder = Walk(state.line_of, Names(state.names_in_reach()), _stepper(state))
-    backward(tensors, grad or None, True if retain else None, create_graph, inputs, observer=recorder)
-    if isinstance(recorder, Walk):
-        recorder.finish()
+        from gradsh.commands.walking import walk
+
+        return walk(state, observed)
+    recorder = Recorder(state.line_of)
+    observed(recorder)
+    return account_of(state, recorder)
+
+
+def account_of(state: State, recorder: Recorder) -> PassReport:
+    """Return what a pass did, with the session's names and pins."""
     pins = dict.fromkeys(pin.name for pin in state.pins)
-    account = recorder.report(state.names_in_reach(), [f"`retain {name}`" for name in pins])
-    return WalkReport(tuple(recorder.steps), account) if isinstance(recorder, Walk) else account
+    return recorder.report(state.names_in_reach(), [f"`retain {name}`" for name in pins])
 
 
-def _stepper(state: State) -> Callable[[Step], None] | None:
-    """Return what stops after each step, where a person is there to say how to go on."""
-    if not state.control.interactive():
-        return None
-    seen: list[Step] = []
-    skipping = [""]
-
-    def pause(step: Step) -> None:
-        seen.append(step)
-        place = len(seen) - 1
-        if skipping[0]:
-            if skipping[0] not in (step.node, *step.variables):
-                return
-            skipping[0] = ""
-        while True:
-            state.control.show(_step_lines(seen[place]))
-            answer = state.control.ask("step (next, until NODE, back, quit)> ")
-            word, _, rest = (answer or "next").strip().partition(" ")
-            if word in {"q", "quit"}:
-                raise fail("interrupt", "the walk was ended; what it had done stays done", RuntimeError)
-            if word in {"b", "back"}:
-                place = max(0, place - 1)
-            elif place < len(seen) - 1:
-                place += 1
-            else:
-                skipping[0] = rest.strip() if word in {"u", "until"} else ""
-                return
-
-    return pause
-
-
-def _step_lines(step: Step) -> list[str]:
-    names = f"{', '.join(step.variables)}  " if step.variables else ""
-    line = f"  line {step.line}" if step.line is not None else ""
-    hooks = f"  {words.count(step.hooks, 'hook')}" if step.hooks else ""
-    out = [f"{step.number}. {names}{step.node}{line}{hooks}"]
-    out += [f"     in   {_gradient(one)}" for one in step.arrived] or ["     in   nothing"]
-    out += [f"     out  {_gradient(one)}" for one in step.sent]
-    for name, size, fate in step.buffers:
-        out.append(f"     {fate} {name} {size:,} B")
-    return out + [f"     {one}" for one in step.wrote]
-
-
-def _gradient(one: Gradient) -> str:
-    to = f" to {one.to}" if one.to else ""
-    return f"{one.shape} {one.values}{to}"
-
-
-def view(report: PassReport | Plan | WalkReport) -> View:
+def view(report: "PassReport | Plan | WalkReport") -> View:
     """Shape the account: one line; the plan; or the walk and then the account."""
-    if isinstance(report, Plan):
-        return planning.view(report)
-    if isinstance(report, WalkReport):
-        steps = [line for step in report.steps for line in _step_lines(step)]
-        return Lines((*steps, words.account(report.account)))
-    return Lines((words.account(report),))
+    if isinstance(report, PassReport):
+        return Lines((words.account(report),))
+    from gradsh.commands import plan, walking
+
+    return walking.view(report) if isinstance(report, walking.WalkReport) else plan.view(report)

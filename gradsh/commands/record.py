@@ -103,7 +103,9 @@ class Command:
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Return the arguments and options, as the signature of `run` has them."""
-        hints = get_type_hints(self.run)
+        hints = self.run.__annotations__
+        if any(isinstance(hint, str) for name, hint in hints.items() if name != "return"):
+            hints = get_type_hints(self.run)
         found = list(inspect.signature(self.run).parameters.values())[1:]
         return tuple(_parameter(parameter, hints[parameter.name]) for parameter in found)
 

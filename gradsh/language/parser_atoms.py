@@ -25,7 +25,7 @@ from gradsh.text.span import Span
 
 _CONSTANTS = {"None": None, "True": True, "False": False, "...": ...}
 
-_DOUBLED = re.compile(r"(\{\{|\}\})")
+_DOUBLED = r"(\{\{|\}\})"
 
 
 class AtomParser(TargetChecks, ExpressionParser):
@@ -119,7 +119,7 @@ class AtomParser(TargetChecks, ExpressionParser):
     def literal_text(self, i: int, raw: bool, in_spec: bool) -> str:
         """Return what the FMIDDLE token `i` stands for."""
         text = self.texts[i]
-        pieces = [text] if in_spec else _DOUBLED.split(text)
+        pieces = [text] if in_spec else re.split(_DOUBLED, text)
         values, at = [], 0
         for piece in pieces:
             if piece in {"{{", "}}"} and not in_spec:

@@ -8,12 +8,12 @@ import re
 from gradsh.language.lexer import lex
 from gradsh.text.span import Source
 
-_PROMPT = re.compile(r"[ \t]*(>>> ?|grad>(?: |$)|In ?\[\d+\]:(?: |$))")
-_CONTINUED = re.compile(r"[ \t]*(\.\.\.\.>(?: |$)|\.\.\.:? ?)")
-_BANNER = re.compile(r"\s*(Python \d|IPython |Type [\"'h]|\[GCC|gradsh \d|#|```)")
-_FENCE = re.compile(r"\s*(```|~~~)\s*\w*\s*$")
+_PROMPT = r"[ \t]*(>>> ?|grad>(?: |$)|In ?\[\d+\]:(?: |$))"
+_CONTINUED = r"[ \t]*(\.\.\.\.>(?: |$)|\.\.\.:? ?)"
+_BANNER = r"\s*(Python \d|IPython |Type [\"'h]|\[GCC|gradsh \d|#|```)"
+_FENCE = r"\s*(```|~~~)\s*\w*\s*$"
 
-_MAGIC = re.compile(
+_MAGIC = (
     r"[ \t]*(![a-z]|%%?(autoreload|cd|conda|config|env|load_ext|matplotlib|pip|prun|pylab|reload_ext|reset|run|time|timeit)\b(?!\s*[=,)]))"
 )
 
@@ -60,17 +60,17 @@ def _transcript(text: str, notes: list[str]) -> str:
     if ">" not in text and "]:" not in text and "```" not in text:
         return text
     lines = text.split("\n")
-    fences = [index for index, line in enumerate(lines) if _FENCE.match(line)]
+    fences = [index for index, line in enumerate(lines) if re.match(_FENCE, line)]
     if fences:
         lines = _fenced(lines, fences, notes)
-    first = next((index for index, line in enumerate(lines) if line.strip() and not _BANNER.match(line)), None)
-    if first is None or not _PROMPT.match(lines[first]):
+    first = next((index for index, line in enumerate(lines) if line.strip() and not re.match(_BANNER, line)), None)
+    if first is None or not re.match(_PROMPT, lines[first]):
         return "\n".join(lines)
     notes.append("prompts were left out, and lines without one as their output")
     for index, line in enumerate(lines):
-        if prompt := _PROMPT.match(line):
+        if prompt := re.match(_PROMPT, line):
             lines[index] = line[prompt.end() :]
-        elif more := _CONTINUED.match(line):
+        elif more := re.match(_CONTINUED, line):
             lines[index] = line[more.end() :]
         else:
             lines[index] = ""
@@ -96,7 +96,7 @@ def _magics(text: str, notes: list[str]) -> str:
         return text
     lines = text.split("\n")
     strings = _within_strings(text)
-    found = [index for index, line in enumerate(lines) if _MAGIC.match(line) and index not in strings]
+    found = [index for index, line in enumerate(lines) if re.match(_MAGIC, line) and index not in strings]
     if not found:
         return text
     notes.append("the lines of a notebook's own (% and !) were left out")

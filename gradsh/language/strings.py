@@ -17,7 +17,7 @@ class Trouble(NamedTuple):
     kind: str = "syntax"
 
 
-_ESCAPE = re.compile(r"\\(\r?\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^{}]*\}|.)", re.DOTALL)
+_ESCAPE = r"(?s)\\(\r?\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^{}]*\}|.)"
 
 _SINGLE = {
     "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
@@ -89,7 +89,7 @@ def unescape(body: str, offset: int = 0) -> str | Trouble:
             trouble.append(Trouble(f"(unicode error) {shown}", advice, offset + match.start(), len(match[0])))
             return ""
 
-    text = _ESCAPE.sub(value, body.replace("\r\n", "\n"))
+    text = re.sub(_ESCAPE, value, body.replace("\r\n", "\n"))
     return trouble[0] if trouble else text
 
 

@@ -12,7 +12,8 @@ def homes() -> dict[str, str]:
     if not _homes:
         from gradsh.ops.families import FAMILIES
 
-        _homes.update((name, family) for family, names in FAMILIES.items() for name in names.split())
+        for family, names in FAMILIES.items():
+            _homes.update(dict.fromkeys(names.split(), family))
     return _homes
 
 
