@@ -5,6 +5,7 @@ from typing import Any
 
 from gradsh.engine import backward as engine
 from gradsh.engine.ambient import current
+from gradsh.engine.op import find
 from gradsh.engine.tensor import VOLATILE, Tensor
 from gradsh.text.fault import fail
 
@@ -58,13 +59,43 @@ def grad(
         raise fail("value", message, ValueError)
     if not only_inputs:
         current().warning("only_inputs argument is deprecated and is ignored now (defaults to True).")
-    if is_grads_batched:
-        raise fail("value", "is_grads_batched needs vmap, which gradsh leaves out: loop over the rows instead", ValueError)
     unused = materialize_grads if allow_unused is None else allow_unused
     cotangents = None if grad_outputs is None else _sequence(grad_outputs)
     roots, targets = _outputs(outputs), _sequence(inputs.values() if isinstance(inputs, dict) else inputs)
-    found = engine.grad(roots, targets, cotangents, retain_graph, create_graph, unused, materialize_grads)
+    if is_grads_batched:
+        found = _batched(roots, targets, cotangents, bool(retain_graph or create_graph), create_graph, unused, materialize_grads)
+    else:
+        found = engine.grad(roots, targets, cotangents, retain_graph, create_graph, unused, materialize_grads)
     return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else found
+
+
+def _batched(
+    roots: tuple[Tensor, ...], targets: tuple[Tensor, ...], cotangents: tuple[Any, ...] | None, retain: bool, create: bool,
+    unused: bool, zeros: bool,
+) -> tuple[Tensor | None, ...]:
+    """Return the gradients for each row of batched cotangents, stacked: one pass a row."""
+    given = tuple(cotangents or (None,) * len(roots))
+    for root, one in zip(roots, given, strict=True):
+        if one is None and root.requires_grad:
+            # PyTorch asks for it in the words of a scalar's gradient
+            raise fail("scalar", "grad can be implicitly created only for scalar outputs", RuntimeError, tensor=root)
+        if one is not None and tuple(one.shape[1:]) != tuple(root.shape):
+            message = (
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
+                "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
+                f"detected: grad_output[{given.index(one)}] has a shape of {one.shape[2:]} and output[{given.index(one)}] has a shape "
+                f"of {root.shape}. If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
+            )
+            raise fail("grad_shape", message, RuntimeError, tensor=root)
+    count = len(next(one for one in given if one is not None))
+    rows = [
+        engine.grad(
+            roots, targets, tuple(None if one is None else one[row] for one in given), retain or row < count - 1, create, unused, zeros
+        )
+        for row in range(count)
+    ]
+    stack: Any = find("stack")
+    return tuple(None if None in one else stack(list(one)) for one in zip(*rows, strict=True))
 
 
 class _VariableType(type):
@@ -80,8 +111,6 @@ class Variable(metaclass=_VariableType):
         if volatile:
             current().warning(VOLATILE)
         if data is None:
-            from gradsh.engine.op import find
-
             data = find("empty")(0)
         if not isinstance(data, Tensor):
             raise fail("type", f"Variable data has to be a tensor, but got {type(data).__name__}", TypeError)

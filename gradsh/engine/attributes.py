@@ -3,6 +3,7 @@
 from typing import Any
 
 from gradsh.engine.ambient import current
+from gradsh.engine.shape import wrap_dim
 from gradsh.engine.storage import VersionCounter
 from gradsh.engine.tensor import Tensor, more
 from gradsh.text.fault import fail
@@ -22,6 +23,13 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
         )
         raise fail("not_leaf", message, RuntimeError, tensor=tensor)
     tensor.tracked = bool(value) or tensor.edge is not None
+
+
+def at_dim(values: tuple[int, ...], dim: int) -> int:
+    """Return the size or stride of a dimension; a tensor without dimensions has none, also by -1."""
+    if not values:
+        raise fail("index", f"Dimension specified as {dim} but tensor has no dimensions", IndexError, dim=dim, ndim=0)
+    return values[wrap_dim(dim, len(values))]
 
 
 def check_assigned_grad(tensor: Tensor, value: Any) -> None:
@@ -74,7 +82,8 @@ def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
     fresh.edge = None
     fresh.meta = None
     fresh.tracked = tensor.tracked
-    if tensor.meta is not None and tensor.meta.grad is not None:
+    plain = type(tensor) is Tensor  # the copy of a Parameter has no gradient, as in PyTorch
+    if plain and tensor.meta is not None and tensor.meta.grad is not None:
         more(fresh).grad = deep_copy(tensor.meta.grad, memo)
     memo[id(tensor)] = fresh
     return fresh

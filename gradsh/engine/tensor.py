@@ -228,9 +228,9 @@ class Tensor:
         """Return the extents, or that of one dimension."""
         if dim is None:
             return Size(self.array.shape)
-        from gradsh.engine.shape import wrap_dim
+        from gradsh.engine.attributes import at_dim
 
-        return self.array.shape[wrap_dim(dim, self.array.ndim)]
+        return at_dim(self.array.shape, dim)
 
     @property
     def ndim(self) -> int:
@@ -259,6 +259,8 @@ class Tensor:
         """The transposes of the matrices in the last two dimensions, as a view."""
         from gradsh.engine.op import find
 
+        if self.array.ndim == 0:
+            return self
         if self.array.ndim < 2:
             message = f"tensor.mT is only supported on matrices or batches of matrices. Got {self.array.ndim}-D tensor."
             raise fail("shape", message, RuntimeError, tensor=self)
@@ -275,6 +277,11 @@ class Tensor:
             message = f"tensor.H is only supported on matrices (2-D tensors). Got {self.array.ndim}-D tensor."
             raise fail("shape", message, RuntimeError, tensor=self)
         return self if self.array.ndim == 0 else find("transpose")(self, -2, -1)
+
+    @property
+    def real(self) -> "Tensor":
+        """The tensor itself: all tensors are real."""
+        return self
 
     def numel(self) -> int:
         """Return the number of elements."""
@@ -328,7 +335,11 @@ class Tensor:
             strides = tuple(step // array.itemsize for step in array.strides)
         else:  # numpy gives arrays without elements no steps, PyTorch those of row-major order
             strides = tuple(math.prod(max(n, 1) for n in array.shape[place + 1 :]) for place in range(array.ndim))
-        return strides if dim is None else strides[dim]
+        if dim is None:
+            return strides
+        from gradsh.engine.attributes import at_dim
+
+        return at_dim(strides, dim)
 
     def storage_offset(self) -> int:
         """Return how many elements after the start of its memory the tensor begins."""

@@ -147,9 +147,16 @@ for _name in ("resolve_conj", "resolve_neg"):
     composite(f"{_name}(self)", "The tensor itself: nothing here is conjugated or negated lazily.", lambda self: self)
 composite("is_conj(self)", "False: no tensor is conjugated lazily.", lambda self: False)
 composite("is_neg(self)", "False: no tensor is negated lazily.", lambda self: False)
+def _adjoint(self: Any) -> Any:
+    if self.ndim == 1:
+        message = "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
+        raise fail("shape", message, RuntimeError, tensor=self)
+    return find("transpose")(self, -2, -1) if self.ndim else self
+
+
 composite("is_signed(self)", "Whether the dtype has negative values.", lambda self: array_of(self).dtype.kind in "if")
 composite("is_same_size(self, other)", "Whether two tensors have the same extents.", lambda self, other: self.shape == other.shape)
-composite("adjoint(self)", "The transposes of the matrices in the last two dimensions.", lambda self: find("transpose")(self, -2, -1))
+composite("adjoint(self)", "The transposes of the matrices in the last two dimensions.", _adjoint)
 composite("detach(self)", "A leaf over the same memory and version counter.", lambda self: self.detach(), ("torch",),
     note="Shares memory and version counter with its source; `.data` shares the memory but has a version counter "
          "of its own.")

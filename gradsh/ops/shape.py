@@ -52,7 +52,7 @@ composite("reshape_as(self, other)", "The elements in the shape of another tenso
     other: reshape(self, tuple(other.shape)), METHOD)
 composite("expand_as(self, other)", "A view expanded to the shape of another tensor.", lambda self,
     other: expand(self, tuple(other.shape)), METHOD)
-composite("broadcast_to(self, size: ints)", "A view expanded to a shape.", lambda self, size: expand(self, size))
+composite("broadcast_to(self, *size: ints)", "A view expanded to a shape.", lambda self, size: expand(self, size))
 composite("ravel(self)", "All elements in one dimension.", lambda self: reshape(find("contiguous")(self), (-1,)))
 
 

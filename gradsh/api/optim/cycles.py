@@ -1,5 +1,6 @@
 """Learning rate schedules in cycles: warm restarts, cyclic rates, one cycle."""
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -126,7 +127,7 @@ class CyclicLR(_WithMomentum):
             raise fail("value", "mode is invalid and scale_fn is None", ValueError)
         self.mode = mode
         self.gamma = gamma
-        self._scale_fn = scale_fn
+        self._scale_fn_custom = scale_fn
         self.scale_mode = scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
         self._prepare_momentum(optimizer, base_momentum, max_momentum, cycle_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
@@ -134,11 +135,27 @@ class CyclicLR(_WithMomentum):
 
     def scale_fn(self, x: float) -> float:
         """Return how much of the full height a cycle (or step) number has."""
-        if self._scale_fn is not None:
-            return self._scale_fn(x)
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
         if self.mode == "triangular":
             return 1.0
         return float(1 / 2.0 ** (x - 1) if self.mode == "triangular2" else self.gamma**x)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything but the optimizer; of one's own scale function only what an object of a class holds."""
+        state = super().state_dict()
+        custom = state.pop("_scale_fn_custom")
+        held = custom is not None and not inspect.isroutine(custom)
+        state["_scale_fn_custom"] = dict(vars(custom)) if held else None
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what state_dict returned; a scale function stays one's own."""
+        held = {**state_dict}
+        attributes = held.pop("_scale_fn_custom", None)
+        super().load_state_dict(held)
+        if attributes is not None and self._scale_fn_custom is not None:
+            vars(self._scale_fn_custom).update(attributes)
 
     def get_lr(self) -> list[Any]:
         """Return the rates for this step; sets momentum too."""
@@ -194,10 +211,10 @@ class OneCycleLR(_WithMomentum):
         start = 0.0
         phase = self._schedule_phases[0]
         for phase in self._schedule_phases:
-            if number <= phase[0]:
+            if number <= phase["end_step"]:
                 break
-            start = start if phase is self._schedule_phases[-1] else phase[0]
-        end, low_lr, high_lr, low, high = phase
+            start = start if phase is self._schedule_phases[-1] else phase["end_step"]
+        end, low_lr, high_lr, low, high = phase.values()
         share = (number - start) / (end - start)
         found = []
         for group in self.optimizer.param_groups:
@@ -219,10 +236,14 @@ def _total_steps(total: int | None, epochs: int | None, per_epoch: int | None) -
     return product
 
 
-def _phases(share: float, steps: int, three: bool) -> list[tuple[float, str, str, str, str]]:
-    """Return (last step, rate at its start and end, momentum at its start and end) of each phase."""
+_PHASE = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
+
+
+def _phases(share: float, steps: int, three: bool) -> list[dict[str, Any]]:
+    """Return the phases: last step, where rate and momentum start and end."""
     rise = (float(share * steps) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
-    if not three:
-        return [rise, (steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")]
     fall = (float(2 * share * steps) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum")
-    return [rise, fall, (steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum")]
+    phases: list[tuple[Any, ...]] = [rise, fall, (steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum")]
+    if not three:
+        phases = [rise, (steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")]
+    return [dict(zip(_PHASE, phase, strict=True)) for phase in phases]

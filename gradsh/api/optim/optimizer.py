@@ -157,7 +157,7 @@ class Optimizer:
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over groups' settings and parameters' state (copied); groups must have the same sizes."""
+        """Take over groups' settings and parameters' state (its tensors are shared); groups must have the same sizes."""
         saved = state_dict["param_groups"]
         if len(saved) != len(self.param_groups):
             raise fail("value", "loaded state dict has a different number of parameter groups", ValueError)
@@ -196,15 +196,16 @@ def _parameters(group: dict[str, Any]) -> list[Any]:
 
 
 def _converted(held: Any, parameter: Tensor | None) -> Any:
-    """Copy state; floating point tensors (but the step) take the parameter's dtype."""
+    """Return state for a parameter: tensors (but the step) take its dtype; those that have it are shared, as in PyTorch."""
     if not isinstance(held, dict):
-        return deepcopy(held)
+        return held
     found: dict[str, Any] = {}
     for name, value in held.items():
-        if isinstance(value, Tensor) and name != "step" and parameter is not None and parameter.is_floating_point():
+        cast = isinstance(value, Tensor) and name != "step" and parameter is not None and parameter.is_floating_point()
+        if cast and parameter is not None and value.array.dtype != parameter.array.dtype:
             found[name] = make(value.array.astype(parameter.array.dtype))
         else:
-            found[name] = deepcopy(value)
+            found[name] = value
     return found
 
 
