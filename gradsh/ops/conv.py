@@ -7,7 +7,8 @@ import numpy as np
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import Operation, composite, find, op, sample
 from gradsh.ops.arguments import array_of, word
-from gradsh.ops.conv_kernels import Geometry, correlate, filter_of, spread
+from gradsh.ops.conv_kernels import adjoints, correlate, filter_of, spread
+from gradsh.ops.conv_windows import Geometry
 from gradsh.text.fault import fail
 
 _REST = "stride: ints, padding: ints, dilation: ints, transposed: bool, output_padding: ints, groups: int"
@@ -53,11 +54,10 @@ def _forward(
     if transposed:
         extents = _transposed_extents(input.shape[2:], weight.shape[2:], geometry, output_padding)
         result = spread(input, weight, extents, geometry)
-    else:
-        result = correlate(input, weight, geometry)
-    if bias is not None:
-        result += bias.reshape(-1, *(1,) * dims)
-    return result
+        if bias is not None:
+            result += bias.reshape(-1, *(1,) * dims)
+        return result
+    return correlate(input, weight, geometry, (), bias)
 
 
 def _check(
@@ -177,13 +177,16 @@ def _backward(
         spatial(stride, dims, "stride"), spatial(padding, dims, "padding"), spatial(dilation, dims, "dilation"), groups
     )
     grad_input = grad_weight = grad_bias = None
-    if output_mask[0] and transposed:
-        grad_input = correlate(grad_output, weight, geometry, input.shape[2:])
-    elif output_mask[0]:
-        grad_input = spread(grad_output, weight, input.shape[2:], geometry)
-    if output_mask[1]:
-        big, small = (grad_output, input) if transposed else (input, grad_output)
-        grad_weight = filter_of(big, small, weight.shape[2:], geometry)
+    if transposed:
+        if output_mask[0]:
+            grad_input = correlate(grad_output, weight, geometry, input.shape[2:])
+        if output_mask[1]:
+            grad_weight = filter_of(grad_output, input, weight.shape[2:], geometry)
+    elif output_mask[0] or output_mask[1]:
+        grad_input, grad_weight = adjoints(
+            grad_output, geometry, input.shape[2:], weight.shape[2:],
+            input if output_mask[1] else None, weight if output_mask[0] else None,
+        )
     if output_mask[2]:
         grad_bias = np.add.reduce(grad_output, axis=(0, *range(2, grad_output.ndim)))
     return grad_input, grad_weight, grad_bias

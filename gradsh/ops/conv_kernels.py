@@ -2,140 +2,240 @@
 
 With x (N, C, in…), w (O, C / groups, k…), y (N, O, out…) all three are linear in each of two arguments:
 `correlate(x, w) -> y`, `spread(y, w) -> x` and `filter_of(x, y) -> w`. A transposed convolution is `spread`.
+
+All are products of matrices over windows that are copied for a few samples, or some rows of one, at a time, so that they
+are still in the cache when they are multiplied.
 """
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from itertools import product
+from math import prod
+from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from gradsh.engine.dtype import Array
+from gradsh.ops.conv_windows import Columns, Geometry, Scatter, Spread, Walk, out_extents, walks_of
 
-BLOCK = 1 << 22
-"""Elements of the copied windows at a time: larger batches are worked off in parts."""
-
-
-class Geometry(NamedTuple):
-    """How a filter walks over its input: a number for each spatial dim."""
-
-    stride: tuple[int, ...]
-    padding: tuple[int, ...]
-    dilation: tuple[int, ...]
-    groups: int
+BLOCK = 1 << 18
+"""Elements of the copied windows at a time."""
+FEW = 256
+"""Columns below which a product of matrices is slow: then the windows of several samples are taken together."""
+WASTE = 1.25
+"""How much larger than itself an output may become when it is laid over the input."""
 
 
-def out_extents(extents: tuple[int, ...], kernel: tuple[int, ...], geometry: Geometry) -> tuple[int, ...]:
-    """Return how many places the filter takes in each dim."""
-    return tuple(
-        (n + 2 * p - d * (k - 1) - 1) // s + 1
-        for n, k, s, p, d in zip(extents, kernel, geometry.stride, geometry.padding, geometry.dilation, strict=True)
-    )
+def _parts(batch: int, extents: tuple[int, ...], rows: int) -> tuple[list[slice], list[slice]]:
+    """Cut places of the first dim, and samples, into parts with about BLOCK elements: `rows` are copied for each place."""
+    each = max(prod(extents[1:]), 1)
+    step = extents[0]
+    if rows * each * step > BLOCK:
+        most = max(BLOCK // (rows * each), -(-FEW // each))
+        step = -(-step // -(-step // most))  # parts of even size
+    count = max(BLOCK // (rows * each * step), -(-FEW // (each * step)))
+    return _cut(extents[0], step), _cut(batch, count)
 
 
-def padded(x: Array, padding: tuple[int, ...], value: Any = 0) -> Array:
-    """Return the array with a border of `value` around its spatial dims; the array itself without padding."""
-    if not any(padding):
-        return x
-    lead = x.ndim - len(padding)
-    shape = x.shape[:lead] + tuple(n + 2 * p for n, p in zip(x.shape[lead:], padding, strict=True))
-    whole = np.zeros(shape, x.dtype) if value == 0 else np.full(shape, value, x.dtype)
-    inner: Any = (..., *(slice(p, p + n) for n, p in zip(x.shape[lead:], padding, strict=True)))
-    whole[inner] = x
-    return whole
+def _cut(whole: int, step: int) -> list[slice]:
+    return [slice(start, min(start + step, whole)) for start in range(0, whole, step)]
 
 
-def windows(
-    x: Array, kernel: tuple[int, ...], out: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]
-) -> Array:
-    """Return a read-only view (lead…, k…, out…) of a padded array: for each place in the kernel what it meets."""
-    lead = x.ndim - len(kernel)
-    steps = x.strides[lead:]
-    shape = x.shape[:lead] + kernel + out
-    strides = x.strides[:lead] + tuple(s * d for s, d in zip(steps, dilation, strict=True))
-    strides += tuple(s * t for s, t in zip(steps, stride, strict=True))
-    return as_strided(x, shape, strides, writeable=False)
+def _buffer(make: Callable[..., Any], channels: int, dtype: Any) -> Callable[[int, tuple[Walk, ...]], Any]:
+    """Return what gives the buffer for a part of the work: the same one as long as parts are alike."""
+    held: list[Any] = [None, None]
+
+    def buffer(samples: int, walks: tuple[Walk, ...]) -> Any:
+        if held[0] != (samples, walks):
+            held[1] = None  # gone before the next is made
+            held[:] = (samples, walks), make(channels, samples, walks, dtype)
+        return held[1]
+
+    return buffer
 
 
-def _plain(kernel: tuple[int, ...], geometry: Geometry) -> bool:
-    """Whether the filter is one point that meets each element once: then no windows are needed."""
+def _flat(array: Array, groups: int) -> Array:
+    """Return (N, channels, places…) as (N, groups, channels of a group, places)."""
+    return array.reshape(array.shape[0], groups, array.shape[1] // groups, prod(array.shape[2:]))
+
+
+def _range(places: slice, out: tuple[int, ...]) -> slice:
+    """Return the range among all places of some along the first dim."""
+    each = prod(out[1:])
+    return slice(places.start * each, places.stop * each)
+
+
+def _pointwise(kernel: tuple[int, ...], geometry: Geometry) -> bool:
+    """Whether the filter is one point that meets each element once: then nothing is copied."""
     return all(k == 1 for k in kernel) and all(s == 1 for s in geometry.stride) and not any(geometry.padding)
 
 
-def _columns(x: Array, kernel: tuple[int, ...], out: tuple[int, ...], geometry: Geometry) -> Array:
-    """Copy the windows of a padded input to (N, groups, C / groups * K, places)."""
-    n, c = x.shape[:2]
-    rows = c // geometry.groups * int(np.prod(kernel))
-    shape = (n, geometry.groups, rows, int(np.prod(out)))
-    if _plain(kernel, geometry):
-        return x.reshape(shape)
-    return windows(x, kernel, out, geometry.stride, geometry.dilation).reshape(shape)
+def _filter_columns(w: Array, groups: int) -> Array:
+    """Return a filter as (groups, O of a group, rows of `Columns` of a group)."""
+    return np.moveaxis(w, -1, 2).reshape(groups, w.shape[0] // groups, -1)
 
 
-def _parts(batch: int, each: int) -> Iterator[slice]:
-    """Cut a batch so that `each` elements per sample stay below BLOCK."""
-    step = max(1, BLOCK // max(each, 1))
-    for start in range(0, batch, step):
-        yield slice(start, min(start + step, batch))
-
-
-def correlate(x: Array, w: Array, geometry: Geometry, out: tuple[int, ...] = ()) -> Array:
+def correlate(x: Array, w: Array, geometry: Geometry, out: tuple[int, ...] = (), bias: Array | None = None) -> Array:
     """Return the product of a filter with the windows of the input: the first `out` of them, or all."""
     kernel = w.shape[2:]
     out = out or out_extents(x.shape[2:], kernel, geometry)
-    groups, filters = geometry.groups, w.shape[0]
-    y = np.empty((x.shape[0], filters, *out), x.dtype)
+    groups = geometry.groups
+    y = np.empty((x.shape[0], w.shape[0], *out), x.dtype)
     if not y.size:
         return y
-    whole = padded(x, geometry.padding)
-    matrix = w.reshape(groups, filters // groups, -1)
-    places = int(np.prod(out))
-    flat = y.reshape(x.shape[0], groups, filters // groups, places)
-    for part in _parts(x.shape[0], whole.shape[1] * int(np.prod(kernel)) * places):
-        np.matmul(matrix, _columns(whole[part], kernel, out, geometry), out=flat[part])
+    flat = _flat(y, groups)
+    matrix = _filter_columns(w, groups)
+    shift = None if bias is None else bias.reshape(groups, -1, 1)
+    if _pointwise(kernel, geometry):
+        np.matmul(matrix, _flat(x, groups), out=flat)
+        if shift is not None:
+            flat += shift
+        return y
+    walk, *rest = walks_of(x.shape[2:], out, kernel, geometry)
+    columns = _buffer(Columns, x.shape[1], x.dtype)
+    rows, batches = _parts(x.shape[0], out, x.shape[1] * prod(kernel))
+    for places, samples in product(rows, batches):
+        first, taken = walk.some(places)
+        found = columns(samples.stop - samples.start, (first, *rest)).fill(x[samples, :, taken])
+        target = flat[samples, ..., _range(places, out)]
+        _multiply(matrix, found, target)
+        if shift is not None:
+            target += shift
     return y
+
+
+def _multiply(matrix: Array, columns: Array, target: Array) -> None:
+    """Write the product of a filter with the columns of some samples: (samples, groups, O of a group, places)."""
+    groups, filters, rows = matrix.shape
+    columns = columns.reshape(groups, rows, -1)
+    if target.shape[0] == 1:
+        np.matmul(matrix, columns, out=target[0])
+    else:
+        found = np.matmul(matrix, columns).reshape(groups, filters, target.shape[0], -1)
+        target[...] = found.transpose(2, 0, 1, 3)
+
+
+# --- the adjoints -----------------------------------------------------------------------------------------------
+
+
+def spread(y: Array, w: Array, extents: tuple[int, ...], geometry: Geometry) -> Array:
+    """Return the adjoint by the input: every place of y laid back over an input of `extents` through the filter."""
+    return adjoints(y, geometry, extents, w.shape[2:], None, w)[0]  # type: ignore[no-any-return]
 
 
 def filter_of(x: Array, y: Array, kernel: tuple[int, ...], geometry: Geometry) -> Array:
     """Return the adjoint by the filter: what of the input each filter place met, weighted by y."""
-    groups, filters, channels = geometry.groups, y.shape[1], x.shape[1] // geometry.groups
-    out = y.shape[2:]
-    places = int(np.prod(out))
-    whole = padded(x, geometry.padding)
-    total = np.zeros((groups, filters // groups, channels * int(np.prod(kernel))), x.dtype)
-    flat = y.reshape(y.shape[0], groups, filters // groups, places)
-    for part in _parts(x.shape[0], whole.shape[1] * int(np.prod(kernel)) * places):
-        columns = _columns(whole[part], kernel, out, geometry)
-        total += np.add.reduce(np.matmul(flat[part], columns.swapaxes(2, 3)), axis=0)
-    return total.reshape(filters, channels, *kernel)
+    return adjoints(y, geometry, x.shape[2:], kernel, x, None)[1]  # type: ignore[no-any-return]
 
 
-def spread(y: Array, w: Array, extents: tuple[int, ...], geometry: Geometry) -> Array:
-    """Return the adjoint by the input: every place of y laid back over the input through the filter."""
-    kernel = w.shape[2:]
-    groups, filters = geometry.groups, w.shape[0]
-    channels = w.shape[1] * groups
-    whole_extents = tuple(n + 2 * p for n, p in zip(extents, geometry.padding, strict=True))
-    whole = np.zeros((y.shape[0], channels, *whole_extents), y.dtype)
-    out = y.shape[2:]
-    places = int(np.prod(out))
-    matrix = np.ascontiguousarray(w.reshape(groups, filters // groups, -1).swapaxes(1, 2))
-    flat = y.reshape(y.shape[0], groups, filters // groups, places)
-    for part in _parts(y.shape[0], channels * int(np.prod(kernel)) * places):
-        columns = np.matmul(matrix, flat[part])
-        add_windows(whole[part], columns.reshape(columns.shape[0], channels, *kernel, *out), geometry)
-    inner: Any = (..., *(slice(p, p + n) for n, p in zip(extents, geometry.padding, strict=True)))
-    return np.ascontiguousarray(whole[inner])
+def adjoints(
+    y: Array, geometry: Geometry, extents: tuple[int, ...], kernel: tuple[int, ...], x: Array | None, w: Array | None
+) -> tuple[Any, Any]:
+    """Return the adjoint by an input of `extents`, where the filter is given, and that by the filter, where the input is."""
+    walks = walks_of(extents, y.shape[2:], kernel, geometry)
+    if _pointwise(kernel, geometry):
+        return _by_points(y, geometry.groups, extents, x, w)
+    by_rows = _fits_rows(walks, y.shape[1], _channels(x, w, geometry.groups))
+    return (_by_rows if by_rows else _by_columns)(y, geometry.groups, walks, x, w)
 
 
-def add_windows(whole: Array, columns: Array, geometry: Geometry) -> None:
-    """Add columns (lead…, k…, out…) into a padded array at the places they came from, one filter place at a time."""
-    dims = len(geometry.stride)
-    kernel, out = columns.shape[-2 * dims : -dims], columns.shape[-dims:]
-    if not columns.size:
-        return
-    for place in np.ndindex(*kernel):
-        walk = zip(place, geometry.dilation, geometry.stride, out, strict=True)
-        target: Any = (..., *(slice(k * d, k * d + s * (n - 1) + 1, s) for k, d, s, n in walk))
-        source: Any = (..., *place, *(slice(None),) * dims)
-        whole[target] += columns[source]
+def _fits_rows(walks: tuple[Walk, ...], filters: int, channels: int) -> bool:
+    """Whether `_by_rows` can compute the adjoints, with less to copy than `_by_columns`."""
+    others = walks[:-1]
+    if any(walk.stride != 1 for walk in others):
+        return False
+    if prod(walk.size for walk in others) > WASTE * prod(walk.places for walk in others):
+        return False
+    last, rest = walks[-1].kernel, prod(walk.kernel for walk in others)
+    return filters * rest + 2 * channels * last < 2 * channels * last * rest
+
+
+def _by_points(y: Array, groups: int, extents: tuple[int, ...], x: Array | None, w: Array | None) -> tuple[Any, Any]:
+    """Return the adjoints of a filter of one point."""
+    by_input = by_filter = None
+    flat = _flat(y, groups)
+    if w is not None:
+        by_input = np.matmul(_filter_columns(w, groups).swapaxes(1, 2), flat)
+        by_input = by_input.reshape(y.shape[0], w.shape[1] * groups, *extents)
+    if x is not None:
+        found = np.add.reduce(np.matmul(flat, _flat(x, groups).swapaxes(2, 3)), axis=0)
+        by_filter = found.reshape(y.shape[1], x.shape[1] // groups, *(1,) * len(extents))
+    return by_input, by_filter
+
+
+def _by_columns(y: Array, groups: int, walks: tuple[Walk, ...], x: Array | None, w: Array | None) -> tuple[Any, Any]:
+    """Return the adjoints over the columns of all windows, as `correlate` has them."""
+    walk, *rest = walks
+    out, kernel, (batch, filters) = y.shape[2:], tuple(one.kernel for one in walks), y.shape[:2]
+    channels = _channels(x, w, groups)
+    flat = _flat(y, groups)
+    by_input = np.zeros((batch, channels, *(one.size for one in walks)), y.dtype)
+    total = np.zeros((groups, channels // groups * prod(kernel), filters // groups), y.dtype)
+    matrix = None if w is None else _filter_columns(w, groups).swapaxes(1, 2)
+    columns, scatter = _buffer(Columns, channels, y.dtype), _buffer(_all_dims, channels, y.dtype)
+    rows, batches = _parts(batch, out, channels * prod(kernel))
+    for places, samples in product(rows, batches):
+        count = samples.stop - samples.start
+        first, taken = walk.some(places)
+        factor = flat[samples, ..., _range(places, out)].transpose(1, 2, 0, 3).reshape(groups, filters // groups, -1)
+        if matrix is not None:
+            back = scatter(count, (first, *rest))
+            np.matmul(matrix, factor, out=back.columns.reshape(groups, -1, factor.shape[2]))
+            back.add(by_input[samples, :, taken], False)
+        if x is not None:
+            found = columns(count, (first, *rest)).fill(x[samples, :, taken])
+            total += np.matmul(found.reshape(groups, -1, factor.shape[2]), factor.swapaxes(1, 2))
+    each = total.reshape(groups, channels // groups, kernel[-1], *kernel[:-1], filters // groups)
+    by_filter = np.moveaxis(np.moveaxis(each, -1, 1), 3, -1)
+    return _chosen(by_input, w), _chosen(by_filter.reshape(filters, channels // groups, *kernel), x)
+
+
+def _by_rows(y: Array, groups: int, walks: tuple[Walk, ...], x: Array | None, w: Array | None) -> tuple[Any, Any]:
+    """Return the adjoints with y laid over the input in all dims but the last: less to copy and to add than all windows."""
+    walk, *rest = walks
+    sizes, kernel, (batch, filters) = tuple(one.size for one in walks), tuple(one.kernel for one in walks), y.shape[:2]
+    channels = _channels(x, w, groups)
+    by_input = np.empty((batch, channels, *sizes), y.dtype)
+    total = np.zeros((groups, channels // groups * kernel[-1], filters // groups * prod(kernel[:-1])), y.dtype)
+    matrix = None if w is None else _filter_rows(w, groups)
+    columns, scatter = _buffer(Columns, channels, y.dtype), _buffer(_last_dim, channels, y.dtype)
+    spreads = _buffer(Spread, filters, y.dtype)
+    copied = filters * prod(kernel[:-1]) + channels * kernel[-1]
+    rows, batches = _parts(batch, (*sizes[:-1], y.shape[-1]), copied)
+    for inputs, samples in product(rows, batches):
+        count = samples.stop - samples.start
+        first, reaching = walk.reaching(inputs)
+        factor = spreads(count, (first, *rest)).fill(y[samples, :, reaching]).reshape(groups, total.shape[2], -1)
+        if matrix is not None:
+            back = scatter(count, (first, *rest))
+            np.matmul(matrix, factor, out=back.columns.reshape(groups, -1, factor.shape[2]))
+            back.add(by_input[samples, :, inputs], True)
+        if x is not None:
+            found = columns(count, (first, *rest)).shift(x[samples, :, inputs])
+            total += np.matmul(found.reshape(groups, -1, factor.shape[2]), factor.swapaxes(1, 2))
+    each = total.reshape(groups, channels // groups, kernel[-1], filters // groups, *kernel[:-1])
+    by_filter = np.moveaxis(np.moveaxis(each, 3, 1), 3, -1)
+    return _chosen(by_input, w), _chosen(by_filter.reshape(filters, channels // groups, *kernel), x)
+
+
+def _chosen(found: Array, other: Array | None) -> Any:
+    """Return an adjoint where the other factor was given, in row-major order."""
+    return None if other is None else np.ascontiguousarray(found)
+
+
+def _channels(x: Array | None, w: Array | None, groups: int) -> int:
+    channels: int = 0 if x is None else x.shape[1]
+    return channels if w is None else w.shape[1] * groups
+
+
+def _filter_rows(w: Array, groups: int) -> Array:
+    """Return a filter as (groups, rows of `Scatter` of a group, rows of `Spread` of a group)."""
+    split = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
+    return np.moveaxis(split, (2, -1), (1, 2)).reshape(groups, w.shape[1] * w.shape[-1], -1)
+
+
+def _all_dims(channels: int, samples: int, walks: tuple[Walk, ...], dtype: Any) -> Scatter:
+    return Scatter(channels, samples, walks, dtype, False)
+
+
+def _last_dim(channels: int, samples: int, walks: tuple[Walk, ...], dtype: Any) -> Scatter:
+    return Scatter(channels, samples, walks, dtype, True)

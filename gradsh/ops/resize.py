@@ -9,7 +9,7 @@ from gradsh.engine.dtype import Array
 from gradsh.engine.op import Operation, composite, find, op, sample
 from gradsh.ops.arguments import with_parameters
 from gradsh.ops.conv import spatial
-from gradsh.ops.conv_kernels import Geometry, add_windows, out_extents, padded, windows
+from gradsh.ops.conv_windows import Geometry, add_windows, out_extents, padded, windows
 from gradsh.ops.resize_kernels import interpolated, spread_back
 from gradsh.text.fault import fail
 
