@@ -209,6 +209,15 @@ class Session(Controls):
         seconds = time.perf_counter() - begun
         text = text_of(source, statement.span)
         state.history.append(Entry(text, line, source.name, failed is None, seconds, unit, mark, name))
+        try:
+            self._look_after(line, seconds)
+        except BaseException as error:  # noqa: BLE001  # what is watched is a script's own expression, and may fail in any way
+            return failed or self.machine.explain(error)
+        return failed
+
+    def _look_after(self, line: int, seconds: float) -> None:
+        """Measure and show what follows a statement: memory, time, an account, what is watched."""
+        state = self.state
         if state.meter is not None and state.meter.due():
             state.meter.sample(self.machine.variables(), line, (), inside=False)
         if state.settings.timing:

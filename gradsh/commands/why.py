@@ -8,6 +8,7 @@ from gradsh.commands.ways import ways_of
 from gradsh.commands.ways_text import Way
 from gradsh.commands.words import count, listed
 from gradsh.engine.tensor import Tensor
+from gradsh.probe.modules import is_module
 from gradsh.probe.why import Asker, Block, Gradient, ParameterStory, TensorStory
 from gradsh.state import Failed, State
 from gradsh.text.fault import fail
@@ -58,7 +59,7 @@ def run(state: State, subject: object = None) -> Report:
     asker = Asker(state.names_in_reach(), state.line_of, state.control.cuts_of, lambda name: _cleared(state, name))
     if isinstance(subject, Tensor):
         return asker.tensor(subject, text)
-    if hasattr(type(subject), "named_parameters"):
+    if is_module(subject):
         return asker.parameters(subject)
     raise fail("type", f"why: {text} is {type(subject).__name__}, not a Tensor or a module", TypeError, value=subject)
 

@@ -8,6 +8,7 @@ from gradsh.interpreter.origins import Origin, is_tensor, silent_block
 from gradsh.interpreter.scopes import bound_by
 from gradsh.language import tree
 from gradsh.language.node import expr
+from gradsh.probe.modules import is_module, parameters_of
 from gradsh.probe.passes import saves
 from gradsh.probe.snapshot import nodes_below
 from gradsh.text.problem import Label
@@ -225,8 +226,8 @@ def _frozen(case: "Case", origins: list[Origin]) -> str:
     for origin in origins:
         for name, _ in bound_by(origin.statement):
             value = case.origins.value(name)
-            if hasattr(type(value), "named_parameters"):
-                parameters = [one for _, one in value.named_parameters()]
+            if is_module(value):
+                parameters = [one for _, one in parameters_of(value)]
                 if parameters and not any(one.requires_grad for one in parameters):
                     return name
     return ""

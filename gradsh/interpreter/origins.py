@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradsh.interpreter.scopes import bound_by, children, own_expressions, statements_of
 from gradsh.language import tree
 from gradsh.language.node import Node, expr, stmt
+from gradsh.probe.modules import is_module, parameters_of
 from gradsh.text.span import Source, Span
 
 if TYPE_CHECKING:
@@ -248,8 +249,8 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"[{place}]", part) for place, part in enumerate(value[:1000]) if is_tensor(part))
     elif isinstance(value, dict):
         yield from ((f"[{key!r}]", part) for key, part in list(value.items())[:1000] if is_tensor(part))
-    elif hasattr(type(value), "named_parameters"):
-        yield from ((_PLACE.sub(r"[\1]", f".{name}"), part) for name, part in value.named_parameters())
+    elif is_module(value):
+        yield from ((_PLACE.sub(r"[\1]", f".{name}"), part) for name, part in parameters_of(value))
 
 
 _PLACE = re.compile(r"\.(\d+)(?=\.|$)")

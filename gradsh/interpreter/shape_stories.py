@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradsh.interpreter.origins import is_tensor, statement_at
 from gradsh.language import tree
 from gradsh.language.node import Node
+from gradsh.probe.modules import is_module, modules_of
 
 if TYPE_CHECKING:
     from gradsh.interpreter.blame import Case
@@ -116,13 +117,13 @@ def _module(case: "Case") -> None:
         inner = trace.tb_frame.f_locals.get("self")
         layer, trace = inner if _is_module(inner) else layer, trace.tb_next
     text, owner = repr(layer), case.text(node.func.span)
-    path = next((name for name, one in called.named_modules() if one is layer), None)
+    path = next((name for name, one in modules_of(called) if one is layer), None)
     if path is not None and "\n" not in text and len(text) < 100:
         case.notes.append(f"layer `{path}` of {owner} is {text}" if path else f"{owner} is {text}")
 
 
 def _is_module(value: Any) -> bool:
-    return hasattr(type(value), "named_parameters") and not isinstance(value, type)
+    return is_module(value)
 
 
 def _disagreement(case: "Case", left: Shape, right: Shape) -> None:

@@ -7,14 +7,18 @@ made, never through the engine's graph.
 from collections import deque
 from collections.abc import Iterator, Mapping
 from functools import partial
-from types import FunctionType, GeneratorType, MethodType
+from itertools import islice
+from types import FunctionType, GeneratorType, MethodType, NoneType
 from typing import Any
 
 from gradsh.api.namespace import Namespace
 from gradsh.engine.node import AccumulateGrad, Node
 from gradsh.engine.storage import memory_key
 from gradsh.engine.tensor import Parameter, Tensor
+from gradsh.probe.modules import is_module
 
+_LONG = 200  # characters of a key that are shown
+_WORDS = 10
 _LONGEST = 20_000  # values looked at inside containers; a program's own data may be of any size
 
 
@@ -39,14 +43,17 @@ def named_tensors(variables: Mapping[str, object]) -> Iterator[tuple[str, Tensor
 
 
 def _inside(path: str, value: object) -> list[tuple[str, object]] | None:
-    """Return the (path, value) pairs directly inside a container or object, None for what holds nothing."""
+    """Return the (path, value) pairs directly inside a container or object, None for what holds nothing.
+
+    Of a container no more than would be looked at: a list may hold more numbers than there is memory for their paths.
+    """
     if isinstance(value, (list, tuple, deque)):
-        return [(f"{path}[{place}]", one) for place, one in enumerate(value)]
+        return [(f"{path}[{place}]", one) for place, one in enumerate(islice(value, _LONGEST))]
     if isinstance(value, dict):
-        return [(f"{path}[{_key(key)}]", one) for key, one in value.items()]
+        return [(f"{path}[{_key(key)}]", one) for key, one in islice(value.items(), _LONGEST)]
     if isinstance(value, (set, frozenset)):
-        return [(f"an item of {path}", one) for one in value]
-    if hasattr(type(value), "named_parameters"):
+        return [(f"an item of {path}", one) for one in islice(value, _LONGEST)]
+    if is_module(value):
         return _module(path, value)
     if isinstance(value, FunctionType):
         return _function(path, value)
@@ -65,8 +72,17 @@ def _inside(path: str, value: object) -> list[tuple[str, object]] | None:
 
 
 def _key(key: object) -> str:
-    """Return a dictionary's key as it is written; a tensor (an optimizer's state has such) in a few words."""
-    return f"a tensor {tuple(key.array.shape)}" if isinstance(key, Tensor) else repr(key)
+    """Return a dictionary's key as it is written; what is no short word or number, in a few words.
+
+    A tensor is such (an optimizer's state has them), and an object whose `__repr__` is a script's own.
+    """
+    if isinstance(key, Tensor):
+        return f"a tensor {tuple(key.array.shape)}"
+    if type(key) is tuple and len(key) < _WORDS:
+        return f"({', '.join(map(_key, key))}{',' * (len(key) == 1)})"
+    if (type(key) is str and len(key) <= _LONG) or type(key) in {int, float, bool, NoneType}:
+        return repr(key)
+    return f"a {type(key).__name__}"
 
 
 def _function(path: str, function: FunctionType) -> list[tuple[str, object]]:

@@ -8,7 +8,11 @@ from typing import Any
 
 from gradsh.engine.node import Node
 from gradsh.engine.tensor import Tensor
+from gradsh.probe.modules import is_module, parameters_of
+from gradsh.text.fault import fail
 
+LARGEST = 1 << 27
+"""Elements of the largest tensor whose data are told."""
 LineOf = Callable[[Any], int | None]
 _OF_A_SCRIPT = "saved_tensors"
 """What a script's own Function saves stands under this name."""
@@ -21,8 +25,8 @@ def tensors_of(variables: Mapping[str, object]) -> Iterator[tuple[str, Tensor]]:
             continue
         if isinstance(value, Tensor):
             yield name, value
-        elif hasattr(type(value), "named_parameters"):
-            for parameter, tensor in value.named_parameters():  # type: ignore[attr-defined]
+        elif is_module(value):
+            for parameter, tensor in parameters_of(value):
                 yield f"{name}.{parameter}", tensor
 
 
@@ -54,9 +58,16 @@ def describe(tensor: Tensor) -> dict[str, Any]:
         "is_leaf": ask(lambda: bool(tensor.is_leaf)),
         "grad_fn": ask(lambda: node_name(tensor.grad_fn)),
         "version": ask(lambda: tensor._version),
-        "data": tensor.array.tolist(),
-        "grad": None if grad is None else grad.array.tolist(),
+        "data": _numbers(tensor),
+        "grad": None if grad is None else _numbers(grad),
     }
+
+
+def _numbers(tensor: Tensor) -> Any:
+    """The data as nested lists. Raises (kind `limit`) where that would fill any machine: an expanded tensor's may."""
+    if tensor.array.size > LARGEST:
+        raise fail("limit", f"the state holds a tensor of {tensor.array.size:,} elements: too many to tell them", MemoryError)
+    return tensor.array.tolist()
 
 
 def node_name(node: Node | None) -> str | None:

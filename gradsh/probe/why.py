@@ -9,6 +9,7 @@ import numpy as np
 from gradsh.engine.node import AccumulateGrad, Node
 from gradsh.engine.tensor import Tensor
 from gradsh.probe.accounts import saved_memories
+from gradsh.probe.modules import parameters_of
 from gradsh.probe.names import Names, roots_of, top_name
 from gradsh.probe.passes import live_entries, saves
 from gradsh.probe.snapshot import node_name, nodes_below
@@ -122,7 +123,7 @@ class Asker:
         """Return the stories of a module's parameters."""
         return tuple(
             ParameterStory(name, tuple(one.array.shape), bool(one.requires_grad), self.gradient(one, name))
-            for name, one in module.named_parameters()
+            for name, one in parameters_of(module)
         )
 
     def gradient(self, tensor: Tensor, text: str) -> Gradient:

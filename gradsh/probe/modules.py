@@ -1,0 +1,47 @@
+"""Modules as data: the parameters that a module's tree holds, read without running any method that a script may have written.
+
+A script's class can override `named_parameters` with a loop that never ends, or bind `_modules` to a number; who only
+looks must neither run the one nor trip over the other.
+"""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from gradsh.engine.tensor import Tensor
+
+_HOME = "gradsh.api.nn.module"
+
+
+def is_module(value: object) -> bool:
+    """Tell whether a value is a module; while nothing has imported their class, none is."""
+    home = sys.modules.get(_HOME)
+    return home is not None and isinstance(value, home.Module)
+
+
+def modules_of(module: Any) -> Iterator[tuple[str, Any]]:
+    """Yield (dotted name, module) for a module and all below it, each once, in the order of registration."""
+    seen: set[int] = set()
+    stack: list[tuple[str, Any]] = [("", module)]
+    while stack:
+        path, one = stack.pop()
+        if id(one) in seen or not is_module(one):
+            continue
+        seen.add(id(one))
+        yield path, one
+        stack.extend((f"{path}.{name}" if path else name, child) for name, child in reversed(_table(one, "_modules")))
+
+
+def parameters_of(module: Any) -> Iterator[tuple[str, Tensor]]:
+    """Yield (dotted name, parameter) for a module and all below it, each parameter once."""
+    seen: set[int] = set()
+    for path, one in modules_of(module):
+        for name, parameter in _table(one, "_parameters"):
+            if isinstance(parameter, Tensor) and id(parameter) not in seen:
+                seen.add(id(parameter))
+                yield f"{path}.{name}" if path else name, parameter
+
+
+def _table(module: Any, name: str) -> list[tuple[str, Any]]:
+    held = vars(module).get(name)
+    return [(key, value) for key, value in held.items() if isinstance(key, str)] if isinstance(held, dict) else []
