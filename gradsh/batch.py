@@ -8,12 +8,13 @@ that cannot be read, 130 interrupted.
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gradsh.events import Failure
 from gradsh.limits import UNBOUNDED, Limits
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
+from gradsh.text.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from gradsh.session import Session

@@ -5,7 +5,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradsh.engine.ambient import Ambient
 from gradsh.engine.node import next_sequence_number
@@ -15,6 +15,7 @@ from gradsh.limits import Limits
 from gradsh.state import Entry, State
 from gradsh.text.fault import fail
 from gradsh.text.span import Source, Span
+from gradsh.text.tuples import NamedTuple
 
 
 class Outcome(NamedTuple):

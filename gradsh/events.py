@@ -4,10 +4,11 @@ Named tuples, since a generated dataclass costs six times as much at start-up.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
+from gradsh.text.tuples import NamedTuple
 from gradsh.view.shapes import View
 
 

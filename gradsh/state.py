@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
+from gradsh.text.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from gradsh.engine.node import Node

@@ -30,10 +30,11 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, NewType, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NewType, get_args, get_origin, get_type_hints
 
 from gradsh.interpreter.machine import Invocation
 from gradsh.text.fault import fail
+from gradsh.text.tuples import NamedTuple
 
 Name = NewType("Name", str)
 Word = NewType("Word", str)

@@ -5,11 +5,12 @@ Works on plain arrays; what only the tensor knows (its dtype's name, grad_fn, re
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gradsh.text.fault import fail
+from gradsh.text.tuples import NamedTuple
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

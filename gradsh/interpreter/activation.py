@@ -8,7 +8,7 @@ per operation; a generator makes none, since it stops in the middle of its loops
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradsh.interpreter import hooks as names
 from gradsh.interpreter.lower import Unit, characters
@@ -17,6 +17,7 @@ from gradsh.language.node import Node, stmt
 from gradsh.language.statements import For, With
 from gradsh.text.fault import Fault
 from gradsh.text.span import Source, Span
+from gradsh.text.tuples import NamedTuple
 
 Activation = tuple[Any, int, Any, int]
 Where = tuple[Activation, Any, int]

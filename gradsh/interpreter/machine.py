@@ -7,7 +7,7 @@ exception, not its traceback.
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradsh.engine.tensor import Tensor
 from gradsh.interpreter import growth, hooks
@@ -19,6 +19,7 @@ from gradsh.language.node import stmt
 from gradsh.language.statements import Command
 from gradsh.text.problem import Problem, ProblemError
 from gradsh.text.span import Source
+from gradsh.text.tuples import NamedTuple
 
 RECURSION = 2000
 """How deep a script may recurse, in Python frames."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gradsh.language.expressions import arguments, keyword
 from gradsh.language.node import Node, expr, stmt
 from gradsh.text.span import Source, Span
+from gradsh.text.tuples import NamedTuple
 
 
 class FunctionDef(stmt):

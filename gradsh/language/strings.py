@@ -4,7 +4,8 @@ Each function returns the value, or a `Trouble` that says what is wrong and wher
 """
 
 import re
-from typing import NamedTuple
+
+from gradsh.text.tuples import NamedTuple
 
 
 class Trouble(NamedTuple):

@@ -2,7 +2,7 @@
 
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradsh.engine.execution import Observer
 from gradsh.engine.node import Freed, Kept, Node, SavedTensor
@@ -11,6 +11,7 @@ from gradsh.engine.tensor import Tensor
 from gradsh.engine.view import CopySlices
 from gradsh.probe.names import Names
 from gradsh.probe.snapshot import node_name
+from gradsh.text.tuples import NamedTuple
 
 
 class Buffer(NamedTuple):

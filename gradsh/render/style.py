@@ -1,7 +1,8 @@
 """How text may look: colours, box drawing or ASCII, width; and the measures of text on a terminal's grid."""
 
 import os
-from typing import NamedTuple
+
+from gradsh.text.tuples import NamedTuple
 
 COLOURS = {
     "error": "\x1b[1;31m", "warning": "\x1b[1;33m", "help": "\x1b[1;32m", "note": "\x1b[1;36m",

@@ -11,10 +11,10 @@ given the lines of the statements.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from gradsh.text.problem import Label, Problem, ProblemError
 from gradsh.text.span import Source, Span
+from gradsh.text.tuples import NamedTuple
 
 OPTIONS = ("atol", "rtol", "seed")
 

@@ -1,8 +1,8 @@
 """What a person is told about a failure: `Problem`, with labelled spans and ways out. Drawn only by the renderers."""
 
-from typing import NamedTuple
 
 from gradsh.text.span import Source, Span
+from gradsh.text.tuples import NamedTuple
 
 
 class Label(NamedTuple):

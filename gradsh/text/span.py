@@ -1,6 +1,6 @@
 """A place in a source text, and the text itself: `Source` and `Span`."""
 
-from typing import NamedTuple
+from gradsh.text.tuples import NamedTuple
 
 
 class Span(NamedTuple):

@@ -4,10 +4,11 @@ Cells and labels are values, not formatted text: a count of bytes stays a number
 it in its own way.
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
+from gradsh.text.tuples import NamedTuple
 
 CellKind = Literal["text", "bytes", "count", "number", "percent", "line", "shape", "names"]
 Cell = str | int | float | bool | tuple[object, ...] | None
