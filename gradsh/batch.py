@@ -6,9 +6,9 @@ that cannot be read, 130 interrupted.
 """
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from gradsh.events import Failure
 from gradsh.limits import UNBOUNDED, Limits
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 LARGEST = 256 << 20
 """Bytes of the largest script that is read at all."""
+PIECE = 1 << 20
 DONE, FAILED, UNREADABLE, INTERRUPTED = 0, 1, 2, 130
+last_words: Callable[[int, str], None] | None = None
+"""Within a process that works for another one: tells that one (line, reason) before this process is ended."""
 
 
 class RunOptions(NamedTuple):
@@ -159,17 +162,13 @@ def run_script(script: Script, options: RunOptions, sink: "Sink") -> int:
 
 
 def end_stuck(name: str, text: str, line: int, reason: str, sink: "Sink | None" = None) -> None:
-    """End the process, saying why: a script is in a call that nothing can stop (one huge product, an endless iterator in C).
-
-    In a worker the parent is interrupted too, since it would wait for the worker's answer.
-    """
-    import multiprocessing
+    """End the process, saying why: a script is in a call that nothing can stop (one huge product, an endless iterator in C)."""
     import os
-    import signal
 
-    parent = multiprocessing.parent_process()
     try:
-        if sink is not None and parent is None:
+        if last_words is not None:
+            last_words(line, reason)
+        elif sink is not None:
             sink(Failure(line, line, Problem("limit", reason), Source(name, text)))
             sink.close()
         else:

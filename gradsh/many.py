@@ -8,10 +8,13 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gradsh.batch import DONE, INTERRUPTED, RunOptions, read_script, run_script
+from gradsh.batch import DONE, FAILED, INTERRUPTED, RunOptions, read_script, run_script
+from gradsh.events import Failure
 from gradsh.limits import bound_memory
 from gradsh.progress import Progress
 from gradsh.sinks import Looks, Sink, looks_of, sink_for
+from gradsh.text.problem import Problem
+from gradsh.text.span import Source
 
 
 class Ran(NamedTuple):
@@ -68,15 +71,17 @@ def _statuses(options: RunOptions, looks: Looks, sink: Sink, progress: Progress)
             if mine.broken:
                 sink.broken = mine.broken
         return
-    import multiprocessing
+    from gradsh.workers import Lost, answers
 
-    from gradsh.workers import start_worker
-
-    with multiprocessing.get_context("spawn").Pool(min(options.jobs, len(options.files)), start_worker) as pool:
-        for ran in pool.imap(Task(options, looks), options.files):
-            progress.clear()
-            sink.relay(ran.out, ran.err)
-            yield ran.status
+    for name, ran in zip(options.files, answers(Task(options, looks), options.files, options.jobs), strict=False):
+        progress.clear()
+        if isinstance(ran, Lost):
+            own = sink_for(looks, name, sys.stdout, sys.stderr)
+            own(Failure(ran.line, ran.line, Problem("limit", ran.reason), Source(name, "")))
+            yield max(FAILED, own.close())
+            continue
+        sink.relay(ran.out, ran.err)
+        yield ran.status
 
 
 def summary(statuses: list[int], total: int) -> str:

@@ -111,6 +111,11 @@ def check_file(path: str, options: RunOptions, tolerance: Tolerance | None = Non
     return check_script(read_script(path), options, tolerance or Tolerance(), bare=bare)
 
 
+def lost_script(path: str, line: int, reason: str) -> Checked:
+    """Return the outcome of a script whose process ended before it did."""
+    return Checked(path, "", (), {}, (Mismatch(line, "script", reason),), Tolerance(), 0.0)
+
+
 def check_script(script: Script, options: RunOptions, tolerance: Tolerance, *, bare: bool = False) -> Checked:
     """Run a script in a fresh session and compare statement by statement.
 

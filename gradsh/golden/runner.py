@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gradsh.batch import DONE, FAILED, INTERRUPTED, UNREADABLE, RunOptions
 from gradsh.files import write_whole
 from gradsh.golden import report
-from gradsh.golden.check import Checked, check_file
+from gradsh.golden.check import Checked, check_file, lost_script
 from gradsh.golden.collect import matching, orphans, scripts_below
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.update import proposed, settle
@@ -107,12 +107,10 @@ def _outcomes(scripts: Sequence[str], options: GoldenOptions) -> Iterator[Checke
     if jobs <= 1:
         yield from map(_Task(options), scripts)
         return
-    import multiprocessing
+    from gradsh.workers import Lost, answers
 
-    from gradsh.workers import start_worker
-
-    with multiprocessing.get_context("spawn").Pool(jobs, start_worker) as pool:
-        yield from pool.imap(_Task(options), scripts, chunksize=max(1, min(16, len(scripts) // (4 * jobs))))
+    for path, tested in zip(scripts, answers(_Task(options), scripts, jobs), strict=False):
+        yield lost_script(path, tested.line, tested.reason) if isinstance(tested, Lost) else tested
 
 
 class _Task:
