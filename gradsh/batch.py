@@ -175,8 +175,6 @@ def end_stuck(name: str, text: str, line: int, reason: str, sink: "Sink | None" 
             sys.stderr.write(f"error[limit]: {reason}\n  {name}:{line}\n")
             sys.stdout.flush()
     finally:
-        if parent is not None and parent.pid is not None:
-            os.kill(parent.pid, signal.SIGINT)
         os._exit(FAILED)
 
 
