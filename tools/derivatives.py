@@ -71,6 +71,7 @@ def formula_text(formula: Callable[..., Any] | None, named: dict[str, str]) -> s
     """Return a formula's source, or its name where it is a function of its own, whose source is added to `named`."""
     if formula is None:
         return MISSING
+    formula = inspect.unwrap(formula)
     if not inspect.isfunction(formula):
         return f"{getattr(formula, 'name', formula)}(…)"
     if formula.__name__ == "<lambda>":

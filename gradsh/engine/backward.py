@@ -11,8 +11,9 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.execution import Observer, Pass
 from gradsh.engine.extents import Size
-from gradsh.engine.node import Edge, Node
+from gradsh.engine.node import AccumulateGrad, Edge, Node
 from gradsh.engine.tensor import Tensor, gradient_edge, make
+from gradsh.engine.writes import noted
 from gradsh.text.fault import fail
 
 
@@ -102,8 +103,9 @@ def grad(
     task = Pass(roots, retain, create_graph, None, targets)
     task.run()
     found: list[Tensor | None] = []
+    made: dict[Edge, Tensor] = {}
     for place, (node, output) in enumerate(edges):
-        value = task.captured.get((node, output))
+        value = made.get((node, output), task.captured.get((node, output)))
         if value is None and materialize_grads:
             value = np.zeros_like(inputs[place].array)
         if value is None and not allow_unused:
@@ -113,8 +115,9 @@ def grad(
             )
             raise fail("unused", message, RuntimeError, tensor=inputs[place], index=place)
         if value is not None and not isinstance(value, Tensor):
-            value = _handed_out(value)
-            value.counter.version = task.sums.get((node, output), 0)  # as often as it was added to in place
+            written = noted(value) + (task.sums.get((node, output), 0) if type(node) is AccumulateGrad else 0)
+            value = made[(node, output)] = _handed_out(value)
+            value.counter.version = written
         found.append(value)
     return tuple(found)
 

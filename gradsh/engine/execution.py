@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import Ambient, current, grad_mode
-from gradsh.engine.hooks import accumulate, run_node_hooks, run_post_hooks, run_prehooks
-from gradsh.engine.node import AccumulateGrad, Edge, Freed, Node
+from gradsh.engine.hooks import accumulate, as_tensor, owns_memory, run_node_hooks, run_post_hooks, run_prehooks
+from gradsh.engine.node import AccumulateGrad, Edge, Node
 from gradsh.engine.opnode import OpNode
 from gradsh.engine.reach import arriving_from, collect, needed_nodes
 from gradsh.engine.record import DECLINED, KEEP
 from gradsh.engine.tensor import Tensor
+from gradsh.engine.writes import note_more
 from gradsh.text.fault import fail, fault_of
 
 _ALL = tuple((True,) * n for n in range(16))
@@ -59,8 +60,8 @@ class Pass:
     """One backward pass: its buffers of gradients on the way, and what it has done so far."""
 
     __slots__ = (
-        "__weakref__", "ambient", "arriving", "buffers", "captured", "create", "deferred", "leaves", "needed", "observer", "order", "position",
-        "retain", "roots", "sums", "targets", "where", "wrote",
+        "__weakref__", "ambient", "arriving", "buffers", "captured", "create", "deferred", "leaves", "needed", "observer", "order",
+        "position", "retain", "roots", "sums", "targets", "where", "wrote",
     )
 
     def __init__(
@@ -182,7 +183,7 @@ class Pass:
     def add_to_leaf(self, leaf: list[Any], holder: list[Any]) -> None:
         """Add the second gradient to the first that arrived at a leaf, in place if nobody else refers to that."""
         before = leaf[1]
-        if sys.getrefcount(before) <= 3 and _owns_memory(before) and before.flags.writeable:
+        if sys.getrefcount(before) <= 3 and owns_memory(before) and before.flags.writeable:
             np.add(before, holder[0], out=before)
             leaf[2] = 1
         else:
@@ -292,9 +293,11 @@ class Pass:
             held[output] = gradient
         elif self.create:
             held[output] = before + gradient
-        elif edge in self.sums or (sys.getrefcount(before) <= 3 and _owns_memory(before) and before.flags.writeable):
+        elif edge in self.sums or (sys.getrefcount(before) <= 3 and owns_memory(before) and before.flags.writeable):
             np.add(before, gradient, out=before)
             self.sums[edge] = self.sums.get(edge, 0) + 1
+            if type(node) is not AccumulateGrad:
+                note_more(before)
         else:
             held[output] = np.asarray(before + gradient)
             self.sums[edge] = 0
@@ -312,17 +315,17 @@ class Pass:
             if hooks:
                 from gradsh.engine.hooks import run_tensor_hooks
 
-                gradient = run_tensor_hooks(hooks, gradient)
+                gradient = run_tensor_hooks(hooks, as_tensor(gradient, self.sums.get((node, 0), 0)))
             self.captured[(node, 0)] = gradient
             return
         if self.deferred is not None:
             self.deferred.append(lambda: self._write(node, gradient, False))
             return
-        owned = not self.create and sys.getrefcount(gradient) <= 2 and _owns_memory(gradient)
-        self._write(node, gradient, owned)
+        sole = not self.create and sys.getrefcount(gradient) <= 2
+        self._write(node, gradient, sole)
 
-    def _write(self, node: AccumulateGrad, gradient: Any, owned: bool) -> None:
-        first = accumulate(node, gradient, self.create, owned, self.where, self.sums.get((node, 0), 0))
+    def _write(self, node: AccumulateGrad, gradient: Any, sole: bool) -> None:
+        first = accumulate(node, gradient, self.create, sole, self.where, self.sums.get((node, 0), 0))
         self.wrote.append(node.variable)
         if self.observer is not None:
             self.observer.wrote(node.variable, first)
@@ -339,14 +342,6 @@ class Pass:
             for saved in node.saved
         ]
         fault.fields["done"] = Done(self.position, tuple(freed), tuple(self.wrote))
-
-
-def _owns_memory(array: Any) -> bool:
-    """Whether nobody else refers to the memory of `array` (to which its caller alone refers) or could see it written."""
-    base = array.base
-    if base is None:
-        return True
-    return type(base) is np.ndarray and sys.getrefcount(base) <= 3 and base.base is None and base.size == array.size
 
 
 def _check_nan(node: Node, results: Sequence[Any]) -> None:

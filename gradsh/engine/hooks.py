@@ -4,15 +4,18 @@ The hooks of a non-leaf belong to the output of its grad_fn, as in PyTorch: they
 tensor is written in place. retain_grad follows the tensor, and runs last.
 """
 
+import sys
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from gradsh.engine.dtype import Array
 from gradsh.engine.node import AccumulateGrad, Edge, Handle, Node
 from gradsh.engine.overlap import check_distinct
 from gradsh.engine.tensor import Tensor, current_edge, make, more
+from gradsh.engine.writes import noted
 from gradsh.text.fault import fail
 
 
@@ -71,7 +74,7 @@ def retain_at(tensor: Tensor, former: Iterable[Edge | None], new: Edge) -> None:
 def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], grad: Any) -> Any:
     """Run hooks over one gradient (array or Tensor, returned as the same kind; None if none arrived)."""
     plain = not isinstance(grad, Tensor)
-    value: Tensor | None = None if grad is None else make(np.asarray(grad)) if plain else grad
+    value: Tensor | None = None if grad is None else as_tensor(grad)
     for hook in list(hooks.values()):
         found = hook(value)
         if found is None:
@@ -147,7 +150,7 @@ def keep_grad(tensor: Tensor, grad: Any) -> None:
     """Add to the `.grad` of a non-leaf that retains it: PyTorch keeps the sum over passes."""
     meta = more(tensor)
     if meta.grad is None:
-        meta.grad = grad if isinstance(grad, Tensor) else make(np.array(grad))
+        meta.grad = grad if isinstance(grad, Tensor) else make(np.array(grad, order="C"))
     elif isinstance(grad, Tensor):
         meta.grad = meta.grad + grad  # type: ignore[operator]
     else:
@@ -155,7 +158,7 @@ def keep_grad(tensor: Tensor, grad: Any) -> None:
 
 
 def _as_tensors(grads: Any) -> tuple[Any, ...]:
-    return tuple(one if one is None or isinstance(one, Tensor) else make(np.asarray(one)) for one in grads)
+    return tuple(one if one is None else as_tensor(one) for one in grads)
 
 
 def _like(found: tuple[Any, ...], grads: Any) -> list[Any]:
@@ -164,29 +167,26 @@ def _like(found: tuple[Any, ...], grads: Any) -> list[Any]:
     return [one.array if isinstance(one, Tensor) and not recorded else one for one in found]
 
 
-def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, owned: bool, where: Any, writes: int = 0) -> bool:
+def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, sole: bool, where: Any, written: int = 0) -> bool:
     """Add a gradient to the leaf's `.grad`, after the leaf's hooks; returns whether `.grad` was empty before.
 
-    The first gradient is taken over if the pass owns it, else copied; a later one is added in place (which bumps the
-    version of `.grad`) unless the pass is recorded, when a new tensor replaces it. `writes`: how often the gradient was
-    added to in place on its way, which its version counts too.
+    A later gradient is added in place (which bumps the version of `.grad`) unless the pass is recorded, when a new tensor
+    replaces it. `sole`: nobody else refers to the gradient; `written`: how often it was added to in place on its way.
     """
     leaf = node.variable
     meta = more(leaf)
     if not leaf.requires_grad:
         return False
-    version = writes if owned else 1
-    if meta.hooks:
-        grad = run_tensor_hooks(meta.hooks, grad)
-        owned = False
-    if node.extra is not None:
-        grad = run_prehooks(node, run_node_hooks(node, [grad]))[0]
-        owned = False
-    if grad is None:
-        return False
+    if meta.hooks or node.extra is not None:
+        before, held = grad, sys.getrefcount(grad)
+        grad = _hooked(node, grad, written)
+        if grad is None:
+            return False
+        sole = not recorded and (sys.getrefcount(grad) <= 2 if grad is not before else sole and sys.getrefcount(grad) <= held + 1)
+        del before
     first = meta.grad is None
     if meta.grad is None:
-        meta.grad = _taken(grad, recorded, owned, version)
+        meta.grad = _recorded(grad, leaf) if recorded else _taken(grad, leaf, sole, written)
     elif recorded:
         meta.grad = meta.grad + grad
     else:
@@ -199,16 +199,78 @@ def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, owned: bool, whe
     return first
 
 
-def _taken(grad: Any, recorded: bool, owned: bool, version: int) -> Tensor:
-    """Return a first gradient as the `.grad` it becomes. PyTorch copies by writing into fresh memory: version 1."""
-    if recorded:
-        from gradsh.engine.op import method
+def _hooked(node: AccumulateGrad, grad: Any, written: int) -> Any:
+    """Return what the hooks of a leaf and of its node make of a gradient."""
+    hooks = more(node.variable).hooks
+    if hooks:
+        found = run_tensor_hooks(hooks, as_tensor(grad, written))
+        grad = found if isinstance(grad, Tensor) or found is None else found.array
+    if node.extra is not None:
+        grad = run_prehooks(node, run_node_hooks(node, [grad]))[0]
+    return grad
 
-        empty = make(np.empty(grad.array.shape, grad.array.dtype))
-        return method("copy_")(empty, grad)  # type: ignore[misc,no-any-return]
-    fresh = make(grad if owned and grad.flags.c_contiguous else np.array(grad, order="C"))
-    fresh.counter.version = version
+
+def as_tensor(grad: Any, written: int = 0) -> Tensor:
+    """Return a gradient as a tensor, whose version tells how often it was written."""
+    if isinstance(grad, Tensor):
+        return grad
+    fresh = make(np.asarray(grad))
+    fresh.counter.version = noted(grad) + written
     return fresh
+
+
+def owns_memory(array: Any) -> bool:
+    """Whether `array` (to which its caller alone refers) is no view: PyTorch adds to no view in place."""
+    return array.base is None
+
+
+def _taken(grad: Array, leaf: Tensor, sole: bool, written: int) -> Tensor:
+    """Return a first gradient as the `.grad` it becomes: the array itself where nobody else refers to it and it lies in memory
+    as the leaf does, else a copy that does. A copy into fresh memory is a write, so its version is 1.
+    """
+    fresh = make(grad)
+    strides = _wanted_strides(leaf.array)
+    if sole and (grad.flags.c_contiguous if strides is None else _lies(grad, strides)):
+        if not (owns_memory(grad) and grad.flags.writeable):
+            fresh.array = np.array(grad)  # PyTorch's would share the memory of what it is a view of
+        fresh.counter.version = noted(grad) + written
+        return fresh
+    if strides is None:
+        fresh.array = np.array(grad, order="C")
+        return fresh
+    fresh.array = laid = np.empty_like(leaf.array, grad.dtype)
+    laid[...] = grad
+    fresh.counter.version = 1
+    return fresh
+
+
+def _recorded(grad: Tensor, leaf: Tensor) -> Tensor:
+    """Return a copy of a first gradient that is part of a graph."""
+    from gradsh.engine.op import method
+
+    if _wanted_strides(leaf.array) is None:
+        return method("clone")(grad)  # type: ignore[misc,no-any-return]
+    return method("copy_")(make(np.empty_like(leaf.array, grad.array.dtype)), grad)  # type: ignore[misc,no-any-return]
+
+
+def _wanted_strides(array: Array) -> tuple[int, ...] | None:
+    """Return the strides that a leaf's gradient must have: the leaf's own, None (row-major) where it has gaps or overlaps."""
+    if array.flags.forc:
+        return array.strides
+    step = array.itemsize
+    for stride, extent in sorted(zip(array.strides, array.shape, strict=True)):
+        if extent != 1:
+            if stride != step:
+                return None
+            step *= extent
+    return array.strides
+
+
+def _lies(grad: Array, strides: tuple[int, ...]) -> bool:
+    """Whether a gradient has these strides, where they mean anything."""
+    return grad.strides == strides or all(
+        extent == 1 or have == want for extent, have, want in zip(grad.shape, grad.strides, strides, strict=True)
+    )
 
 
 def _add_in_place(held: Tensor, grad: Any) -> None:

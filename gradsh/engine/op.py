@@ -64,6 +64,10 @@ class Operation:
             values = record.signature.bind(args, kwargs)
             if values is not None:
                 return self.run(record, values)
+        if "out" in kwargs:
+            from gradsh.engine.out import into
+
+            return into(self, args, kwargs)
         from gradsh.engine.mismatch import mismatch
 
         raise mismatch(self, args, kwargs)

@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 
 import gradsh.ops.join  # noqa: F401  (its views are copied here too)
+from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array
 from gradsh.engine.op import Operation, composite, find, op
+from gradsh.engine.out import resize
 from gradsh.engine.shape import wrap_dim
+from gradsh.engine.writes import writes
 from gradsh.ops.geometry import array_of, contiguous_layout
 from gradsh.ops.index import zeros_of_shape
 from gradsh.ops.parts import MAX, diagonal, diagonal_array, diagonal_axes, narrow, select, slice_, slice_backward
@@ -117,6 +120,7 @@ def _strided_scatter(self: Array, src: Array, size: Any, stride: Any, storage_of
     return whole
 
 
+@writes(1)
 def _strided_self(grad: Any, self_sizes: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
     """Return PyTorch's gradient: that of the replaced part, and zeros elsewhere (one would expect the opposite)."""
     part = as_strided(find("contiguous")(grad), size, stride, storage_offset)
@@ -138,6 +142,30 @@ as_strided_scatter: Operation = op(
         "self": _strided_self,
         "src": lambda grad, size, stride, storage_offset: as_strided(find("contiguous")(grad), size, stride, storage_offset),
     },
+)
+
+
+# --- another size in place ----------------------------------------------------------------------------------------
+
+
+def _resize(self: Any, shape: tuple[int, ...], memory_format: Any) -> Any:
+    del memory_format
+    if self.requires_grad:
+        raise fail("other", "cannot resize variables that require grad", RuntimeError, tensor=self)
+    if any(one < 0 for one in shape):
+        raise fail("value", "numel: integer multiplication overflow", RuntimeError)
+    resize(self, shape)
+    self.counter.bump(current().place())
+    return self
+
+
+composite(
+    "resize_(self, *size: ints, *, memory_format: any? = None)",
+    "In place, another size over the same memory, row by row; over more memory where that is too small.", _resize, ("Tensor",),
+)
+composite(
+    "resize_as_(self, other, *, memory_format: any? = None)", "In place, the size of another tensor.",
+    lambda self, other, memory_format: _resize(self, tuple(other.shape), memory_format), ("torch", "Tensor"),
 )
 
 

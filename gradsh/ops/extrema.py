@@ -7,6 +7,7 @@ import numpy as np
 from gradsh.engine.dtype import Array
 from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.shape import wrap_dim, wrap_dims
+from gradsh.engine.writes import writes
 from gradsh.ops.arguments import array_of
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, restored, unsqueezed
 from gradsh.text.fault import fail
@@ -32,7 +33,7 @@ def at_indices(grad: Any, dim: int, indices: Any, sizes: tuple[int, ...], keepdi
     if isinstance(grad, PLAIN):
         whole = np.zeros(sizes, grad.dtype)
         if not ndim:
-            return np.asarray(grad)
+            return np.array(grad)
         np.put_along_axis(whole, indices, grad, wrap_dim(dim, ndim))
         return whole
     return find("scatter")(find("zeros")(sizes, dtype=grad.dtype), dim, indices, grad)
@@ -93,7 +94,7 @@ def _declare(name: str, reduce: Any, arg: Any, word: str) -> None:
         return chosen(self, arg(self, axis, keepdims=True), axis, keepdim)
 
     op(
-        f"{name}(self)", f"{node}Backward1", f"The {word} element.", forward=whole, grads={"self": shared_evenly},
+        f"{name}(self)", f"{node}Backward1", f"The {word} element.", forward=whole, grads={"self": writes(1)(shared_evenly)},
         samples=(sample((2, 3)),), note="Elements that tie share the gradient evenly.",
     )
     other = "maximum" if name == "max" else "minimum"
@@ -105,7 +106,9 @@ def _declare(name: str, reduce: Any, arg: Any, word: str) -> None:
         f"{name}(self, dim: int, keepdim: bool = False)", f"{node}Backward0", f"The {word} element along a dimension, and where.",
         forward=along, fields=("values", "indices"),
         grads={
-            "self": lambda grad, dim, indices, self_sizes, keepdim: at_indices(grad, dim, indices, self_sizes, keepdim)
+            "self": writes(2)(
+                lambda grad, dim, indices, self_sizes, keepdim: at_indices(grad, dim, indices, self_sizes, keepdim)
+            )
         },
         samples=(sample((2, 3), 1), sample((2, 3), 0, True)),
         note="Of elements that tie, the one at the returned index gets the whole gradient.",
@@ -173,5 +176,5 @@ def _aminmax_grad(grad0: Any, grad1: Any, self: Any, dim: int | None, keepdim: b
 
 op(
     "aminmax(self, *, dim: int? = None, keepdim: bool = False)", "AminmaxBackward0", "Smallest and largest element.",
-    forward=_aminmax, fields=("min", "max"), grads={"self": _aminmax_grad}, samples=(sample((2, 3)), sample((2, 3), dim=1)),
+    forward=_aminmax, fields=("min", "max"), grads={"self": writes(1)(_aminmax_grad)}, samples=(sample((2, 3)), sample((2, 3), dim=1)),
 )

@@ -37,9 +37,9 @@ FAMILIES = {
     "conv": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d convolution convolution_backward",
     "copies": (
         "adjoint alias_copy as_strided_copy as_strided_scatter broadcast_shapes detach detach_ detach_copy diagonal_scatter "
-        "expand_copy is_conj is_neg is_same_size is_signed narrow_copy permute_copy resolve_conj resolve_neg select_copy "
-        "select_scatter slice_copy slice_scatter split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy "
-        "unfold_copy unravel_index unsqueeze_copy view_copy "
+        "expand_copy is_conj is_neg is_same_size is_signed narrow_copy permute_copy resize_ resize_as_ resolve_conj resolve_neg "
+        "select_copy select_scatter slice_copy slice_scatter split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy "
+        "unbind_copy unfold_copy unravel_index unsqueeze_copy view_copy "
     ),
     "copy": (
         "_to_copy bfloat16 bool byte cdouble cfloat char clone contiguous copy_ cpu cuda double fill fill_ fill_diagonal_ float "

@@ -11,6 +11,7 @@ from gradsh.engine.op import Operation, find, implements, op
 from gradsh.engine.overlap import check_distinct
 from gradsh.engine.shape import expandable
 from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.writes import writes
 from gradsh.ops.copy import copy_
 from gradsh.ops.parts import MAX, select, slice_
 from gradsh.ops.view import alias_view, unsqueeze, view
@@ -92,7 +93,9 @@ index = op(
     "index(self, indices: Indices)", "IndexBackward0", "The elements at index tensors or masks (`x[i, j]`).",
     forward=_index, spaces=(), attributes=("self_sizes",), saves=("indices",),
     grads={
-        "self": lambda grad, self_sizes, indices: put_impl(zeros_of_shape(grad, self_sizes), indices, grad, True),
+        "self": writes(1)(
+            lambda grad, self_sizes, indices: put_impl(zeros_of_shape(grad, self_sizes), indices, grad, True)
+        ),
     },
     note="Keeps only the sizes of `self`, and the indices. `x[1, 2]` is two Select nodes, `x[...]` an Alias, "
          "`x[None]` an Unsqueeze.",

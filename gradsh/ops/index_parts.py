@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import Operation, find, op
 from gradsh.engine.shape import wrap_dim
+from gradsh.engine.writes import writes
 from gradsh.ops.geometry import array_of
 from gradsh.ops.index import zeros_of_shape
 from gradsh.ops.scalars import times
@@ -58,6 +59,7 @@ def _index_select(self: Array, dim: int, index: Array) -> Array:
     return np.take(self, flat, axis=place)
 
 
+@writes(1)
 def _index_select_backward(grad: Any, self_sizes: Any, dim: int, index: Any) -> Any:
     return index_add(zeros_of_shape(grad, self_sizes), dim, index, grad)
 

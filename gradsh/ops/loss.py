@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.op import Operation, composite, find, op, sample
+from gradsh.engine.writes import writes
 from gradsh.ops.arguments import check_same_float, count, no_gradient
 from gradsh.ops.reduction import (
     MEAN,
@@ -303,7 +304,7 @@ _binary_cross_entropy = op(
     grads={
         "self": lambda grad, self, target, weight, reduction:
             binary_cross_entropy_backward(grad, self, target, weight, reduction),
-        "target": _bce_target,
+        "target": writes(3)(_bce_target),
     },
 )
 
@@ -368,7 +369,7 @@ _binary_cross_entropy_with_logits = op(
     "reduction: int = 1)",
     "BinaryCrossEntropyWithLogitsBackward0", "Binary cross entropy of logits.",
     layout="reversed", forward=_bce_logits, dtypes="promote", spaces=(), unguarded=True,
-    grads={"self": _bce_logits_backward, "target": _bce_logits_target},
+    grads={"self": writes(3)(_bce_logits_backward), "target": writes(1)(_bce_logits_target)},
 )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import Operation, composite, find, op, sample
 from gradsh.engine.shape import broadcast_shapes, wrap_dim
+from gradsh.engine.writes import writes
 from gradsh.ops.geometry import array_of
 from gradsh.ops.index import zeros_of_shape
 from gradsh.ops.scatter import gather, write_at
@@ -49,7 +50,7 @@ def _put(self: Array, index: Array, source: Array, accumulate: bool) -> Array:
 take = op(
     "take(self, index)", "TakeBackward0", "The elements at indices into the flattened tensor.",
     forward=lambda self, index: np.array(self.reshape(-1)[_flat_index("take", self, index)], order="C"),
-    grads={"self": lambda grad, self, index: put(zeros_of_shape(grad, self.shape), index, grad, True)},
+    grads={"self": writes(1)(lambda grad, self, index: put(zeros_of_shape(grad, self.shape), index, grad, True))},
     note="Saves `self`, though only its shape is used.",
 )
 put: Operation = op(
@@ -110,6 +111,7 @@ def _masked_select(self: Array, mask: Array) -> Array:
     return np.broadcast_to(self, shape)[np.broadcast_to(mask.astype(np.bool_), shape)]
 
 
+@writes(1)
 def _masked_select_backward(grad: Any, self: Any, mask: Any) -> Any:
     shape = _together(array_of(self), array_of(mask))
     return masked_scatter(zeros_of_shape(grad, shape), mask, grad)

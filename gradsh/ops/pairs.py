@@ -7,6 +7,7 @@ import numpy as np
 
 from gradsh.engine.dtype import of_numpy
 from gradsh.engine.op import Operation, Within, find, op, sample
+from gradsh.engine.writes import writes
 from gradsh.ops.arithmetic import div, sub
 from gradsh.ops.kernels import common_dtype, floats_only, together, unsupported
 from gradsh.ops.pointwise import exp, reciprocal, zeros
@@ -27,8 +28,8 @@ maximum = op(
     "maximum(self, other)", "MaximumBackward0", "The larger of two elements, nan if one is; ties share the gradient.",
     forward=np.maximum, dtypes="promote",
     grads={
-        "self": lambda grad, self, other: masked_fill(_halved(grad, self, other), self < other, 0),
-        "other": lambda grad, self, other: masked_fill(_halved(grad, self, other), self > other, 0),
+        "self": writes(1)(lambda grad, self, other: masked_fill(_halved(grad, self, other), self < other, 0)),
+        "other": writes(1)(lambda grad, self, other: masked_fill(_halved(grad, self, other), self > other, 0)),
     },
     samples=(sample((2, 3), (3,)), sample((2, 3), (4,), rejects="shape")),
     note="Both operands are saved, whichever needs a gradient.",
@@ -37,8 +38,8 @@ minimum = op(
     "minimum(self, other)", "MinimumBackward0", "The smaller of two elements, nan if one is; ties share the gradient.",
     forward=np.minimum, dtypes="promote",
     grads={
-        "self": lambda grad, self, other: masked_fill(_halved(grad, self, other), self > other, 0),
-        "other": lambda grad, self, other: masked_fill(_halved(grad, self, other), self < other, 0),
+        "self": writes(1)(lambda grad, self, other: masked_fill(_halved(grad, self, other), self > other, 0)),
+        "other": writes(1)(lambda grad, self, other: masked_fill(_halved(grad, self, other), self < other, 0)),
     },
     samples=(sample((2, 3), (3,)),),
     note="Both operands are saved, whichever needs a gradient.",
@@ -107,7 +108,7 @@ def _copysign_gradient(grad: Any, self: Any, result: Any) -> Any:
 
 copysign: Operation = op(
     "copysign(self, other)", "CopysignBackward0", "The size of `self` with the sign of `other`.", forward=np.copysign,
-    dtypes="float", inplace=True, grads={"self": _copysign_gradient, "other": lambda grad: zeros(grad)},
+    dtypes="float", inplace=True, grads={"self": _copysign_gradient, "other": writes(1)(lambda grad: zeros(grad))},
     samples=(sample((2, 3), (3,)),),
 )
 op(
@@ -308,7 +309,7 @@ op(
 op(
     "nextafter(self, other)", "NextafterBackward0", "The next floating point number towards `other`.",
     forward=floats_only("nextafter_cpu", np.nextafter), dtypes="promote", inplace=True,
-    grads={"self": lambda grad, self, other: where(self != other, grad, 0), "other": lambda grad: zeros(grad)},
+    grads={"self": lambda grad, self, other: where(self != other, grad, 0), "other": writes(1)(lambda grad: zeros(grad))},
 )
 ldexp = op(
     "ldexp(self, other)", "LdexpBackward0", "self * 2**other.", dtypes="float", inplace=True,

@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import alias, composite, find, op, sample
 from gradsh.engine.shape import wrap_dim
+from gradsh.engine.writes import writes
 from gradsh.ops.arguments import array_of
 from gradsh.ops.kernels import unsupported
 from gradsh.ops.matmul import batched, bmm, check_batches, dot, matmul, mm, mv, plus, scaled, transposed, vdot
@@ -370,6 +371,7 @@ def _trace(self: Array) -> Any:
     return np.trace(self, dtype=dtype)
 
 
+@writes(2)
 def _trace_grad(grad: Any, self_sizes: tuple[int, ...]) -> Any:
     rows, columns = self_sizes
     if isinstance(grad, PLAIN):

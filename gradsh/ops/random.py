@@ -11,6 +11,7 @@ from gradsh.engine.dtype import Array
 from gradsh.engine.extents import CPU, Device
 from gradsh.engine.op import composite, find, op
 from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.writes import writes
 from gradsh.ops.copy import check_device, zeros_of
 from gradsh.ops.create import LIKE, OPTIONS, TORCH, check_bytes, finished
 from gradsh.ops.geometry import array_of, dense_like, memory_order
@@ -339,15 +340,18 @@ def _normal_std(mean: float, std: Array, generator: Any) -> Array:
 op(
     "normal(mean, std, *, generator: any? = None)", "NormalBackward3", "Normal numbers with means and deviations of two tensors.",
     forward=_normal_both, dtypes="promote", spaces=TORCH,
-    grads={"mean": lambda grad, mean_sizes: _zeros(grad, mean_sizes), "std": lambda grad, std_sizes: _zeros(grad, std_sizes)},
+    grads={
+        "mean": writes(1)(lambda grad, mean_sizes: _zeros(grad, mean_sizes)),
+        "std": writes(1)(lambda grad, std_sizes: _zeros(grad, std_sizes)),
+    },
 )
 op(
     "normal(mean, std: float = 1.0, *, generator: any? = None)", "NormalBackward1", "Normal numbers with the means of a tensor.",
-    forward=_normal_mean, spaces=TORCH, grads={"mean": lambda grad, mean_sizes: _zeros(grad, mean_sizes)},
+    forward=_normal_mean, spaces=TORCH, grads={"mean": writes(1)(lambda grad, mean_sizes: _zeros(grad, mean_sizes))},
 )
 op(
     "normal(mean: float, std, *, generator: any? = None)", "NormalBackward2", "Normal numbers with the deviations of a tensor.",
-    forward=_normal_std, spaces=TORCH, grads={"std": lambda grad, std_sizes: _zeros(grad, std_sizes)},
+    forward=_normal_std, spaces=TORCH, grads={"std": writes(1)(lambda grad, std_sizes: _zeros(grad, std_sizes))},
 )
 
 

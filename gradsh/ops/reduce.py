@@ -39,7 +39,7 @@ def repeated(value: Any, sizes: tuple[int, ...]) -> Any:
     if not isinstance(value, PLAIN):
         return find("expand")(value, sizes)
     if value.shape == sizes:
-        return value
+        return value.view()  # a tensor of its own, which a leaf may take over
     if 0 in sizes:
         return np.zeros(sizes, value.dtype)
     if value.ndim == 0:  # np.broadcast_to costs ten times as much

@@ -7,6 +7,7 @@ import numpy as np
 from gradsh.engine.dtype import Array
 from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.shape import wrap_dim
+from gradsh.engine.writes import writes
 from gradsh.ops.arguments import array_of
 from gradsh.ops.kernels import unsupported
 from gradsh.ops.reduce import PLAIN, row_major, widened
@@ -124,6 +125,7 @@ def _running(function: Any, self: Array, dim: int, name: str) -> tuple[Any, Any]
     return values, np.maximum.accumulate(np.where(fresh, places, 0), axis=axis)
 
 
+@writes(2)
 def _running_grad(grad: Any, self: Any, indices: Any, dim: int) -> Any:
     shape = tuple(self.shape)
     if 0 in shape:

@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.engine.dtype import Array
 from gradsh.engine.op import Operation, find, op
 from gradsh.engine.shape import wrap_dim
+from gradsh.engine.writes import writes
 from gradsh.ops.index import zeros_of_shape
 from gradsh.text.fault import fail
 
@@ -73,7 +74,9 @@ gather = op(
     "gather(self, dim: int, index, *, sparse_grad: bool = False)", "GatherBackward0",
     "The elements at an index along one dimension: out[i][j] = self[index[i][j]][j] for dim 0.", forward=_gather,
     grads={
-        "self": lambda grad, self, dim, index, sparse_grad: scatter_add(zeros_of_shape(grad, self.shape), dim, index, grad),
+        "self": writes(1)(
+            lambda grad, self, dim, index, sparse_grad: scatter_add(zeros_of_shape(grad, self.shape), dim, index, grad)
+        ),
     },
     note="Saves `self`, though only its shape is used.",
 )

@@ -8,6 +8,7 @@ from gradsh.engine.dtype import Array, int64
 from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.shape import wrap_dim
 from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.writes import writes
 from gradsh.ops.arguments import array_of
 from gradsh.ops.extrema import at_indices, chosen, nonzero_extent, shared_evenly
 from gradsh.ops.kernels import unsupported
@@ -41,6 +42,7 @@ def _as_laid_out(self: Array, result: Array) -> Array:
     return ordered
 
 
+@writes(2)
 def _sort_grad(grad: Any, dim: int, indices: Any, self_sizes: tuple[int, ...]) -> Any:
     return at_indices(grad, dim, indices, self_sizes)
 
@@ -174,6 +176,7 @@ def _partition(values: list[Any], low: int, high: int, above: Any, swap: Any) ->
     return left, right
 
 
+@writes(2)
 def _selected_grad(grad: Any, dim: int, indices: Any, self_sizes: tuple[int, ...], keepdim: bool) -> Any:
     return at_indices(grad, dim, indices, self_sizes, keepdim)
 
@@ -212,7 +215,7 @@ def _declare_median(name: str, skip_nan: bool, doc: str) -> None:
         _no_bool("median_out", self)
         return _kth(self, axis, _middle(self, axis, skip_nan) if self.ndim else 0, keepdim)
 
-    op(f"{name}(self)", f"{node}Backward0", doc, forward=whole, grads={"self": shared_evenly}, samples=(sample((2, 3)),),
+    op(f"{name}(self)", f"{node}Backward0", doc, forward=whole, grads={"self": writes(1)(shared_evenly)}, samples=(sample((2, 3)),),
        note="Saves self and result: elements that tie share the gradient evenly.")
     op(
         f"{name}(self, dim: int, keepdim: bool = False)", f"{node}Backward1", doc, forward=along, fields=("values", "indices"),

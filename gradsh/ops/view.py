@@ -9,6 +9,7 @@ from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import Operation, composite, find, op, sample
 from gradsh.engine.shape import wrap_dim, wrap_dims
 from gradsh.engine.storage import owner_of, strided
+from gradsh.engine.writes import writes
 from gradsh.ops.geometry import as_strided_backward, resolve_size, view_strides
 from gradsh.text.fault import fail
 
@@ -300,8 +301,10 @@ as_strided = op(
     "A view of the memory of `self` with any extents, strides and offset (counted in elements).",
     forward=_as_strided, kind="view", attributes=("size", "stride", "storage_offset"),
     grads={
-        "self": lambda grad, self_sizes, self_strides, self_offset, size, stride, storage_offset: as_strided_backward(
-            grad, (self_sizes, self_strides, self_offset), size, stride, storage_offset
+        "self": writes(1)(
+            lambda grad, self_sizes, self_strides, self_offset, size, stride, storage_offset: as_strided_backward(
+                grad, (self_sizes, self_strides, self_offset), size, stride, storage_offset
+            )
         )
     },
     samples=(sample((3, 4), (2, 2), (4, 1)), sample((3, 4), (2, 2), (1, 1), 1)),
