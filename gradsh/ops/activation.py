@@ -40,6 +40,12 @@ def _relu(self: Any) -> Any:
 _ZERO = {np.dtype(kind): np.zeros((), kind) for kind in ("f4", "f8", "i8", "i4", "i2", "i1", "u1")}
 
 
+def _relu_gradient(grad: Any, result: Any) -> Any:
+    if isinstance(grad, np.ndarray):
+        return gated(grad, ~(result <= _ZERO[result.dtype]))
+    return threshold_backward(grad, result, 0)
+
+
 threshold_backward: Operation = op(
     "threshold_backward(grad_output, self, threshold: number)", "ThresholdBackwardBackward0",
     "The gradient where `self` is above the threshold, zero elsewhere.", spaces=(),
@@ -50,8 +56,8 @@ threshold_backward: Operation = op(
     },
 )
 relu: Operation = op(
-    "relu(self)", "ReluBackward0", "max(x, 0); its derivative at 0 is 0.", forward=_relu, inplace=True,
-    grads={"self": lambda grad, result: threshold_backward(grad, result, 0)}, samples=(sample((2, 3)),),
+    "relu(self)", "ReluBackward0", "max(x, 0); its derivative at 0 is 0.", forward=_relu, ufunc=_relu, inplace=True,
+    grads={"self": _relu_gradient}, samples=(sample((2, 3)),),
     note="The result is saved, so modifying the output in place makes backward raise.",
 )
 relu_ = find("relu_")

@@ -12,6 +12,9 @@ from gradsh.text.fault import fail
 BLOCK = 1 << 16
 """Elements at a time in chains of ufuncs: their temporaries stay in the cache."""
 
+ONE = {np.dtype(kind): np.ones((), kind) for kind in (np.float32, np.float64)}
+"""The number 1 by dtype: ufuncs are faster with 0-d arrays than with Python's numbers."""
+
 
 def unsupported(kernel: str, array: Any) -> Exception:
     """Return PyTorch's error for a kernel that does not exist for a dtype."""
@@ -75,6 +78,41 @@ def blocked(function: Callable[[Array], Array]) -> Callable[[Any], Any]:
     return lambda self: in_blocks(function, np.asarray(self))
 
 
+def chained(function: Callable[..., Any], *arrays: Any) -> Any:
+    """Return what a chain of ufuncs writes, `function(out, *arrays)`, each into `out`; large arrays are worked off in blocks.
+
+    Nothing but the result is allocated. The arrays are of one shape and dtype, or are brought to them.
+    """
+    last = arrays[-1]
+    plain = True
+    for one in arrays:
+        if one.shape != last.shape or one.dtype != last.dtype:
+            dtype = np.result_type(*arrays)
+            return chained(function, *(each.astype(dtype) for each in np.broadcast_arrays(*arrays)))
+        plain = plain and one.flags.c_contiguous
+    if plain and last.size <= BLOCK:
+        result = np.empty(last.shape, last.dtype)
+        function(result, *arrays)
+        return result
+    sources = [_flattened(one) for one in arrays]
+    if not plain and (last.size <= BLOCK or any(one is None for one in sources)):
+        result = np.nditer((*arrays, None)).operands[-1]  # as a ufunc would lay it
+        function(result, *arrays)
+        return result
+    target = np.empty(last.size, last.dtype)
+    for start in range(0, target.size, BLOCK):
+        part = slice(start, start + BLOCK)
+        function(target[part], *[one[part] if one.ndim else one for one in sources])
+    return target.reshape(last.shape)
+
+
+def _flattened(array: Any) -> Any:
+    """Return an array as one row, as a single number where it is one repeated, or None where it is neither."""
+    if array.flags.c_contiguous:
+        return array.reshape(-1)
+    return None if any(array.strides) else array[(0,) * array.ndim + (...,)]
+
+
 def zero_division(other: Any) -> None:
     """Refuse an integer division by zero."""
     if other.dtype.kind != "f" and not np.all(other):
@@ -123,6 +161,13 @@ def _bits(value: Any, mask: Any, integer: Any) -> Any:
 
 def gated(grad: Any, mask: Any) -> Any:
     """Return `grad` where the mask holds, 0 elsewhere, also where grad is inf or nan."""
-    if grad.shape != mask.shape:
+    integer = _INTS.get(grad.dtype)
+    bits = None if integer is None or mask.size <= _FEW or not mask.flags.c_contiguous else _bits(grad, mask, integer)
+    if bits is None or not grad.ndim:
         return np.where(mask, grad, np.zeros((), grad.dtype))
-    return pick(mask, grad, np.zeros((), grad.dtype))
+    result = np.empty(mask.shape, integer)
+    target, chosen = result.reshape(-1), mask.reshape(-1).view(np.int8)
+    for start in range(0, mask.size, BLOCK):
+        part = slice(start, start + BLOCK)
+        np.bitwise_and(np.negative(chosen[part]).astype(integer), bits[part], out=target[part])
+    return result.view(grad.dtype)

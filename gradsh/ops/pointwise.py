@@ -8,7 +8,7 @@ import numpy as np
 from gradsh.engine.op import Operation, Within, alias, composite, find, implements, op, sample
 from gradsh.engine.tensor import Tensor
 from gradsh.ops.arithmetic import sub
-from gradsh.ops.kernels import floats_only, not_bool, unsupported
+from gradsh.ops.kernels import ONE, chained, floats_only, not_bool, unsupported
 from gradsh.ops.power import pow, power
 from gradsh.ops.scalars import minus, plus, times
 from gradsh.ops.select import where
@@ -142,8 +142,10 @@ alias("arccosh", acosh)
 alias("arctanh", atanh)
 
 
-def _tanh_backward(grad: Any, output: Any) -> Any:
-    return grad * (1 - output * output)
+def _tanh_slope(out: Any, grad: Any, output: Any) -> None:
+    np.multiply(output, output, out)
+    np.subtract(ONE[out.dtype], out, out)
+    np.multiply(grad, out, out)
 
 
 tanh = op(
@@ -154,7 +156,7 @@ tanh = op(
 )
 tanh_backward: Operation = op(
     "tanh_backward(grad_output, output)", "TanhBackwardBackward0", "The derivative of tanh, from its result.",
-    forward=_tanh_backward, spaces=(), unguarded=True,
+    forward=lambda grad_output, output: chained(_tanh_slope, grad_output, output), spaces=(), unguarded=True,
     grads={
         "grad_output": lambda grad, output: tanh_backward(grad, output),
         "output": lambda grad, grad_output, output: grad * (times(output, -2) * grad_output),
@@ -309,22 +311,32 @@ composite("real(self)", "The tensor itself: there are no complex numbers.", lamb
 # --- logistic -----------------------------------------------------------------------------------------------------
 
 
+def _logistic(out: Any, self: Any) -> None:
+    np.negative(self, out)
+    np.exp(out, out)
+    np.add(out, ONE[out.dtype], out)
+    np.reciprocal(out, out)
+
+
 def _sigmoid(self: Any) -> Any:
-    result = np.negative(self)
-    result = np.exp(result, out=result) if result.ndim else np.exp(result)
-    result += 1
-    return np.reciprocal(result)
+    return chained(_logistic, self)
+
+
+def _sigmoid_slope(out: Any, grad: Any, output: Any) -> None:
+    np.subtract(ONE[out.dtype], output, out)
+    np.multiply(out, output, out)
+    np.multiply(grad, out, out)
 
 
 sigmoid = op(
-    "sigmoid(self)", "SigmoidBackward0", "1 / (1 + exp(-x)).", forward=_sigmoid, dtypes="float", inplace=True,
+    "sigmoid(self)", "SigmoidBackward0", "1 / (1 + exp(-x)).", forward=_sigmoid, ufunc=_sigmoid, dtypes="float", inplace=True,
     grads={"self": lambda grad, result: sigmoid_backward(grad, result)}, samples=(sample((2, 3)),),
     spaces=("torch", "Tensor", "F"),
     note="Saves only its result.",
 )
 sigmoid_backward: Operation = op(
     "sigmoid_backward(grad_output, output)", "SigmoidBackwardBackward0", "The derivative of sigmoid, from its result.",
-    forward=lambda grad_output, output: grad_output * ((1 - output) * output), spaces=(), unguarded=True,
+    forward=lambda grad_output, output: chained(_sigmoid_slope, grad_output, output), spaces=(), unguarded=True,
     grads={
         "grad_output": lambda grad, output: sigmoid_backward(grad, output),
         "output": lambda grad, grad_output, output: grad * grad_output * plus(times(output, -2), 1),
