@@ -291,7 +291,7 @@ def operator(symbol: str, reflected: bool) -> Callable[..., Any]:
     if operation is not None and operation.quick is not None:
         from gradsh.engine.quick import operator_of
 
-        function = operator_of(operation, function)
+        function = operator_of(operation, function, special)
     setattr(Tensor, special, function)
     return function  # type: ignore[no-any-return]
 

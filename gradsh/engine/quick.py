@@ -1,6 +1,6 @@
 """The short way through the commonest operations: one or two operands, elementwise, one floating point dtype.
 
-A record that names its `ufunc` gets a function written for it on first use, which does what `apply` does for the plain
+A record that names its `ufunc` gets a function written for it after its first uses, which does what `apply` does for the plain
 case and hands everything else (other dtypes, 0-d operands, hooks on saved tensors, shapes that do not fit) back by
 returning `DECLINED`. Nothing is left out: nodes, edges, saved tensors, versions and places are the same. Its twin for
 the backward pass is in `step.py`.
@@ -17,7 +17,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.layout import as_operands
 from gradsh.engine.node import FLAT, next_sequence_number
 from gradsh.engine.op import Operation
-from gradsh.engine.record import DECLINED, Record
+from gradsh.engine.record import DECLINED, FEW, Record
 from gradsh.engine.storage import VersionCounter
 from gradsh.engine.tensor import Tensor, gradient_edge
 
@@ -224,9 +224,14 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
 
 
 def quicken(operation: Operation, record: Record) -> None:
-    """Give an operation its short way; it is written when the operation is first called."""
+    """Give an operation its short way; it is written when the operation has been called a `FEW` times."""
+    calls = 0
 
     def starter(*args: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls <= FEW:
+            return DECLINED
         record.signature  # noqa: B018  (parsed on first use)
         arity = len(record.tensors or ())
         written = forward_of(record)
@@ -240,10 +245,20 @@ def quicken(operation: Operation, record: Record) -> None:
     operation.quick = starter
 
 
-def operator_of(operation: Operation, slow: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function behind an operator: the short way of its operation, else `slow`."""
-    for record in operation.records:
-        if record.ufunc is not None:
-            record.signature  # noqa: B018  (parsed on first use)
-            return forward_of(record, slow)
-    return slow
+def operator_of(operation: Operation, slow: Callable[..., Any], special: str) -> Callable[..., Any]:
+    """Return the function behind an operator: `slow`, and after a `FEW` calls the short way of its operation."""
+    calls = 0
+
+    def operator(self: Tensor, other: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > FEW:
+            for record in operation.records:
+                if record.ufunc is not None:
+                    record.signature  # noqa: B018  (parsed on first use)
+                    written = forward_of(record, slow)
+                    setattr(Tensor, special, written)
+                    return written(self, other)
+        return slow(self, other)
+
+    return operator

@@ -18,12 +18,20 @@ KEEP: Any = object()
 """What the short step of a pass is told in the place of what frees the node: nothing does."""
 
 
+FEW = 16
+"""Uses of an operation, or of its nodes, before the short way is written: writing takes as long as 100 times what it saves."""
+
+
 def first_step(node: Any, *rest: Any) -> Any:
-    """Write the short step of the record of `node`, and take it."""
+    """Leave the first nodes of a record to the general step; then write the short one, and take it."""
+    record = node.record
+    record.steps += 1
+    if record.steps <= FEW:
+        return DECLINED
     from gradsh.engine.step import step_of
 
-    node.record.step = step_of(node.record)
-    return node.record.step(node, *rest)
+    record.step = step_of(record)
+    return record.step(node, *rest)
 
 
 class SavePlan:
@@ -132,7 +140,7 @@ class Record:
         "_plan", "_signature", "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "guards", "inplace",
         "kind", "layout",
         "multi_view", "name", "node", "note", "outputs", "plain", "returns",
-        "samples", "saves", "step", "tensors", "text", "ufunc", "unguarded",
+        "samples", "saves", "step", "steps", "tensors", "text", "ufunc", "unguarded",
         "writes",
     )
 
@@ -165,7 +173,8 @@ class Record:
         self._signature: Signature | None = None
         self._plan: Plan | None = None
         self.step: Callable[..., Any] = first_step
-        """The short step of a backward pass through a node of the record (see `step.py`), written when it is first taken."""
+        """The short step of a backward pass through a node of the record (see `step.py`), written after a `FEW` of them."""
+        self.steps = 0
         self.plain: dict[str, Formula] = {}
         self.ufunc = None
         self.tensors: tuple[int, ...] | None = None
