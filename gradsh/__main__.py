@@ -23,12 +23,17 @@ VALUES = {"--format": "format", "--seed": "seed"}
 
 def main() -> NoReturn:
     """Run the program with the arguments of the process; never returns."""
+    from gradsh import signals
+
     try:
+        signals.start()
         open_streams()
-        leave(_main(sys.argv[1:]))
+        status = _main(sys.argv[1:])
+        signals.answer(signals.leave_at_once)
+        leave(status)
     except KeyboardInterrupt:
-        leave(130)
-    except Exception as error:  # noqa: BLE001  # a fault of ours: no input shows a traceback
+        leave(signals.INTERRUPTED)
+    except BaseException as error:  # noqa: BLE001  # a fault of ours: no input shows a traceback
         leave(internal_error(error))
 
 
@@ -42,7 +47,7 @@ def open_streams() -> None:
         sys.stderr = sys.stderr or ClosedStream(silent=True)
 
 
-def internal_error(error: Exception) -> int:
+def internal_error(error: BaseException) -> int:
     """Tell a fault of gradsh's own in a sentence (and its traceback where GRADSH_DEBUG is set)."""
     import os
 

@@ -12,6 +12,7 @@ from gradsh.batch import DONE, FAILED, INTERRUPTED, RunOptions, read_script, run
 from gradsh.events import Failure
 from gradsh.limits import bound_memory
 from gradsh.progress import Progress
+from gradsh.signals import Raising
 from gradsh.sinks import Looks, Sink, looks_of, sink_for
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
@@ -47,11 +48,12 @@ def run_many(options: RunOptions) -> int:
     progress = Progress(len(options.files), plain=options.plain)
     statuses: list[int] = []
     try:
-        for status in _statuses(options, looks, sink, progress):
-            statuses.append(status)
-            progress.step(failed=status != DONE)
-            if sink.broken or status == INTERRUPTED or (status != DONE and options.fail_fast):
-                break
+        with Raising():
+            for status in _statuses(options, looks, sink, progress):
+                statuses.append(status)
+                progress.step(failed=status != DONE)
+                if sink.broken or status == INTERRUPTED or (status != DONE and options.fail_fast):
+                    break
     except KeyboardInterrupt:
         statuses.append(INTERRUPTED)
     progress.clear()

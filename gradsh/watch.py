@@ -5,7 +5,8 @@ import time
 from pathlib import Path
 
 from gradsh.batch import INTERRUPTED, RunOptions, read_script, run_script
-from gradsh.sinks import looks_of, sink_for
+from gradsh.signals import Raising
+from gradsh.sinks import Looks, looks_of, sink_for
 
 POLL_SECONDS = 0.2
 
@@ -14,24 +15,29 @@ def watch(options: RunOptions, *, rounds: int | None = None) -> int:
     """Run the script now and after each change, until Ctrl-C (or `rounds` runs); return the exit status."""
     name = options.files[0]
     looks = looks_of(options.format, plain=options.plain, several=False)
-    run = 0
     try:
-        while True:
-            seen = stamp(name)
-            if looks.out.colour:
-                sys.stdout.write("\x1b[2J\x1b[H")
-            sink = sink_for(looks, None, sys.stdout, sys.stderr)
-            status = run_script(read_script(name), options, sink)
-            sink.close()
-            run += 1
-            if status == INTERRUPTED or sink.broken or run == rounds:
-                return status
-            sys.stderr.write(f"-- {name} ended with status {status}; waiting for a change, Ctrl-C leaves\n")
-            sys.stderr.flush()
-            while stamp(name) == seen:
-                time.sleep(POLL_SECONDS)
+        with Raising():
+            return _watch(name, looks, options, rounds)
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _watch(name: str, looks: Looks, options: RunOptions, rounds: int | None) -> int:
+    run = 0
+    while True:
+        seen = stamp(name)
+        if looks.out.colour:
+            sys.stdout.write("\x1b[2J\x1b[H")
+        sink = sink_for(looks, None, sys.stdout, sys.stderr)
+        status = run_script(read_script(name), options, sink)
+        sink.close()
+        run += 1
+        if status == INTERRUPTED or sink.broken or run == rounds:
+            return status
+        sys.stderr.write(f"-- {name} ended with status {status}; waiting for a change, Ctrl-C leaves\n")
+        sys.stderr.flush()
+        while stamp(name) == seen:
+            time.sleep(POLL_SECONDS)
 
 
 def stamp(name: str) -> tuple[int, int, int]:

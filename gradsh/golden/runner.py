@@ -19,6 +19,7 @@ from gradsh.golden.update import proposed, settle
 from gradsh.limits import FOR_TESTS, bound_memory
 from gradsh.progress import Progress
 from gradsh.render.style import Style, style_for
+from gradsh.signals import Raising
 
 
 class GoldenOptions(NamedTuple):
@@ -53,12 +54,20 @@ def run_tests(options: GoldenOptions) -> int:
     if missing or not scripts:
         return UNREADABLE if missing else _refuse("no *.grad script found" + _filter_words(options))
     style = style_for(sys.stdout, plain=options.plain)
-    results, interrupted = _run_all(scripts, options, style)
-    stray = orphans(options.paths, results)
+    with Raising():
+        results, interrupted = _run_all(scripts, options, style)
+        stray = orphans(options.paths, results)
+        return _finish(results, stray, options, style, len(scripts), interrupted)
+
+
+def _finish(
+    results: list[Checked], stray: Sequence[str], options: GoldenOptions, style: Style, total: int, interrupted: bool
+) -> int:
+    """Update what is to be updated, tell how it went; return the exit status."""
     try:
         if not interrupted:
-            results = _accept(results, options, style)
-        _tell(results, stray, options, style, len(scripts))
+            results, interrupted = _accept(results, options, style)
+        _tell(results, stray, options, style, total)
     except BrokenPipeError:
         raise  # nobody reads the report any more: the program ends quietly
     except OSError as error:
@@ -131,10 +140,19 @@ def _accepts(options: GoldenOptions, tested: Checked) -> bool:
     return options.update or options.review or (options.new and not tested.blocks)
 
 
-def _accept(results: list[Checked], options: GoldenOptions, style: Style) -> list[Checked]:
-    """Update (or review) what failed; return the results as they are afterwards."""
+def _accept(results: list[Checked], options: GoldenOptions, style: Style) -> tuple[list[Checked], bool]:
+    """Update (or review) what failed; return the results as they are afterwards, and whether interrupted."""
     out = list(results)
-    for number, tested in enumerate(results):
+    try:
+        _accept_into(out, options, style)
+    except KeyboardInterrupt:
+        sys.stdout.write("interrupted: what is not named above is as it was\n")
+        return out, True
+    return out, False
+
+
+def _accept_into(out: list[Checked], options: GoldenOptions, style: Style) -> None:
+    for number, tested in enumerate(list(out)):
         if tested.passed or not _accepts(options, tested):
             continue
         only = None
@@ -146,14 +164,10 @@ def _accept(results: list[Checked], options: GoldenOptions, style: Style) -> lis
                 out[number] = _updated(tested, only, options, style) if only else tested
                 break
         out[number] = _updated(tested, only, options, style)
-    return out
 
 
 def _updated(tested: Checked, only: frozenset[int] | None, options: GoldenOptions, style: Style) -> Checked:
-    now = settle(tested, _Task(options), only)
-    if now is not tested:
-        files = [now.path] * (now.text != tested.text) + [str(path) for path in proposed(tested, only=only).siblings]
-        sys.stdout.write("".join(f"updated {name}\n" for name in files))
+    now = settle(tested, _Task(options), only, lambda path: sys.stdout.write(f"updated {path}\n"))
     for line in proposed(now, only=only).left:
         sys.stdout.write(f"{now.path}:{line}: has a wildcard that no longer matches; it is left for you to edit\n")
     if not now.passed and not options.review:  # who was asked has seen them

@@ -145,14 +145,26 @@ def _applied(text: str, edits: Sequence[Edit]) -> str:
     return "\n".join(out)
 
 
-def settle(tested: Checked, again: Callable[[str], Checked], only: frozenset[int] | None = None) -> Checked:
+def settle(
+    tested: Checked, again: Callable[[str], Checked], only: frozenset[int] | None = None,
+    tell: Callable[[str], object] = lambda _: None,
+) -> Checked:
     """Rewrite what no longer holds until it holds; `again` runs the script anew. Raises OSError.
+
+    `tell` is told of each file when it is first written.
 
     New lines move the statements below, and outputs name lines, so one round is not always enough.
     """
     now = tested
+    told: set[str] = set()
+
+    def once(path: str) -> None:
+        if path not in told:
+            told.add(path)
+            tell(path)
+
     for _ in range(ROUNDS):
-        if not write(now, proposed(now, only=only)):
+        if not write(now, proposed(now, only=only), once):
             break
         now = again(now.path)
         if now.passed or only is not None:
@@ -160,16 +172,18 @@ def settle(tested: Checked, again: Callable[[str], Checked], only: frozenset[int
     return now
 
 
-def write(tested: Checked, update: Update) -> bool:
+def write(tested: Checked, update: Update, tell: Callable[[str], object] = lambda _: None) -> bool:
     """Write what an update changes, whole files or nothing; return whether anything changed. Raises OSError."""
     changed = False
     script = Path(tested.path)
     if update.text != tested.text:
         mark = BOM if script.read_bytes().startswith(BOM) else b""
         write_whole(script, mark + update.text.encode())
+        tell(tested.path)
         changed = True
     for path, text in update.siblings.items():
         if not path.exists() or path.read_bytes() != text.encode():
             write_whole(path, text.encode())
+            tell(str(path))
             changed = True
     return changed

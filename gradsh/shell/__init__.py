@@ -5,13 +5,25 @@ import sys
 from typing import TYPE_CHECKING
 
 from gradsh.shell.host import Host, Writer, loop
+from gradsh.signals import answer, ignore
 
 if TYPE_CHECKING:
     from gradsh.batch import RunOptions
 
 
 def interactive(options: "RunOptions", writer: Writer | None = None) -> int:
-    """Open the shell; return the exit status. `writer` gives scripts their expectations (`save --expect`)."""
+    """Open the shell; return the exit status. `writer` gives scripts their expectations (`save --expect`).
+
+    Ctrl-C belongs to the prompt and to the statement that runs; in between there is nothing to interrupt.
+    """
+    before = answer(ignore)
+    try:
+        return _open(options, writer)
+    finally:
+        answer(before)
+
+
+def _open(options: "RunOptions", writer: Writer | None) -> int:
     if is_plain(options.plain):
         from gradsh.shell.bare import open_bare
 

@@ -3,6 +3,7 @@
 import sys
 
 from gradsh.shell.host import Host, loop
+from gradsh.signals import Raising
 
 MORE = "....> "
 
@@ -30,7 +31,15 @@ def _remember(host: Host) -> None:
 
 
 def line(prompt: str) -> str:
-    """Read a line; raises EOFError at the end of input. Where the output is no terminal, the prompt stays out of it."""
+    """Read a line; raises EOFError at the end of input, KeyboardInterrupt for Ctrl-C.
+
+    Where the output is no terminal, the prompt stays out of it.
+    """
+    with Raising():
+        return _line(prompt)
+
+
+def _line(prompt: str) -> str:
     if sys.stdout.isatty():
         return input(prompt)
     sys.stderr.write(prompt)

@@ -1,0 +1,62 @@
+"""Ctrl-C where no script is running: while the program starts, waits for workers, stands between two prompts, or ends.
+
+While a script runs, `batch.interruptible` answers. Python's own answer, an exception wherever the program happens to be,
+shows a traceback when that is an import or the end of the process.
+"""
+
+from __future__ import annotations
+
+import _signal as signals  # type: ignore[import-not-found]  # `signal` costs a third of `gradsh --version`
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+INTERRUPTED = 130
+
+
+def leave_at_once(_number: int, _frame: Any) -> None:
+    """End the process: there is nothing to be told, and nothing to be lost."""
+    import os
+
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:  # noqa: BLE001  # it may be the very call that was interrupted
+            continue
+    os._exit(INTERRUPTED)
+
+
+def ignore(_number: int, _frame: Any) -> None:
+    """Let a Ctrl-C pass that comes when there is nothing to interrupt."""
+
+
+def answer(handler: Any) -> Any:
+    """Let `handler` answer Ctrl-C from now on; return what did before, None outside of the main thread."""
+    try:
+        return signals.signal(signals.SIGINT, handler)
+    except ValueError:
+        return None
+
+
+def start() -> None:
+    """Take Ctrl-C over from Python, and what it writes about exceptions that nobody can catch: the process is ours."""
+    answer(leave_at_once)
+    sys.unraisablehook = lambda _: None
+
+
+class Raising:
+    """A block in which the first Ctrl-C raises KeyboardInterrupt; a second one is answered as before the block."""
+
+    def __enter__(self) -> None:
+        self._before = signals.getsignal(signals.SIGINT)
+        answer(self._once)
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            answer(self._before)
+
+    def _once(self, _number: int, _frame: Any) -> None:
+        answer(self._before)
+        raise KeyboardInterrupt
