@@ -77,9 +77,9 @@ def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
         raise fail("not_leaf", message, RuntimeError, tensor=tensor)
     fresh = object.__new__(type(tensor))
     fresh.array = tensor.array.copy()
-    fresh.counter = VersionCounter()
-    fresh.counter.version = int(type(tensor) is Tensor)  # PyTorch sets a plain copy's memory in place
-    fresh.edge = None
+    fresh.versions = VersionCounter()
+    fresh.versions.version = int(type(tensor) is Tensor)  # PyTorch sets a plain copy's memory in place
+    fresh.origin = None
     fresh.meta = None
     fresh.tracked = tensor.tracked
     plain = type(tensor) is Tensor  # the copy of a Parameter has no gradient, as in PyTorch

@@ -16,6 +16,7 @@ from gradsh.engine.node import AccumulateGrad, Edge, Node
 from gradsh.engine.opnode import OpNode
 from gradsh.engine.reach import arriving_from, collect, needed_nodes
 from gradsh.engine.record import DECLINED, KEEP
+from gradsh.engine.shortnode import ShortNode
 from gradsh.engine.tensor import Tensor
 from gradsh.engine.writes import note_more
 from gradsh.text.fault import fail, fault_of
@@ -156,13 +157,15 @@ class Pass:
             if needed is not None and (node not in needed or targets.get(node) is not None):  # type: ignore[union-attr]
                 if node not in needed:
                     continue
-            elif node.extra is None and type(node) is OpNode:
+            else:
                 if check is not None:
                     check(0)
-                if node.record.step(node, self, needed, freed_by) is not DECLINED:
-                    continue
-            elif check is not None:
-                check(0)
+                if type(node) is ShortNode:
+                    if node.extra is None and node.record.short_step(node, self, needed, freed_by) is not DECLINED:
+                        continue
+                elif type(node) is OpNode and node.extra is None:  # noqa: SIM102
+                    if node.record.step(node, self, needed, freed_by) is not DECLINED:
+                        continue
             self._return_leaves()
             self._step(node)
         self.position = len(self.order)
@@ -257,7 +260,7 @@ class Pass:
             if self.observer is not None and node.has_saved():
                 self.observer.keeps(node)
             return
-        if node.raw or node.has_saved():
+        if node.entries or node.has_saved():
             if self.observer is not None and node.has_saved():
                 self.observer.frees(node)
             if self.deferred is not None:

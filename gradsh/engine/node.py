@@ -23,10 +23,6 @@ Edge = tuple["Node", int]
 Entry = Any
 """What is kept of a saved tensor: None (not saved for this pattern of needs), a `Kept`, or a list of these."""
 
-FLAT: Any = object()
-"""First item of flat entries (see `Node.raw`)."""
-GONE: Any = object()
-"""First item of what a short step leaves of flat entries: (GONE, where, outline, …)."""
 _INT64 = np.dtype(np.int64)
 _FLOAT64 = np.dtype(np.float64)
 
@@ -214,9 +210,7 @@ class Node:
 
     edges: tuple[Edge | None, ...]
     raw: Any
-    """What `entries` answers from. An elementwise operation's node holds its saved tensors flat, as one tuple
-    (FLAT, array, counter, version, array, …) that is spread when somebody looks: fewer objects for the collector. A short
-    step leaves (GONE, what freed it, (shape, dtype) or None of each slot)."""
+    """What `entries` answers from: a tuple of entries or a `Freed`. (A `ShortNode` has them in slots.)"""
     outputs: Any
     """(shape, numpy dtype) of each output, in order."""
     extra: NodeExtra | None
@@ -254,21 +248,11 @@ class Node:
     @property
     def entries(self) -> Any:
         """Tuple of entries in the order of `saved_names`, or a `Freed`."""
-        raw = self.raw
-        if raw and type(raw) is tuple:
-            if raw[0] is FLAT:
-                raw = self.raw = self.spread(raw)
-            elif raw[0] is GONE:
-                raw = self.raw = Freed(raw[1], raw[2:])
-        return raw
+        return self.raw
 
     @entries.setter
     def entries(self, value: Any) -> None:
         self.raw = value
-
-    def spread(self, raw: tuple[Any, ...]) -> tuple[Entry, ...]:
-        """Return flat entries as a tuple of `Kept`."""
-        raise AssertionError("only nodes of elementwise operations hold flat entries")
 
     @property
     def pins(self) -> int:
@@ -299,11 +283,8 @@ class Node:
 
     def has_saved(self) -> bool:
         """Whether there is any saved tensor that a pass would free."""
-        raw = self.raw
-        if raw and type(raw) is tuple and raw[0] is FLAT:
-            return any(array is not None for array in raw[1::3])
-        raw = self.entries
-        return type(raw) is not Freed and any(entry is not None for entry in raw)
+        entries = self.entries
+        return type(entries) is not Freed and any(entry is not None for entry in entries)
 
     @property
     def saved(self) -> tuple[SavedTensor, ...]:
@@ -339,13 +320,9 @@ class Node:
 
     def free(self, where: Any) -> None:
         """Drop the saved tensors, keeping their names, shapes and the place that freed them."""
-        raw = self.raw
-        if not raw or type(raw) is Freed or raw[0] is GONE:
-            return
-        if raw[0] is FLAT:
-            self.raw = Freed(where, tuple(map(flat_outline, raw[1::3])))
-        else:
-            self.raw = Freed(where, tuple(_outline(entry) for entry in raw))
+        entries = self.entries
+        if entries and type(entries) is not Freed:
+            self.entries = Freed(where, tuple(_outline(entry) for entry in entries))
 
     def unpack(self, index: int, as_tensor: bool) -> Any:
         """Return saved entry `index` as an array or, with `as_tensor`, as a Tensor; None where nothing was kept.
@@ -444,7 +421,7 @@ def forward_name(node: Node) -> str:
 
 
 def flat_outline(array: Any) -> Any:
-    """Return (shape, dtype) of what a flat entry holds: an array, or a Python number; None of None."""
+    """Return (shape, dtype) of what a slot holds: an array, or a Python number; None of None."""
     if array is None:
         return None
     if type(array) is np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.node import Edge, Freed, Kept, Node
-from gradsh.engine.record import Record, SavePlan
+from gradsh.engine.record import Record
 from gradsh.engine.shape import expandable, sum_to
 from gradsh.engine.storage import VersionCounter
 from gradsh.engine.tensor import Tensor, gradient_edge, make
@@ -56,20 +56,6 @@ class OpNode(Node):
     def saved_names(self) -> Sequence[str]:
         """Return the names of what the node may save."""
         return self.record.plan.names
-
-    def spread(self, raw: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return flat entries as a tuple of `Kept`."""
-        return tuple(
-            self._spread_one(save, *raw[1 + 3 * place : 4 + 3 * place]) for place, save in enumerate(self.record.plan.saves)
-        )
-
-    def _spread_one(self, save: SavePlan, array: Any, counter: Any, version: int) -> Kept | None:
-        if array is None:
-            return None
-        if counter is None:
-            return keep(array)
-        edge: Any = save.output if save.output >= 0 else self.edges[self.record.plan.edges.index(save.param)]
-        return Kept(array, counter, version, edge)
 
     def attributes(self) -> dict[str, Any]:
         """Return the saved values that are no tensors."""

@@ -9,20 +9,16 @@ Measured for `y*a + b` on 4 elements: about 2 us an operation forward, against 1
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.layout import as_operands
-from gradsh.engine.node import FLAT, next_sequence_number
+from gradsh.engine.node import described, next_sequence_number
 from gradsh.engine.op import Operation
 from gradsh.engine.record import DECLINED, FEW, Record
-from gradsh.engine.storage import VersionCounter
-from gradsh.engine.tensor import Tensor, gradient_edge
-
-if TYPE_CHECKING:
-    from gradsh.engine.record import SavePlan
+from gradsh.engine.tensor import Tensor, accumulator, gradient_edge
 
 _F32 = np.dtype(np.float32)
 _F64 = np.dtype(np.float64)
@@ -39,7 +35,7 @@ def quick({parameters}):
         {decline}
     a = self.array
     dtype = a.dtype
-    if (dtype is not F32 and dtype is not F64) or a.ndim {wrong}:
+    if dtype is not F32 and dtype is not F64{wrong}:
         {decline}
 {second}
     ambient = current()
@@ -51,48 +47,49 @@ def quick({parameters}):
         out = ufunc({arrays})
     except ValueError:
         {decline}
+    if type(out) is not ndarray:
+        {decline}
+    shape = out.shape
 {ordered}
     e0 = e1 = None
     if ambient.grad_enabled:
-        e0 = self.edge
+        e0 = self.origin
         meta = self.meta
         if meta is not None:
             if e0 is None and meta.accumulator is not None and meta.view is None and self.tracked:
-                accumulator = meta.accumulator()
-                e0 = gradient_edge(self) if accumulator is None else (accumulator, 0)
+                e0 = meta.accumulator() or accumulator(self)
             else:
                 e0 = gradient_edge(self)
                 if e0 is None and self.requires_grad:
                     {decline}
         elif e0 is None and self.tracked:
-            e0 = gradient_edge(self)
+            e0 = accumulator(self)
 {second_edge}
     fresh = new(Tensor)
     fresh.array = out
-    counter = fresh.counter = new(VersionCounter)
-    counter.version = 0
-    counter.writes = None
+    fresh.versions = None
     fresh.meta = None
     if {no_edges}:
-        fresh.edge = None
+        fresh.origin = None
         fresh.tracked = False
         return fresh
-    node = new(OpNode)
-    node.edges = {edges}
-    shape = out.shape
+    node = new(ShortNode)
+    node.left = e0
+    node.right = e1
     {outputs}
         node.outputs = outputs
     else:
-        node.outputs = ((shape, dtype),)
+        node.outputs = described(shape, dtype)
     node.extra = None
     node.seq = next_sequence_number()
     where = ambient.where
     node.where = None if where is None else where()
     node.record = record
     node.spans = None
+    node.version = 0
     node.values = {values}
-    node.raw = {entries}
-    fresh.edge = (node, 0)
+{saving}
+    fresh.origin = node
     fresh.tracked = True
     return fresh
 """
@@ -100,7 +97,7 @@ def quick({parameters}):
 _SECOND = """
     if type(other) is Tensor or isinstance(other, Tensor):
         b = other.array
-        if b.dtype is not dtype or b.ndim {wrong}{apart}:
+        if b.dtype is not dtype{apart}:
             {decline}
         number = False
     elif {number}:
@@ -111,32 +108,51 @@ _SECOND = """
 """
 
 _ORDERED = """
-    if not number and a.ndim > 1 and not a.flags.c_contiguous:
+    if len(shape) > 1 and not number and not a.flags.c_contiguous:
         out = as_operands(out, [a, b])
 """
 
 _SECOND_EDGE = """
         if not number:
-            e1 = other.edge
+            e1 = other.origin
             meta = other.meta
             if meta is not None:
                 if e1 is None and meta.accumulator is not None and meta.view is None and other.tracked:
-                    accumulator = meta.accumulator()
-                    e1 = gradient_edge(other) if accumulator is None else (accumulator, 0)
+                    e1 = meta.accumulator() or accumulator(other)
                 else:
                     e1 = gradient_edge(other)
                     if e1 is None and other.requires_grad:
                         {decline}
             elif e1 is None and other.tracked:
-                e1 = gradient_edge(other)
+                e1 = accumulator(other)
 """
 
-
-_SHARED_OUTPUTS = """edge = e0 if e0 is not None else e1
-outputs = edge[0].outputs
-if len(outputs) == 1 and outputs[0][0] == shape and outputs[0][1] is dtype:"""
+_SHARED_OUTPUTS = """edge = e0 or e1
+    outputs = edge[0].outputs if type(edge) is tuple else edge.outputs
+    if len(outputs) == 1 and outputs[0][0] == shape and outputs[0][1] is dtype:"""
 """Results mostly have the shape of an operand: then the node shares the operand's description of it."""
 
+_RESULT = """
+    node.saved_array{slot} = out
+    node.saved_by{slot} = node
+    node.saved_version{slot} = 0
+"""
+
+_OPERAND = """
+    {condition}:
+        node.saved_array{slot} = {array}
+        counter = {tensor}.versions
+        if counter is None:
+            node.saved_by{slot} = {tensor}.origin or {tensor}.counter
+            node.saved_version{slot} = 0
+        else:
+            node.saved_by{slot} = counter
+            node.saved_version{slot} = counter.version
+    else:
+        node.saved_array{slot} = {otherwise}
+        node.saved_by{slot} = None
+        node.saved_version{slot} = 0
+"""
 
 def constant(number: Any, dtype: Any) -> Any:
     """Return a Python number as a 0-d array of `dtype`, made once (a ufunc is twice as fast with one)."""
@@ -152,18 +168,23 @@ def constant(number: Any, dtype: Any) -> Any:
     return found
 
 
-def _entry(save: "SavePlan", arity: int) -> str:
-    """Write (array, counter, version) of a saved tensor; a number stands without a counter."""
-    if save.output >= 0:
-        return "out, counter, 0, "
-    tensor = ("self", "other")[save.param]
-    array, counter, version = _NAMES[save.param], f"{tensor}.counter", f"{tensor}.counter.version"
-    if save.param == 1:
-        array, counter, version = "(other if number else b)", f"(None if number else {counter})", f"(0 if number else {version})"
-    if save.guard:
-        needed = " or ".join(f"e{slot} is not None" for slot in save.guard if slot < arity)
-        array = f"({array} if {needed} else None)"
-    return f"{array}, {counter}, {version}, "
+def _saving(record: Record, arity: int) -> str:
+    """Write the saving of operands and results. A number stands without a counter."""
+    saves = record.plan.saves
+    text = "    node.raw = LIVE\n" if saves else "    node.raw = ()\n"
+    for slot, save in enumerate(saves):
+        if save.output >= 0:
+            text += _RESULT.format(slot=slot)
+            continue
+        needed = " or ".join(f"e{one} is not None" for one in save.guard if one < arity) if save.guard else "True"
+        otherwise = "None"
+        if save.param == 1:
+            otherwise = f"other if number and ({needed}) else None"
+            needed = f"not number and ({needed})"
+        text += _OPERAND.format(
+            slot=slot, condition=f"if {needed}", array=_NAMES[save.param], tensor=("self", "other")[save.param], otherwise=otherwise,
+        )
+    return text
 
 
 def _asked(asked: tuple[str, int, str, int]) -> str:
@@ -190,31 +211,29 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
     arity = len(record.tensors or ())
     two = arity == 2
     decline = "return DECLINED" if slow is None else f"return slow({'self, other' if two else 'self'})"
-    entries = "".join(_entry(save, arity) for save in plan.saves)
     source = _FORWARD.format(
         parameters="self, other" if two else "self",
         decline=decline,
-        wrong="!= 2" if product else "== 0",
+        wrong=" or a.ndim != 2" if product else "",
         second=_SECOND.format(
-            decline=decline, number=_number_type(record), wrong="!= 2" if product else "== 0",
-            apart=" or a.shape[1] != b.shape[0]" if product else "",
+            decline=decline, number=_number_type(record), apart=" or b.ndim != 2 or a.shape[1] != b.shape[0]" if product else "",
         ) if two else "",
         arrays="a, b" if two else "a",
         ordered=_ORDERED if two and not product else "",
         second_edge=_SECOND_EDGE.format(decline=decline) if two else "",
         no_edges="e0 is None and e1 is None",
-        edges="(e0, e1)" if two else "(e0,)",
-        outputs="if False:" if product else _SHARED_OUTPUTS.replace("\n", "\n    "),
+        outputs="if False:" if product else _SHARED_OUTPUTS,
         values="{" + ", ".join(map(_asked, plan.asked)) + "}" if product else "values",
-        entries=f"(FLAT, {entries})" if entries else "()",
+        saving=_saving(record, arity),
     )
-    from gradsh.engine.opnode import OpNode
+    from gradsh.engine.shortnode import LIVE, ShortNode
 
     scope: dict[str, Any] = {
-        "Tensor": Tensor, "DECLINED": DECLINED, "F32": _F32, "F64": _F64, "current": current,
+        "Tensor": Tensor, "DECLINED": DECLINED, "F32": _F32, "F64": _F64, "current": current, "ndarray": np.ndarray,
         "ufunc": record.forward if product else record.ufunc,
-        "gradient_edge": gradient_edge, "new": object.__new__, "VersionCounter": VersionCounter, "OpNode": OpNode,
-        "next_sequence_number": next_sequence_number, "record": record, "FLAT": FLAT, "constant": constant, "LARGE": LARGE, "slow": slow,
+        "described": described, "gradient_edge": gradient_edge, "accumulator": accumulator,
+        "new": object.__new__, "ShortNode": ShortNode, "LIVE": LIVE,
+        "next_sequence_number": next_sequence_number, "record": record, "constant": constant, "LARGE": LARGE, "slow": slow,
         "as_operands": as_operands,
         "values": plan.defaults,
     }
@@ -234,6 +253,9 @@ def quicken(operation: Operation, record: Record) -> None:
             return DECLINED
         record.signature  # noqa: B018  (parsed on first use)
         arity = len(record.tensors or ())
+        if record.plan.edges != record.tensors:
+            operation.quick = None
+            return DECLINED
         written = forward_of(record)
 
         def quick(*given: Any) -> Any:
@@ -254,8 +276,8 @@ def operator_of(operation: Operation, slow: Callable[..., Any], special: str) ->
         calls += 1
         if calls > FEW:
             for record in operation.records:
-                if record.ufunc is not None:
-                    record.signature  # noqa: B018  (parsed on first use)
+                record.signature  # noqa: B018  (parsed on first use)
+                if record.ufunc is not None and record.plan.edges == record.tensors:
                     written = forward_of(record, slow)
                     setattr(Tensor, special, written)
                     return written(self, other)

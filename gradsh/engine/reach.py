@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from gradsh.engine.node import AccumulateGrad, Node
+from gradsh.engine.shortnode import ShortNode
 
 _SEQUENCE = attrgetter("seq")
 
@@ -23,10 +24,10 @@ def collect(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, int]]:
     while stack:
         node = stack.pop()
         order.append(node)  # mostly in order already, which a sort notices
-        for edge in node.edges:
+        for edge in (node.left, node.right) if type(node) is ShortNode else node.edges:
             if edge is None:
                 continue
-            node = edge[0]
+            node = edge[0] if type(edge) is tuple else edge  # type: ignore[assignment]
             if type(node) is AccumulateGrad:
                 arriving[node] = arriving.get(node, 0) + 1
             elif node not in seen:

@@ -30,8 +30,28 @@ def first_step(node: Any, *rest: Any) -> Any:
         return DECLINED
     from gradsh.engine.step import step_of
 
-    record.step = step_of(record)
+    record.step = step_of(record, short=False)
     return record.step(node, *rest)
+
+
+def first_short_step(node: Any, *rest: Any) -> Any:
+    """Leave the first `ShortNode`s of a record to the general step; then write the short one, and take it."""
+    record = node.record
+    record.steps += 1
+    if record.steps <= FEW:
+        return DECLINED
+    from gradsh.engine.step import step_of
+
+    record.short_step = step_of(record, short=True)
+    return record.short_step(node, *rest)
+
+
+def first_short_step(node: Any, *rest: Any) -> Any:
+    """Write the short step of the record of `node`, a `ShortNode`, and take it."""
+    from gradsh.engine.step import step_of
+
+    node.record.short_step = step_of(node.record, short=True)
+    return node.record.short_step(node, *rest)
 
 
 class SavePlan:
@@ -140,7 +160,7 @@ class Record:
         "_plan", "_signature", "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "guards", "inplace",
         "kind", "layout",
         "multi_view", "name", "node", "note", "outputs", "plain", "returns",
-        "samples", "saves", "step", "steps", "tensors", "text", "ufunc", "unguarded",
+        "samples", "saves", "short_step", "step", "steps", "tensors", "text", "ufunc", "unguarded",
         "writes",
     )
 
@@ -174,6 +194,7 @@ class Record:
         self._plan: Plan | None = None
         self.step: Callable[..., Any] = first_step
         """The short step of a backward pass through a node of the record (see `step.py`), written after a `FEW` of them."""
+        self.short_step: Callable[..., Any] = first_short_step
         self.steps = 0
         self.plain: dict[str, Formula] = {}
         self.ufunc = None

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradsh.engine.node import FLAT, GONE, AccumulateGrad, flat_outline
+from gradsh.engine.node import AccumulateGrad, flat_outline
 from gradsh.engine.quick import constant
 from gradsh.engine.record import DECLINED, KEEP, Record
+from gradsh.engine.shortnode import GONE, LIVE
 
 if TYPE_CHECKING:
     from gradsh.engine.record import Formula
@@ -29,7 +30,7 @@ def step(node, run, needed, where):
                 buffers[node] = grad
             return DECLINED
 {checks}
-    {edges} = node.edges
+    {edges}
     own = node.outputs[0]
 {formulas}
     grad = None
@@ -41,40 +42,51 @@ def step(node, run, needed, where):
 
 _DECLINE = "buffers[node] = grad; return DECLINED"
 
+_SHORT_CHECKS = """
+    if node.raw is not LIVE:
+        buffers[node] = grad
+        return node.record.step(node, run, needed, where)
+"""
+
+_SHORT_CHECK = """
+    s{slot} = node.saved_array{slot}
+    c{slot} = node.saved_by{slot}
+    if c{slot} is not None and c{slot}.version != node.saved_version{slot}:
+        {decline}
+"""
+
 _CHECKS = """
-    raw = node.raw
+    raw = node.entries
     if type(raw) is not tuple:
         {decline}
-    if raw[0] is FLAT:
-        {flat} = raw
-        {flat_checks}
-        flat = True
-    elif raw[0] is GONE:
-        {decline}
+    {kept} = raw
+"""
+
+_CHECK = """
+    if k{slot} is None:
+        s{slot} = None
     else:
-        {kept} = raw
-        {kept_checks}
-        flat = False
-"""
-
-_FLAT_CHECK = """
-        if c{slot} is not None and c{slot}.version != v{slot}:
+        if k{slot}[4] is not None or k{slot}[1].version != k{slot}[2]:
             {decline}
+        s{slot} = k{slot}[0] if k{slot}[3] is not False else k{slot}[0].item()
 """
 
-_KEPT_CHECK = """
-        if k{slot} is None:
-            s{slot} = None
+_TARGET = """
+        t{n}, place = e{n}
+"""
+
+_SHORT_TARGET = """
+        if type(e{n}) is tuple:
+            t{n}, place = e{n}
         else:
-            if k{slot}[4] is not None or k{slot}[3] is False or k{slot}[1].version != k{slot}[2]:
-                {decline}
-            s{slot} = k{slot}[0]
+            t{n} = e{n}
+            place = 0
 """
 
 _FORMULA = """
     g{n} = None
     if e{n} is not None:
-        t{n}, place = e{n}
+{target}
         m{n} = t{n}.outputs[place]
         if needed is None or t{n} in needed:
             g{n} = {found}
@@ -108,7 +120,7 @@ _DELIVERY = """
         elif t{n} in buffers or len(t{n}.outputs) != 1:
             found = [g{n}]
             g{n} = None
-            run.add(e{n}, found, 0)
+            run.add((e{n} if type(e{n}) is tuple else (e{n}, 0)), found, 0)
         else:
             buffers[t{n}] = g{n}
             g{n} = None
@@ -120,8 +132,11 @@ def declined(*_: Any) -> Any:
     return DECLINED
 
 
-def step_of(record: Record) -> Callable[..., Any]:
-    """Write the short step of a record's nodes; where its derivatives are not one formula for one input each, it declines."""
+def step_of(record: Record, short: bool) -> Callable[..., Any]:
+    """Write the short step of a record's nodes, `ShortNode`s or others.
+
+    Where its derivatives are not one formula for one input each, it declines.
+    """
     plan = record.plan
     if not plan.formulas or any(many or formula is None for _, formula, _, many in plan.formulas):
         return declined
@@ -131,15 +146,19 @@ def step_of(record: Record) -> Callable[..., Any]:
         return declined  # a list has several edges, and several entries
     if any(what not in {"grad", "saved", "value"} for _, _, calls, _ in plan.formulas for what, _ in calls):
         return declined
+    if short and (len(plan.saves) > 2 or len(plan.edges) > 2):
+        return declined
     scope: dict[str, Any] = {
-        "DECLINED": DECLINED, "ndarray": np.ndarray, "FLAT": FLAT, "GONE": GONE, "KEEP": KEEP, "add": np.add,
-        "multiply": np.multiply, "negative": np.negative, "outline": flat_outline, "AccumulateGrad": AccumulateGrad,
+        "DECLINED": DECLINED, "ndarray": np.ndarray, "LIVE": LIVE, "GONE": GONE, "KEEP": KEEP, "add": np.add,
+        "multiply": np.multiply, "outline": flat_outline, "AccumulateGrad": AccumulateGrad,
         "constant": constant, "DEFAULTS": plan.defaults,
     }
+    width = range(len(plan.edges))
     source = _STEP.format(
-        checks=_checks(record), edges="".join(f"e{slot}, " for slot in range(len(plan.edges))),
-        formulas="".join(_formula(record, scope, *one[:3]) for one in plan.formulas),
-        free=_free(record), let_go=_let_go(record),
+        checks=_checks(record, short),
+        edges="; ".join(("e0 = node.left", "e1 = node.right")[: len(width)]) if short else f"{_names('e', width)} = node.edges",
+        formulas="".join(_formula(record, short, scope, *one[:3]) for one in plan.formulas),
+        free=_free(record, short), let_go=_let_go(record, short),
         deliveries="".join(_DELIVERY.format(n=targets[0]) for targets, _, _, _ in plan.formulas),
     )
     exec(compile(source, f"<step {record.name}>", "exec"), scope)
@@ -147,21 +166,20 @@ def step_of(record: Record) -> Callable[..., Any]:
     return made
 
 
-def _checks(record: Record) -> str:
+def _names(letter: str, slots: range) -> str:
+    return "".join(f"{letter}{slot}, " for slot in slots)
+
+
+def _checks(record: Record, short: bool) -> str:
     slots = range(len(record.plan.saves))
     if not slots:
         return ""
-    return _CHECKS.format(
-        decline=_DECLINE,
-        flat="_, " + ", ".join(f"s{slot}, c{slot}, v{slot}" for slot in slots),
-        kept=", ".join(f"k{slot}" for slot in slots) + ",",
-        flat_checks="".join(_FLAT_CHECK.format(slot=slot, decline=_DECLINE) for slot in slots),
-        kept_checks="".join(_KEPT_CHECK.format(slot=slot, decline=_DECLINE) for slot in slots),
-    )
+    head, one = (_SHORT_CHECKS, _SHORT_CHECK) if short else (_CHECKS, _CHECK)
+    return head.format(decline=_DECLINE, kept=_names("k", slots)) + "".join(one.format(slot=slot, decline=_DECLINE) for slot in slots)
 
 
 def _formula(
-    record: Record, scope: dict[str, Any], targets: tuple[int, ...], formula: "Formula", calls: tuple[tuple[str, Any], ...]
+    record: Record, short: bool, scope: dict[str, Any], targets: tuple[int, ...], formula: "Formula", calls: tuple[tuple[str, Any], ...]
 ) -> str:
     """Write one gradient: the call of its formula, or what the formula does where that is a single product."""
     n = targets[0]
@@ -179,36 +197,41 @@ def _formula(
         elif code == _PRODUCT and arguments[0] == "grad" and calls[1][0] == "saved":
             saved = arguments[1]
             found = f"multiply(grad, {saved} if type({saved}) is ndarray else constant({saved}, grad.dtype))"
-            shape = f"type(g{n}) is not ndarray or not flat and g{n}.dtype is not m{n}[1]"
+            if short:  # whose operands have one dtype
+                shape = f"type(g{n}) is not ndarray"
     plain = record.plain.get(record.signature.params[record.plan.edges[n]].name)
     if plain is not None and plain.__code__.co_code == _SAME:
         found = f"grad if node.values is DEFAULTS else {found}"
-    return _FORMULA.format(n=n, found=found, unlike=unlike + shape, decline=_DECLINE)
+    target = (_SHORT_TARGET if short else _TARGET).format(n=n)
+    return _FORMULA.format(n=n, target=target, found=found, unlike=unlike + shape, decline=_DECLINE)
 
 
 _SAME = (lambda grad: grad).__code__.co_code
 _PRODUCT = (lambda grad, other: grad * other).__code__.co_code
 
 
-def _free(record: Record) -> str:
+def _free(record: Record, short: bool) -> str:
     """Write the freeing: what is left tells who freed the node, and shapes and dtypes, mostly known from the edges."""
     plan = record.plan
     if not plan.saves:
         return "pass"
-    outlines = ""
+    if not short:
+        return "node.free(where)"
+    text = "node.raw = GONE; node.saved_by0 = where"
     for slot, save in enumerate(plan.saves):
-        known = "own" if save.output == 0 else f"outline(s{slot})"
-        if save.output < 0 and save.param in plan.edges:
+        known = f"outline(s{slot})"
+        if save.output == 0:
+            known = "own"
+        elif save.param in plan.edges:
             n = plan.edges.index(save.param)
             known = f"(outline(s{slot}) if e{n} is None else m{n})"
-        outlines += f"None if s{slot} is None else {known}, "
-    return f"node.raw = (GONE, where, {outlines})"
+        text += f"; node.saved_array{slot} = None if s{slot} is None else {known}"
+    return text + ("; node.saved_by1 = None" if len(plan.saves) > 1 else "")
 
 
-def _let_go(record: Record) -> str:
+def _let_go(record: Record, short: bool) -> str:
     """Write that the step itself holds no saved tensor any more when gradients are delivered."""
     slots = range(len(record.plan.saves))
     if not slots:
         return ""
-    # what was bound in one branch only is bound first, so that it can be let go
-    return "raw = " + "".join(f"s{slot} = k{slot} = " for slot in slots) + "None"
+    return ("" if short else "raw = ") + "".join(f"s{slot} = {'c' if short else 'k'}{slot} = " for slot in slots) + "None"

@@ -17,16 +17,26 @@ _KEPT_WRITES = 256
 class VersionCounter:
     """How often a memory was written in place, and where each of the latest writes stood in the program."""
 
-    __slots__ = ("moves", "version", "writes")
+    __slots__ = ("maker", "moves", "version", "writes")
     moves: list[tuple[Any, int, Any]]
 
     def __init__(self) -> None:
         self.version = 0
         self.writes: list[tuple[int, Any]] | None = None
+        self.maker: Any = None
+        """Weak reference to the node that stood for the counter until somebody asked for it: it is told the version."""
+
+    def advance(self, writes: int) -> None:
+        """Count in-place writes whose places are not noted."""
+        self.version += writes
+        if self.maker is not None:
+            node = self.maker()
+            if node is not None:
+                node.version = self.version
 
     def bump(self, where: Any) -> None:
         """Count one in-place write; `where` is the opaque place that wrote."""
-        self.version += 1
+        self.advance(1)
         if self.writes is None:
             self.writes = [(self.version, where)]
             return

@@ -42,18 +42,19 @@ class Meta:
 class Tensor:
     """An n-dimensional array that autograd follows.
 
-    Slots: `array` (numpy: memory and geometry), `counter` (version counter, shared with views and detached twins),
-    `tracked` (whether it needs a gradient), `edge` ((grad_fn, output number); None for a leaf), `meta` (rare parts).
+    Slots: `array` (numpy: memory and geometry), `tracked` (whether it needs a gradient), `meta` (rare parts), `origin` (the
+    grad_fn, or (grad_fn, output number) where that is not 0; None for a leaf), `versions` (the version counter, shared with
+    views and detached twins; None until somebody asks `counter` for it, which its `ShortNode` stands for until then).
     """
 
-    __slots__ = ("__dict__", "__weakref__", "array", "counter", "edge", "meta", "tracked")
+    __slots__ = ("__dict__", "__weakref__", "array", "meta", "origin", "tracked", "versions")
     __array_priority__ = 1000
     __array_ufunc__ = None  # numpy's operators leave the work to ours
 
     array: Array
-    counter: VersionCounter
+    versions: VersionCounter | None
     tracked: bool
-    edge: Edge | None
+    origin: Any
     meta: Meta | None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
@@ -61,6 +62,32 @@ class Tensor:
         from gradsh.engine.op import find
 
         return find("_legacy_tensor")(*args, **kwargs)  # type: ignore[no-any-return]
+
+    # --- the place in the graph ---------------------------------------------------------------------------------
+
+    @property
+    def counter(self) -> VersionCounter:
+        """The version counter."""
+        counter = self.versions
+        if counter is None:
+            counter = self.versions = counter_of(self.origin)
+        return counter
+
+    @counter.setter
+    def counter(self, value: VersionCounter) -> None:
+        self.versions = value
+
+    @property
+    def edge(self) -> Edge | None:
+        """(grad_fn, output number); None for a leaf."""
+        origin = self.origin
+        return origin if origin is None or type(origin) is tuple else (origin, 0)
+
+    @edge.setter
+    def edge(self, value: Edge | None) -> None:
+        if self.versions is None:
+            self.versions = counter_of(self.origin)  # which stands for the counter no longer
+        self.origin = value if value is None or value[1] else value[0]
 
     # --- autograd attributes ------------------------------------------------------------------------------------
 
@@ -80,13 +107,16 @@ class Tensor:
     @property
     def grad_fn(self) -> Node | None:
         """The node that made the tensor; None for a leaf."""
-        edge = current_edge(self) if self.meta is not None and self.meta.view is not None else self.edge
-        return None if edge is None else edge[0]
+        if self.meta is not None and self.meta.view is not None:
+            current_edge(self)
+        origin = self.origin
+        node: Node | None = origin[0] if type(origin) is tuple else origin
+        return node
 
     @property
     def output_nr(self) -> int:
         """Which output of its grad_fn the tensor is."""
-        return 0 if self.edge is None else self.edge[1]
+        return self.origin[1] if type(self.origin) is tuple else 0
 
     @property
     def is_leaf(self) -> bool:
@@ -450,9 +480,9 @@ class Tensor:
         """Return a leaf over the same memory, as copy.copy does in PyTorch: with a version counter of its own."""
         fresh = _new(type(self))
         fresh.array = self.array
-        fresh.counter = VersionCounter()
-        fresh.counter.version = 1
-        fresh.edge = None
+        fresh.versions = VersionCounter()
+        fresh.versions.version = 1
+        fresh.origin = None
         fresh.meta = None
         fresh.tracked = self.requires_grad
         return fresh
@@ -482,8 +512,8 @@ class Parameter(Tensor):
         """Make a leaf over the memory of `data` (an empty tensor if None)."""
         fresh = object.__new__(cls)
         fresh.array = np.empty(0, current().default_dtype) if data is None else data.array
-        fresh.counter = VersionCounter() if data is None else data.counter
-        fresh.edge = None
+        fresh.versions = VersionCounter() if data is None else data.counter
+        fresh.origin = None
         fresh.meta = None
         fresh.tracked = False
         if requires_grad:
@@ -505,8 +535,8 @@ def make(array: Array, tracked: bool = False) -> Tensor:
     """Return a fresh leaf over `array`, with a version counter of its own."""
     fresh = _new(Tensor)
     fresh.array = array
-    fresh.counter = VersionCounter()
-    fresh.edge = None
+    fresh.versions = VersionCounter()
+    fresh.origin = None
     fresh.meta = None
     fresh.tracked = tracked
     return fresh
@@ -516,8 +546,8 @@ def make_result(array: Array, node: Node, output: int) -> Tensor:
     """Return output `output` of `node` as a tensor."""
     fresh = _new(Tensor)
     fresh.array = array
-    fresh.counter = VersionCounter()
-    fresh.edge = (node, output)
+    fresh.versions = VersionCounter()
+    fresh.origin = (node, output) if output else node
     fresh.meta = None
     fresh.tracked = True
     return fresh
@@ -532,14 +562,14 @@ def restored(kept: Kept, edge: Edge | None) -> Tensor:
             return variable
     fresh = _new(Tensor)
     fresh.array = kept.array
-    fresh.counter = kept.counter
+    fresh.versions = kept.counter
     fresh.meta = None
     if edge is not None and isinstance(edge[0], AccumulateGrad):
-        fresh.edge = None
+        fresh.origin = None
         fresh.tracked = True
         more(fresh).accumulator = weakref.ref(edge[0])
         return fresh
-    fresh.edge = edge
+    fresh.origin = edge if edge is None or edge[1] else edge[0]
     fresh.tracked = edge is not None
     return fresh
 
@@ -562,6 +592,13 @@ def gradient_edge(tensor: Tensor) -> Edge | None:
     if edge is not None:
         return edge
     return (accumulator(tensor), 0) if tensor.tracked else None
+
+
+def counter_of(origin: Any) -> VersionCounter:
+    """Return the counter of the result of a `ShortNode`, of which that has taken care so far."""
+    from gradsh.engine.shortnode import counter_of
+
+    return counter_of(origin)
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:

@@ -47,8 +47,8 @@ def view_of(base: Tensor, array: Array, node: Node | None, output: int, creation
     """Return a view of `base` with the given geometry; `node` is its history (None: nothing needs a gradient)."""
     fresh = _new(Tensor)
     fresh.array = array
-    fresh.counter = base.counter
-    fresh.edge = None if node is None else (node, output)
+    fresh.versions = base.counter
+    fresh.origin = (node, output) if output and node is not None else node
     fresh.meta = None
     root = base
     if base.meta is not None and base.meta.view is not None:
@@ -67,8 +67,8 @@ def detached(tensor: Tensor) -> Tensor:
     """Return a leaf over the same memory and version counter, with no history and no base."""
     fresh = _new(Tensor)
     fresh.array = tensor.array
-    fresh.counter = tensor.counter
-    fresh.edge = None
+    fresh.versions = tensor.counter
+    fresh.origin = None
     fresh.meta = None
     fresh.tracked = False
     return fresh

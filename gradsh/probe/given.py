@@ -21,8 +21,10 @@ def given_back(nodes: Iterable[Node]) -> dict[int, int]:
     """Return the memories (key -> bytes) that nothing holds but live entries of these nodes."""
     counted: dict[int, list[Any]] = {}
     for node in nodes:
+        kept = None
         for kept in kept_in(node):
             counted.setdefault(id(kept.array), [kept.array, 0])[1] += 1
+        del kept  # which is made anew for whoever asks, and must not be counted
     return _unheld(counted)
 
 

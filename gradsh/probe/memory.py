@@ -138,8 +138,10 @@ def holders_of(
     for _, one in [*named_tensors(variables), ("", tensor)]:
         known.tensor(one)
     for node in seen:
+        kept = None
         for kept in kept_in(node):
             known.entry(kept.array)
+        del kept  # it may be made anew for whoever asks, and must not be counted
     nbytes = int(tensor.array.nbytes)
     return HoldersReport(text, tuple(tensor.array.shape), nbytes, memory_bytes(tensor.array), holders, known.unknown())
 

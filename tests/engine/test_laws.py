@@ -157,4 +157,5 @@ def test_the_short_way_does_what_the_long_way_does(monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(op.REGISTRY[name], "quick", None)
         for record in op.REGISTRY[name].records:
             monkeypatch.setattr(record, "step", declined)
+            monkeypatch.setattr(record, "short_step", declined)
     assert facts() == short

@@ -145,7 +145,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         for channel in range(min(per_group, shape[1])):
             values[(group * per_group + channel, channel, *centre)] = 1
     _put(tensor, values)
-    tensor.counter.version += groups * min(per_group, shape[1])  # PyTorch writes its ones singly, after the zeros
+    tensor.counter.advance(groups * min(per_group, shape[1]))  # PyTorch writes its ones singly, after the zeros
     return tensor
 
 
@@ -234,5 +234,5 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     source = current().generator
     for column in range(columns):
         tensor.array[source.randperm(rows)[: math.ceil(sparsity * rows)], column] = 0
-    tensor.counter.version += columns
+    tensor.counter.advance(columns)
     return tensor

@@ -1,0 +1,115 @@
+"""The node of a plain operation of one or two operands, laid out for least cost: everything stands in its own slots.
+
+Such a node is made by the short way forward (`quick.py`) and run by the short step (`step.py`). To everybody else it
+looks like any other node: `edges` and `entries` are put together when somebody asks. Measured for a multiplication on
+4 elements, against a node with tuples of edges and entries and a version counter for each result: 0.95 us instead of
+1.3 us, 330 instead of 530 bytes.
+"""
+
+import weakref
+from typing import Any
+
+from gradsh.engine.node import Edge, Freed, Kept, flat_outline
+from gradsh.engine.opnode import OpNode, keep
+from gradsh.engine.storage import VersionCounter
+
+LIVE: Any = object()
+"""`raw` of a node whose saved tensors stand in its slots."""
+GONE: Any = object()
+"""`raw` of a node that a short step has freed: outlines stand in the slots, and what freed it in the first counter's."""
+
+
+class ShortNode(OpNode):
+    """A node with one or two edges and at most two saved tensors.
+
+    `left` and `right` are where gradients of the operands go: a node (its first output), (node, output) or None. A saved
+    tensor is an array (or a Python number, or None), what tells its version, and the version then. That is a version
+    counter or, as long as nobody has asked for the counter of a result, the node that made it: see `Tensor.counter`.
+    """
+
+    __slots__ = (
+        "counted", "left", "right", "saved_array0", "saved_array1", "saved_by0", "saved_by1", "saved_version0", "saved_version1",
+        "version",
+    )
+
+    left: Any
+    right: Any
+    version: int
+    """The version of the node's own result, while a node stands for its counter."""
+    counted: VersionCounter
+    """The counter of the result, once somebody has asked for it."""
+
+    @property
+    def edges(self) -> tuple[Edge | None, ...]:  # type: ignore[override]
+        """Where the gradients go."""
+        left = self.left
+        first = left if left is None or type(left) is tuple else (left, 0)
+        if len(self.record.plan.edges) == 1:
+            return (first,)
+        right = self.right
+        return first, right if right is None or type(right) is tuple else (right, 0)
+
+    @property
+    def entries(self) -> Any:
+        """The saved tensors as `Kept`s, mostly put together anew at each call; a `Freed` once they are gone."""
+        raw = self.raw
+        if raw is LIVE:
+            slots = self.slots()
+            found = tuple([self._kept(place, *slot) for place, slot in enumerate(slots)])
+            if any(array is not None and by is None for array, by, _ in slots):
+                self.entries = found  # a number has memory of its own from now on
+            return found
+        if raw is GONE:
+            where = self.saved_by0
+            raw = self.raw = Freed(where, tuple([one for one, _, _ in self.slots()]))
+            self._clear()
+        return raw
+
+    @entries.setter
+    def entries(self, value: Any) -> None:
+        self.raw = value
+        self._clear()
+
+    def slots(self) -> tuple[tuple[Any, Any, int], ...]:
+        """Return (array, what tells its version, version then) of each slot in use."""
+        first = (self.saved_array0, self.saved_by0, self.saved_version0)
+        if len(self.record.plan.saves) == 1:
+            return (first,)
+        return first, (self.saved_array1, self.saved_by1, self.saved_version1)
+
+    def _clear(self) -> None:
+        self.saved_array0 = self.saved_array1 = self.saved_by0 = self.saved_by1 = None
+
+    def _kept(self, place: int, array: Any, by: Any, version: int) -> Kept | None:
+        if array is None:
+            return None
+        if by is None:
+            return keep(array)
+        record = self.record
+        save = record.plan.saves[place]
+        edge: Any = save.output if save.output >= 0 else self.edges[record.plan.edges.index(save.param)]
+        return Kept(array, by if type(by) is VersionCounter else counter_of(by), version, edge)
+
+    def has_saved(self) -> bool:
+        """Whether there is any saved tensor that a pass would free."""
+        if self.raw is LIVE:
+            return any(array is not None for array, _, _ in self.slots())
+        return super().has_saved()
+
+    def free(self, where: Any) -> None:
+        """Drop the saved tensors, keeping their names, shapes and the place that freed them."""
+        if self.raw is LIVE:
+            self.entries = Freed(where, tuple([flat_outline(array) for array, _, _ in self.slots()]))
+        elif self.raw is not GONE:
+            super().free(where)
+
+
+def counter_of(node: ShortNode | None) -> VersionCounter:
+    """Return the counter of a node's result, made when first asked for (of no node: a new one)."""
+    if node is None:
+        return VersionCounter()
+    counter = getattr(node, "counted", None)
+    if counter is None:
+        counter = node.counted = VersionCounter()
+        counter.maker = weakref.ref(node)
+    return counter
