@@ -46,14 +46,6 @@ def first_short_step(node: Any, *rest: Any) -> Any:
     return record.short_step(node, *rest)
 
 
-def first_short_step(node: Any, *rest: Any) -> Any:
-    """Write the short step of the record of `node`, a `ShortNode`, and take it."""
-    from gradsh.engine.step import step_of
-
-    node.record.short_step = step_of(node.record, short=True)
-    return node.record.short_step(node, *rest)
-
-
 class SavePlan:
     """One saved name: where it comes from, and which edges' needs it depends on, any of them (none: ())."""
 
