@@ -114,9 +114,18 @@ def code_script(code: str) -> Script:
 def _bytes_of(name: str) -> bytes:
     """Read a file, or standard input; no more than tells that it is too large (a device may never end)."""
     if name == "-":
-        return sys.stdin.buffer.read(LARGEST + 1)
+        return _beginning(sys.stdin.buffer)
     with open(name, "rb") as file:  # noqa: PTH123  # importing pathlib costs as much as the lexer, parser and compiler
-        return file.read(LARGEST + 1)
+        return _beginning(file)
+
+
+def _beginning(file: BinaryIO) -> bytes:
+    """Read in pieces: one call would take the largest script's memory for each, and count it as the process's own."""
+    parts, left = [], LARGEST + 1
+    while left > 0 and (part := file.read(min(left, PIECE))):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
 
 
 def read_script(name: str) -> Script:

@@ -60,6 +60,10 @@ def _with(limits: Limits, name: str, value: Any) -> Limits:
 
 SPARE = 128 << 20
 """Bytes beyond its bound that telling a failure may take: a script that has filled its memory still holds it then."""
+BALLAST = 4 << 20
+"""Bytes that are let go before the bound is lifted."""
+STACK = 24 << 20
+"""Bytes of stack that are taken beforehand: a stack that cannot grow because memory is full ends the process."""
 _bounds: list[int] = []
 """The bound that the process began with and the one set here, once there is one."""
 
@@ -76,6 +80,7 @@ def bound_memory(size: int | None) -> None:
 
         if size is not None:
             _warm_up()
+            _grow_stack()
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
         before = _bounds[0] if _bounds else soft
         _bounds.clear()
@@ -97,15 +102,29 @@ def confined() -> Iterator[None]:
     if not _bounds:
         yield
         return
+    import mmap
     import resource
 
     before, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (_bounds[1], hard))
+    bounds = tuple(_bounds)
+    outside = _spared(hard)
     try:
+        ballast = mmap.mmap(-1, BALLAST)
+    except OSError:  # so little is left already that the script's own requests will fail
+        ballast = mmap.mmap(-1, 1)
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (bounds[1], hard))
         yield
     finally:
-        after = _bounds[1] + SPARE if _bounds else before
-        resource.setrlimit(resource.RLIMIT_AS, (after if hard < 0 else min(after, hard), hard))
+        ballast.close()  # where memory is full, even lifting the bound fails for want of some
+        resource.setrlimit(resource.RLIMIT_AS, outside)
+        if bounds != tuple(_bounds):  # changed by `set`, which ran within the block
+            resource.setrlimit(resource.RLIMIT_AS, _spared(hard) if _bounds else (before, hard))
+
+
+def _spared(hard: int) -> tuple[int, int]:
+    after = _bounds[1] + SPARE
+    return (after if hard < 0 else min(after, hard), hard)
 
 
 def _warm_up() -> None:
@@ -114,6 +133,25 @@ def _warm_up() -> None:
 
     square = np.ones((256, 256), np.float32)
     np.matmul(square, square)
+
+
+def _grow_stack() -> None:
+    """Let the main thread's stack reach its usual depth now, by looking at its far end; no page but that one is taken."""
+    import ctypes
+    import resource
+    import threading
+
+    from gradsh.interpreter.towers import deepen_stack
+
+    deepen_stack()
+    limit = resource.getrlimit(resource.RLIMIT_STACK)[0]
+    if threading.current_thread() is not threading.main_thread():
+        return
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as told:  # noqa: PTH123  # see batch.py
+        top = next((line.split("-")[1].split()[0] for line in told if line.rstrip().endswith("[stack]")), None)
+    if top is not None:
+        room = STACK if limit < 0 else min(STACK, limit // 2)
+        ctypes.string_at(int(top, 16) - room, 1)
 
 
 class Watchdog:

@@ -18,6 +18,7 @@ from gradsh.engine.ambient import Ambient, enter
 from gradsh.engine.node import next_sequence_number
 from gradsh.events import Done, Emit, Failure, Note, Print, Result, Snapshot, Value, Warn
 from gradsh.interpreter.machine import Failed, Invocation, Machine
+from gradsh.interpreter.towers import surveyed
 from gradsh.language.node import stmt
 from gradsh.language.parser import parse
 from gradsh.language.paste import clean
@@ -165,7 +166,8 @@ class Session(Controls):
             self._printed = 0
         watchdog = self._watchdog(name)
         try:
-            return self._run_statements(body, source, lines, blocks, keep_going)
+            with surveyed(self.machine.stop):
+                return self._run_statements(body, source, lines, blocks, keep_going)
         finally:
             if watchdog is not None:
                 watchdog.cancel()
@@ -186,6 +188,8 @@ class Session(Controls):
                 status = status if expected else 1
                 if kind == "limit":
                     give_back()
+                    if not self.exhausted:
+                        self.machine.resume()
                 if kind == "interrupt":
                     self.emit(Done(line, end_line, False))
                     return Outcome(1, lines, interrupted=True)
@@ -235,7 +239,6 @@ class Session(Controls):
 
             for report, view in changed(state):
                 self.emit(Result(line, "watch", report, view))
-        return failed
 
     def _on_pass(self, task: Any, over: bool) -> None:
         """Note the leaves that a backward pass wrote; measure what is alive before it."""

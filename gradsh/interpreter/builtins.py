@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from operator import index
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from gradsh.interpreter.expressions import identifier
 from gradsh.interpreter.kinds import Kind
@@ -67,6 +67,9 @@ class Refused:
         return f"<{self._name}, which gradsh does not have>"
 
 
+Made = TypeVar("Made", bound=Callable[..., Any])
+
+
 def make_builtins(machine: "Machine") -> dict[str, Any]:
     """Return the dictionary of builtins for a program."""
     import builtins
@@ -87,6 +90,12 @@ def make_builtins(machine: "Machine") -> dict[str, Any]:
     return table
 
 
+def named(function: Made, name: str = "") -> Made:
+    """Give a function of ours the name that a script calls it by: Python's own errors say the qualified one."""
+    function.__name__ = function.__qualname__ = name or function.__name__
+    return function
+
+
 _LAZY = frozenset({map, filter, zip, enumerate})
 
 
@@ -97,7 +106,7 @@ def _enumerate(iterable: Any, start: int = 0) -> Any:
     return enumerate(iterable, start)
 
 
-_enumerate.__name__ = _enumerate.__qualname__ = "enumerate"
+named(_enumerate, "enumerate")
 
 
 def stepwise(values: Any) -> Iterator[Any]:
@@ -115,8 +124,7 @@ def _lazy(kind: Any) -> Callable[..., Any]:
                 break
         return kind(*args, **kwargs)
 
-    made.__name__ = made.__qualname__ = kind.__name__
-    return made
+    return named(made, kind.__name__)
 
 
 def _print(machine: "Machine") -> Callable[..., None]:
@@ -129,7 +137,7 @@ def _print(machine: "Machine") -> Callable[..., None]:
         text = (" " if sep is None else str(sep)).join([str(value) for value in values])
         machine.on_print(text + ("\n" if end is None else str(end)))
 
-    return print
+    return named(print)
 
 
 def _attributes(machine: "Machine") -> dict[str, Any]:
@@ -162,7 +170,7 @@ def _attributes(machine: "Machine") -> dict[str, Any]:
     def delattr(owner: Any, name: str, /) -> None:
         guard.delete(owner, checked(name, "delattr()"))
 
-    return {"getattr": getattr, "hasattr": hasattr, "setattr": setattr, "delattr": delattr}
+    return {one.__name__: named(one) for one in (getattr, hasattr, setattr, delattr)}
 
 
 def _types(machine: "Machine") -> dict[str, Any]:
@@ -185,8 +193,7 @@ def _types(machine: "Machine") -> dict[str, Any]:
     def issubclass_(value: Any, kind: Any, /) -> bool:
         return issubclass(range if isinstance(value, RangeBuiltin) else plain(value), plain(kind))
 
-    isinstance_.__name__, issubclass_.__name__ = "isinstance", "issubclass"
-    return {"type": type_builtin, "isinstance": isinstance_, "issubclass": issubclass_}
+    return {"type": type_builtin, "isinstance": named(isinstance_, "isinstance"), "issubclass": named(issubclass_, "issubclass")}
 
 
 class TypeBuiltin:
@@ -215,6 +222,7 @@ class TypeBuiltin:
 
 
 _SIZED = (list, tuple, dict, set, frozenset, str)
+_NUMBERS = frozenset({int, float, bool})
 
 
 def _reductions(machine: "Machine") -> dict[str, Any]:
@@ -229,11 +237,16 @@ def _reductions(machine: "Machine") -> dict[str, Any]:
             return iterable
         return _each(iterable, check)
 
+    def adding(iterable: Any, start: Any) -> Any:
+        """Sized things of numbers take Python's fast way; what is not a number may cost more with each step (lists grow)."""
+        plain = type(start) in _NUMBERS and isinstance(iterable, list | tuple) and (not iterable or type(iterable[0]) in _NUMBERS)
+        return iterable if plain else _each(iterable, check)
+
     def sum(iterable: Any, /, start: Any = 0) -> Any:
         if not hinted and _is_tensor(iterable):
             hinted.append(True)
             machine.on_warning("sum(x) adds the rows of a tensor, as in Python; x.sum() adds everything")
-        return builtins.sum(ticking(iterable), start)
+        return builtins.sum(adding(iterable, start), start)
 
     def consuming(name: str) -> Any:
         function = getattr(builtins, name)
@@ -243,16 +256,17 @@ def _reductions(machine: "Machine") -> dict[str, Any]:
                 return function(ticking(values[0]), **options)
             return function(*values, **options)
 
-        consume.__name__ = consume.__qualname__ = name
-        return consume
+        return named(consume, name)
 
     def pow(base: Any, exp: Any, mod: Any = None) -> Any:
         from gradsh.interpreter.growth import power
 
+        if mod is not None and (_is_tensor(base) or _is_tensor(exp)):
+            raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
         return power(base, exp) if mod is None else builtins.pow(base, exp, mod)
 
     table = {name: consuming(name) for name in ("max", "min", "sorted", "any", "all")}
-    return table | {"sum": sum, "pow": pow}
+    return table | {"sum": named(sum), "pow": named(pow)}
 
 
 def _is_tensor(value: Any) -> bool:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gradsh.text.fault import fail
 
 MAX_BITS = 1 << 22
@@ -17,11 +19,19 @@ def _too_large(what: str) -> Exception:
     return fail("limit", f"{what} would be too large", OverflowError)
 
 
+def _check_array(left: Any, right: Any) -> None:
+    """Refuse the one array of Python objects that numpy still makes, of large integers: they grow without bound."""
+    for one in (left, right):
+        if isinstance(one, np.ndarray) and one.dtype.hasobject:
+            raise fail("type", "arrays of large integers are not part of gradsh: use a list", TypeError)
+
+
 def _check_product(left: Any, right: Any) -> None:
     if isinstance(left, int) and isinstance(right, int):
         if left.bit_length() + right.bit_length() > MAX_BITS:
             raise _too_large("the integer")
         return
+    _check_array(left, right)
     for many, times in ((left, right), (right, left)):
         if isinstance(many, _SEQUENCES) and isinstance(times, int) and times > 0 and len(many) * times > MAX_ITEMS:
             raise _too_large("the repeated " + type(many).__name__)
@@ -44,6 +54,7 @@ def in_place_times(left: Any, right: Any) -> Any:
 
 
 def _check_power(left: Any, right: Any) -> None:
+    _check_array(left, right)
     if isinstance(left, int) and isinstance(right, int) and right > 0 and left.bit_length() * right > MAX_BITS:
         if left in {-1, 0, 1}:
             return
@@ -66,6 +77,7 @@ def in_place_power(left: Any, right: Any) -> Any:
 
 
 def _check_shift(left: Any, right: Any) -> None:
+    _check_array(left, right)
     if isinstance(left, int) and isinstance(right, int) and left and left.bit_length() + right > MAX_BITS:
         raise _too_large("the integer")
 
@@ -84,6 +96,6 @@ def in_place_shift(left: Any, right: Any) -> Any:
 
 
 _REPEATED = frozenset({str, list, tuple, bytes})
-_WATCHED = _REPEATED | {int, bool}
+_WATCHED = _REPEATED | {int, bool, np.ndarray}
 
 Operator = Callable[[Any, Any], Any]

@@ -9,7 +9,7 @@ subclass could lie about being equal.
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from gradsh.text.fault import fail
 
 _CLASS_NAMES = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})
 _OBJECT = frozenset({"__init__", "__repr__", "__str__", "__eq__", "__ne__", "__hash__", "__doc__"})
+_OBJECTS = "arrays of Python objects are not part of gradsh: use a list"
 _FORMATS = frozenset({"format", "format_map"})
 
 Getter = Callable[[Any], Any]
@@ -271,11 +272,20 @@ def numbers_only(function: Callable[..., Any]) -> Callable[..., Any]:
         found = function(*args, **kwargs)
         for one in found if type(found) in {tuple, list} else (found,):
             if isinstance(one, np.ndarray) and one.dtype.hasobject:
-                raise fail("type", "arrays of Python objects are not part of gradsh: use a list", TypeError)
+                raise fail("type", _OBJECTS, TypeError)
         return found
 
     checked.__name__ = checked.__qualname__ = getattr(function, "__name__", "function")
     return checked
+
+
+def _no_array(owner: Any) -> NoReturn:
+    is_tensor = isinstance(owner, Tensor)
+    raise AttributeError("__array_interface__") if is_tensor else fail("type", _OBJECTS, TypeError)
+
+
+NO_ARRAY = property(_no_array)
+"""The `__array_interface__` of a script's classes: numpy would make an array of Python objects, as `numbers_only` says."""
 
 
 class Store:

@@ -35,6 +35,8 @@ TAIL = ".tail"
 """The function in which the statement that ends a command stands."""
 SCRIPT = ".script"
 """The mark in the dictionary of every class that a script defines."""
+NO_ARRAY = ".no array"
+"""What a script's class says to numpy when asked for an array."""
 
 RESERVED = "."
 """What every hidden name opens with."""

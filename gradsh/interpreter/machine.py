@@ -12,7 +12,7 @@ from typing import Any
 from gradsh.engine.tensor import Tensor
 from gradsh.interpreter import growth, hooks
 from gradsh.interpreter.activation import ROOT, Place, Progress, Stopped, Units, Where, describe
-from gradsh.interpreter.guard import Guard, Store
+from gradsh.interpreter.guard import NO_ARRAY, Guard, Store
 from gradsh.interpreter.lower import Unit, compile_statement
 from gradsh.interpreter.scopes import bound_names
 from gradsh.language.node import stmt
@@ -118,7 +118,7 @@ class Machine:
             hooks.STORE: Store(self.guard), hooks.ECHO: self._echo, hooks.COMMAND: self._command,
             hooks.IMPORT: self.offer.imports.module, hooks.IMPORT_FROM: self.offer.imports.member,
             hooks.IMPORT_STAR: self.offer.imports.star, hooks.BASE: self.offer.base, hooks.LOCALS: locals,
-            hooks.TYPE: type, hooks.TENSOR: Tensor,
+            hooks.TYPE: type, hooks.TENSOR: Tensor, hooks.NO_ARRAY: NO_ARRAY,
             hooks.CAUGHT_INTERRUPT: self.clear_interrupt, hooks.TIMES: growth.times, hooks.POWER: growth.power,
             hooks.SHIFT: growth.shift, hooks.TIMES + "=": growth.in_place_times,
             hooks.POWER + "=": growth.in_place_power, hooks.SHIFT + "=": growth.in_place_shift,

@@ -202,10 +202,19 @@ class StatementLowering(ExpressionLowering):
         body = self.block(node.body)
         self.classes.pop()
         self.functions = functions
-        mark = ast.Assign([ast.Name(hooks.SCRIPT, STORE, **place)], self.constant(True, place), **place)
         documented = isinstance(node.body[0], tree.Expr) and _is_string(node.body[0].value)
-        body.insert(1 if documented else 0, mark)
+        first = 1 if documented else 0
+        body[first:first] = self._marks(place)
         return ast.ClassDef(name, bases, [], body, decorators, **_GENERIC, **place)
+
+    def _marks(self, place: dict[str, Any]) -> Block:
+        """Mark a class as a script's, and keep numpy from putting its instances into arrays of Python objects."""
+        self.hooked.add(hooks.NO_ARRAY)
+        values = {
+            hooks.SCRIPT: self.constant(True, place), "__array_ufunc__": self.constant(None, place),
+            "__array_interface__": ast.Name(hooks.NO_ARRAY, LOAD, **place),
+        }
+        return [ast.Assign([ast.Name(name, STORE, **place)], value, **place) for name, value in values.items()]
 
     def _check_class(self, node: tree.ClassDef) -> None:
         """Refuse what could change how classes themselves work."""
