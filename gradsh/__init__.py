@@ -12,14 +12,20 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> "Any":
-    """Find PyTorch's name on first use."""
-    if name.startswith("__"):
-        raise AttributeError(name)
+    """Find PyTorch's name on first use. A file of this folder is none: `from gradsh import batch` asks here before it imports it."""
+    if name.startswith("__") or _is_part(name):
+        raise AttributeError(f"module 'gradsh' has no attribute {name!r}")
     from gradsh.api.torch import NAMESPACES
 
     found = NAMESPACES["torch"].get(name)
     globals()[name] = found
     return found
+
+
+def _is_part(name: str) -> bool:
+    from os import path
+
+    return any(path.exists(f"{__path__[0]}/{name}{end}") for end in (".py", ""))  # noqa: PTH110  # importing pathlib takes longer
 
 
 def __dir__() -> list[str]:

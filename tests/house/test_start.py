@@ -1,0 +1,69 @@
+"""What the program imports when it starts: the time of a small script is the time of its imports."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gradsh.ops.families import FAMILIES
+
+ASK = """
+import os, sys
+leave = os._exit
+def told(status):
+    sys.stdout.write("\\n" + " ".join(sys.modules))
+    sys.stdout.flush()
+    leave(status)
+os._exit = told
+from gradsh.__main__ import main
+main()
+"""
+SCRIPT = """x = ones(2, 3, requires_grad=True)
+y = x.mean(dim=1) + 3
+z = y.pow(2).mean()
+backward z
+x.grad
+"""
+RARE = {"typer", "prompt_toolkit", "pygments", "grandalf", "pathlib", "dataclasses", "json", "logging", "argparse", "tempfile",
+        "importlib.metadata", "multiprocessing", "gradsh.cli", "gradsh.golden", "gradsh.shell", "gradsh.api.nn.module"}  # fmt: skip
+
+
+def imported(*arguments: str) -> set[str]:
+    done = subprocess.run([sys.executable, "-c", ASK, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def families(names: set[str]) -> set[str]:
+    return {name.removeprefix("gradsh.ops.") for name in names} & set(FAMILIES)
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["-V"]])
+def test_the_version_needs_next_to_nothing(arguments: list[str]) -> None:
+    found = imported(*arguments)
+    assert not found & {*RARE, "numpy", "typing", "re", "gradsh.session", "gradsh.api.torch"}
+
+
+def test_a_small_script_imports_what_it_uses(tmp_path: Path) -> None:
+    script = tmp_path / "five.grad"
+    script.write_text(SCRIPT, encoding="utf-8")
+    found = imported("run", str(script))
+    assert {"numpy", "gradsh.session"} <= found
+    assert not found & RARE
+    assert len(families(found)) < len(FAMILIES) / 4
+
+
+def test_a_script_that_cannot_be_read_needs_no_numpy(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "gradsh", "run", str(tmp_path / "none.grad")],
+        capture_output=True, text=True, check=False,
+    )
+    assert done.returncode == 2
+    assert "numpy" not in done.stderr
+
+
+def test_the_library_is_imported_at_once_and_its_parts_are_not_its_names() -> None:
+    code = "import sys, gradsh; from gradsh import files; print('numpy' in sys.modules); gradsh.zeros; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("False\nTrue\n", "")
