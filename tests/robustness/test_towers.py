@@ -1,6 +1,5 @@
 """Objects that pile up until dropping them would take more stack than there is: the script ends, the process does not."""
 
-import functools
 import itertools
 from collections import deque
 
