@@ -23,7 +23,7 @@ VALUES = {"--format": "format", "--seed": "seed"}
 
 def main() -> NoReturn:
     """Run the program with the arguments of the process; never returns."""
-    from gradsh import signals
+    import gradsh.signals as signals  # `from gradsh import …` would ask for a name of PyTorch's first
 
     try:
         signals.start()

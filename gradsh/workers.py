@@ -6,6 +6,7 @@ A worker hangs on nothing but a pipe to its parent: when the parent is gone, how
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -78,7 +79,8 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, task), daemon=True)
-        self.process.start()
+        with _uninterrupted():
+            self.process.start()
         theirs.close()
         self.number = -1
         self.alive = True
@@ -109,6 +111,19 @@ class _Worker:
         self.process.join()
 
 
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back: a process begins with what is held back here, and would show a traceback before it can ignore it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _ending(code: int) -> str:
     if code >= 0:
         return f"status {code}"
@@ -122,7 +137,7 @@ def _serve(pipe: Any, task: Callable[[Any], Any]) -> None:
     """Do a worker's work: answer each item that comes, until the parent closes the pipe."""
     start_worker()
     _end_with_parent()
-    from gradsh import batch
+    import gradsh.batch as batch
 
     batch.last_words = lambda line, reason: pipe.send(Lost(line, reason))
     try:
