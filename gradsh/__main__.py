@@ -23,16 +23,16 @@ VALUES = {"--format": "format", "--seed": "seed"}
 
 def main() -> NoReturn:
     """Run the program with the arguments of the process; never returns."""
-    import gradsh.signals as signals  # `from gradsh import …` would ask for a name of PyTorch's first
+    from gradsh.signals import INTERRUPTED, answer, leave_at_once, take_over
 
     try:
-        signals.start()
+        take_over()
         open_streams()
         status = _main(sys.argv[1:])
-        signals.answer(signals.leave_at_once)
+        answer(leave_at_once)
         leave(status)
     except KeyboardInterrupt:
-        leave(signals.INTERRUPTED)
+        leave(INTERRUPTED)
     except BaseException as error:  # noqa: BLE001  # a fault of ours: no input shows a traceback
         leave(internal_error(error))
 

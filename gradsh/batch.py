@@ -24,8 +24,6 @@ LARGEST = 256 << 20
 """Bytes of the largest script that is read at all."""
 PIECE = 1 << 20
 DONE, FAILED, UNREADABLE, INTERRUPTED = 0, 1, 2, 130
-last_words: Callable[[int, str], None] | None = None
-"""Within a process that works for another one: tells that one (line, reason) before this process is ended."""
 
 
 class RunOptions(NamedTuple):
@@ -170,13 +168,21 @@ def run_script(script: Script, options: RunOptions, sink: "Sink") -> int:
     return INTERRUPTED if outcome.interrupted else outcome.status
 
 
+_parents: list[Callable[[int, str], None]] = []
+
+
+def report_to(parent: Callable[[int, str], None]) -> None:
+    """Say that this process works for another one, which is to be told (line, reason) before `end_stuck` ends this one."""
+    _parents[:] = [parent]
+
+
 def end_stuck(name: str, text: str, line: int, reason: str, sink: "Sink | None" = None) -> None:
     """End the process, saying why: a script is in a call that nothing can stop (one huge product, an endless iterator in C)."""
     import os
 
     try:
-        if last_words is not None:
-            last_words(line, reason)
+        if _parents:
+            _parents[0](line, reason)
         elif sink is not None:
             sink(Failure(line, line, Problem("limit", reason), Source(name, text)))
             sink.close()

@@ -40,7 +40,7 @@ def answer(handler: Any) -> Any:
         return None
 
 
-def start() -> None:
+def take_over() -> None:
     """Take Ctrl-C over from Python, and what it writes about exceptions that nobody can catch: the process is ours."""
     answer(leave_at_once)
     sys.unraisablehook = lambda _: None

@@ -137,9 +137,9 @@ def _serve(pipe: Any, task: Callable[[Any], Any]) -> None:
     """Do a worker's work: answer each item that comes, until the parent closes the pipe."""
     start_worker()
     _end_with_parent()
-    import gradsh.batch as batch
+    from gradsh.batch import report_to
 
-    batch.last_words = lambda line, reason: pipe.send(Lost(line, reason))
+    report_to(lambda line, reason: pipe.send(Lost(line, reason)))
     try:
         while True:
             pipe.send(task(pipe.recv()))
