@@ -154,11 +154,12 @@ def _by_points(y: Array, groups: int, extents: tuple[int, ...], x: Array | None,
     by_input = by_filter = None
     flat = _flat(y, groups)
     if w is not None:
-        by_input = np.matmul(_filter_columns(w, groups).swapaxes(1, 2), flat)
-        by_input = by_input.reshape(y.shape[0], w.shape[1] * groups, *extents)
+        by_input = np.empty((y.shape[0], w.shape[1] * groups, *extents), y.dtype)
+        np.matmul(_filter_columns(w, groups).swapaxes(1, 2), flat, out=_flat(by_input, groups))
     if x is not None:
-        found = np.add.reduce(np.matmul(flat, _flat(x, groups).swapaxes(2, 3)), axis=0)
-        by_filter = found.reshape(y.shape[1], x.shape[1] // groups, *(1,) * len(extents))
+        by_filter = np.empty((y.shape[1], x.shape[1] // groups, *(1,) * len(extents)), y.dtype)
+        products = np.matmul(flat, _flat(x, groups).swapaxes(2, 3))
+        np.add.reduce(products, axis=0, out=by_filter.reshape(products.shape[1:]))
     return by_input, by_filter
 
 
@@ -185,8 +186,8 @@ def _by_columns(y: Array, groups: int, walks: tuple[Walk, ...], x: Array | None,
             found = columns(count, (first, *rest)).fill(x[samples, :, taken])
             total += np.matmul(found.reshape(groups, -1, factor.shape[2]), factor.swapaxes(1, 2))
     each = total.reshape(groups, channels // groups, kernel[-1], *kernel[:-1], filters // groups)
-    by_filter = np.moveaxis(np.moveaxis(each, -1, 1), 3, -1)
-    return _chosen(by_input, w), _chosen(by_filter.reshape(filters, channels // groups, *kernel), x)
+    turned = np.moveaxis(np.moveaxis(each, -1, 1), 3, -1)
+    return None if w is None else by_input, None if x is None else _filter(turned)
 
 
 def _by_rows(y: Array, groups: int, walks: tuple[Walk, ...], x: Array | None, w: Array | None) -> tuple[Any, Any]:
@@ -213,13 +214,16 @@ def _by_rows(y: Array, groups: int, walks: tuple[Walk, ...], x: Array | None, w:
             found = columns(count, (first, *rest)).shift(x[samples, :, inputs])
             total += np.matmul(found.reshape(groups, -1, factor.shape[2]), factor.swapaxes(1, 2))
     each = total.reshape(groups, channels // groups, kernel[-1], filters // groups, *kernel[:-1])
-    by_filter = np.moveaxis(np.moveaxis(each, 3, 1), 3, -1)
-    return _chosen(by_input, w), _chosen(by_filter.reshape(filters, channels // groups, *kernel), x)
+    turned = np.moveaxis(np.moveaxis(each, 3, 1), 3, -1)
+    return None if w is None else by_input, None if x is None else _filter(turned)
 
 
-def _chosen(found: Array, other: Array | None) -> Any:
-    """Return an adjoint where the other factor was given, in row-major order."""
-    return None if other is None else np.ascontiguousarray(found)
+def _filter(turned: Array) -> Array:
+    """Return (groups, O of a group, C of a group, k…) as a filter that owns its memory, so that a leaf can take it over."""
+    groups, filters, *rest = turned.shape
+    found = np.empty((groups * filters, *rest), turned.dtype)
+    found.reshape(turned.shape)[...] = turned
+    return found
 
 
 def _channels(x: Array | None, w: Array | None, groups: int) -> int:

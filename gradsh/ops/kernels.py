@@ -99,11 +99,12 @@ def chained(function: Callable[..., Any], *arrays: Any) -> Any:
         result = np.nditer((*arrays, None)).operands[-1]  # as a ufunc would lay it
         function(result, *arrays)
         return result
-    target = np.empty(last.size, last.dtype)
+    result = np.empty(last.shape, last.dtype)
+    target = result.reshape(-1)
     for start in range(0, target.size, BLOCK):
         part = slice(start, start + BLOCK)
         function(target[part], *[one[part] if one.ndim else one for one in sources])
-    return target.reshape(last.shape)
+    return result
 
 
 def _flattened(array: Any) -> Any:
@@ -134,8 +135,8 @@ def pick(mask: Any, a: Any, b: Any) -> Any:
     left, right = _bits(a, mask, integer), _bits(b, mask, integer)
     if left is None or right is None:
         return np.where(mask, a, b)
-    result = np.empty(mask.shape, integer)
-    target, chosen = result.reshape(-1), mask.reshape(-1)
+    result = np.empty(mask.shape, _FLOATS[integer])
+    target, chosen = result.reshape(-1).view(integer), mask.reshape(-1)
     for start in range(0, mask.size, BLOCK):
         part = slice(start, start + BLOCK)
         x = left if not left.ndim else left[part]
@@ -143,7 +144,7 @@ def pick(mask: Any, a: Any, b: Any) -> Any:
         bits = np.negative(chosen[part].astype(integer))
         np.bitwise_and(bits, np.bitwise_xor(x, y), out=bits)
         np.bitwise_xor(bits, y, out=target[part])
-    return result.view(_FLOATS[integer])
+    return result
 
 
 _FLOATS = {integer: floating for floating, integer in _INTS.items()}
@@ -165,9 +166,9 @@ def gated(grad: Any, mask: Any) -> Any:
     bits = None if integer is None or mask.size <= _FEW or not mask.flags.c_contiguous else _bits(grad, mask, integer)
     if bits is None or not grad.ndim:
         return np.where(mask, grad, np.zeros((), grad.dtype))
-    result = np.empty(mask.shape, integer)
-    target, chosen = result.reshape(-1), mask.reshape(-1).view(np.int8)
+    result = np.empty(mask.shape, grad.dtype)
+    target, chosen = result.reshape(-1).view(integer), mask.reshape(-1).view(np.int8)
     for start in range(0, mask.size, BLOCK):
         part = slice(start, start + BLOCK)
         np.bitwise_and(np.negative(chosen[part]).astype(integer), bits[part], out=target[part])
-    return result.view(grad.dtype)
+    return result

@@ -1,0 +1,74 @@
+"""Work in blocks: what comes out is what comes out in one go, lies as a ufunc would lay it, and owns its memory."""
+
+import numpy as np
+import pytest
+
+import gradsh
+from gradsh.ops import kernels
+
+RANDOM = np.random.default_rng(3)
+F32 = np.float32
+
+
+def fused(out, a, b):
+    np.multiply(a, b, out)
+    np.add(out, a, out)
+
+
+def kinds(shape):
+    array = RANDOM.standard_normal(shape).astype(F32)
+    return array, np.asarray(array, order="F"), np.broadcast_to(F32(2), shape), np.broadcast_to(array[:1], shape)
+
+
+@pytest.mark.parametrize("block", [5, 1 << 16])
+@pytest.mark.parametrize("shape", [(3,), (4, 5), (2, 3, 4), (0, 3), (1,)])
+def test_a_chain_of_ufuncs_is_the_formula(monkeypatch, block, shape):
+    monkeypatch.setattr(kernels, "BLOCK", block)
+    for a in kinds(shape):
+        for b in kinds(shape)[:2]:
+            found, wanted = kernels.chained(fused, a, b), a * b + a
+            np.testing.assert_array_equal(found, wanted)
+            assert found.dtype == F32
+            assert found.base is None
+            if found.size:
+                assert found.strides == (a * b).strides
+
+
+def test_a_chain_brings_its_operands_together():
+    found = kernels.chained(fused, np.array(2.0), np.arange(3, dtype=F32))
+    np.testing.assert_array_equal(found, [2.0, 4.0, 6.0])
+    assert found.dtype == np.float64
+
+
+@pytest.mark.parametrize("block", [64, 1 << 16])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_gate_lets_nothing_through_that_is_closed(monkeypatch, block, dtype):
+    monkeypatch.setattr(kernels, "BLOCK", block)
+    grad = RANDOM.standard_normal((30, 40)).astype(dtype)
+    grad[0, :6] = np.inf, -np.inf, np.nan, np.inf, -np.inf, np.nan
+    mask = RANDOM.random((30, 40)) < 0.5
+    mask[0, :6] = True, True, True, False, False, False
+    for given in (grad, grad.T.copy().T, np.broadcast_to(grad[:1], grad.shape)):
+        found = kernels.gated(given, mask)
+        np.testing.assert_array_equal(found, np.where(mask, given, 0))
+        assert found.dtype == dtype
+        assert found.base is None
+    picked = kernels.pick(mask, grad, dtype(7))
+    np.testing.assert_array_equal(picked, np.where(mask, grad, 7))
+    assert picked.base is None
+
+
+@pytest.mark.parametrize("code", [
+    lambda x: gradsh.tanh(x), lambda x: gradsh.sigmoid(x), lambda x: x**2, lambda x: x**3, lambda x: x**1, lambda x: x**0,
+    lambda x: x**-1, lambda x: x.abs() ** 1.5, lambda x: gradsh.relu(x), lambda x: x.sigmoid().tanh() * x,
+])
+def test_gradients_of_large_tensors_are_those_of_their_parts(code):
+    numbers = RANDOM.uniform(-2, 2, 70_001).astype(F32)
+    whole = gradsh.from_numpy(numbers.copy()).requires_grad_()
+    code(whole).backward(gradsh.from_numpy(numbers[::-1].copy()))
+    parts = []
+    for start in range(0, 70_001, 10_000):
+        piece = gradsh.from_numpy(numbers[start : start + 10_000].copy()).requires_grad_()
+        code(piece).backward(gradsh.from_numpy(numbers[::-1][start : start + 10_000].copy()))
+        parts.append(piece.grad.numpy())
+    np.testing.assert_allclose(whole.grad.numpy(), np.concatenate(parts), rtol=1e-6)
