@@ -26,6 +26,8 @@ def _check_classes(self: Array, target: Array, weight: Array | None, ignore_inde
     if weight is not None and weight.dtype != self.dtype:
         wanted, got = of_numpy(self.dtype).title, of_numpy(weight.dtype).title
         raise fail("dtype", f"expected scalar type {wanted} but found {got}", RuntimeError)
+    if not target.size or (target.min() >= 0 and target.max() < classes):
+        return
     wrong = (target != ignore_index) & ((target < 0) | (target >= classes))
     if wrong.any():
         raise fail("index", f"Target {int(target[wrong][0])} is out of bounds.", IndexError)
@@ -40,17 +42,32 @@ def _picked(target: Array, weight: Array | None, ignore_index: int, dtype: Any) 
     return classes, np.where(used, weight[classes], dtype.type(0))
 
 
+def _all_count(self: Array, target: Array, weight: Array | None, ignore_index: int) -> bool:
+    """Whether the loss is that of rows of classes of which none is ignored or weighted: then it is picked at once."""
+    return (
+        self.ndim == 2 and self.size > 0 and weight is None and not 0 <= ignore_index < self.shape[1]
+        and target.dtype == np.int64 and bool(target.min() >= 0)
+    )
+
+
 def _nll_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
     """Compute the loss for classes along dim 1 (dim 0 of one row), and the sum of the weights that counted."""
     axis = 1 if self.ndim > 1 else 0
     _check_classes(self, target, weight, ignore_index, self.shape[axis])
+    zero = np.zeros((), self.dtype)
+    if _all_count(self, target, weight, ignore_index):
+        losses = -self[np.arange(target.size), target]
+        if reduction == NONE:
+            return losses, zero
+        total = np.full((), target.size, self.dtype)
+        value = np.add.reduce(losses)
+        return np.asarray(value / total if reduction == MEAN else value), total
     classes, factor = _picked(target, weight, ignore_index, self.dtype)
     if self.shape[axis] == 0:
         chosen_values = np.zeros(target.shape, self.dtype)
     else:
         chosen_values = np.take_along_axis(self, np.expand_dims(classes, axis), axis).squeeze(axis)
     loss = np.where(factor == 0, self.dtype.type(0), -chosen_values * factor)
-    zero = np.zeros((), self.dtype)
     if reduction == NONE:
         total = np.ones((), self.dtype) if self.ndim == 1 and weight is None else zero
         return loss, (total if self.ndim == 1 else zero)
@@ -64,6 +81,9 @@ def _nll_backward(
 ) -> Any:
     axis = 1 if self.ndim > 1 else 0
     grad = np.zeros(self.shape, self.dtype)
+    if _all_count(self, target, weight, ignore_index):
+        grad[np.arange(target.size), target] = -grad_output / total_weight if reduction == MEAN else -grad_output
+        return grad
     classes, factor = _picked(target, weight, ignore_index, self.dtype)
     slope = -factor * grad_output
     if reduction == MEAN:

@@ -14,7 +14,13 @@ from gradsh.ops.reduce import PLAIN, Dims, add_reduce, row_major, unsqueezed
 max_reduce: Any = np.maximum.reduce
 
 
-def _shifted(self: Array, axis: Any) -> Any:
+_NARROW = 32
+"""Extent of the last dim up to which its maxima are taken of the transpose: numpy is slow on short rows."""
+
+
+def _shifted(self: Array, axis: int) -> Any:
+    if self.ndim == 2 and axis == 1 and 0 < self.shape[1] <= _NARROW < self.shape[0]:
+        return self - max_reduce(self.T.copy(), axis=0)[:, None]
     return self - max_reduce(self, axis=axis, keepdims=True)
 
 
@@ -76,7 +82,9 @@ softmax_backward: Any = op(
 def _log_softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: Any) -> Any:
     if output.ndim == 0 or output.size == 0:
         return np.asarray(grad_output - np.exp(output) * grad_output)
-    return grad_output - np.exp(output) * add_reduce(grad_output, axis=wrap_dim(dim, output.ndim), keepdims=True)
+    found = np.exp(output)
+    found *= add_reduce(grad_output, axis=wrap_dim(dim, output.ndim), keepdims=True)
+    return np.subtract(grad_output, found, out=found)
 
 
 log_softmax_backward = op(
