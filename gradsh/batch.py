@@ -163,9 +163,19 @@ def run_script(script: Script, options: RunOptions, sink: "Sink") -> int:
         )
     if profiler is not None:
         sink(profiler.result(script.name))
-    if sink.wants_state:
+    status = INTERRUPTED if outcome.interrupted else outcome.status
+    return max(status, _tell_state(session, script, sink)) if sink.wants_state else status
+
+
+def _tell_state(session: "Session", script: Script, sink: "Sink") -> int:
+    """Tell the state at the end, or that it is too large to be told; return the exit status that this asks for."""
+    try:
         sink(session.snapshot())
-    return INTERRUPTED if outcome.interrupted else outcome.status
+    except MemoryError as error:
+        reason = str(error) or "there is not enough memory to tell the state"
+        sink(Failure(0, 0, Problem("limit", reason), Source(script.name, "")))
+        return FAILED
+    return DONE
 
 
 _parents: list[Callable[[int, str], None]] = []
@@ -205,7 +215,7 @@ def _profiler(session: "Session", options: RunOptions) -> tuple[Any, Any]:
 @contextmanager
 def interruptible(session: "Session") -> Iterator[None]:
     """Let Ctrl-C end the script at its next safe point; a second one ends it wherever it is."""
-    import signal
+    from gradsh.signals import answer
 
     asked = False
 
@@ -216,15 +226,12 @@ def interruptible(session: "Session") -> Iterator[None]:
         asked = True
         session.interrupt()
 
-    try:
-        before = signal.signal(signal.SIGINT, on_interrupt)
-    except ValueError:  # not the main thread: whoever owns that answers interrupts
-        yield
-        return
+    before = answer(on_interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        if before is not None:  # None: not the main thread, and whoever owns that answers interrupts
+            answer(before)
 
 
 def unreadable(script: Script) -> Failure:

@@ -55,6 +55,10 @@ class Controls(ABC):
         """Remember and tell a failure; return its kind."""
 
     @abstractmethod
+    def spend(self, characters: int) -> bool:
+        """Count what is shown against the bound on output; return whether it may be."""
+
+    @abstractmethod
     def new_ambient(self) -> Ambient:
         """Return an ambient value as every program begins with it."""
 
@@ -116,11 +120,13 @@ class Controls(ABC):
         place = self.machine.where() if line is None else None
         if place is not None:
             line = self.line_of(place)
-        self.emit(Warn(line or self.line, message))
+        if self.spend(len(message)):
+            self.emit(Warn(line or self.line, message))
 
     def show(self, lines: Sequence[str]) -> None:
         """Show lines at once, before the command's own result."""
         for one in lines:
+            self.spend(len(one))
             self.emit(Print(one))
 
     def interactive(self) -> bool:

@@ -27,7 +27,6 @@ from gradsh.limits import UNBOUNDED, Limits, confined
 from gradsh.state import Call, Entry, State
 from gradsh.state import Failed as LastFailure
 from gradsh.text.expectations import Block, options_of, scan
-from gradsh.text.fault import fail
 from gradsh.text.problem import Problem, ProblemError
 from gradsh.text.span import Source
 
@@ -76,6 +75,7 @@ class Session(Controls):
         self._guardian: Any = None
         self._command_only = True
         self._printed = 0
+        self._depth = 0
         self._bound = _Bound(self.machine)
         self.offer_assertions()
 
@@ -127,13 +127,15 @@ class Session(Controls):
         A failure that the text announces (a `#!` below the statement) is emitted as expected and ends nothing.
         `values` sets parameters of the text (see `parameters.py`), which have been checked to be of their types.
         """
-        outer = self.emit
-        self.emit = emit
+        outer, outer_hook = self.emit, sys.unraisablehook
+        self.emit, sys.unraisablehook = emit, self._on_lost
+        self._depth += 1
         try:
             with enter(self.ambient):
                 return self._run(text, name, keep_going, first_line, values or {})
         finally:
-            self.emit = outer
+            self._depth -= 1
+            self.emit, sys.unraisablehook = outer, outer_hook
 
     def _run(
         self, text: str, name: str, keep_going: bool, first_line: int, values: Mapping[str, str]
@@ -161,6 +163,8 @@ class Session(Controls):
         body = program.body
         lines = tuple((one.span.line, one.span.end_line) for one in body)
         blocks = scan(source, lines, strict=False)
+        if self._depth > 1:  # a text that a statement runs (`load`, `undo`) shares the limits of that statement
+            return self._run_statements(body, source, lines, blocks, keep_going)
         if self.typed:  # each input has the limits for itself
             self.exhausted = False
             self._printed = 0
@@ -255,9 +259,14 @@ class Session(Controls):
 
     def tell_failure(self, failed: Failed, *, expected: bool) -> str:
         """Remember and tell a failure; return its kind."""
-        self.state.failed = LastFailure(failed.problem, failed.source, failed.line)
-        self.emit(Failure(failed.line, failed.top, failed.problem, failed.source, expected))
-        return failed.problem.kind
+        problem, most = failed.problem, self.limits.max_output
+        if most and len(problem.message) > most:
+            problem = problem._replace(message=f"{problem.message[:most]}… ({len(problem.message):,} characters)")
+        if expected and self._depth:
+            self.spend(len(problem.message))
+        self.state.failed = LastFailure(problem, failed.source, failed.line)
+        self.emit(Failure(failed.line, failed.top, problem, failed.source, expected))
+        return problem.kind
 
     def _take_options(self, source: Source) -> None:
         """Follow a seed that the text asks for (`#@ seed=3`); other comments of that form are not for us."""
@@ -268,17 +277,41 @@ class Session(Controls):
 
     # ------------------------------------------------------------------ what the machine reports
 
-    def _on_print(self, text: str) -> None:
-        self._printed += len(text)
-        limit = self.limits.max_output
-        if limit and self._printed > limit:
+    def spend(self, characters: int) -> bool:
+        """Count what is shown; where it is more than may be, end the script at its next step and return False."""
+        self._printed += characters
+        most = self.limits.max_output
+        if most and self._printed > most:
             self.exhausted = True
-            raise fail("limit", f"the output is larger than --max-output allows ({limit:,} bytes)")
+            self.machine.stop(f"the output is larger than --max-output allows ({most:,} bytes)")
+            return False
+        return True
+
+    def _spend(self, characters: int) -> None:
+        if not self.spend(characters):
+            self.machine.check()
+
+    def _on_lost(self, lost: Any) -> None:
+        """Tell what a script raised where nobody can catch it, as Python does: a generator was dropped, and its `finally` failed."""
+        error = lost.exc_value
+        where = self.machine.where_of(error) if isinstance(error, Exception) else None
+        if where is None:
+            return
+        try:
+            text = str(error)
+        except Exception:  # noqa: BLE001  # a script's own class
+            text = ""
+        self.warn(f"{type(error).__name__} was ignored, raised while an object was dropped: {text}", self.line_of(where))
+
+    def _on_print(self, text: str) -> None:
+        self._spend(len(text))
         ended = text.endswith("\n")
         self.emit(Print(text[:-1] if ended else text, ended))
 
     def _on_value(self, statement: stmt, value: Any) -> None:
-        self.emit(Value(statement.span.line, repr(value)))
+        text = repr(value)
+        self._spend(len(text))
+        self.emit(Value(statement.span.line, text))
 
     def _on_command(self, invocation: Invocation) -> None:
         command = find(invocation.command.name)
@@ -290,6 +323,8 @@ class Session(Controls):
         finally:
             self.state.call = outer
         if report is not None:
+            if self.limits.max_output:
+                self._spend(len(repr(report)))  # about as long as what a renderer makes of it
             self.emit(Result(call.line, command.name, report, lambda: command.view(report), wanted, output))
 
     def _call_of(self, invocation: Invocation) -> Call:
