@@ -1,16 +1,11 @@
 """Reads a usage line (`T… [--grad E]… [--retain]`) into the grammar that the parser works by."""
 
-import re
+from collections.abc import Iterator
 
 from gradsh.language.command_line import Arity, CommandGrammar, Option, Positional, Tail, ValueKind
 
 FORMATS = ("text", "json", "dot", "svg", "png", "mermaid")
 KINDS: dict[str, ValueKind] = {"NAME": "name", "WORD": "word", "FILE": "file", "TEXT": "text", "KIND": "word"}
-
-WORD = re.compile(r"""
-    \[--(?P<option>[\w-]+)(?:\ (?P<value>[^\]]+))?\](?P<each>…?)    # [--flag], [--one E], [--each E]…, [--many E…]
-    | (?P<opt>\[)?(?P<place>[^\s\[\]:]+)\]?:?                      # T, T…, [T…], a|b, STATEMENT
-""", re.VERBOSE)
 
 
 def grammar_of(name: str, usage: str) -> CommandGrammar:
@@ -18,16 +13,27 @@ def grammar_of(name: str, usage: str) -> CommandGrammar:
     positionals: list[Positional] = []
     options: dict[str, Option] = {}
     tail: Tail = ""
-    for match in WORD.finditer(usage):
-        if match["option"]:
-            options[match["option"]] = _option(match["value"] or "", bool(match["each"]))
-        elif match["place"] == "STATEMENT":
+    for part in _parts(usage):
+        if part.startswith("[--"):  # [--flag], [--one E], [--each E]…, [--many E…]
+            option, _, value = part[3 : part.index("]")].partition(" ")
+            options[option] = _option(value, part.endswith("]…"))
+        elif part == "STATEMENT":
             tail = "colon" if ": STATEMENT" in usage else "statement"
-        elif match["place"]:
-            positionals.append(_positional(match["place"], bool(match["opt"])))
+        else:  # T, T…, [T…], a|b
+            positionals.append(_positional(part.strip("[]:"), part.startswith("[")))
     options.setdefault("format", Option("one", "word", FORMATS, "FORMAT"))
     options.setdefault("output", Option("one", "file", (), "FILE"))
     return CommandGrammar(name, positionals, options, tail)
+
+
+def _parts(usage: str) -> Iterator[str]:
+    """Yield the arguments and options of a usage line; a blank within brackets separates none."""
+    part = ""
+    for word in usage.split():
+        part = f"{part} {word}" if part else word
+        if part.count("[") == part.count("]"):
+            yield part
+            part = ""
 
 
 def _option(value: str, each: bool) -> Option:
