@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, NamedTuple
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -22,6 +23,8 @@ class Limits(NamedTuple):
 
 UNBOUNDED = Limits()
 FOR_TESTS = Limits(timeout=60.0, max_memory=2 << 30, max_output=50 << 20, max_nodes=20_000_000)
+IMPATIENCE = 1.0
+"""Seconds after its time after which a script is interrupted wherever it is."""
 GRACE = 5.0
 """Seconds after its time that a script has to reach a safe point: one call of numpy can not be stopped on the way."""
 
@@ -152,6 +155,30 @@ def _grow_stack() -> None:
     if top is not None:
         room = STACK if limit < 0 else min(STACK, limit // 2)
         ctypes.string_at(int(top, 16) - room, 1)
+
+
+@contextmanager
+def alarm(seconds: float, ring: Callable[[FrameType | None], None], every: float = 0.0) -> Iterator[None]:
+    """Call `ring(frame)` in the main thread after so many seconds, and then again and again; what it raises ends the block's work.
+
+    It is heard between any two steps of Python, and in those of C's long loops that look for signals (matching patterns, printing
+    nested lists, arithmetic on huge integers). Elsewhere than in the main thread, or where somebody has set an alarm, nothing happens.
+    """
+    import signal
+
+    try:
+        if signal.getitimer(signal.ITIMER_REAL)[0] or signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:
+            raise ValueError("taken")
+        signal.signal(signal.SIGALRM, lambda _number, frame: ring(frame))
+    except (AttributeError, ValueError):
+        yield
+        return
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds, every)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
 class Watchdog:

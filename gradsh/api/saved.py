@@ -233,6 +233,12 @@ class _All:
         for place in self.places:
             found = place()
             node = accumulator(found) if isinstance(found, Tensor) else found
+            if isinstance(found, Tensor) and running.targets is not None and running.targets.get(node) is not None:
+                message = (
+                    "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
+                    "currently not supported."
+                )
+                raise fail("other", message, RuntimeError)
             count += node is not None and running.will_run(node)
         return count
 

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import numpy as np
+
 from gradsh.engine.ambient import current
+from gradsh.engine.dtype import Array
 from gradsh.engine.shape import wrap_dim
-from gradsh.engine.storage import VersionCounter
+from gradsh.engine.storage import VersionCounter, owner_of
 from gradsh.engine.tensor import Tensor, more
 from gradsh.text.fault import fail
 
@@ -30,6 +33,13 @@ def at_dim(values: tuple[int, ...], dim: int) -> int:
     if not values:
         raise fail("index", f"Dimension specified as {dim} but tensor has no dimensions", IndexError, dim=dim, ndim=0)
     return values[wrap_dim(dim, len(values))]
+
+
+def assign_requires_grad(tensor: Tensor, value: bool) -> None:
+    """Set `tensor.requires_grad = value`: unlike the method it refuses a non-leaf that requires grad already."""
+    if value is True and tensor.grad_fn is not None:
+        raise fail("not_leaf", "you can only change requires_grad flags of leaf variables.", RuntimeError, tensor=tensor)
+    set_requires_grad(tensor, value)
 
 
 def check_assigned_grad(tensor: Tensor, value: Any) -> None:
@@ -76,7 +86,7 @@ def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
         )
         raise fail("not_leaf", message, RuntimeError, tensor=tensor)
     fresh = object.__new__(type(tensor))
-    fresh.array = tensor.array.copy()
+    fresh.array = _copied(tensor.array)
     fresh.versions = VersionCounter()
     fresh.versions.version = int(type(tensor) is Tensor)  # PyTorch sets a plain copy's memory in place
     fresh.origin = None
@@ -87,6 +97,16 @@ def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
         more(fresh).grad = deep_copy(tensor.meta.grad, memo)
     memo[id(tensor)] = fresh
     return fresh
+
+
+def _copied(array: Array) -> Array:
+    """Return a copy that lies in memory as the original does, within a copy of all that memory where that has gaps."""
+    if array.flags.forc:
+        return array.copy("K")
+    owner = owner_of(array)
+    start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    whole = np.frombuffer(owner.tobytes("K"), array.dtype).copy()
+    return np.ndarray(array.shape, array.dtype, whole, start, array.strides)
 
 
 def warn_non_leaf_grad() -> None:

@@ -61,8 +61,8 @@ class Pass:
     """One backward pass: its buffers of gradients on the way, and what it has done so far."""
 
     __slots__ = (
-        "__weakref__", "ambient", "arriving", "buffers", "captured", "create", "deferred", "leaves", "needed", "observer", "order",
-        "position", "retain", "roots", "sums", "targets", "where", "wrote",
+        "__weakref__", "alone", "ambient", "arriving", "buffers", "captured", "create", "deferred", "leaves", "needed", "observer",
+        "order", "position", "retain", "roots", "sums", "targets", "where", "wrote",
     )
 
     def __init__(
@@ -119,12 +119,15 @@ class Pass:
                     watch(self, True)
 
     def will_run(self, node: Node) -> bool:
-        """Whether the pass reaches a node (for hooks that wait for several)."""
+        """Whether the pass reaches a node (for hooks that wait for several): of a single root PyTorch says no."""
         if self.needed is not None and node not in self.needed:
+            return False
+        if node is self.alone:
             return False
         return node in self.arriving or node in self.order
 
     def _start(self) -> None:
+        self.alone = self.roots[0][0][0] if len(self.roots) == 1 else None
         for edge, gradient in self.roots:
             if self.needed is None or edge[0] in self.needed:
                 self._deliver(edge, [gradient], 0)

@@ -175,15 +175,14 @@ def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, sole: bool, wher
     """
     leaf = node.variable
     meta = more(leaf)
-    if not leaf.requires_grad:
-        return False
     if meta.hooks or node.extra is not None:
-        before, held = grad, sys.getrefcount(grad)
-        grad = _hooked(node, grad, written)
-        if grad is None:
+        before, held = id(grad), sys.getrefcount(grad)
+        grad, written = _hooked(node, grad, written)
+        if grad is None or not leaf.requires_grad:
             return False
-        sole = not recorded and (sys.getrefcount(grad) <= 2 if grad is not before else sole and sys.getrefcount(grad) <= held + 1)
-        del before
+        sole = not recorded and (sys.getrefcount(grad) <= 2 if id(grad) != before else sole and sys.getrefcount(grad) <= held)
+    elif not leaf.requires_grad:
+        return False
     first = meta.grad is None
     if meta.grad is None:
         meta.grad = _recorded(grad, leaf) if recorded else _taken(grad, leaf, sole, written)
@@ -199,15 +198,19 @@ def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, sole: bool, wher
     return first
 
 
-def _hooked(node: AccumulateGrad, grad: Any, written: int) -> Any:
-    """Return what the hooks of a leaf and of its node make of a gradient."""
+def _hooked(node: AccumulateGrad, grad: Any, written: int) -> tuple[Any, int]:
+    """Return what the hooks of a leaf and of its node make of a gradient, and how often it has been added to by then."""
     hooks = more(node.variable).hooks
     if hooks:
         found = run_tensor_hooks(hooks, as_tensor(grad, written))
-        grad = found if isinstance(grad, Tensor) or found is None else found.array
+        if isinstance(grad, Tensor) or found is None:
+            grad = found
+        else:
+            grad = found.array
+            written = found.counter.version - noted(grad)
     if node.extra is not None:
         grad = run_prehooks(node, run_node_hooks(node, [grad]))[0]
-    return grad
+    return grad, written
 
 
 def as_tensor(grad: Any, written: int = 0) -> Tensor:
@@ -268,8 +271,10 @@ def _wanted_strides(array: Array) -> tuple[int, ...] | None:
 
 def _lies(grad: Array, strides: tuple[int, ...]) -> bool:
     """Whether a gradient has these strides, where they mean anything."""
+    if not grad.size:  # numpy's strides of what has no elements mean nothing
+        return any(grad.strides) or not grad.ndim
     return grad.strides == strides or all(
-        extent == 1 or have == want for extent, have, want in zip(grad.shape, grad.strides, strides, strict=True)
+        have if extent == 1 else have == want for extent, have, want in zip(grad.shape, grad.strides, strides, strict=True)
     )
 
 

@@ -400,7 +400,7 @@ class Node:
             from gradsh.engine.saved_hooks import RawSaved
 
             return RawSaved(self, list(self.saved_names()).index(name.removeprefix("_raw_saved_")))
-        raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
+        raise AttributeError(f"'{self.name().rpartition('::')[2]}' object has no attribute '{name}'")
 
     def _saved_attribute(self, name: str) -> Any:
         names = list(self.saved_names())
@@ -409,7 +409,7 @@ class Node:
         attributes = self.attributes()
         if name in attributes:
             return attributes[name]
-        raise AttributeError(f"'{self.name()}' object has no attribute '_saved_{name}'")
+        raise AttributeError(f"'{self.name().rpartition('::')[2]}' object has no attribute '_saved_{name}'")
 
 
 def forward_name(node: Node) -> str:

@@ -70,6 +70,11 @@ def into(operation: "Operation", args: tuple[Any, ...], kwargs: dict[str, Any]) 
         found = operation(*args, **rest)
     results = tuple(found) if isinstance(found, tuple) else (found,)
     for target, result in zip(outs, results, strict=True):
+        if target.array.shape != result.array.shape and any(one is target for one in (*_tensors(args), *_tensors(rest.values()))):
+            message = (
+                f"output with shape {list(target.array.shape)} doesn't match the broadcast shape {list(result.array.shape)}"
+            )
+            raise fail("shape", message, RuntimeError, tensor=target)
         _write(target, result)
     return named_result(f"{found.operation}_out", found.names, list(outs)) if isinstance(found, NamedResult) else out
 

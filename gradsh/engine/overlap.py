@@ -36,17 +36,31 @@ def check_apart(target: Array, inputs: Iterable[Any]) -> None:
         elif isinstance(one, np.ndarray) and one is not target and np.may_share_memory(target, one):
             if _same(target, one) or not (_dense(target) and _dense(one)):
                 continue
-            message = (
-                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                "memory location. Please clone() the tensor before performing the operation."
-            )
-            raise fail("other", message, RuntimeError)
+            raise _shared()
+
+
+def check_outside(target: Array, source: Array) -> None:
+    """Refuse a source that stands in the written tensor's memory at all, where both lie densely."""
+    if np.may_share_memory(target, source) and _dense(target) and _dense(source):
+        raise _shared()
+
+
+def _shared() -> Exception:
+    message = (
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+        "memory location. Please clone() the tensor before performing the operation."
+    )
+    return fail("other", message, RuntimeError)
 
 
 def _same(a: Array, b: Array) -> bool:
     """Whether two tensors cover the same stretch of memory in the same order."""
     start = a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
-    return bool(start and a.nbytes == b.nbytes and a.strides == b.strides)
+    return bool(start and a.nbytes == b.nbytes and _steps(a) == _steps(b))
+
+
+def _steps(array: Array) -> list[int]:
+    return [step for step, extent in zip(array.strides, array.shape, strict=True) if extent > 1]
 
 
 def _dense(array: Array) -> bool:

@@ -69,4 +69,4 @@ def sum_to(grad: Array, target: tuple[int, ...]) -> Array:
     """Sum an array down to the shape it was broadcast from."""
     axes = sum_axes(grad.shape, target)
     summed: Any = np.add.reduce(grad, axis=axes, keepdims=True) if axes else grad
-    return summed.reshape(target)  # type: ignore[no-any-return]
+    return summed if summed.shape == target else summed.reshape(target)  # type: ignore[no-any-return]

@@ -100,9 +100,9 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        from gradsh.engine.attributes import set_requires_grad
+        from gradsh.engine.attributes import assign_requires_grad
 
-        set_requires_grad(self, value)
+        assign_requires_grad(self, value)
 
     @property
     def grad_fn(self) -> Node | None:
@@ -182,6 +182,8 @@ class Tensor:
     def data(self, value: "Tensor") -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self.meta is not None and value.array.dtype != self.array.dtype:
+            self.meta.accumulator = None
         self.array = value.array
 
     def backward(

@@ -12,13 +12,17 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dtype import Array
+from gradsh.engine.tensor import Tensor
 
 _NOTED: dict[int, tuple[Any, int]] = {}
 
 
 def note(gradient: Any, count: int) -> None:
-    """Note that a gradient was written so often, if it is an array."""
-    if type(gradient) is np.ndarray:
+    """Note that a gradient (array, or Tensor of a recorded pass) was written so often."""
+    if isinstance(gradient, Tensor):
+        if gradient.meta is None or gradient.meta.view is None:  # a view would look for the write in its base's history
+            gradient.counter.version = count
+    elif type(gradient) is np.ndarray:
         key = id(gradient)
         _NOTED[key] = weakref.ref(gradient, lambda gone: _forget(key, gone)), count
 

@@ -214,7 +214,7 @@ def _log_sigmoid_double(grad: Any, grad_output: Any, self: Any) -> Any:
 
 log_sigmoid_backward: Operation = op(
     "log_sigmoid_backward(grad_output, self, buffer)", "LogSigmoidBackwardBackward0", "The derivative of logsigmoid.",
-    forward=_log_sigmoid_backward, spaces=(),
+    forward=_log_sigmoid_backward, spaces=(), saves=("buffer",),
     grads={
         "grad_output": lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer),
         "self": _log_sigmoid_double,

@@ -34,7 +34,7 @@ def _flash(
     top = np.where(np.isinf(top), scores.dtype.type(0), top)
     weights = np.exp(scores - top)
     total = np.add.reduce(weights, axis=-1, keepdims=True)
-    logsumexp = (np.log(total) + top)[..., 0]
+    logsumexp = np.ascontiguousarray((np.log(total) + top)[..., 0].swapaxes(1, 2)).swapaxes(1, 2)
     weights = weights / np.where(total == 0, scores.dtype.type(1), total)
     output = np.empty_like(query, shape=(*query.shape[:-1], value.shape[-1]))  # laid out in memory as the query is
     np.matmul(weights, value, out=output)

@@ -78,9 +78,21 @@ def _isclose(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -
     return close | (np.isfinite(error) & (error <= atol + np.abs(right * rtol)))
 
 
-isclose = op(
-    "isclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False)", "",
-    "Where |self - other| <= atol + rtol * |other|, or both are the same infinity.", forward=_isclose,
+_close = op(
+    "_isclose(self, other, rtol: float, atol: float, equal_nan: bool)", "", "Where two tensors are close.", forward=_isclose, spaces=(),
+)
+
+
+def _isclose_written(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    """Return the answer with the version that it has in PyTorch, which joins its parts in place."""
+    found = _close(self, other, rtol, atol, equal_nan)
+    found.counter.version = int(equal_nan and self.array.dtype.kind == "f") + int(rtol != 0 or atol != 0)
+    return found
+
+
+isclose = composite(
+    "isclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False)",
+    "Where |self - other| <= atol + rtol * |other|, or both are the same infinity.", _isclose_written,
 )
 composite(
     "allclose(self, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False)",

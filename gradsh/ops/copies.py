@@ -15,7 +15,7 @@ from gradsh.engine.writes import writes
 from gradsh.ops.geometry import array_of, contiguous_layout
 from gradsh.ops.index import zeros_of_shape
 from gradsh.ops.parts import MAX, diagonal, diagonal_array, diagonal_axes, narrow, select, slice_, slice_backward
-from gradsh.ops.view import as_strided
+from gradsh.ops.view import as_strided, storage_start
 from gradsh.text.fault import fail
 
 _VIEWS = (
@@ -57,7 +57,7 @@ def _replaced(part: Callable[..., Array]) -> Callable[..., Array]:
     """Make the kernel of a scatter over a view: a copy of `self` with `src` written into the part."""
 
     def kernel(self: Array, src: Array, *where: Any) -> Array:
-        whole = np.array(self, order="C")
+        whole = _same_place(self)
         place = part(whole, *where)
         if place.shape != src.shape:
             message = (
@@ -69,6 +69,18 @@ def _replaced(part: Callable[..., Array]) -> Callable[..., Array]:
         return whole
 
     return kernel
+
+
+def _same_place(self: Array) -> Array:
+    """Return a copy at the same place of a memory of its own, with the same strides (PyTorch's clone_preserve_strides)."""
+    if 0 in self.shape or any(step == 0 and extent > 1 for step, extent in zip(self.strides, self.shape, strict=True)):
+        return np.array(self, order="C")
+    _, start = storage_start(self)
+    end = start + sum((extent - 1) * step for extent, step in zip(self.shape, self.strides, strict=True)) + self.itemsize
+    memory = np.zeros(end // self.itemsize, self.dtype)
+    whole = np.ndarray(self.shape, self.dtype, memory, start, self.strides)
+    whole[...] = self
+    return whole
 
 
 def _select_part(whole: Array, dim: int, index: int) -> Array:

@@ -29,7 +29,7 @@ def _dropout(input: Any, p: float, training: bool, inplace: bool) -> Any:
         return times(input, make(np.zeros((), array.dtype)))
     stream = current().generator
     mask = in_memory_order(array, lambda shape, flat: stream.dropout_mask(shape, p, array.dtype))
-    return times(input, make(mask))
+    return times(input, _drawn(mask))
 
 
 composite(
@@ -47,10 +47,17 @@ composite(
 )
 
 
+def _drawn(noise: Any) -> Any:
+    """Return noise as a tensor: PyTorch draws it in place and scales it in place."""
+    made = make(noise)
+    made.counter.version = 2
+    return made
+
+
 def _feature_mask(input: Any, p: float) -> Any:
     array = array_of(input)
     shape = (*array.shape[:2], *(1,) * (array.ndim - 2))
-    return make(current().generator.dropout_mask(shape, p, array.dtype))
+    return _drawn(current().generator.dropout_mask(shape, p, array.dtype))
 
 
 def _feature_dropout(input: Any, p: float, training: bool, inplace: bool) -> Any:
@@ -112,8 +119,8 @@ def _alpha_dropout(input: Any, p: float, training: bool, inplace: bool, feature:
     else:
         noise = in_memory_order(array, lambda shape, flat: stream.bernoulli(1 - p, shape, array.dtype))
     shift = ((noise + array.dtype.type(-1)) * array.dtype.type(_ALPHA * a)) + array.dtype.type(_ALPHA * a * p)
-    scaled = find("mul_" if inplace else "mul")(input, make(noise * array.dtype.type(a)))
-    return find("add_" if inplace else "add")(scaled, make(shift))
+    scaled = find("mul_" if inplace else "mul")(input, _drawn(noise * array.dtype.type(a)))
+    return find("add_")(scaled, make(shift))
 
 
 composite(

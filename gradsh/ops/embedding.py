@@ -158,7 +158,15 @@ def _one_hot(input: Array, num_classes: int) -> Array:
     return found
 
 
-one_hot = op(
-    "one_hot(input, num_classes: int = -1)", "", "Rows of zeros with a one at each class.", forward=_one_hot,
-    spaces=("F",),
+_class_rows = op("_one_hot(input, num_classes: int)", "", "Rows of zeros with a one at each class.", forward=_one_hot, spaces=())
+
+
+def _one_hot_written(input: Any, num_classes: int) -> Any:
+    found = _class_rows(input, num_classes)
+    found.counter.version = 2 if found.array.size else 0  # PyTorch scatters into zeros
+    return found
+
+
+one_hot = composite(
+    "one_hot(input, num_classes: int = -1)", "Rows of zeros with a one at each class.", _one_hot_written, ("F",),
 )

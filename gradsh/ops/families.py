@@ -27,8 +27,8 @@ FAMILIES = {
     "class_loss": "cross_entropy nll_loss nll_loss2d_backward nll_loss2d_forward nll_loss_backward nll_loss_forward",
     "compare": (
         "__and__ __eq__ __ge__ __gt__ __iand__ __ilshift__ __invert__ __ior__ __irshift__ __ixor__ __le__ __lshift__ __lt__ "
-        "__ne__ __or__ __rand__ __rlshift__ __ror__ __rrshift__ __rshift__ __rxor__ __xor__ allclose bitwise_and bitwise_and_ "
-        "bitwise_left_shift bitwise_left_shift_ bitwise_not bitwise_not_ bitwise_or bitwise_or_ bitwise_right_shift "
+        "__ne__ __or__ __rand__ __rlshift__ __ror__ __rrshift__ __rshift__ __rxor__ __xor__ _isclose allclose bitwise_and "
+        "bitwise_and_ bitwise_left_shift bitwise_left_shift_ bitwise_not bitwise_not_ bitwise_or bitwise_or_ bitwise_right_shift "
         "bitwise_right_shift_ bitwise_xor bitwise_xor_ eq eq_ equal ge ge_ greater greater_ greater_equal greater_equal_ gt gt_ "
         "is_nonzero isclose isfinite isin isinf isnan isneginf isposinf isreal le le_ less less_ less_equal less_equal_ "
         "logical_and logical_and_ logical_not logical_not_ logical_or logical_or_ logical_xor logical_xor_ lt lt_ ne ne_ "
@@ -61,7 +61,7 @@ FAMILIES = {
         "feature_alpha_dropout feature_dropout "
     ),
     "einsum": "einsum",
-    "embedding": "F_embedding embedding embedding_dense_backward one_hot",
+    "embedding": "F_embedding _one_hot embedding embedding_dense_backward one_hot",
     "extrema": "amax amin aminmax argmax argmin max min",
     "index": "__getitem__ __setitem__ _index_put_impl index index_put index_put_",
     "index_parts": "index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_ index_select",

@@ -7,9 +7,11 @@ import numpy as np
 
 from gradsh.engine.apply import run_record
 from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.layout import in_order, order_of
 from gradsh.engine.op import Operation, find, implements, op
-from gradsh.engine.overlap import check_distinct
+from gradsh.engine.overlap import check_distinct, check_outside
 from gradsh.engine.shape import expandable
+from gradsh.engine.storage import strided
 from gradsh.engine.tensor import Tensor, make
 from gradsh.engine.writes import writes
 from gradsh.ops.copy import copy_
@@ -24,6 +26,8 @@ def _numpy_index(self: Array, indices: Sequence[Any]) -> tuple[Any, ...]:
     """Return numpy's index for PyTorch's list of index tensors, after PyTorch's checks."""
     place = 0
     found: list[Any] = []
+    if len(indices) > self.ndim:
+        raise fail("index", f"too many indices for tensor of dimension {self.ndim} (got {len(indices)})", IndexError)
     for number, one in enumerate(indices):
         if one is None:
             found.append(slice(None))
@@ -78,9 +82,26 @@ def _broadcast_failure(indices: Sequence[Any]) -> Exception:
 def _index(self: Array, indices: Sequence[Any]) -> Array:
     where = _numpy_index(self, indices)
     try:
-        return np.array(self[where], order="C")
+        found = np.array(self[where], order="C")
     except IndexError:
         raise _broadcast_failure(where) from None
+    return found if self.flags.c_contiguous or found.ndim < 2 else in_order(found, _index_order(self, where, found))
+
+
+def _index_order(self: Array, where: tuple[Any, ...], found: Array) -> tuple[int, ...]:
+    """Return the dims of an indexing's result, the slowest first: as those of `self` that are left, then as the indices."""
+    places = [place for place, one in enumerate(where) if not isinstance(one, slice)]
+    masked = any(where[place].dtype.kind == "b" for place in places)
+    if masked or not places:
+        return tuple(range(found.ndim))
+    rank = max(where[place].ndim for place in places)
+    before = places[0] if places[-1] - places[0] == len(places) - 1 else 0
+    left = [place for place in range(self.ndim) if place not in places]
+    strides = [self.strides[place] for place in left]
+    shown = strided(self, found.shape, (*strides[:before], *(0,) * rank, *strides[before:]), 0)
+    after = found.ndim - before - rank
+    indices = [where[place].reshape(*where[place].shape, *(1,) * after) for place in places]
+    return order_of(found.shape, [shown, *indices])
 
 
 def zeros_of_shape(grad: Any, shape: Any) -> Any:
@@ -104,6 +125,8 @@ index = op(
 
 def _index_put(self: Array, indices: Sequence[Any], values: Any, accumulate: bool, in_place: bool = False) -> Array:
     array = np.asarray(values)
+    if in_place:
+        check_outside(self, array)
     if array.dtype != self.dtype:
         where = _numpy_index(self, indices)
         if not expandable(array.shape, self[where].shape):
@@ -281,7 +304,9 @@ def _walk(tensor: Tensor, key: Sequence[Any]) -> tuple[Tensor, list[Any]]:
 
 def _flag(result: Tensor, dim: int, flag: bool, indices: list[Any]) -> Tensor:
     indices.extend([None] * (dim - len(indices)))
-    indices.append(make(np.zeros(1 if flag else 0, np.int64)))
+    at = make(np.zeros(1 if flag else 0, np.int64))
+    at.counter.version = int(flag)  # PyTorch fills it
+    indices.append(at)
     return unsqueeze(result, dim)  # type: ignore[no-any-return]
 
 

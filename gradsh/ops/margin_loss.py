@@ -52,6 +52,7 @@ def _poisson(
         half = times(log(times(target, 2 * math.pi)), 0.5)
         stirling = target * log(target) - target + half
         loss = loss + find("masked_fill")(stirling, find("le")(target, 1), 0)
+        loss.counter.version = 1  # PyTorch adds in place
     return reduced(loss, code)
 
 

@@ -23,9 +23,10 @@ def _order(steps: int, reverse: bool) -> range:
 def _lstm_layer(
     input: Array, weight0: Array, weight1: Array, weight2: Array, weight3: Array, hx_: Array, cx_: Array, reverse: bool,
     has_biases: bool, batch_first: bool, bidirectional: bool, num_layers: int, hidden_size: int, train: bool,
+    batch_sizes: tuple[int, ...], mode: int,
 ) -> tuple[Array, ...]:
     """Return the outputs (T, N, H), the last h and c, and what backward needs of each step: gates and c, as bytes."""
-    del batch_first, bidirectional, num_layers, train
+    del batch_first, bidirectional, num_layers, train, batch_sizes, mode
     steps, batch = input.shape[:2]
     size = hidden_size
     given = input @ weight0.T
@@ -126,9 +127,13 @@ def compose(
 
 mkldnn_rnn_layer = op(
     "mkldnn_rnn_layer(input, weight0: Tensor, weight1: Tensor, weight2: Tensor, weight3: Tensor, hx_: Tensor, cx_: Tensor, "
-    "reverse: bool, has_biases: bool, batch_first: bool, bidirectional: bool, num_layers: int, hidden_size: int, train: bool)",
+    "reverse: bool, has_biases: bool, batch_first: bool, bidirectional: bool, num_layers: int, hidden_size: int, train: bool, "
+    "batch_sizes: ints = (), mode: int = 2)",
     "MkldnnRnnLayerBackward0", "One layer of an LSTM over a sequence (T, N, features): outputs, last h, last c.",
     forward=_lstm_layer, returns=3, spaces=(),
+    attributes=(
+        "reverse", "has_biases", "batch_first", "bidirectional", "num_layers", "hidden_size", "train", "batch_sizes", "mode"
+    ),
     grads={("input", "weight0", "weight1", "weight2", "weight3", "hx_", "cx_"): _backward},
     samples=(
         sample((3, 2, 3), (8, 3), (8, 2), (8,), (8,), (2, 2), (2, 2), reverse=False, has_biases=True, batch_first=False,

@@ -40,10 +40,10 @@ def repeated(value: Any, sizes: tuple[int, ...]) -> Any:
         return find("expand")(value, sizes)
     if value.shape == sizes:
         return value.view()  # a tensor of its own, which a leaf may take over
-    if 0 in sizes:
-        return np.zeros(sizes, value.dtype)
     if value.ndim == 0:  # np.broadcast_to costs ten times as much
         return np.ndarray(sizes, value.dtype, np.asarray(value), 0, (0,) * len(sizes))
+    if 0 in sizes:
+        return np.zeros(sizes, value.dtype)
     return np.broadcast_to(value, sizes)
 
 

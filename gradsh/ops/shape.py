@@ -208,8 +208,8 @@ def _repeat_interleave(self: Any, repeats: Any, dim: int | None, output_size: An
     if isinstance(repeats, int):
         if repeats < 0:
             raise fail("value", "Repeats must be non-negative", RuntimeError)
-        if source.ndim == 0:
-            source = reshape(source, (1,))
+        if source.ndim == 0 and dim is not None:
+            wrap_dim(place + 1, 0)  # refused as PyTorch's unsqueeze refuses it
         shape = list(source.shape)
         wide = expand(unsqueeze(source, place + 1), (*shape[: place + 1], repeats, *shape[place + 1 :]))
         return _flatten(clone(wide, memory_format=contiguous_format), place, place + 1)

@@ -231,7 +231,13 @@ class Walk:
         if hasattr(type(theirs), "saved_tensors") and not names:
             names = ["saved_tensors"]
         for name in names:
+            if name == "_saved_result3" and theirs.name().startswith("MkldnnRnn"):
+                continue  # bytes of oneDNN's own
             got, expected = answer(lambda: getattr(mine, name)), answer(lambda: getattr(theirs, name))
+            if name.endswith("_sym_strides"):  # a step over one element means nothing
+                sizes = answer(lambda: getattr(theirs, name.replace("_sym_strides", "_sym_sizes")))
+                if not isinstance(sizes, str) and len(sizes) == len(got) == len(expected):
+                    got, expected = ([step for step, extent in zip(steps, sizes, strict=True) if extent > 1] for steps in (got, expected))
             self.saved_value(f"{path}.{name}", got, expected)
         extra = {f"_saved_{name}" for name in mine.saved_names()} - set(names)
         held = [name for name in sorted(extra) if names != ["saved_tensors"] and answer(lambda: getattr(mine, name)) is not None]

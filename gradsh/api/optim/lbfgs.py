@@ -75,28 +75,32 @@ class LBFGS(Optimizer):
         gradient = self._gradient()
         if np.abs(gradient).max() <= group["tolerance_grad"]:
             return first
+        held = _Held(state)
         iteration = 0
         while iteration < group["max_iter"]:
             iteration += 1
             state["n_iter"] += 1
-            direction = self._direction(state, gradient, group)
-            before_gradient, before_loss = gradient.copy(), loss
-            length = number(group["lr"])
+            direction = held.direction(state, gradient, group["history_size"])
+            held.remember(gradient)
+            before_loss, held.prev_loss = loss, loss
+            held.t = number(group["lr"])
             if state["n_iter"] == 1:
-                length *= min(1.0, 1.0 / float(np.abs(gradient).sum()))
+                held.t = _first_length(gradient, held.t)
+            length = float(number(held.t))
             slope = float(gradient @ direction)
             if slope > -group["tolerance_change"]:
                 break
-            spent = 1
+            spent = 0
             if group["line_search_fn"] is not None:
                 loss, gradient, length, spent = self._search(evaluate, group, length, direction, loss, gradient, slope)
                 self._move(length, direction)
+                held.t = length
             else:
                 self._move(length, direction)
                 if iteration != group["max_iter"]:
+                    spent = 1
                     loss = float(evaluate())
                     gradient = self._gradient()
-            state.update(d=make(direction), t=length, prev_flat_grad=make(before_gradient), prev_loss=before_loss)
             evaluations += spent
             state["func_evals"] += spent
             still = np.abs(direction * length).max() <= group["tolerance_change"]
@@ -104,38 +108,8 @@ class LBFGS(Optimizer):
             flat = np.abs(gradient).max() <= group["tolerance_grad"]
             if iteration == group["max_iter"] or evaluations >= group["max_eval"] or flat or still or same:
                 break
+        held.store(state)
         return first
-
-    def _direction(self, state: dict[str, Any], gradient: Array, group: dict[str, Any]) -> Array:
-        """Return the next direction from the gradient and the history of steps (two-loop recursion)."""
-        if state["n_iter"] == 1:
-            state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
-            return -gradient
-        change = gradient - state["prev_flat_grad"].array
-        moved = state["d"].array * state["t"]
-        curvature = float(change @ moved)
-        if curvature > 1e-10:
-            if len(state["old_dirs"]) == group["history_size"]:
-                for name in ("old_dirs", "old_stps", "ro"):
-                    state[name].pop(0)
-            state["old_dirs"].append(make(change))
-            state["old_stps"].append(make(moved))
-            state["ro"].append(1.0 / curvature)
-            state["H_diag"] = curvature / float(change @ change)
-        history = [
-            (changed.array, stepped.array, inverse)
-            for changed, stepped, inverse in zip(state["old_dirs"], state["old_stps"], state["ro"], strict=True)
-        ]
-        found: Array = -gradient
-        weights = []
-        for changed, stepped, inverse in reversed(history):
-            weight = float(stepped @ found) * inverse
-            weights.append(weight)
-            found = found - changed * weight
-        found = found * state["H_diag"]
-        for (changed, stepped, inverse), weight in zip(history, reversed(weights), strict=True):
-            found = found + stepped * (weight - float(changed @ found) * inverse)
-        return found
 
     def _search(
         self, evaluate: Callable[[], Any], group: dict[str, Any], length: float, direction: Array, loss: float,
@@ -153,3 +127,71 @@ class LBFGS(Optimizer):
             return value, found
 
         return strong_wolfe(at, length, direction, loss, gradient, slope)
+
+
+def _first_length(gradient: Array, rate: float) -> Any:
+    """Return the length of the very first step: a tensor where the gradient decides, as in PyTorch."""
+    share = 1.0 / np.abs(gradient).sum()
+    return make(np.asarray(share * gradient.dtype.type(rate))) if share < 1.0 else rate
+
+
+class _Held:
+    """What L-BFGS knows of the steps so far, while it iterates; written to the optimizer's state at the end of a step."""
+
+    def __init__(self, state: dict[str, Any]) -> None:
+        for name in ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss"):
+            setattr(self, name, state.get(name))
+
+    d: Any
+    t: Any
+    old_dirs: Any
+    old_stps: Any
+    ro: Any
+    H_diag: Any
+    prev_flat_grad: Any
+    prev_loss: Any
+
+    def direction(self, state: dict[str, Any], gradient: Array, history_size: int) -> Array:
+        """Return the next direction from the gradient and the history of steps (two-loop recursion)."""
+        if state["n_iter"] == 1:
+            self.old_dirs, self.old_stps, self.ro, self.H_diag = [], [], [], 1
+            self.d = make(-gradient)
+            return self.d.array  # type: ignore[no-any-return]
+        change = gradient - self.prev_flat_grad.array
+        moved = self.d.array * gradient.dtype.type(number(self.t))
+        curvature = change @ moved
+        if curvature > 1e-10:
+            if len(self.old_dirs) == history_size:
+                for one in (self.old_dirs, self.old_stps, self.ro):
+                    one.pop(0)
+            self.old_dirs.append(make(change))
+            self.old_stps.append(make(moved))
+            self.ro.append(make(np.asarray(1.0 / curvature)))
+            self.H_diag = make(np.asarray(curvature / (change @ change)))
+        weights = state.setdefault("al", [None] * history_size)
+        found: Array = -gradient
+        count = len(self.old_dirs)
+        for place in range(count - 1, -1, -1):
+            weight = (self.old_stps[place].array @ found) * self.ro[place].array
+            weights[place] = make(np.asarray(weight))
+            found = found - self.old_dirs[place].array * weight
+        found = found * gradient.dtype.type(number(self.H_diag))
+        for place in range(count):
+            share = (self.old_dirs[place].array @ found) * self.ro[place].array
+            found = found + self.old_stps[place].array * (weights[place].array - share)
+        self.d = make(found)
+        written(self.d, count)
+        return found
+
+    def remember(self, gradient: Array) -> None:
+        """Keep the gradient for the next step."""
+        if self.prev_flat_grad is None:
+            self.prev_flat_grad = make(gradient.copy())
+        else:
+            self.prev_flat_grad.array[...] = gradient
+            written(self.prev_flat_grad)
+
+    def store(self, state: dict[str, Any]) -> None:
+        """Write all to the state."""
+        for name in ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss"):
+            state[name] = getattr(self, name)

@@ -60,7 +60,14 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
     """Cut each element of the gradients off to [-clip_value, clip_value]."""
     del foreach
     where = current().place()
-    for grad in _gradients(parameters):
+    gradients = _gradients(parameters)
+    if not gradients:  # the words are those of a check within PyTorch
+        message = (
+            "Expected !nested_tensorlist[0].empty() to be true, but got false.  (Could this error message be improved?  If so, "
+            "please report an enhancement request to PyTorch.)"
+        )
+        raise fail("value", message, RuntimeError)
+    for grad in gradients:
         np.clip(grad.array, -float(clip_value), float(clip_value), out=grad.array)
         grad.counter.bump(where)  # PyTorch clamps from below, then from above
         grad.counter.bump(where)
