@@ -1,8 +1,11 @@
 """What is measured inside a worker: CPU time of a block, resident memory now and at its peak."""
 
+import gc
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from gradsh.allocator import give_back
 
 Metrics = dict[str, float]
 """What one repetition measured, by metric: seconds (or bytes, or a plain ratio)."""
@@ -24,7 +27,12 @@ def status(field: str) -> int:
 
 
 def peak_above(action: Callable[[], object]) -> float:
-    """Bytes by which resident memory at its peak during a call is above what it was before."""
+    """Bytes by which resident memory at its peak during a call is above what it was before.
+
+    What the process has freed and keeps is given back first: memory that a call takes from there would not be seen.
+    """
+    gc.collect()
+    give_back()
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     before = status("VmRSS")
     action()
