@@ -166,19 +166,25 @@ def alarm(seconds: float, ring: Callable[[FrameType | None], None], every: float
     """
     import signal
 
-    try:
-        if signal.getitimer(signal.ITIMER_REAL)[0] or signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:
-            raise ValueError("taken")
-        signal.signal(signal.SIGALRM, lambda _number, frame: ring(frame))
-    except (AttributeError, ValueError):
+    if not _can_ring():
         yield
         return
+    signal.signal(signal.SIGALRM, lambda _number, frame: ring(frame))
     try:
         signal.setitimer(signal.ITIMER_REAL, seconds, every)
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+def _can_ring() -> bool:
+    import signal
+    import threading
+
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        return False
+    return not signal.getitimer(signal.ITIMER_REAL)[0] and signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
 
 
 class Watchdog:

@@ -8,7 +8,9 @@ are taken here. What commands ask of a session is answered in control.py.
 import sys
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from gradsh.allocator import give_back
@@ -168,15 +170,10 @@ class Session(Controls):
         if self.typed:  # each input has the limits for itself
             self.exhausted = False
             self._printed = 0
-        watchdog = self._watchdog(name)
         try:
-            with surveyed(self.machine.stop):
+            with self._timed(name), surveyed(self.machine.stop):
                 return self._run_statements(body, source, lines, blocks, keep_going)
         finally:
-            if watchdog is not None:
-                watchdog.cancel()
-            if self._guardian is not None:
-                self._guardian.disarm()
             self.machine.resume()
 
     def _run_statements(
@@ -342,17 +339,25 @@ class Session(Controls):
             output = self.allowed_file(output)
         return wanted, output
 
-    def _watchdog(self, name: str) -> Any:
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
+        """Bound the time of the block: ask the script to end, then interrupt it where it stands, then end the process."""
         seconds = self.limits.timeout
         if not seconds:
-            return None
-        from gradsh.limits import GRACE, Watchdog
+            yield
+            return
+        from gradsh.limits import GRACE, IMPATIENCE, Watchdog, alarm
 
         message = f"the script ran longer than {seconds:g} seconds (--timeout)"
 
         def strike() -> None:
             self.exhausted = True
             self.machine.stop(message)
+
+        def ring(frame: FrameType | None) -> None:
+            strike()
+            if self.machine.is_inside(frame):
+                self.machine.check()
 
         def stuck() -> None:
             assert self.when_stuck is not None
@@ -365,7 +370,14 @@ class Session(Controls):
             if self._guardian is not None:
                 last = f"{message}, in one call that cannot be stopped"
                 self._guardian.arm(seconds + GRACE + 1, name, last, as_json=self.as_json)
-        return Watchdog(seconds, strike, None if self.when_stuck is None else stuck)
+        watchdog = Watchdog(seconds, strike, None if self.when_stuck is None else stuck)
+        try:
+            with alarm(seconds + IMPATIENCE, ring, IMPATIENCE):
+                yield
+        finally:
+            watchdog.cancel()
+            if self._guardian is not None:
+                self._guardian.disarm()
 
     # ------------------------------------------------------------------ what the outside asks for
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _SAME = (
     "abs bool callable chr complex dict divmod enumerate filter float format frozenset hash id int isinstance iter len list map next "
-    "object ord bin hex oct ascii property repr reversed round set slice staticmethod classmethod str super tuple zip"
+    "object ord bin hex oct ascii property repr reversed set slice staticmethod classmethod str super tuple zip"
 )
 _EXCEPTIONS = (
     "ArithmeticError AssertionError AttributeError BaseException BufferError EOFError Exception FloatingPointError "
@@ -266,7 +266,12 @@ def _reductions(machine: "Machine") -> dict[str, Any]:
         return power(base, exp) if mod is None else builtins.pow(base, exp, mod)
 
     table = {name: consuming(name) for name in ("max", "min", "sorted", "any", "all")}
-    return table | {"sum": named(sum), "pow": named(pow)}
+    def round(number: Any, ndigits: Any = None) -> Any:
+        if isinstance(number, int) and isinstance(ndigits, int) and -ndigits > number.bit_length():
+            return 0  # Python itself would compute that power of ten first
+        return builtins.round(number, ndigits)
+
+    return table | {"sum": named(sum), "pow": named(pow), "round": named(round)}
 
 
 def _is_tensor(value: Any) -> bool:

@@ -226,6 +226,12 @@ class Machine:
         """End the running statement at its next tick, with a problem of kind `interrupt`."""
         self.progress.stop = KeyboardInterrupt
 
+    def is_inside(self, frame: Any) -> bool:
+        """Tell whether a frame of Python's is the script's, or was called by it."""
+        while frame is not None and frame.f_globals is not self.program:
+            frame = frame.f_back
+        return frame is not None
+
     def running(self) -> Unit | None:
         """Return the top-level statement that is running."""
         return self._current
