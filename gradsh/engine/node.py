@@ -89,21 +89,30 @@ class Freed:
 class SavedTensor:
     """A saved tensor as people ask for it: name, shape, dtype, bytes, state. Made on demand, never stored."""
 
-    __slots__ = ("_freed", "index", "kept", "name", "node")
+    __slots__ = ("_freed", "_kept", "array", "index", "name", "node")
     __script_attributes__ = frozenset({"name", "shape", "dtype", "nbytes", "freed", "recomputed", "version", "current_version"})
+
+    array: Array | None
+    """Its array; None once freed, and where a hook has packed it."""
 
     def __init__(self, node: "Node", name: str, index: int | None, kept: Kept | None, freed: Any = None) -> None:
         self.node = node
         self.name = name
         self.index = index
-        self.kept = kept
+        self.array = None if kept is None else kept[0]
+        self._kept = kept
         self._freed = freed
         """(shape, numpy dtype, what freed it) of one that is gone"""
 
     @property
+    def kept(self) -> Kept | None:
+        """What the node keeps; None once freed."""
+        return self._kept
+
+    @property
     def freed(self) -> bool:
         """Whether a backward pass (or `release --free`) has dropped it."""
-        return self.kept is None
+        return self._freed is not None
 
     @property
     def freed_where(self) -> Any:
@@ -111,17 +120,12 @@ class SavedTensor:
         return None if self._freed is None else self._freed[2]
 
     @property
-    def array(self) -> Array | None:
-        """Its array; None once freed, and where a hook has packed it."""
-        return None if self.kept is None else self.kept[0]
-
-    @property
     def shape(self) -> tuple[int, ...]:
         """Its shape, also once freed."""
-        kept = self.kept
-        if kept is None:
-            return self._freed[0]  # type: ignore[no-any-return]
-        return kept.packed[2] if kept[0] is None else kept[0].shape
+        array = self.array
+        if array is not None:
+            return array.shape
+        return self._freed[0] if self._kept is None else self._kept.packed[2]  # type: ignore[no-any-return]
 
     @property
     def dtype(self) -> DType:
@@ -129,10 +133,9 @@ class SavedTensor:
         return of_numpy(self._numpy_dtype())
 
     def _numpy_dtype(self) -> Any:
-        kept = self.kept
-        if kept is None:
-            return self._freed[1]
-        return kept.packed[3] if kept[0] is None else kept[0].dtype
+        if self.array is not None:
+            return self.array.dtype
+        return self._freed[1] if self._kept is None else self._kept.packed[3]
 
     @property
     def counter(self) -> VersionCounter | None:
@@ -147,9 +150,9 @@ class SavedTensor:
     @property
     def nbytes(self) -> int:
         """Number of elements times the size of one, in bytes."""
-        kept = self.kept
-        if kept is not None and kept[0] is not None:
-            return kept[0].nbytes
+        array = self.array
+        if array is not None:
+            return array.nbytes
         size: int = self._numpy_dtype().itemsize
         for extent in self.shape:
             size *= extent
@@ -158,11 +161,11 @@ class SavedTensor:
     @property
     def recomputed(self) -> bool:
         """Whether it is not kept: the checkpoint it belongs to computes it again when backward needs it."""
-        if self.kept is None or self.kept.packed is None:
+        if self._kept is None or self._kept.packed is None:
             return False
         from gradsh.engine.saved_hooks import Recomputed
 
-        return isinstance(self.kept.packed[1], Recomputed)
+        return isinstance(self._kept.packed[1], Recomputed)
 
     @property
     def current_version(self) -> int | None:
@@ -298,11 +301,12 @@ class Node:
             if type(entry) is list:
                 found += [SavedTensor(self, name, place, one) for place, one in enumerate(entry) if one is not None]
             elif entry is not None:
-                one = new(SavedTensor)
+                one = new(SavedTensor)  # without the call of __init__
                 one.node = self
                 one.name = name
                 one.index = None
-                one.kept = entry
+                one.array = entry[0]
+                one._kept = entry
                 one._freed = None
                 found.append(one)
         return tuple(found)

@@ -9,7 +9,7 @@ looks like any other node: `edges` and `entries` are put together when somebody 
 import weakref
 from typing import Any
 
-from gradsh.engine.node import Edge, Freed, Kept, flat_outline
+from gradsh.engine.node import Edge, Freed, Kept, Node, SavedTensor, flat_outline
 from gradsh.engine.opnode import OpNode, keep
 from gradsh.engine.storage import VersionCounter
 
@@ -70,6 +70,46 @@ class ShortNode(OpNode):
         self.raw = value
         self._clear()
 
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes that receive this one's gradients: (node or None, its output number), input by input."""
+        left = self.left
+        first = left if type(left) is tuple else (left, 0)
+        if len(self.record.plan.edges) == 1:
+            return (first,)
+        right = self.right
+        return first, right if type(right) is tuple else (right, 0)
+
+    @property
+    def saved(self) -> tuple[SavedTensor, ...]:
+        """The tensors saved for backward, freed ones included; bytes are those of the tensor, not of its memory."""
+        if self.raw is not LIVE:
+            return self._saved_of_entries()
+        names = self.record.plan.names
+        one = two = None
+        array = self.saved_array0
+        if array is not None:
+            if self.saved_by0 is None:
+                return self._saved_of_entries()
+            one = _new(LiveSaved)
+            one.node = self
+            one.name = names[0]
+            one.array = array
+        if len(names) == 2:
+            array = self.saved_array1
+            if array is not None:
+                if self.saved_by1 is None:
+                    return self._saved_of_entries()
+                two = _new(LiveSaved)
+                two.node = self
+                two.name = names[1]
+                two.array = array
+                return (two,) if one is None else (one, two)
+        return () if one is None else (one,)
+
+    def _saved_of_entries(self) -> tuple[SavedTensor, ...]:
+        return Node.saved.fget(self)  # type: ignore[attr-defined,no-any-return]
+
     def slots(self) -> tuple[tuple[Any, Any, int], ...]:
         """Return (array, what tells its version, version then) of each slot in use."""
         first = (self.saved_array0, self.saved_by0, self.saved_version0)
@@ -102,6 +142,36 @@ class ShortNode(OpNode):
             self.entries = Freed(where, tuple([flat_outline(array) for array, _, _ in self.slots()]))
         elif self.raw is not GONE:
             super().free(where)
+
+
+class LiveSaved(SavedTensor):
+    """A saved tensor of a `ShortNode`, with no more stored than a listing of many needs."""
+
+    __slots__ = ()
+
+    index: None = None
+    _freed: None = None
+
+    @property
+    def kept(self) -> Kept | None:
+        """What the node keeps; None once freed."""
+        entries = self.node.entries
+        return None if type(entries) is Freed else entries[list(self.node.saved_names()).index(self.name)]
+
+    _kept = kept
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its shape."""
+        return self.array.shape  # type: ignore[union-attr]
+
+    @property
+    def nbytes(self) -> int:
+        """Number of elements times the size of one, in bytes."""
+        return self.array.nbytes  # type: ignore[union-attr]
+
+
+_new = object.__new__
 
 
 def counter_of(node: ShortNode | None) -> VersionCounter:
