@@ -136,11 +136,11 @@ def make_roots(
 ) -> list[tuple[Edge, Any]]:
     """Return the edges where a pass starts and the gradient each starts with, after PyTorch's checks."""
     given: Sequence[Tensor | None] = gradients if gradients is not None else (None,) * len(tensors)
-    pairs = zip(tensors, given, strict=False)
-    cotangents = [_cotangent(place, tensor, one) for place, (tensor, one) in enumerate(pairs)]
+    cotangents = [_cotangent(place, tensor, one) for place, (tensor, one) in enumerate(zip(tensors, given, strict=False))]
     roots: list[tuple[Edge, Any]] = []
     for place, (tensor, cotangent) in enumerate(zip(tensors, cotangents, strict=True)):
-        edge = gradient_edge(tensor)
+        origin = tensor.origin
+        edge = (origin, 0) if tensor.meta is None and isinstance(origin, Node) else gradient_edge(tensor)
         if edge is None:
             message = f"element {place} of tensors does not require grad and does not have a grad_fn"
             raise fail("no_grad", message, RuntimeError, tensor=tensor, index=place)
@@ -159,12 +159,13 @@ def _cotangent(place: int, tensor: Tensor, gradient: Tensor | None) -> Tensor | 
     if not isinstance(gradient, Tensor):
         message = f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
         raise fail("type", message, TypeError)
-    if gradient.array.shape != tensor.array.shape:
+    have, want = gradient.array, tensor.array
+    if have.shape != want.shape:
         message = (
             f"Mismatch in shape: grad_output[{place}] has a shape of {Size(gradient.array.shape)} and "
             f"output[{place}] has a shape of {Size(tensor.array.shape)}."
         )
         raise fail("grad_shape", message, RuntimeError, tensor=tensor, index=place)
-    if gradient.array.dtype != tensor.array.dtype:
-        return make(gradient.array.astype(tensor.array.dtype))
+    if have.dtype is not want.dtype and have.dtype != want.dtype:
+        return make(have.astype(want.dtype))
     return gradient

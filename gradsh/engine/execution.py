@@ -128,8 +128,12 @@ class Pass:
 
     def _start(self) -> None:
         self.alone = self.roots[0][0][0] if len(self.roots) == 1 else None
+        buffers, needed = self.buffers, self.needed
         for edge, gradient in self.roots:
-            if self.needed is None or edge[0] in self.needed:
+            node = edge[0]
+            if type(node) is ShortNode and node not in buffers and (needed is None or node in needed):
+                buffers[node] = [gradient]
+            elif needed is None or node in needed:
                 self._deliver(edge, [gradient], 0)
         self.roots = []
 

@@ -145,10 +145,11 @@ class OpNode(Node):
         return grads if what == "grads" else wanted
 
     def _fit(self, grad: Any, target: int, as_tensor: bool) -> Any:
+        return self._fit_to(self.edges[target], grad, target, as_tensor)
+
+    def _fit_to(self, edge: Any, grad: Any, target: int, as_tensor: bool) -> Any:
         """Bring a gradient to the shape and dtype of its input, undoing broadcasting and promotion."""
-        edge = self.edges[target]
-        assert edge is not None
-        shape, dtype = edge[0].outputs[edge[1]]
+        shape, dtype = edge[0].outputs[edge[1]] if type(edge) is tuple else edge.outputs[0]
         if as_tensor:
             if not isinstance(grad, Tensor):
                 grad = make(np.asarray(grad))

@@ -18,7 +18,7 @@ KEEP: Any = object()
 """What the short step of a pass is told in the place of what frees the node: nothing does."""
 
 
-FEW = 16
+FEW = 4
 """Uses of an operation, or of its nodes, before the short way is written: writing takes as long as 100 times what it saves."""
 
 

@@ -130,6 +130,24 @@ class ShortNode(OpNode):
         edge: Any = save.output if save.output >= 0 else self.edges[record.plan.edges.index(save.param)]
         return Kept(array, by if type(by) is VersionCounter else counter_of(by), version, edge)
 
+    def unpack(self, index: int, as_tensor: bool) -> Any:
+        """Return saved entry `index`, as every node does, without putting the other together."""
+        if self.raw is not LIVE:
+            return super().unpack(index, as_tensor)
+        array, by, version = self.slots()[index]
+        if array is None or by is None:
+            return array
+        if not as_tensor and by.version == version:
+            return array
+        return self.restore(self._kept(index, array, by, version), index, as_tensor)  # type: ignore[arg-type]
+
+    def _check_saved(self) -> None:
+        if self.raw is not LIVE or any(by is not None and by.version != version for _, by, version in self.slots()):
+            super()._check_saved()
+
+    def _fit(self, grad: Any, target: int, as_tensor: bool) -> Any:
+        return self._fit_to(self.right if target else self.left, grad, target, as_tensor)
+
     def has_saved(self) -> bool:
         """Whether there is any saved tensor that a pass would free."""
         if self.raw is LIVE:
