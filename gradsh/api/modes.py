@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradsh.engine.ambient import current
+from gradsh.engine.inference import inferring, switch
 
 
 class _Mode:
@@ -79,13 +80,24 @@ class enable_grad(_Mode):
 
 
 class inference_mode(_Mode):
-    """Record nothing within (here the same as no_grad)."""
+    """Record nothing within, and make inference tensors, which no graph may keep."""
 
-    __slots__ = ()
+    __slots__ = ("_mode", "_modes")
 
     def __init__(self, mode: bool = True) -> None:
         super().__init__()
-        self._enabled = not mode and current().grad_enabled
+        self._mode = bool(mode)
+        self._modes: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._enabled = not self._mode
+        super().__enter__()
+        self._modes.append(inferring())
+        switch(self._mode)
+
+    def __exit__(self, *exception: object) -> None:
+        switch(self._modes.pop())
+        super().__exit__(*exception)
 
 
 class set_grad_enabled(_Mode):
@@ -121,5 +133,5 @@ def is_grad_enabled() -> bool:
 
 
 def is_inference_mode_enabled() -> bool:
-    """Return False outside inference_mode (which here only switches recording off)."""
-    return False
+    """Return whether inference mode is on."""
+    return inferring()

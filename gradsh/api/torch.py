@@ -121,6 +121,7 @@ _TORCH: dict[str, Any] = {
     "special": _spaces("torch.special"),
     "linalg": _spaces("torch.linalg"),
     "func": _spaces("torch.func"),
+    **lazily("gradsh.engine.inference", "is_inference"),
     **lazily("gradsh.api.anomaly", "is_anomaly_enabled is_anomaly_check_nan_enabled"),
     "Generator": lazy("gradsh.ops.random", "Generator"),
 }

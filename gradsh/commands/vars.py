@@ -46,8 +46,8 @@ def _describe(name: str, value: object) -> Variable:
         made_by = "an invalid view"
     has_grad = value.meta is not None and value.meta.grad is not None
     return Variable(
-        name, type(value).__name__, tuple(value.array.shape), value.dtype.name, value.tracked, made_by, value.counter.version,
-        int(value.array.nbytes), has_grad,
+        name, type(value).__name__, tuple(value.array.shape), value.dtype.name, value.tracked, made_by,
+        None if value.is_inference() else value.counter.version, int(value.array.nbytes), has_grad,
     )
 
 

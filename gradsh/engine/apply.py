@@ -7,6 +7,7 @@ import numpy as np
 
 from gradsh.engine.ambient import Ambient, current
 from gradsh.engine.dtype import Array, number_dtype, of_numpy, result_type
+from gradsh.engine.inference import inferring, marked
 from gradsh.engine.layout import laid
 from gradsh.engine.node import Kept
 from gradsh.engine.opnode import build_node, keep_array, save_inputs, save_results
@@ -32,7 +33,8 @@ def run_record(record: Record, values: list[Any]) -> Any:
             break
     kind = record.kind
     if kind == "composite":
-        return record.forward(*values)
+        made = record.forward(*values)
+        return marked(values, made) if current().saved_hooks else made
     if not found:
         return _run_plain(record, values)
     for place in tensors:
@@ -52,7 +54,8 @@ def run_record(record: Record, values: list[Any]) -> Any:
     outputs = _compute(record, arrays)
     if record.layout:
         outputs = laid(record.layout, outputs, arrays)
-    return _wrap(record, values, outputs, ambient)
+    made = _wrap(record, values, outputs, ambient)
+    return marked(values, made) if ambient.saved_hooks else made
 
 
 def _lift(values: list[Any], place: int) -> None:
@@ -246,7 +249,7 @@ def _wrap_views(record: Record, values: list[Any], outputs: Any) -> Any:
     if _needs_graph(record, values, ambient) and base.array.dtype.kind == "f":
         node = build_node(record, values, arrays)
         save_inputs(node, values)
-    creation = "default" if ambient.grad_enabled else "no_grad"
+    creation = "default" if ambient.grad_enabled else "inference" if inferring() else "no_grad"
     if record.multi_view and creation == "default":
         creation = "multi"
     views = [view_of(base, one, node, place, creation) for place, one in enumerate(arrays)]

@@ -6,6 +6,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array
+from gradsh.engine.inference import inferring, is_inference
 from gradsh.engine.shape import wrap_dim
 from gradsh.engine.storage import VersionCounter, owner_of
 from gradsh.engine.tensor import Tensor, more
@@ -19,6 +20,9 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
     if value and tensor.array.dtype.kind != "f":
         message = "only Tensors of floating point and complex dtype can require gradients"
         raise fail("dtype", message, RuntimeError, tensor=tensor)
+    if value and is_inference(tensor) and not inferring():
+        message = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+        raise fail("other", message, RuntimeError, tensor=tensor)
     if not value and tensor.grad_fn is not None:
         message = (
             "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "

@@ -164,7 +164,15 @@ class Tensor:
 
     @property
     def _version(self) -> int:
-        return self.counter.version
+        from gradsh.engine.inference import version_of
+
+        return version_of(self)
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode."""
+        from gradsh.engine.inference import is_inference
+
+        return is_inference(self)
 
     @property
     def _base(self) -> "Tensor | None":
@@ -521,7 +529,9 @@ class Parameter(Tensor):
         if requires_grad:
             if fresh.array.dtype.kind != "f":
                 raise fail("dtype", "Only Tensors of floating point and complex dtype can require gradients", RuntimeError)
-            fresh.tracked = True
+            from gradsh.engine.attributes import set_requires_grad
+
+            set_requires_grad(fresh, True)
         return fresh
 
     def __repr__(self) -> str:

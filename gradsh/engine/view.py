@@ -11,6 +11,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array
+from gradsh.engine.inference import is_inference
 from gradsh.engine.node import FREED_SENTENCE, Edge, Freed, Node, forward_name
 from gradsh.engine.overlap import check_distinct
 from gradsh.engine.storage import offset_in_memory, strided
@@ -21,7 +22,7 @@ from gradsh.text.fault import fail
 class View:
     """What a view remembers: its base, its base's version when its history was last made, how it came about.
 
-    `creation` is "default", "no_grad" (made in no_grad mode), "multi" (one of several outputs) or "custom" (output of
+    `creation` is "default", "no_grad" (made in no_grad mode), "inference", "multi" (one of several outputs) or "custom" (output of
     a custom function). `made_by` is the node name and output number for messages, `where` the place that made it.
     """
 
@@ -57,8 +58,10 @@ def view_of(base: Tensor, array: Array, node: Node | None, output: int, creation
         if inner.creation != "default" and creation == "default":
             creation = inner.creation
     fresh.tracked = node is not None
+    if is_inference(base):  # of these there are no views, only others over the same memory
+        return fresh
     made_by = ("", output) if node is None else (node.name(), output)
-    where = current().place() if creation == "no_grad" else None if node is None else node.where
+    where = current().place() if creation in {"no_grad", "inference"} else None if node is None else node.where
     more(fresh).view = View(root, base.counter.version, creation, made_by, where)
     return fresh
 
@@ -93,14 +96,16 @@ _CUSTOM = (
 def _refusal(tensor: Tensor, view: View, modified: str) -> Exception:
     """Return the error for a write that reaches a view whose history could not follow it."""
     edge = tensor.edge
-    if view.creation == "no_grad" or edge is None:
+    if view.creation in {"no_grad", "inference"} or edge is None:
         start = "A view was created in"
         if edge is not None:
             start = f"Output {edge[1]} of {forward_name(edge[0])} is a view of a view which was created in"
-        message = f"{start} no_grad mode and {modified} modified inplace with grad mode enabled."
+        modes = ("inference", "in normal mode") if view.creation == "inference" else ("no_grad", "with grad mode enabled")
+        message = f"{start} {modes[0]} mode and {modified} modified inplace {modes[1]}."
     else:
         message = f"Output {edge[1]} of {forward_name(edge[0])} is a view and {modified} modified inplace."
-    message += {"no_grad": _AMBIGUOUS, "multi": _SEVERAL, "custom": _CUSTOM}[view.creation]
+    between = _AMBIGUOUS.replace("no_grad", "inference_mode")
+    message += {"no_grad": _AMBIGUOUS, "inference": between, "multi": _SEVERAL, "custom": _CUSTOM}[view.creation]
     return fail("view_inplace", message, RuntimeError, tensor=tensor, built_where=view.where)
 
 

@@ -174,7 +174,7 @@ class Walk:
         self.tensors[path] = mine, theirs
         same(f"type({path})", type(mine).__name__, type(theirs).__name__)
         same_array(path, mine.array, numbers(theirs), self.tight)
-        for ask in ("requires_grad", "is_leaf", "_version", "retains_grad", "output_nr"):
+        for ask in ("requires_grad", "is_leaf", "_version", "retains_grad", "output_nr", "is_inference()"):
             name = ask.removesuffix("()")
             got = answer(lambda: getattr(mine, name)() if ask.endswith(")") else getattr(mine, name))
             expected = answer(lambda: getattr(theirs, name)() if ask.endswith(")") else getattr(theirs, name))
