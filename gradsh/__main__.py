@@ -73,7 +73,9 @@ def _main(arguments: list[str]) -> int:
 
         return run_cli(with_default(arguments))
     from gradsh.start import start
+    from gradsh.threads import hold
 
+    hold()
     return start(options)
 
 

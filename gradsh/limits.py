@@ -3,7 +3,10 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
+
+from gradsh.text.tuples import NamedTuple
+from gradsh.threads import let_go
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -131,9 +134,10 @@ def _spared(hard: int) -> tuple[int, int]:
 
 
 def _warm_up() -> None:
-    """Have BLAS take its own buffers first: it ends the process where it cannot have them."""
+    """Have BLAS take its threads and buffers first: it ends the process where it cannot have them."""
     import numpy as np
 
+    let_go()
     square = np.ones((256, 256), np.float32)
     np.matmul(square, square)
 

@@ -13,6 +13,7 @@ from gradsh.engine.tensor import Tensor, make
 from gradsh.ops.copy import check_device
 from gradsh.ops.geometry import array_of, dense_like
 from gradsh.text.fault import fail
+from gradsh.threads import LARGE, let_go
 
 OPTIONS = "dtype: dtype? = None, layout: any? = None, device: any? = None, requires_grad: bool = False, pin_memory: bool = False"
 LIKE = OPTIONS.replace("pin_memory: bool = False", "memory_format: any? = None")
@@ -45,7 +46,9 @@ def allocate(shape: tuple[int, ...], dtype: Any, fill: Any = 0) -> Array:
 
 
 def check_bytes(count: int) -> None:
-    """Ask the session's limit about an allocation of so many bytes."""
+    """Ask the session's limit about an allocation of so many bytes; large ones are for several threads to work on."""
+    if count > LARGE:
+        let_go()
     ambient = current()
     if ambient.check is not None:
         ambient.check(count)

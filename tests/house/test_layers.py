@@ -7,10 +7,10 @@ import gradsh
 
 ROOT = Path(gradsh.__file__).parent
 ORDER = (
-    ("version", "allocator", "text"), ("language", "engine"), ("ops",), ("api",), ("probe",), ("interpreter",), ("view",),
-    ("limits", "guardian", "files", "signals", "state"), ("commands",), ("events", "parameters"), ("control",), ("session", "profile"), ("render",),
-    ("sinks", "progress"), ("batch",), ("workers",), ("many", "watch", "check", "golden", "shell", "manual"), ("pytest_plugin", "start"),
-    ("cli",), ("__main__",),
+    ("version", "allocator", "threads", "text"), ("language", "engine"), ("ops",), ("api",), ("probe",), ("interpreter",), ("view",),
+    ("limits", "guardian", "files", "signals", "state"), ("commands",), ("events", "parameters"), ("control",), ("session", "profile"),
+    ("render",), ("sinks", "progress"), ("batch",), ("workers",), ("many", "watch", "check", "golden", "shell", "manual"),
+    ("pytest_plugin", "start"), ("cli",), ("__main__",),
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 LOADERS = {"engine/op.py": "ops"}  # the registry of operations loads the families on first use, naming none of them
