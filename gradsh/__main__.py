@@ -14,11 +14,16 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from gradsh.batch import RunOptions
+    from gradsh.limits import Limits
 
 SUBCOMMANDS = frozenset({"run", "test", "explain", "check", "watch"})
 OF_THE_PROGRAM = frozenset({"--help", "-h", "--version", "-V", "--show-completion", "--man"})
 FLAGS = {"--keep-going": "keep_going", "--plain": "plain"}
 VALUES = {"--format": "format", "--seed": "seed"}
+LIMITS = {
+    "--timeout": "timeout", "--max-memory": "max_memory", "--max-output": "max_output", "--max-nodes": "max_nodes",
+    "--allow-files": "allow_files",
+}
 
 
 def main() -> NoReturn:
@@ -118,6 +123,7 @@ def fast_options(arguments: list[str]) -> RunOptions | None:
     if arguments and arguments[0] in SUBCOMMANDS - {"run"}:
         return None
     given: dict[str, Any] = {}
+    limits: dict[str, str] = {}
     files: list[str] = []
     while rest:
         word = rest.pop()
@@ -131,14 +137,16 @@ def fast_options(arguments: list[str]) -> RunOptions | None:
             given["code"] = rest.pop()
         elif name in VALUES and (sep or rest):
             given[VALUES[name]] = value if sep else rest.pop()
+        elif name in LIMITS and (sep or rest):
+            limits[LIMITS[name]] = value if sep else rest.pop()
         elif word.startswith("-") and word != "-":
             return None
         else:
             files.append(word)
-    return _checked(given, files)
+    return _checked(given, limits, files)
 
 
-def _checked(given: dict[str, Any], files: list[str]) -> RunOptions | None:
+def _checked(given: dict[str, Any], limits: dict[str, str], files: list[str]) -> RunOptions | None:
     """The options if every value is one that needs no further words, else None: typer then says what is wrong."""
     if "seed" in given:
         text = given["seed"]
@@ -149,7 +157,24 @@ def _checked(given: dict[str, Any], files: list[str]) -> RunOptions | None:
         return None
     from gradsh.batch import RunOptions
 
+    if limits:
+        try:
+            given["limits"] = _limits(limits)
+        except ValueError:
+            return None
     return RunOptions(files=tuple(files), **given)
+
+
+def _limits(texts: dict[str, str]) -> Limits:
+    """Return the limits that options give. Raises ValueError."""
+    from gradsh.limits import UNBOUNDED, changed
+
+    if "off" in texts.values():
+        raise ValueError("a word of `set`, not of the command line")
+    found = UNBOUNDED._replace(allow_files=texts.pop("allow_files", None))
+    for name, text in texts.items():
+        found = changed(found, name, text)
+    return found
 
 
 if __name__ == "__main__":

@@ -167,13 +167,15 @@ def test_fast_and_full_command_lines_agree(monkeypatch: pytest.MonkeyPatch) -> N
     seen: list[RunOptions] = []
     monkeypatch.setattr(starting, "start", lambda options: seen.append(options) or 0)
     for line in ("a.grad b.grad", "run a.grad --keep-going", "--format json a.grad", "--format=json --seed=3 a",
-                 "-c x=1 --plain", "--seed random -", "run -- -odd.grad", ""):
+                 "-c x=1 --plain", "--seed random -", "run -- -odd.grad", "", "--timeout 3 a", "run --timeout=0.5 a.grad --max-nodes 10",
+                 "--max-memory 500M --max-output=1k --allow-files /tmp a.grad"):
         words = line.split()
         fast = fast_options(words)
         assert fast is not None, line
         assert run_cli(with_default(words)) == 0
         assert seen.pop() == fast, line
-    for line in ("run", "run --help", "--timeout 3 a", "test", "--seed x a", "--format xml a", "-c x a.grad", "--nonsense"):
+    for line in ("run", "run --help", "--timeout off a", "--timeout soon a", "--max-memory 1X a", "--max-nodes=0 a", "--max-nodes",
+                 "test", "--seed x a", "--format xml a", "-c x a.grad", "--nonsense"):
         assert fast_options(line.split()) is None, line
 
 
