@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.interpreter import hooks
 from gradsh.interpreter.activation import Place, circumstances
-from gradsh.interpreter.classify import kind_of
+from gradsh.interpreter.classify import LONGEST, kind_of
 from gradsh.interpreter.origins import Frame, Origins, expression_at
 from gradsh.interpreter.trace import local_variables, trace_of
 from gradsh.language.node import expr
@@ -35,7 +35,7 @@ class Case:
         self.unit = unit
         variables = local_variables(machine, error)
         self.origins = Origins(machine, [Frame(step, variables.get(id(step.code))) for step in self.steps])
-        self.message = str(error).replace("'" + hooks.RESERVED + "__", "'__") or type(error).__name__
+        self.message = _told(str(error)).replace("'" + hooks.RESERVED + "__", "'__") or type(error).__name__
         self.title = ""
         self.labels: list[Label] = []
         self.help: list[str] = []
@@ -104,15 +104,22 @@ class Case:
         )
 
 
+def _told(message: str) -> str:
+    return message if len(message) <= LONGEST else f"{message[:LONGEST]}… ({len(message):,} characters)"
+
+
 def blame(machine: "Machine", error: BaseException, unit: "Unit | None") -> "Failed":
     """Return a failure as data: its problem, and the first lines of the innermost and of the top-level statement."""
     from gradsh.interpreter.machine import Failed
     from gradsh.interpreter.stories import tell
 
     try:
+        machine.telling = True  # what a script made may take for ever when it is looked at
         case = Case(machine, error, unit)
         tell(case)
+        machine.telling = False
     except BaseException:  # noqa: BLE001 - an exception of the script's making may fail when it is looked at
+        machine.telling = False
         case = Case(machine, RuntimeError(type(error).__name__).with_traceback(error.__traceback__), unit)
         case.kind = kind_of(error)
         case.failed()

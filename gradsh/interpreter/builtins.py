@@ -259,11 +259,15 @@ def _reductions(machine: "Machine") -> dict[str, Any]:
         return named(consume, name)
 
     def pow(base: Any, exp: Any, mod: Any = None) -> Any:
-        from gradsh.interpreter.growth import power
+        from gradsh.interpreter.growth import modular_power, power
 
         if mod is not None and (_is_tensor(base) or _is_tensor(exp)):
             raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
-        return power(base, exp) if mod is None else builtins.pow(base, exp, mod)
+        return power(base, exp) if mod is None else modular_power(base, exp, mod)
+
+    def iter(value: Any, *sentinel: Any) -> Any:
+        made = builtins.iter(value, *sentinel)
+        return _each(made, check) if sentinel else made
 
     table = {name: consuming(name) for name in ("max", "min", "sorted", "any", "all")}
     def round(number: Any, ndigits: Any = None) -> Any:
@@ -271,7 +275,7 @@ def _reductions(machine: "Machine") -> dict[str, Any]:
             return 0  # Python itself would compute that power of ten first
         return builtins.round(number, ndigits)
 
-    return table | {"sum": named(sum), "pow": named(pow), "round": named(round)}
+    return table | {"sum": named(sum), "pow": named(pow), "round": named(round), "iter": named(iter)}
 
 
 def _is_tensor(value: Any) -> bool:

@@ -8,6 +8,8 @@ import re
 from gradsh.interpreter.activation import Stopped
 from gradsh.text.fault import fault_of
 
+LONGEST = 100_000
+"""Characters of a message that are looked at, and shown."""
 _PATTERNS: tuple[tuple[str, str], ...] = (
     ("limit", r"^array is too big|^Exceeds the limit \(\d+ digits\)|^maximum supported dimension for an ndarray"),
     ("freed", r"backward through the graph a second time"),
@@ -81,7 +83,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
 _OWN = frozenset({"limit", "interrupt", "expect", "io", "syntax", "name", "key", "attribute", "arithmetic", "assert"})
 """Kinds that no sentence of PyTorch's tells: what was raised says so itself."""
 _CLASSES: tuple[tuple[type[BaseException], str], ...] = (
-    (Stopped, "limit"), (KeyboardInterrupt, "interrupt"), (MemoryError, "limit"), (RecursionError, "limit"),
+    (Stopped, "limit"), (KeyboardInterrupt, "interrupt"), (MemoryError, "limit"), (SystemError, "limit"), (RecursionError, "limit"),
     (IndexError, "index"), (KeyError, "key"), (NameError, "name"), (AttributeError, "attribute"), (ImportError, "name"),
     (TypeError, "type"), (ValueError, "value"), (AssertionError, "assert"), (ArithmeticError, "arithmetic"),
     (OSError, "io"),
@@ -91,7 +93,7 @@ _CLASSES: tuple[tuple[type[BaseException], str], ...] = (
 def kind_of(error: BaseException) -> str:
     """Return the kind of `kinds.KINDS` that an exception is."""
     if isinstance(error, RuntimeError | TypeError | ValueError | IndexError):
-        message = str(error)
+        message = str(error)[:LONGEST]
         for kind, pattern in _PATTERNS:
             if re.search(pattern, message):
                 return kind

@@ -223,7 +223,9 @@ class ExpressionLowering:
 
     def _Lambda(self, node: tree.Lambda) -> ast.expr:
         arguments = self.parameters(node.args)
-        return ast.Lambda(arguments, self.expression(node.body), **self.place(node.span))
+        place = self.place(node.span)  # the tick: a loop of C code that calls the lambda can be stopped
+        body = ast.BoolOp(ast.And(), [self.hook(hooks.TICK, place), self.expression(node.body)], **place)
+        return ast.Lambda(arguments, body, **place)
 
     def _Yield(self, node: tree.Yield) -> ast.expr:
         return ast.Yield(self.optional(node.value), **self.place(node.span))

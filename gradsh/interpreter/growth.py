@@ -9,6 +9,8 @@ from gradsh.text.fault import fail
 
 MAX_BITS = 1 << 22
 """Largest integer, in bits, that a script may compute (about 1.2 million digits)."""
+MAX_WORK = 1 << 42
+"""Most products of bits that a power modulo a number may take: about a second."""
 MAX_ITEMS = 1 << 28
 """Most items that repeating a string, a list or a tuple may give."""
 
@@ -66,6 +68,14 @@ def power(left: Any, right: Any) -> Any:
     if type(left) in _WATCHED:
         _check_power(left, right)
     return left**right
+
+
+def modular_power(base: Any, exp: Any, mod: Any) -> Any:
+    """Return `pow(base, exp, mod)`; OverflowError of kind `limit` where that would take minutes in one call."""
+    sizes = [one.bit_length() if isinstance(one, int) else 0 for one in (exp, mod)]
+    if sizes[0] * sizes[1] ** 2 > MAX_WORK:
+        raise _too_large("the power")
+    return pow(base, exp, mod)
 
 
 def in_place_power(left: Any, right: Any) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gradsh.api.namespace import as_module
+from gradsh.interpreter.growth import MAX_BITS, times
 from gradsh.interpreter.guard import numbers_only
 from gradsh.interpreter.kinds import Kind
 from gradsh.text.fault import fail
@@ -56,17 +57,40 @@ def _listed(module: Any, names: str) -> dict[str, Any]:
     return {name: getattr(module, name) for name in names.split() if hasattr(module, name)}
 
 
-def _math() -> Mapping[str, Any]:
+def _math(machine: "Machine") -> Mapping[str, Any]:
     import math
+
+    def prod(iterable: Any, /, *, start: Any = 1) -> Any:
+        """Multiply; a long product of integers can be stopped, and does not outgrow what one may be."""
+        for value in iterable:
+            machine.check()
+            start = times(start, value)
+        return start
+
+    def lcm(*integers: Any) -> int:
+        """Return the least common multiple."""
+        found = 1
+        for value in integers:
+            machine.check()
+            found = math.lcm(found, value)
+            if found.bit_length() > MAX_BITS:
+                raise fail("limit", "the integer would be too large", OverflowError)
+        return found
 
     found = _listed(
         math,
         "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh degrees dist e erf erfc exp exp2 expm1 fabs floor "
-        "fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt lcm ldexp lgamma log log10 log1p log2 modf nan "
-        "nextafter pi pow prod radians remainder sin sinh sqrt tan tanh tau trunc ulp",
+        "fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt ldexp lgamma log log10 log1p log2 modf nan "
+        "nextafter pi pow radians remainder sin sinh sqrt tan tanh tau trunc ulp",
     )
     found |= {name: _bounded(getattr(math, name)) for name in ("factorial", "comb", "perm")}
-    return found
+    return found | {"prod": _named(prod), "lcm": _named(lcm)}
+
+
+def _named(function: Any) -> Any:
+    """Let a function of ours be called as Python's own is: errors say its qualified name."""
+    function.__qualname__ = function.__name__
+    return function
 
 
 def _bounded(function: Callable[..., int]) -> Callable[..., int]:
@@ -91,11 +115,18 @@ def _random() -> Mapping[str, Any]:
     import random
 
     own = random.Random(0)  # numbers for experiments; two runs agree
+
+    def getrandbits(k: Any, /) -> int:
+        """Return an integer of so many random bits."""
+        if isinstance(k, int) and k > MAX_BITS:
+            raise fail("limit", "the integer would be too large", OverflowError)
+        return own.getrandbits(k)
+
     return _listed(
         own,
         "seed random uniform randint randrange choice choices sample shuffle gauss normalvariate expovariate betavariate "
-        "gammavariate triangular lognormvariate getrandbits",
-    )
+        "gammavariate triangular lognormvariate",
+    ) | {"getrandbits": _named(getrandbits)}
 
 
 def _time(machine: "Machine") -> Mapping[str, Any]:
@@ -174,8 +205,18 @@ def _collections() -> Mapping[str, Any]:
     return _listed(collections, "OrderedDict defaultdict Counter deque") | {"namedtuple": namedtuple}
 
 
-def _functools() -> Mapping[str, Any]:
+def _functools(machine: "Machine") -> Mapping[str, Any]:
     import functools
+
+    def reduce(function: Any, iterable: Any, /, *initial: Any) -> Any:
+        """Fold the values; each step can be the last."""
+
+        def ticking() -> Iterator[Any]:
+            for value in iterable:
+                machine.check()
+                yield value
+
+        return functools.reduce(function, ticking(), *initial)
 
     def wraps(wrapped: Any) -> Callable[[Any], Any]:
         """Give a wrapper the wrapped function's name and docstring."""
@@ -188,7 +229,7 @@ def _functools() -> Mapping[str, Any]:
 
         return decorate
 
-    return _listed(functools, "partial reduce lru_cache cache cmp_to_key cached_property") | {"wraps": wraps}
+    return _listed(functools, "partial lru_cache cache cmp_to_key cached_property") | {"wraps": wraps, "reduce": _named(reduce)}
 
 
 def _typing() -> Mapping[str, Any]:
@@ -230,9 +271,9 @@ def _numpy_random() -> Mapping[str, Any]:
 def libraries(machine: "Machine") -> dict[str, Library]:
     """Return Python's modules that a script may import, by name."""
     made = [
-        Library("math", _math), Library("copy", _copy), Library("random", _random),
+        Library("math", lambda: _math(machine)), Library("copy", _copy), Library("random", _random),
         Library("time", lambda: _time(machine)), Library("itertools", lambda: _itertools(machine)),
-        Library("collections", _collections), Library("functools", _functools), Library("typing", _typing),
+        Library("collections", _collections), Library("functools", lambda: _functools(machine)), Library("typing", _typing),
         Library("numpy", _numpy),
     ]
     return {library.name: library for library in made}

@@ -1,6 +1,6 @@
 """`range`: Python's own, except that a very long one passes a check at each step, so that it can be stopped."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 LONG = 10_000_000
@@ -34,7 +34,8 @@ class LongRange:
         return LongRange(found, self._check) if isinstance(found, range) and len(found) > LONG else found
 
     def __contains__(self, value: object) -> bool:
-        return isinstance(value, int | float) and int(value) == value and int(value) in self._range
+        whole = int(value) if isinstance(value, float) and value.is_integer() else value
+        return isinstance(whole, int) and whole in self._range
 
     def __eq__(self, other: object) -> bool:
         return self._range == (other._range if isinstance(other, LongRange) else other)
@@ -45,10 +46,26 @@ class LongRange:
     def __repr__(self) -> str:
         return repr(self._range)
 
+    def index(self, value: Any, /) -> int:
+        """Return where a value stands; one that is no integer is looked for step by step, as Python does."""
+        if isinstance(value, int):
+            return self._range.index(value)
+        for place, one in enumerate(self):
+            if one == value:
+                return place
+        raise ValueError("sequence.index(x): x not in sequence")
+
+    def count(self, value: Any, /) -> int:
+        """Return how often a value stands in it."""
+        return self._range.count(value) if isinstance(value, int) else sum(one == value for one in self)
+
     def __getattr__(self, name: str) -> Any:
         if name in self.__script_attributes__:
             return getattr(self._range, name)
         raise AttributeError(f"'range' object has no attribute '{name}'")
+
+
+Sequence.register(LongRange)
 
 
 class RangeBuiltin:

@@ -216,6 +216,8 @@ def _limit(case: "Case") -> None:
         case.message = f"the functions call each other too deeply: {case.message}"
         case.help.append("let the recursion end, or write it as a loop")
         del case.steps[3:-1]  # thousands of the same
+    elif isinstance(case.error, SystemError):  # a call of Python's own that forgot to say what it lacked
+        case.message = "there is not enough memory for this"
     elif isinstance(case.error, MemoryError):
         case.message = f"there is not enough memory for this: {case.message}"
     case.failed("running when the limit was reached" if reason else "")

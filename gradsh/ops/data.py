@@ -55,6 +55,9 @@ def _flatten(data: Any, shape: tuple[int, ...], dim: int, out: list[Any]) -> Non
     if dim + 1 == len(shape) and all(type(one) in {int, float, bool} for one in data):
         out.extend(data)
         return
+    check = current().check
+    if check is not None:
+        check(0)
     for one in data:
         _flatten(one, shape, dim + 1, out)
 
