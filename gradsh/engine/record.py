@@ -20,30 +20,38 @@ KEEP: Any = object()
 
 FEW = 4
 """Uses of an operation, or of its nodes, before the short way is written: writing takes as long as 100 times what it saves."""
+HEAVY = 1 << 22
+"""Bytes of a gradient for which the short step is written at once: it gives memory that is read for the last time away."""
 
 
-def first_step(node: Any, *rest: Any) -> Any:
+def _too_early(record: "Record", gradient: Any) -> bool:
+    if type(gradient) is list and len(gradient) == 1:
+        (gradient,) = gradient
+    heavy = type(gradient) is ndarray and gradient.nbytes >= HEAVY
+    record.steps = FEW + 1 if heavy else record.steps + 1
+    return record.steps <= FEW
+
+
+def first_step(node: Any, run: Any, *rest: Any) -> Any:
     """Leave the first nodes of a record to the general step; then write the short one, and take it."""
     record = node.record
-    record.steps += 1
-    if record.steps <= FEW:
+    if _too_early(record, run.buffers.get(node)):
         return DECLINED
     from gradsh.engine.step import step_of
 
     record.step = step_of(record, short=False)
-    return record.step(node, *rest)
+    return record.step(node, run, *rest)
 
 
-def first_short_step(node: Any, *rest: Any) -> Any:
+def first_short_step(node: Any, run: Any, *rest: Any) -> Any:
     """Leave the first `ShortNode`s of a record to the general step; then write the short one, and take it."""
     record = node.record
-    record.steps += 1
-    if record.steps <= FEW:
+    if _too_early(record, run.buffers.get(node)):
         return DECLINED
     from gradsh.engine.step import step_of
 
     record.short_step = step_of(record, short=True)
-    return record.short_step(node, *rest)
+    return record.short_step(node, run, *rest)
 
 
 class SavePlan:

@@ -14,6 +14,7 @@ from gradsh.engine.node import AccumulateGrad, flat_outline
 from gradsh.engine.quick import constant
 from gradsh.engine.record import DECLINED, KEEP, Record
 from gradsh.engine.shortnode import GONE, LIVE
+from gradsh.engine.spare import LARGE, spare
 
 if TYPE_CHECKING:
     from gradsh.engine.record import Formula
@@ -151,7 +152,7 @@ def step_of(record: Record, short: bool) -> Callable[..., Any]:
     scope: dict[str, Any] = {
         "DECLINED": DECLINED, "ndarray": np.ndarray, "LIVE": LIVE, "GONE": GONE, "KEEP": KEEP, "add": np.add,
         "multiply": np.multiply, "outline": flat_outline, "AccumulateGrad": AccumulateGrad,
-        "constant": constant, "DEFAULTS": plan.defaults,
+        "constant": constant, "DEFAULTS": plan.defaults, "LARGE": LARGE, "spare": spare, "multiply_into": _multiply_into,
     }
     width = range(len(plan.edges))
     source = _STEP.format(
@@ -186,6 +187,11 @@ def _formula(
     arguments = ["grad" if what == "grad" else f"s{detail}" if what == "saved" else f"node.values[{detail!r}]" for what, detail in calls]
     scope[f"f{n}"] = formula
     found = f"f{n}({', '.join(arguments)})"
+    last = targets == record.plan.formulas[-1][0]
+    reusing = getattr(formula, "reusing", None)
+    if last and reusing is not None:
+        scope[f"r{n}"] = reusing
+        found = f"(r{n}(spare(grad), {', '.join(arguments)}) if grad.nbytes > LARGE else {found})"
     alike = record.ufunc is not None
     unlike = f"m{n} is not own or " if alike else ""
     shape = f"type(g{n}) is not ndarray or g{n}.shape != m{n}[0] or g{n}.dtype is not m{n}[1]"
@@ -196,7 +202,11 @@ def _formula(
             found, shape, unlike = "grad", f"m{n} is not own", ""
         elif code == _PRODUCT and arguments[0] == "grad" and calls[1][0] == "saved":
             saved = arguments[1]
-            found = f"multiply(grad, {saved} if type({saved}) is ndarray else constant({saved}, grad.dtype))"
+            factor = f"{saved} if type({saved}) is ndarray else constant({saved}, grad.dtype)"
+            found = f"multiply(grad, {factor})"
+            if last:
+                alike_factor = "" if short else f" or type({saved}) is not ndarray or {saved}.dtype is not grad.dtype"
+                found = f"({found} if grad.nbytes <= LARGE{alike_factor} else multiply_into(spare(grad), grad, {factor}))"
             if short:  # whose operands have one dtype
                 shape = f"type(g{n}) is not ndarray"
     plain = record.plain.get(record.signature.params[record.plan.edges[n]].name)
@@ -204,6 +214,10 @@ def _formula(
         found = f"grad if node.values is DEFAULTS else {found}"
     target = (_SHORT_TARGET if short else _TARGET).format(n=n)
     return _FORMULA.format(n=n, target=target, found=found, unlike=unlike + shape, decline=_DECLINE)
+
+
+def _multiply_into(into: Any, grad: Any, factor: Any) -> Any:
+    return np.multiply(grad, factor, into)
 
 
 _SAME = (lambda grad: grad).__code__.co_code

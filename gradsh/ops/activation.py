@@ -7,7 +7,7 @@ import numpy as np
 from gradsh.engine.dtype import of_numpy
 from gradsh.engine.op import REGISTRY, Operation, composite, find, op, sample
 from gradsh.ops.arithmetic import sub
-from gradsh.ops.kernels import gated, in_blocks, pick, unsupported
+from gradsh.ops.kernels import gated, in_blocks, pick, reusing, unsupported
 from gradsh.ops.pointwise import tanh, zeros
 from gradsh.ops.scalars import times
 from gradsh.ops.select import where
@@ -40,6 +40,7 @@ def _relu(self: Any) -> Any:
 _ZERO = {np.dtype(kind): np.zeros((), kind) for kind in ("f4", "f8", "i8", "i4", "i2", "i1", "u1")}
 
 
+@reusing(lambda into, grad, result: gated(grad, ~(result <= _ZERO[result.dtype]), into))
 def _relu_gradient(grad: Any, result: Any) -> Any:
     if isinstance(grad, np.ndarray):
         return gated(grad, ~(result <= _ZERO[result.dtype]))

@@ -78,10 +78,11 @@ def blocked(function: Callable[[Array], Array]) -> Callable[[Any], Any]:
     return lambda self: in_blocks(function, np.asarray(self))
 
 
-def chained(function: Callable[..., Any], *arrays: Any) -> Any:
-    """Return what a chain of ufuncs writes, `function(out, *arrays)`, each into `out`; large arrays are worked off in blocks.
+def chained(function: Callable[..., Any], *arrays: Any, into: Any = None) -> Any:
+    """Return what a chain of ufuncs writes, `function(out, work, *arrays)`: the last one into `out`, those before into `work`.
 
-    Nothing but the result is allocated. The arrays are of one shape and dtype, or are brought to them.
+    Large arrays are worked off in blocks, and nothing but the result is allocated. The arrays are of one shape and dtype,
+    or are brought to them. `into`: one of them, that nobody needs any more: the result takes its memory where it can.
     """
     last = arrays[-1]
     plain = True
@@ -92,18 +93,18 @@ def chained(function: Callable[..., Any], *arrays: Any) -> Any:
         plain = plain and one.flags.c_contiguous
     if plain and last.size <= BLOCK:
         result = np.empty(last.shape, last.dtype)
-        function(result, *arrays)
+        function(result, result, *arrays)
         return result
     sources = [_flattened(one) for one in arrays]
     if not plain and (last.size <= BLOCK or any(one is None for one in sources)):
         result = np.nditer((*arrays, None)).operands[-1]  # as a ufunc would lay it
-        function(result, *arrays)
+        function(result, result, *arrays)
         return result
-    result = np.empty(last.shape, last.dtype)
-    target = result.reshape(-1)
+    result = np.empty(last.shape, last.dtype) if into is None or not plain else into
+    target, work = result.reshape(-1), np.empty(BLOCK, last.dtype)
     for start in range(0, target.size, BLOCK):
-        part = slice(start, start + BLOCK)
-        function(target[part], *[one[part] if one.ndim else one for one in sources])
+        out = target[start : start + BLOCK]
+        function(out, work[: out.size], *[one[start : start + BLOCK] if one.ndim else one for one in sources])
     return result
 
 
@@ -160,15 +161,28 @@ def _bits(value: Any, mask: Any, integer: Any) -> Any:
     return value.reshape(-1).view(integer)
 
 
-def gated(grad: Any, mask: Any) -> Any:
-    """Return `grad` where the mask holds, 0 elsewhere, also where grad is inf or nan."""
+def gated(grad: Any, mask: Any, into: Any = None) -> Any:
+    """Return `grad` where the mask holds, 0 elsewhere, also where grad is inf or nan; in the memory `into`, if that is given."""
     integer = _INTS.get(grad.dtype)
     bits = None if integer is None or mask.size <= _FEW or not mask.flags.c_contiguous else _bits(grad, mask, integer)
     if bits is None or not grad.ndim:
         return np.where(mask, grad, np.zeros((), grad.dtype))
-    result = np.empty(mask.shape, grad.dtype)
+    result = np.empty(mask.shape, grad.dtype) if into is None else into
     target, chosen = result.reshape(-1).view(integer), mask.reshape(-1).view(np.int8)
     for start in range(0, mask.size, BLOCK):
         part = slice(start, start + BLOCK)
         np.bitwise_and(np.negative(chosen[part]).astype(integer), bits[part], out=target[part])
     return result
+
+
+def reusing(kernel: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Return what gives a formula its kernel for a large gradient that it reads for the last time.
+
+    `kernel(into, *arguments)` may write into `into`, that gradient, or None where somebody else refers to it.
+    """
+
+    def decorate(formula: Any) -> Any:
+        formula.reusing = kernel
+        return formula
+
+    return decorate

@@ -8,7 +8,7 @@ import numpy as np
 from gradsh.engine.op import Operation, Within, alias, composite, find, implements, op, sample
 from gradsh.engine.tensor import Tensor
 from gradsh.ops.arithmetic import sub
-from gradsh.ops.kernels import ONE, chained, floats_only, not_bool, unsupported
+from gradsh.ops.kernels import ONE, chained, floats_only, not_bool, reusing, unsupported
 from gradsh.ops.power import pow, power
 from gradsh.ops.scalars import minus, plus, times
 from gradsh.ops.select import where
@@ -142,15 +142,20 @@ alias("arccosh", acosh)
 alias("arctanh", atanh)
 
 
-def _tanh_slope(out: Any, grad: Any, output: Any) -> None:
-    np.multiply(output, output, out)
-    np.subtract(ONE[out.dtype], out, out)
-    np.multiply(grad, out, out)
+def _tanh_slope(out: Any, work: Any, grad: Any, output: Any) -> None:
+    np.multiply(output, output, work)
+    np.subtract(ONE[work.dtype], work, work)
+    np.multiply(grad, work, out)
+
+
+@reusing(lambda into, grad, result: chained(_tanh_slope, grad, result, into=into))
+def _tanh_gradient(grad: Any, result: Any) -> Any:
+    return chained(_tanh_slope, grad, result) if type(grad) is np.ndarray else tanh_backward(grad, result)
 
 
 tanh = op(
     "tanh(self)", "TanhBackward0", "Hyperbolic tangent.", forward=np.tanh, dtypes="float", inplace=True,
-    grads={"self": lambda grad, result: tanh_backward(grad, result)}, samples=(sample((2, 3)),),
+    grads={"self": _tanh_gradient}, samples=(sample((2, 3)),),
     spaces=("torch", "Tensor", "F"),
     note="Saves only its result.",
 )
@@ -311,26 +316,31 @@ composite("real(self)", "The tensor itself: there are no complex numbers.", lamb
 # --- logistic -----------------------------------------------------------------------------------------------------
 
 
-def _logistic(out: Any, self: Any) -> None:
-    np.negative(self, out)
-    np.exp(out, out)
-    np.add(out, ONE[out.dtype], out)
-    np.reciprocal(out, out)
+def _logistic(out: Any, work: Any, self: Any) -> None:
+    np.negative(self, work)
+    np.exp(work, work)
+    np.add(work, ONE[work.dtype], work)
+    np.reciprocal(work, out)
 
 
 def _sigmoid(self: Any) -> Any:
     return chained(_logistic, self)
 
 
-def _sigmoid_slope(out: Any, grad: Any, output: Any) -> None:
-    np.subtract(ONE[out.dtype], output, out)
-    np.multiply(out, output, out)
-    np.multiply(grad, out, out)
+def _sigmoid_slope(out: Any, work: Any, grad: Any, output: Any) -> None:
+    np.subtract(ONE[work.dtype], output, work)
+    np.multiply(work, output, work)
+    np.multiply(grad, work, out)
+
+
+@reusing(lambda into, grad, result: chained(_sigmoid_slope, grad, result, into=into))
+def _sigmoid_gradient(grad: Any, result: Any) -> Any:
+    return chained(_sigmoid_slope, grad, result) if type(grad) is np.ndarray else sigmoid_backward(grad, result)
 
 
 sigmoid = op(
     "sigmoid(self)", "SigmoidBackward0", "1 / (1 + exp(-x)).", forward=_sigmoid, ufunc=_sigmoid, dtypes="float", inplace=True,
-    grads={"self": lambda grad, result: sigmoid_backward(grad, result)}, samples=(sample((2, 3)),),
+    grads={"self": _sigmoid_gradient}, samples=(sample((2, 3)),),
     spaces=("torch", "Tensor", "F"),
     note="Saves only its result.",
 )

@@ -8,7 +8,7 @@ import numpy as np
 from gradsh.engine.dtype import float64, of_numpy
 from gradsh.engine.op import Operation, Within, composite, find, implements, op, sample
 from gradsh.engine.tensor import Tensor
-from gradsh.ops.kernels import chained, common_dtype, together, unsupported
+from gradsh.ops.kernels import chained, common_dtype, reusing, together, unsupported
 from gradsh.ops.operators import FIT
 from gradsh.ops.scalars import minus, times
 from gradsh.ops.select import where
@@ -67,18 +67,25 @@ def integer_power(base: Any, exponent: Any) -> Any:
     return result
 
 
+def _pow_slopes(into: Any, grad: Any, self: Any, exponent: Any) -> Any:
+    if exponent == 0:
+        return find("zeros_like")(self)
+    return chained(partial(_pow_slope, float(exponent)), grad, self, into=into)
+
+
+def _pow_slope(exponent: float, out: Any, work: Any, grad: Any, self: Any) -> None:
+    np.multiply(self if exponent == 2 else raised(self, exponent - 1), exponent, work)
+    np.multiply(grad, work, out)
+
+
+@reusing(_pow_slopes)
 def _pow_gradient(grad: Any, self: Any, exponent: Any) -> Any:
+    if isinstance(self, np.ndarray) and isinstance(grad, np.ndarray):
+        return _pow_slopes(None, grad, self, exponent)
     if exponent == 0:
         return find("zeros_like")(self)
     below = float(exponent)
-    if isinstance(self, np.ndarray) and isinstance(grad, np.ndarray):
-        return chained(partial(_pow_slope, below), grad, self)
     return grad * times(power(self, below - 1), below)
-
-
-def _pow_slope(exponent: float, out: Any, grad: Any, self: Any) -> None:
-    np.multiply(self if exponent == 2 else raised(self, exponent - 1), exponent, out)
-    np.multiply(grad, out, out)
 
 
 def _self_gradient(grad: Any, self: Any, exponent: Any) -> Any:
