@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.interpreter import hooks
 from gradsh.interpreter.activation import Place, circumstances
-from gradsh.interpreter.classify import LONGEST, kind_of
+from gradsh.interpreter.classify import LONGEST, kind_of, words_of
 from gradsh.interpreter.origins import Frame, Origins, expression_at
 from gradsh.interpreter.trace import local_variables, trace_of
 from gradsh.language.node import expr
@@ -35,7 +35,7 @@ class Case:
         self.unit = unit
         variables = local_variables(machine, error)
         self.origins = Origins(machine, [Frame(step, variables.get(id(step.code))) for step in self.steps])
-        self.message = _told(str(error)).replace("'" + hooks.RESERVED + "__", "'__") or type(error).__name__
+        self.message = _told(words_of(error)).replace("'" + hooks.RESERVED + "__", "'__") or type(error).__name__
         self.title = ""
         self.labels: list[Label] = []
         self.help: list[str] = []

@@ -90,10 +90,18 @@ _CLASSES: tuple[tuple[type[BaseException], str], ...] = (
 )
 
 
+def words_of(error: BaseException) -> str:
+    """Return an exception's text; nothing where a script's own class, or what it holds, lets none be made."""
+    try:
+        return str(error)
+    except BaseException:  # noqa: BLE001  # also the limit that ends an endless `__str__`
+        return ""
+
+
 def kind_of(error: BaseException) -> str:
     """Return the kind of `kinds.KINDS` that an exception is."""
     if isinstance(error, RuntimeError | TypeError | ValueError | IndexError):
-        message = str(error)[:LONGEST]
+        message = words_of(error)[:LONGEST]
         for kind, pattern in _PATTERNS:
             if re.search(pattern, message):
                 return kind
