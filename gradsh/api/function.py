@@ -96,7 +96,8 @@ class FunctionNode(Node):
 
     def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
         """Call the script's backward and check what it returns."""
-        recorded = any(isinstance(one, Tensor) for one in grads)
+        running = current().running
+        recorded = any(isinstance(one, Tensor) for one in grads) or (running is not None and running.create)
         given = [self._shown(place, one) for place, one in enumerate(grads)]
         found = _backward_of(self._function)(self, *given)
         return self._checked(found if isinstance(found, tuple) else (found,), needs, recorded)

@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import Ambient, current, grad_mode
-from gradsh.engine.hooks import accumulate, as_tensor, owns_memory, run_node_hooks, run_post_hooks, run_prehooks
+from gradsh.engine.hooks import (
+    accumulate,
+    as_tensor,
+    owns_memory,
+    run_node_hooks,
+    run_post_hooks,
+    run_prehooks,
+    run_tensor_hooks,
+)
 from gradsh.engine.node import AccumulateGrad, Edge, Node
 from gradsh.engine.opnode import OpNode
 from gradsh.engine.reach import arriving_from, collect, needed_nodes
@@ -254,7 +262,9 @@ class Pass:
                 self._deliver(edge, results, place)
 
     def _results(self, node: Node, grads: list[Any], needs: tuple[bool, ...]) -> list[Any]:
-        if all(grad is None for grad in grads):
+        if isinstance(node, OpNode) and all(grad is None for grad in grads):
+            if node.raw:
+                node._check_saved()
             results: list[Any] = [None] * len(node.edges)
         else:
             results = list(node.run(grads, needs))
@@ -317,14 +327,14 @@ class Pass:
         if self.targets is not None and node not in self.targets:
             return
         if held is None or held[0] is None:
+            if node.variable.meta is not None and node.variable.meta.hooks:
+                run_tensor_hooks(node.variable.meta.hooks, None)
             return
         gradient = held[0]
         del held
         if self.targets is not None and self.targets.get(node) is not None:
             hooks = node.variable.meta.hooks if node.variable.meta is not None else None
             if hooks:
-                from gradsh.engine.hooks import run_tensor_hooks
-
                 gradient = run_tensor_hooks(hooks, as_tensor(gradient, self.sums.get((node, 0), 0)))
             self.captured[(node, 0)] = gradient
             return

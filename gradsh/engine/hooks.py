@@ -271,8 +271,8 @@ def _wanted_strides(array: Array) -> tuple[int, ...] | None:
 
 def _lies(grad: Array, strides: tuple[int, ...]) -> bool:
     """Whether a gradient has these strides, where they mean anything."""
-    if not grad.size:  # numpy's strides of what has no elements mean nothing
-        return any(grad.strides) or not grad.ndim
+    if not grad.size:  # numpy's strides of what has no elements mean nothing: was it expanded?
+        return grad.base is None
     return grad.strides == strides or all(
         have if extent == 1 else have == want for extent, have, want in zip(grad.shape, grad.strides, strides, strict=True)
     )

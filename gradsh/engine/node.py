@@ -370,6 +370,12 @@ class Node:
             output = f", which is output {kept.edge} of {forward_name(self)},"
         elif kept.edge is not None and not isinstance(kept.edge[0], AccumulateGrad):
             history, number = kept.counter.history(*kept.edge)
+            if getattr(getattr(history, "record", None), "multi_view", False):
+                from gradsh.engine.view import refused_sibling
+
+                return refused_sibling(history, number)
+            if history is not kept.edge[0]:
+                shape = list(history.outputs[number][0])  # as the tensor is now
             of_view = getattr(getattr(history, "record", None), "kind", "") == "view"  # made anew when it is looked at
             output = f", which is output {0 if of_view else number} of {'AsStrided' if of_view else forward_name(history)},"
         message = (

@@ -109,6 +109,14 @@ def _refusal(tensor: Tensor, view: View, modified: str) -> Exception:
     return fail("view_inplace", message, RuntimeError, tensor=tensor, built_where=view.where)
 
 
+def refused_sibling(node: Node, output: int) -> Exception:
+    """Return the error for a saved one of several views, when its memory was written."""
+    message = (
+        f"Output {output} of {forward_name(node)} is a view and its base or another view of its base has been modified inplace."
+    )
+    return fail("view_inplace", message + _SEVERAL, RuntimeError, node=node, built_where=node.where)
+
+
 def refreshed_edge(tensor: Tensor) -> Edge | None:
     """Return a view's edge, first making it anew if its memory was written since it was made.
 

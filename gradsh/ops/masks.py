@@ -128,7 +128,7 @@ def _masked_scatter(self: Array, mask: Array, source: Array) -> Array:
     _check_mask("masked_scatter", mask)
     if source.dtype != self.dtype:
         message = (
-            f"masked_scatter: expected self and source to have same dtypes but got {of_numpy(self.dtype).title} and "
+            f"masked_scatter: expected self and source to have same dtypes but got{of_numpy(self.dtype).title} and "
             f"{of_numpy(source.dtype).title}"
         )
         raise fail("dtype", message, RuntimeError)

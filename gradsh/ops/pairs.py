@@ -190,7 +190,10 @@ op(
 
 
 def _check_lerp(self: Any, end: Any, weight: Any) -> None:
-    words = {"float32": "float", "float64": "double"}
+    words = {
+        "float32": "float", "float64": "double", "uint8": "unsigned char", "int8": "signed char", "int16": "short int",
+        "int64": "long int",
+    }
     single = isinstance(weight, np.ndarray) and weight.ndim == 0
     for name, one in (("end", end), ("weight", weight)):
         if isinstance(one, np.ndarray) and one.dtype != self.dtype and not (single and name == "weight"):

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.attributes import at_dim
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import alias, composite, find, op, sample
 from gradsh.engine.shape import wrap_dim
@@ -72,6 +73,13 @@ def _turned(value: Any) -> Any:
     return np.swapaxes(value, 1, 2) if isinstance(value, PLAIN) else find("transpose")(value, 1, 2)
 
 
+def _check_baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> None:
+    """Refuse batches that lack the dimensions whose sizes PyTorch asks for first."""
+    del self, beta, alpha
+    for one, dim in ((batch1, 0), (batch1, 1), (batch2, 2)):
+        at_dim(one.shape, dim)
+
+
 def _baddbmm(self: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
     check_batches(batch1, batch2, "batch1", "batch2")
     return plus(self, batched(batch1, batch2), beta, alpha)
@@ -79,7 +87,7 @@ def _baddbmm(self: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -
 
 op(
     "baddbmm(self, batch1, batch2, *, beta: number = 1, alpha: number = 1)", "BaddbmmBackward0",
-    "beta * self + alpha * bmm(batch1, batch2).", forward=_baddbmm, dtypes="same", inplace=True,
+    "beta * self + alpha * bmm(batch1, batch2).", forward=_baddbmm, check=_check_baddbmm, dtypes="same", inplace=True,
     grads={
         "self": lambda grad, beta: scaled(grad, beta),
         "batch1": lambda grad, batch2, alpha: scaled(bmm(grad, _turned(batch2)), alpha),

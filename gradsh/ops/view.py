@@ -93,7 +93,7 @@ def expand_array(self: Array, size: tuple[int, ...]) -> Array:
     """Return an array expanded to a size in which -1 keeps an extent; refuses where it does not fit."""
     lead = len(size) - self.ndim
     if lead < 0:
-        kind = f"torch.{of_numpy(self.dtype).title}Tensor"
+        kind = "CPUBoolType" if self.dtype == np.bool_ else f"torch.{of_numpy(self.dtype).title}Tensor"
         message = (
             f"expand({kind}{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be "
             f"greater or equal to the number of dimensions in the tensor ({self.ndim})"

@@ -195,6 +195,8 @@ class OneCycleLR(_WithMomentum):
                 group["max_lr"] = rate
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         self._prepare_momentum(optimizer, base_momentum, max_momentum, cycle_momentum, last_epoch)
+        for name in ("base_momentums", "max_momentums"):  # PyTorch's keeps these in the groups only
+            vars(self).pop(name, None)
         super().__init__(optimizer, last_epoch)
 
     def _between(self, start: float, end: float, share: float) -> float:
