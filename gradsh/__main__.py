@@ -149,10 +149,12 @@ def fast_options(arguments: list[str]) -> RunOptions | None:
 def _checked(given: dict[str, Any], limits: dict[str, str], files: list[str]) -> RunOptions | None:
     """The options if every value is one that needs no further words, else None: typer then says what is wrong."""
     if "seed" in given:
-        text = given["seed"]
-        if text != "random" and not text.lstrip("-").isdecimal():
+        from gradsh.text.expectations import seed_of
+
+        try:
+            given["seed"] = None if given["seed"] == "random" else seed_of(given["seed"])
+        except ValueError:
             return None
-        given["seed"] = None if text == "random" else int(text)
     if given.get("format", "text") not in {"text", "json"} or ("code" in given and files):
         return None
     from gradsh.batch import RunOptions

@@ -177,12 +177,15 @@ def check(files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Sc
 
 
 def _seed(text: str) -> int | None:
+    from gradsh.text.expectations import seed_of
+
     if text == "random":
         return None
     try:
-        return int(text, 0)
+        return seed_of(text)
     except ValueError:
-        raise typer.BadParameter(f"--seed takes a whole number or `random`, not {text!r}") from None
+        wanted = "a whole number between -2**63 and 2**64 - 1, or `random`"
+        raise typer.BadParameter(f"--seed takes {wanted}, not {text[:40]!r}") from None
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -67,6 +67,7 @@ class Recorder:
 
         self.ran: list[Ran] = []
         self.loose: tuple[str, ...] = ()
+        self.line = 1
         self._text = event_text
         self._out: list[str] = []
         self._failure: list[str] = []
@@ -84,6 +85,7 @@ class Recorder:
         if shown[0] == "out":
             self._out.append(shown[1])
         elif type(event) is Failure:
+            self.line = event.line
             self._failure.append(shown[1])
 
     def _close(self, done: Done) -> None:
@@ -97,7 +99,7 @@ class Recorder:
             self.ran.append(ran)
 
     def finish(self) -> None:
-        """Keep what came after the last statement: the failure of a text that could not be parsed."""
+        """Keep what came after the last statement: the failure (in `line`) of a text that could not be parsed."""
         self.loose = _lines(self._failure)
 
 
@@ -154,7 +156,7 @@ def _compared(found: Checked, source: Source, options: RunOptions, bare: bool) -
     recorder.finish()
     ran = tuple(recorder.ran)
     if recorder.loose and not outcome.statements:
-        return found._replace(mismatches=(Mismatch(1, "script", "cannot be run", actual=recorder.loose),))
+        return found._replace(mismatches=(Mismatch(recorder.line, "script", "cannot be run", actual=recorder.loose),))
     blocks = scan(source, outcome.statements)
     mismatches = _mismatches(ran, blocks, tolerance, Path(source.name), bare)
     if outcome.interrupted:
@@ -205,14 +207,17 @@ def _output_mismatch(ran: Ran, block: Block, tolerance: Tolerance, path: Path) -
 
 def sibling_path(script: Path, sibling: Expected) -> Path:
     """Return where the file of a `#>>` stands: beside the script; ValueError for a name that leads elsewhere."""
-    if not sibling.text or Path(sibling.text).name != sibling.text or sibling.text in {".", ".."}:
+    if not sibling.text or Path(sibling.text).name != sibling.text or sibling.text in {".", ".."} or "\0" in sibling.text:
         raise ValueError("the file stands beside the script: its name has no folder")
     return script.parent / sibling.text
 
 
 def sibling_lines(script: Path, sibling: Expected) -> tuple[Expected, ...]:
     """Return the lines of the file of a `#>>` as expectations."""
-    text = sibling_path(script, sibling).read_text(encoding="utf-8")
+    path = sibling_path(script, sibling)
+    if path.exists() and not path.is_file():
+        raise OSError("it is no plain file")  # and a pipe would be waited for
+    text = path.read_text(encoding="utf-8")
     lines = text.removesuffix("\n").split("\n") if text else []
     return tuple(Expected(number, "#>", line) for number, line in enumerate(lines, 1))
 

@@ -6,15 +6,19 @@ before a number finds the right one.
 """
 
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
+from gradsh.limits import alarm
 from gradsh.text.expectations import Expected
 
 ANYTHING = "[..]"
 ANY_LINES = "..."
 MATCH = 1_000_000  # a matched line outweighs any number of lines that `...` takes up
+SECONDS, MOMENT = 10.0, 0.1  # for all comparisons of a process, and for one when these are used up
 MAX_CELLS = 4_000_000  # of the table that an alignment fills; beyond, nothing is paired
 
 _PART = re.compile(r"""
@@ -41,15 +45,57 @@ class Tolerance(NamedTuple):
         return abs(wanted - float(actual)) <= self.atol + self.rtol * abs(wanted)
 
 
+class _TooLong(Exception):
+    """The time for comparing is over."""
+
+
+class Patience:
+    """The time that comparing may take in all: patterns and wildcards are a stranger's, and some would take for ever."""
+
+    def __init__(self, seconds: float) -> None:
+        self.left = seconds
+        self._busy = False
+
+    @contextmanager
+    def bounded(self) -> Iterator[None]:
+        """Raise _TooLong in the outermost block when the time is over; what comes after that is still given a moment."""
+        if self._busy:
+            yield
+            return
+        begun = time.monotonic()
+        self._busy = True
+        try:
+            with alarm(max(self.left, MOMENT), _ring):
+                yield
+        finally:
+            self._busy = False
+            self.left -= time.monotonic() - begun
+
+
+def _ring(_frame: object) -> NoReturn:
+    raise _TooLong
+
+
+PATIENCE = Patience(SECONDS)
+
+
 def line_matches(expected: Expected, actual: str, tolerance: Tolerance) -> bool:
     """Whether an expectation (text, or the pattern of `#/ … /`) matches a line of output."""
+    try:
+        with PATIENCE.bounded():
+            return _matches(expected, actual, tolerance)
+    except _TooLong:
+        return False
+
+
+def _matches(expected: Expected, actual: str, tolerance: Tolerance) -> bool:
     actual = actual.rstrip()
-    if expected.sign == "#/":
-        try:
-            return re.fullmatch(expected.text, actual) is not None
-        except re.error:
-            return False
-    return text_matches(expected.text.rstrip(), actual, tolerance)
+    if expected.sign != "#/":
+        return text_matches(expected.text.rstrip(), actual, tolerance)
+    try:
+        return re.fullmatch(expected.text, actual) is not None
+    except (re.error, RecursionError, OverflowError):
+        return False
 
 
 def text_matches(expected: str, actual: str, tolerance: Tolerance) -> bool:
@@ -131,8 +177,20 @@ class Pair(NamedTuple):
 def align(expected: Sequence[Expected], actual: Sequence[str], tolerance: Tolerance) -> list[Pair]:
     """Return the alignment that pairs the most matching lines; `...` takes up what no other line matches.
 
-    A pair has both positions exactly where the lines match.
+    A pair has both positions exactly where the lines match. Nothing is paired where that would take too long.
     """
+    try:
+        with PATIENCE.bounded():
+            return _alignment(expected, actual, tolerance)
+    except _TooLong:
+        return _unpaired(len(expected), len(actual))
+
+
+def _unpaired(rows: int, columns: int) -> list[Pair]:
+    return [Pair(i, None) for i in range(rows)] + [Pair(None, j) for j in range(columns)]
+
+
+def _alignment(expected: Sequence[Expected], actual: Sequence[str], tolerance: Tolerance) -> list[Pair]:
     head = 0
     while head < min(len(expected), len(actual)) and _same(expected[head], actual[head], tolerance):
         head += 1
@@ -146,7 +204,7 @@ def align(expected: Sequence[Expected], actual: Sequence[str], tolerance: Tolera
 
 
 def _same(expected: Expected, actual: str, tolerance: Tolerance) -> bool:
-    return not is_any_lines(expected) and line_matches(expected, actual, tolerance)
+    return not is_any_lines(expected) and _matches(expected, actual, tolerance)
 
 
 def _shift(position: int | None, by: int) -> int | None:
@@ -156,7 +214,7 @@ def _shift(position: int | None, by: int) -> int | None:
 def _align(expected: Sequence[Expected], actual: Sequence[str], tolerance: Tolerance) -> list[Pair]:
     rows, columns = len(expected), len(actual)
     if rows * columns > MAX_CELLS:
-        return [Pair(i, None) for i in range(rows)] + [Pair(None, j) for j in range(columns)]
+        return _unpaired(rows, columns)
     matches = [[_same(e, a, tolerance) for a in actual] for e in expected]
     score = [[0] * (columns + 1) for _ in range(rows + 1)]
     for i in range(rows - 1, -1, -1):
@@ -192,9 +250,17 @@ def _path(expected: Sequence[Expected], matches: list[list[bool]], score: list[l
 
 
 def agree(expected: Sequence[Expected], actual: Sequence[str], tolerance: Tolerance) -> bool:
-    """Whether every line of output is matched and every expectation met."""
+    """Whether every line of output is matched and every expectation met; not where that would take too long to tell."""
+    try:
+        with PATIENCE.bounded():
+            return _agree(expected, actual, tolerance)
+    except _TooLong:
+        return False
+
+
+def _agree(expected: Sequence[Expected], actual: Sequence[str], tolerance: Tolerance) -> bool:
     if len(expected) == len(actual) and all(
-        line_matches(e, a, tolerance) for e, a in zip(expected, actual, strict=True)
+        _matches(e, a, tolerance) for e, a in zip(expected, actual, strict=True)
     ):
         return True
     if not any(is_any_lines(e) for e in expected):

@@ -89,6 +89,8 @@ class Machine:
         self.on_warning: Callable[..., None] = _nothing
         self.confine: Callable[[], AbstractContextManager[None]] = nullcontext
         """Entered around the running of each statement: where the memory it may take is bounded."""
+        self.telling = False
+        """Whether a failure is being told: an interrupt may end that, too."""
         self._by_number: dict[int, Unit] = {}
         self._current: Unit | None = None
         from gradsh.interpreter.offer import Offer
@@ -227,7 +229,9 @@ class Machine:
         self.progress.stop = KeyboardInterrupt
 
     def is_inside(self, frame: Any) -> bool:
-        """Tell whether a frame of Python's is the script's, or was called by it."""
+        """Tell whether a frame of Python's is the script's, or was called by it, or looks at what it raised."""
+        if self.telling:
+            return True
         while frame is not None and frame.f_globals is not self.program:
             frame = frame.f_back
         return frame is not None

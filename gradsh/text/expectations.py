@@ -54,6 +54,21 @@ class Block(NamedTuple):
         return next((expected for expected in self.lines if expected.sign == "#>>"), None)
 
 
+def seed_of(text: str) -> int:
+    """Return the seed that a text names (0x12 counts, too). Raises ValueError, also for one that no generator takes."""
+    seed = int(text, 0)
+    if not -(1 << 63) <= seed < 1 << 64:
+        raise ValueError("a seed lies between -2**63 and 2**64 - 1")
+    return seed
+
+
+def _tolerance(text: str) -> float:
+    value = float(text)
+    if not value >= 0:
+        raise ValueError("a tolerance is no less than 0")
+    return value
+
+
 def parse_line(line: str, number: int) -> Expected | None:
     """Return the expectation that a line at column 0 makes, or None for any other line."""
     if line[:2] not in {"#>", "#!", "#/"} or (line.startswith("#!") and number == 1):
@@ -131,11 +146,11 @@ def options_of(source: Source, *, strict: bool = True) -> dict[str, float | int]
                     continue
                 raise _bad_option(span, f"unknown option {word!r}", f"the options are {', '.join(OPTIONS)}")
             try:
-                found[key] = int(value, 0) if key == "seed" else float(value)
+                found[key] = seed_of(value) if key == "seed" else _tolerance(value)
             except ValueError:
                 if not strict:
                     continue
-                raise _bad_option(span, f"{key} needs a number, not {value!r}", f"write {key}=1e-4") from None
+                raise _bad_option(span, f"{key} needs a number, not {value[:40]!r}", f"write {key}=1e-4") from None
     return found
 
 
