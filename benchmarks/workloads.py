@@ -204,7 +204,7 @@ def deep(T: Any) -> Run:
     rng = np.random.default_rng(0)
     weights = [tensor_of(T, (rng.standard_normal((1024, 1024)) / 32).astype(np.float32), True) for _ in range(12)]
     x = tensor_of(T, rng.standard_normal((1024, 1024)).astype(np.float32))
-    warm = T.ones(256, 256)
+    warm = T.ones(1024, 1024)  # the work space of the library of products, which is not the pass's
     warm @ warm
 
     def step(retain: bool) -> None:
@@ -226,7 +226,7 @@ def deep_retained(T: Any) -> Run:
     rng = np.random.default_rng(0)
     weights = [tensor_of(T, (rng.standard_normal((1024, 1024)) / 32).astype(np.float32), True) for _ in range(12)]
     x = tensor_of(T, rng.standard_normal((1024, 1024)).astype(np.float32))
-    warm = T.ones(256, 256)
+    warm = T.ones(1024, 1024)  # the work space of the library of products, which is not the pass's
     warm @ warm
 
     def step() -> None:
