@@ -9,7 +9,7 @@ import sys
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -19,6 +19,7 @@ from gradsh.control import Controls, Outcome, quiet, text_of
 from gradsh.engine.ambient import Ambient, enter
 from gradsh.engine.node import next_sequence_number
 from gradsh.events import Done, Emit, Failure, Note, Print, Result, Snapshot, Value, Warn
+from gradsh.interpreter.classify import words_of
 from gradsh.interpreter.machine import Failed, Invocation, Machine
 from gradsh.interpreter.towers import surveyed
 from gradsh.language.node import stmt
@@ -291,14 +292,11 @@ class Session(Controls):
     def _on_lost(self, lost: Any) -> None:
         """Tell what a script raised where nobody can catch it, as Python does: a generator was dropped, and its `finally` failed."""
         error = lost.exc_value
-        where = self.machine.where_of(error) if isinstance(error, Exception) else None
-        if where is None:
-            return
-        try:
-            text = str(error)
-        except Exception:  # noqa: BLE001  # a script's own class
-            text = ""
-        self.warn(f"{type(error).__name__} was ignored, raised while an object was dropped: {text}", self.line_of(where))
+        with suppress(Exception):  # this is told in the midst of anything, with no stack left perhaps
+            where = self.machine.where_of(error) if isinstance(error, Exception) else None
+            if where is not None:
+                text = f"{type(error).__name__} was ignored, raised while an object was dropped: {words_of(error)}"
+                self.warn(text, self.line_of(where))
 
     def _on_print(self, text: str) -> None:
         self._spend(len(text))
