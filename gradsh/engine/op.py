@@ -57,9 +57,9 @@ class Operation:
                 if found is not DECLINED:
                     return found
             if args and type(args[0]) is ndarray and len(self.records) == 1:
-                record = self.records[0]
-                if record.bare(args):
-                    return record.forward(*args)
+                bare = self.records[0].bare(args)
+                if bare is not None:
+                    return self.records[0].forward(*bare)
         for record in self.records:
             values = record.signature.bind(args, kwargs)
             if values is not None:

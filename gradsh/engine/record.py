@@ -9,7 +9,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from gradsh.engine.signature import Signature
+from gradsh.engine.signature import REQUIRED, Signature
 
 Formula = Callable[..., Any]
 DECLINED: Any = object()
@@ -153,11 +153,19 @@ SIZE_ENDINGS = (
 extent of the last dim."""
 
 
+_BARE: dict[str, frozenset[type]] = {
+    "Tensor": frozenset({ndarray}), "Operand": frozenset({ndarray}), "int": frozenset({int}), "ints": frozenset({tuple}),
+    "float": frozenset({float}), "number": frozenset({int, float, bool}), "bool": frozenset({bool}), "str": frozenset({str}),
+}
+"""The types of arguments that a signature would hand on as they are, by the type of the parameter."""
+
+
 class Record:
     """One overload of an operation. Attributes are the arguments of `op`, documented there."""
 
     __slots__ = (
-        "_plan", "_signature", "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "guards", "inplace",
+        "_accepted", "_defaults", "_plan", "_required", "_signature",
+        "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "guards", "inplace",
         "kind", "layout",
         "multi_view", "name", "node", "note", "outputs", "plain", "returns",
         "samples", "saves", "short_step", "step", "steps", "tensors", "text", "ufunc", "unguarded",
@@ -192,6 +200,9 @@ class Record:
         self.doc = doc
         self._signature: Signature | None = None
         self._plan: Plan | None = None
+        self._accepted: tuple[frozenset[type], ...] | None = None
+        self._required = 0
+        self._defaults: tuple[Any, ...] = ()
         self.step: Callable[..., Any] = first_step
         """The short step of a backward pass through a node of the record (see `step.py`), written after a `FEW` of them."""
         self.short_step: Callable[..., Any] = first_short_step
@@ -219,19 +230,36 @@ class Record:
             self._plan = Plan(self)
         return self._plan
 
-    def bare(self, args: tuple[Any, ...]) -> bool:
-        """Whether the kernel can be called as it is: plain arrays of one dtype, every parameter given (in derivatives)."""
-        count = len(self.signature.params)
-        if self.kind != "primitive" or self.returns is not None or len(args) != count or len(self.tensors or ()) != count:
-            return False
-        dtype = args[0].dtype
-        if dtype.kind != "f":
-            return False
-        for place in self.tensors or ():
-            one = args[place]
-            if type(one) is not ndarray or one.dtype is not dtype:
-                return False
-        return True
+    def bare(self, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """Return what the kernel can be called with as it is, or None: arrays, and arguments that need no conversion.
+
+        So formulas run the operations that they name without fitting the call to a signature.
+        """
+        accepted = self._accepted
+        if accepted is None:
+            accepted = self._accepted = self._bare_types()
+        given, count = len(args), len(accepted)
+        if given != count:
+            if given > count or given < self._required:
+                return None
+            args = args + self._defaults[given:]
+        alike = args[0].dtype if self.dtypes != "keep" or self.check is not None else None
+        if alike is not None and alike.kind != "f":
+            return None
+        for one, types in zip(args, accepted, strict=True):
+            if type(one) not in types or (alike is not None and type(one) is ndarray and one.dtype is not alike):
+                return None
+        return args
+
+    def _bare_types(self) -> tuple[frozenset[type], ...]:
+        """Return the types that each parameter takes as they are; none at all where the kernel is not to be called alone."""
+        params = self.signature.params
+        if self.kind not in {"primitive", "view"} or self.returns is not None or any(one.variadic or one.keyword_only for one in params):
+            return ()
+        self._required = sum(one.default is REQUIRED for one in params)
+        self._defaults = tuple(one.default for one in params)
+        none = frozenset({type(None)})
+        return tuple(_BARE.get(one.type, none if one.optional else frozenset()) | (none if one.optional else frozenset()) for one in params)
 
     def is_saved_name(self, name: str) -> bool:
         """Whether a derivative's parameter stands for a saved tensor."""
