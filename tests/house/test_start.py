@@ -12,7 +12,8 @@ ASK = """
 import os, sys
 leave = os._exit
 def told(status):
-    sys.stdout.write("\\n" + " ".join(sys.modules))
+    import gc
+    sys.stdout.write(f"\\n{gc.isenabled()} {gc.get_freeze_count()}\\n" + " ".join(sys.modules))
     sys.stdout.flush()
     leave(status)
 os._exit = told
@@ -29,10 +30,14 @@ RARE = {"typer", "prompt_toolkit", "pygments", "grandalf", "pathlib", "dataclass
         "importlib.metadata", "multiprocessing", "gradsh.cli", "gradsh.golden", "gradsh.shell", "gradsh.api.nn.module"}  # fmt: skip
 
 
-def imported(*arguments: str) -> set[str]:
+def last_lines(*arguments: str) -> list[str]:
     done = subprocess.run([sys.executable, "-c", ASK, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return set(done.stdout.splitlines()[-1].split())
+    return done.stdout.splitlines()[-2:]
+
+
+def imported(*arguments: str) -> set[str]:
+    return set(last_lines(*arguments)[1].split())
 
 
 def families(names: set[str]) -> set[str]:
@@ -52,6 +57,13 @@ def test_a_small_script_imports_what_it_uses(tmp_path: Path) -> None:
     assert {"numpy", "gradsh.session"} <= found
     assert not found & RARE
     assert len(families(found)) < len(FAMILIES) / 4
+
+
+@pytest.mark.parametrize("arguments", [["-c", "x = 1"], ["run", "-c", "x = 1", "--jobs", "1"], ["explain", "freed"]])
+def test_the_collector_works_when_a_script_runs(arguments: list[str]) -> None:
+    enabled, frozen = last_lines(*arguments)[0].split()
+    assert enabled == "True"
+    assert (int(frozen) > 10_000) is (arguments[0] == "-c")
 
 
 def test_a_script_that_cannot_be_read_needs_no_numpy(tmp_path: Path) -> None:
