@@ -51,6 +51,17 @@ class Config:
         self.init = ""
         """The text of `init.grad`, which is run at the start."""
 
+    def read(self, text: str, name: str) -> None:
+        """Take what a TOML text says; what is wrong is noted."""
+        import tomllib
+
+        try:
+            self.take(tomllib.loads(text), name)
+        except tomllib.TOMLDecodeError as error:
+            self.problems.append(f"{name}: {error}")
+        except RecursionError:
+            self.problems.append(f"{name}: its values are nested too deep")
+
     def take(self, table: dict[str, Any], name: str) -> None:
         """Take the keys of a table; what is wrong is noted, and the default kept."""
         for key, value in table.items():
@@ -81,12 +92,7 @@ def read_config() -> Config:
     file = config_folder() / "config.toml"
     text = _text(file, config)
     if text:
-        import tomllib
-
-        try:
-            config.take(tomllib.loads(text), str(file))
-        except tomllib.TOMLDecodeError as error:
-            config.problems.append(f"{file}: {error}")
+        config.read(text, str(file))
     config.init = _text(config_folder() / "init.grad", config)
     return config
 

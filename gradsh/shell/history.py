@@ -47,7 +47,7 @@ class HistoryFile:
                 self.failed.discard(entries[-1])
                 current = []
             if line.startswith("# failed "):
-                with suppress(ValueError):
+                with suppress(ValueError, RecursionError):
                     self.failed.add(str(json.loads(line.removeprefix("# failed "))))
         return entries
 

@@ -9,6 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from random import Random
 
+from gradsh.commands import USAGE
+
 ROOT = Path(__file__).resolve().parents[2]
 BEFORE = (
     "", "x = ones(2, requires_grad=True)\ny = x * 2\n",
@@ -34,6 +36,13 @@ def corpus() -> tuple[str, ...]:
     return tuple(texts)
 
 
+@lru_cache(maxsize=1)
+def goldens() -> tuple[str, ...]:
+    """Return short scripts with expectations."""
+    texts = [file.read_text(encoding="utf-8") for file in sorted(ROOT.glob("scripts/*.grad"))]
+    return tuple(text for text in texts if len(text) < 5000)
+
+
 class Hostile:
     """Makes hostile texts out of what a source of random numbers draws."""
 
@@ -52,6 +61,68 @@ class Hostile:
         if kind == 8:
             return self.mutated("\n".join(self.random.choice(words()["REFUSED"]) for _ in range(self.random.randint(1, 3))))
         return self.deep()
+
+    def raw(self) -> str:
+        """Return any characters, most of them such as programs have."""
+        count = self.random.randint(0, 60)
+        return "".join(chr(self.random.choice((self.random.randrange(128), self.random.randrange(128), self.random.randrange(0x3000),
+                                               self.random.randrange(0x110000)))) for _ in range(count))  # fmt: skip
+
+    def golden(self) -> str:
+        """Return a script whose expectations are cut, moved, mismarked or nonsense."""
+        text = self.random.choice(goldens()) if self.random.random() < 0.7 else self.program()
+        lines = text.split("\n")
+        first = self.random.randrange(len(lines))
+        lines = lines[first : first + 25]
+        for _ in range(self.random.randint(0, 5)):
+            lines.insert(self.random.randint(0, len(lines)), self.random.choice(words()["EXPECTATIONS"]))
+        return self.mutated("\n".join(lines))
+
+    def command_line(self) -> str:
+        """Return a command with arguments and options that fit, or do not."""
+        random = self.random
+        parts = [random.choice(tuple(USAGE))]
+        for _ in range(random.randint(0, 5)):
+            kind = random.randrange(8)
+            if kind == 0:
+                parts.append("--" + random.choice(words()["OPTIONS"]))
+            elif kind == 1:
+                parts.append(random.choice(words()["TOKENS"]))
+            elif kind == 2:
+                parts.append(random.choice(words()["NAMES"]))
+            elif kind == 3:
+                parts.append(random.choice(words()["STRANGE"]) * random.choice((1, 3)))
+            else:
+                parts.append(random.choice(words()["EXPRESSIONS"]))
+        line = random.choice((" ", " ", "  ", "", "\t")).join(parts)
+        return self.mutated(line) if random.random() < 0.3 else line
+
+    def commands(self) -> str:
+        """Return a small graph and several commands about it."""
+        return self.random.choice(BEFORE) + "\n".join(self.command_line() for _ in range(self.random.randint(1, 4)))
+
+    def arguments(self) -> list[str]:
+        """Return the arguments of a process: options with values that fit, or do not."""
+        random = self.random
+        found = [random.choice(("run", "test", "check", "explain", "run", "test", "--version", "--help", "-c", "nonsense", ""))]
+        for _ in range(random.randint(0, 5)):
+            option = random.choice(words()["ARGUMENTS"])
+            value = random.choice((*words()["NAMES"], *words()["VALUES"], *words()["STRANGE"]))
+            found += [[option], [option, value], [f"{option}={value}"], [value]][random.randrange(4)]
+        return [one.replace("\x00", "").encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape") if one.isascii() else
+                one.replace("\x00", "") for one in found]
+
+    def toml(self) -> str:
+        """Return what somebody takes for a `config.toml`."""
+        random = self.random
+        keys, values = words()["SETTINGS"], words()["TOML"]
+        return self.mutated("".join(f"{random.choice(keys)} = {random.choice(values)}\n" for _ in range(random.randint(0, 6))))
+
+    def history(self) -> bytes:
+        """Return the bytes of a history file that was cut off, mixed up, or is none."""
+        pieces = (b"+x = 1\n", b"\n#\n", b'# failed "x = 1"\n', b"# failed {\n", b"# failed [1]\n", b"+", b"\xff\xfe", b"\x00", b"#\n",
+                  b"# failed " + b"[" * 5000 + b"\n", b"\r\n", b"+if x:\n+  y\n", b"# failed 1e999\n", "é\u2028".encode())
+        return b"".join(self.random.choice(pieces) for _ in range(self.random.randint(0, 30)))
 
     # ------------------------------------------------------------------ from real scripts
 

@@ -1,0 +1,1 @@
+"""Long fuzzing of what reads text, beside the tests: `python -m fuzz TARGET`. No part of `make test`."""
