@@ -327,8 +327,12 @@ class Pass:
         if self.targets is not None and node not in self.targets:
             return
         if held is None or held[0] is None:
-            if node.variable.meta is not None and node.variable.meta.hooks:
-                run_tensor_hooks(node.variable.meta.hooks, None)
+            meta = node.variable.meta
+            if meta is not None:
+                if meta.hooks:
+                    run_tensor_hooks(meta.hooks, None)
+                for hook in list(meta.post_hooks.values()):
+                    hook(node.variable)
             return
         gradient = held[0]
         del held

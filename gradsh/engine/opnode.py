@@ -154,6 +154,8 @@ class OpNode(Node):
             if not isinstance(grad, Tensor):
                 grad = make(np.asarray(grad))
             if grad.array.shape != shape:
+                if not expandable(shape, grad.array.shape):
+                    raise invalid_gradient(self, target, grad.array.shape, shape)
                 grad = sum_tensor_to(grad, shape)
             if grad.array.dtype != dtype:
                 from gradsh.engine.op import find

@@ -16,6 +16,7 @@ from gradsh.engine.node import FREED_SENTENCE, Edge, Freed, Node, forward_name
 from gradsh.engine.overlap import check_distinct
 from gradsh.engine.storage import offset_in_memory, strided
 from gradsh.engine.tensor import Tensor, _new, gradient_edge, more
+from gradsh.engine.writes import note
 from gradsh.text.fault import fail
 
 
@@ -255,7 +256,9 @@ class AsStrided(Node):
         geometry = self.geometry
         if grads[0] is None:
             return (None,)
-        return (find("as_strided_backward")(grads[0], geometry.base_shape, geometry.base_stride(), *geometry.numbers()),)
+        found = find("as_strided_backward")(grads[0], geometry.base_shape, geometry.base_stride(), *geometry.numbers())
+        note(found, 1)
+        return (found,)
 
 
 class CopySlices(Node):
@@ -297,6 +300,7 @@ class CopySlices(Node):
         check_distinct(part)
         results = self.function.run([part.copy()], inner)
         part[...] = 0 if results[0] is None else results[0]
+        note(whole, 2)
         return (whole, *results[1:])
 
     def _run_recorded(self, grad: Tensor, inner: tuple[bool, ...]) -> Sequence[Any]:

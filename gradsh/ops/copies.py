@@ -76,6 +76,8 @@ def _same_place(self: Array) -> Array:
     if 0 in self.shape or any(step == 0 and extent > 1 for step, extent in zip(self.strides, self.shape, strict=True)):
         return np.array(self, order="C")
     _, start = storage_start(self)
+    if not start and self.flags.c_contiguous:
+        return self.copy()
     end = start + sum((extent - 1) * step for extent, step in zip(self.shape, self.strides, strict=True)) + self.itemsize
     memory = np.zeros(end // self.itemsize, self.dtype)
     whole = np.ndarray(self.shape, self.dtype, memory, start, self.strides)

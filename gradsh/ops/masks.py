@@ -7,11 +7,13 @@ import numpy as np
 
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import Operation, composite, find, op, sample
+from gradsh.engine.overlap import check_apart, check_distinct
 from gradsh.engine.shape import broadcast_shapes, wrap_dim
 from gradsh.engine.writes import writes
 from gradsh.ops.geometry import array_of
 from gradsh.ops.index import zeros_of_shape
 from gradsh.ops.scatter import gather, write_at
+from gradsh.ops.view import expand_array
 from gradsh.text.fault import fail
 
 
@@ -137,21 +139,40 @@ def _masked_scatter(self: Array, mask: Array, source: Array) -> Array:
     chosen = np.broadcast_to(mask, shape)
     count = int(np.count_nonzero(chosen))
     if source.size < count:
-        raise fail("shape", "Number of elements of source < number of ones in mask", RuntimeError)
+        raise _too_few()
     out[chosen] = source.reshape(-1)[:count]
     return out
 
 
+def _too_few() -> Exception:
+    return fail("shape", "Number of elements of source < number of ones in mask", RuntimeError)
+
+
+def _masked_scatter_into(self: Array, mask: Array, source: Array) -> Array:
+    """Write in place; with too few elements those that there are, before it fails."""
+    check_distinct(self)
+    check_apart(self, (mask, source))
+    chosen = expand_array(mask, self.shape)
+    if source.dtype == self.dtype and mask.dtype == np.bool_:
+        count = int(np.count_nonzero(chosen))
+        if source.size < count:
+            places = tuple(one[: source.size] for one in np.nonzero(chosen))
+            self[places] = source.reshape(-1)
+            raise _too_few()
+    self[...] = _masked_scatter(self, mask, source)
+    return self
+
+
 def _masked_scatter_backward(grad_output: Array, mask: Array, sizes: Sequence[int]) -> Array:
     chosen = grad_output[np.broadcast_to(mask, grad_output.shape)]
-    flat = np.zeros(int(np.prod(sizes)), grad_output.dtype)
-    flat[: chosen.size] = chosen
-    return flat.reshape(tuple(sizes))
+    whole = np.zeros(tuple(sizes), grad_output.dtype)
+    whole.reshape(-1)[: chosen.size] = chosen
+    return whole
 
 
 masked_scatter: Operation = op(
     "masked_scatter(self, mask, source)", "MaskedScatterBackward0", "A copy with the elements of `source`, in order, where a mask holds.",
-    forward=_masked_scatter, inplace=True, saves=("mask",),
+    forward=_masked_scatter, inplace={"forward": _masked_scatter_into, "writes": True}, saves=("mask",),
     grads={
         "self": lambda grad, mask: find("masked_fill")(grad, mask, 0),
         "source": lambda grad, mask, source_sizes: masked_scatter_backward(grad, mask, source_sizes),

