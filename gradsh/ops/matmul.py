@@ -14,6 +14,7 @@ from gradsh.engine.record import DECLINED
 from gradsh.engine.shape import broadcast_shapes, expandable
 from gradsh.engine.tensor import Tensor
 from gradsh.ops.kernels import unsupported
+from gradsh.ops.linear_at_once import linear_at_once
 from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
 
@@ -364,6 +365,9 @@ def _linear(input: Any, weight: Any, bias: Any) -> Any:
     if input.ndim == 0 or weight.ndim == 0:
         message = f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"
         raise fail("shape", message, RuntimeError, shapes=(input.shape, weight.shape))
+    found = linear_at_once(find("t").records[0], addmm.records[0], input, weight, bias)
+    if found is not None:
+        return found
     turned = find("t")(weight)
     if bias is None:
         return _matmul(input, turned)
