@@ -30,7 +30,7 @@ def facts(result, leaves):
             continue
         numbers.append(node._sequence_nr)
         told.append((
-            node.name(), node.outputs, sorted((name, repr(getattr(node, name))) for name in dir(node) if name.startswith("_saved_")),
+            node.name(), node.outputs, list(node.attributes().items()),
             [(one.name, one.shape, one.version, one.nbytes) for one in node.saved],
         ))
         nodes += [one for one, _ in node.next_functions]
