@@ -3,6 +3,7 @@
 `Session` in session.py is the other half, which runs statements; commands see this one as `state.Control`.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -145,12 +146,15 @@ class Controls(ABC):
         from pathlib import Path
 
         if self.typed:
-            return name
+            return os.path.expanduser(name)  # noqa: PTH111  # a text, as it is shown
         folder = self.limits.allow_files
         if not folder:
             raise fail("io", "a script may not touch files: run it with --allow-files DIR, or type the command", OSError)
-        path = Path(folder, name).resolve()
-        if not path.is_relative_to(Path(folder).resolve()):
+        try:
+            path, home = Path(folder, name).resolve(), Path(folder).resolve()
+        except (OSError, ValueError, RuntimeError) as error:  # a NUL byte, links that lead round in a circle
+            raise fail("io", f"{name} is no name of a file: {error}", OSError) from None
+        if not path.is_relative_to(home):
             raise fail("io", f"{name} is outside of {folder}, the folder that --allow-files names", OSError)
         return str(path)
 

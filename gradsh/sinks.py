@@ -198,8 +198,8 @@ def write_result(result: Result, style: Style) -> None:
 
     try:
         write_whole(Path(result.output), result_bytes(result, style))
-    except OSError as error:
-        raise fail("io", f"cannot write {result.output}: {error.strerror or error}", OSError) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name
+        raise fail("io", f"cannot write {result.output}: {getattr(error, 'strerror', None) or error}", OSError) from None
 
 
 class ClosedStream(io.TextIOBase):

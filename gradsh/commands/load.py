@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gradsh.commands.record import File, command
+from gradsh.files import read_text
 from gradsh.state import State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
@@ -20,11 +21,11 @@ def run(state: State, file: File) -> Report:
     """Run the file. Raises (kind `io`) where it cannot be read, (kind `other`) where one of its statements fails."""
     name = str(file)
     try:
-        text = Path(state.control.allowed_file(name)).read_text(encoding="utf-8")
+        text = read_text(Path(state.control.allowed_file(name)))
     except UnicodeDecodeError:
         raise fail("io", f"cannot read {name}: it is not UTF-8 text", OSError) from None
-    except OSError as error:
-        raise fail("io", f"cannot read {name}: {error.strerror or error}", OSError) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name
+        raise fail("io", f"cannot read {name}: {getattr(error, 'strerror', None) or error}", OSError) from None
     if not state.control.run_text(text, name):
         raise fail("other", f"a statement of {name} failed; what came after it was not run", RuntimeError)
     return Report(name)

@@ -40,8 +40,8 @@ def write(path: Path, text: str, name: str) -> None:
     """Write a file, whole or not at all. Raises (kind `io`) where it cannot be written."""
     try:
         write_whole(path, text.encode())
-    except OSError as error:
-        raise fail("io", f"cannot write {name}: {error.strerror or error}", OSError) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name
+        raise fail("io", f"cannot write {name}: {getattr(error, 'strerror', None) or error}", OSError) from None
 
 
 def spaced(entries: list[Entry]) -> list[Entry]:

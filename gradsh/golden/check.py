@@ -209,7 +209,10 @@ def sibling_path(script: Path, sibling: Expected) -> Path:
     """Return where the file of a `#>>` stands: beside the script; ValueError for a name that leads elsewhere."""
     if not sibling.text or Path(sibling.text).name != sibling.text or sibling.text in {".", ".."} or "\0" in sibling.text:
         raise ValueError("the file stands beside the script: its name has no folder")
-    return script.parent / sibling.text
+    path = script.parent / sibling.text
+    if path.is_symlink():  # a stranger's tree of scripts could have an update write anywhere
+        raise ValueError("the file stands beside the script: it is no link to another one")
+    return path
 
 
 def sibling_lines(script: Path, sibling: Expected) -> tuple[Expected, ...]:

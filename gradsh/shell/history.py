@@ -26,6 +26,8 @@ class HistoryFile:
         if self.path is None:
             return []
         try:
+            if not self.path.is_file():  # a pipe would be waited for
+                return []
             with self.path.open("rb") as file:
                 file.seek(0, os.SEEK_END)
                 start = max(0, file.tell() - NEWEST)
@@ -67,7 +69,7 @@ class HistoryFile:
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
         except OSError:
             return
         try:
