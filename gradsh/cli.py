@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from gradsh.limits import FOR_TESTS, UNBOUNDED, bytes_of
+from gradsh.limits import FOR_TESTS, LONGEST, UNBOUNDED, bytes_of
 
 if TYPE_CHECKING:
     from gradsh.manual import Flag, Sub
@@ -86,7 +86,7 @@ def run(
     if threads is not None:
         use_threads(threads)
     limits = UNBOUNDED._replace(
-        timeout=timeout, max_memory=_size(max_memory), max_output=_size(max_output), allow_files=allow_files,
+        timeout=_seconds(timeout), max_memory=_size(max_memory), max_output=_size(max_output), allow_files=allow_files,
         max_nodes=max_nodes,
     )
     options = RunOptions(
@@ -141,7 +141,7 @@ def golden(
     use_threads(1, unless_set=True)
     prepare()
     limits = UNBOUNDED._replace(
-        timeout=timeout, max_memory=_size(max_memory), max_output=_size(max_output), allow_files=allow_files,
+        timeout=_seconds(timeout), max_memory=_size(max_memory), max_output=_size(max_output), allow_files=allow_files,
         max_nodes=max_nodes,
     )
     options = GoldenOptions(
@@ -203,6 +203,12 @@ def _size(text: str | None) -> int | None:
         return bytes_of(text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def _seconds(value: float | None) -> float | None:
+    if value is not None and not 0 < value < LONGEST:
+        raise typer.BadParameter(f"--timeout takes a positive number of seconds, not {value:g}")
+    return value
 
 
 def _cpus() -> int:

@@ -40,9 +40,13 @@ def bytes_of(text: str) -> int:
         size = int(float(number.removesuffix(unit)) * UNITS[unit])
     except (ValueError, OverflowError):
         size = 0
-    if size <= 0:
+    if not 0 < size < 1 << 60:
         raise ValueError(f"a size is a number of bytes such as 500M or 2G, not {text!r}")
     return size
+
+
+LONGEST = 1e9
+"""Seconds (and nodes) from which a bound is none that anything here can count to."""
 
 
 def changed(limits: Limits, name: str, text: str) -> Limits:
@@ -55,7 +59,7 @@ def changed(limits: Limits, name: str, text: str) -> Limits:
         value = float(text) if name == "timeout" else int(text)
     except (ValueError, OverflowError):
         value = 0
-    if not 0 < value < 1e9:
+    if not 0 < value < LONGEST:
         raise ValueError(f"{name} takes a positive number or `off`, not {text!r}")
     return _with(limits, name, value)
 
