@@ -6,9 +6,8 @@ import numpy as np
 
 from gradsh.engine.dtype import of_numpy
 from gradsh.engine.op import REGISTRY, Operation, composite, find, op, sample
-from gradsh.ops.arithmetic import sub
+from gradsh.ops.arguments import zeros
 from gradsh.ops.kernels import gated, in_blocks, pick, reusing, unsupported
-from gradsh.ops.pointwise import tanh, zeros
 from gradsh.ops.scalars import times
 from gradsh.ops.select import where
 from gradsh.text.fault import fail
@@ -295,7 +294,7 @@ softshrink = op(
     forward=_softshrink, spaces=("F",), samples=(sample((2, 3)),),
     grads={"self": lambda grad, self, lambd: softshrink_backward(grad, self, lambd)},
 )
-functional("tanhshrink", "input", "x - tanh(x), two nodes.", lambda input: sub(input, tanh(input)))
+functional("tanhshrink", "input", "x - tanh(x), two nodes.", lambda input: find("sub")(input, find("tanh")(input)))
 
 # --- hard versions of smooth functions ----------------------------------------------------------------------------
 

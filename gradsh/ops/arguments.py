@@ -6,6 +6,7 @@ from typing import Any
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array, of_numpy
+from gradsh.engine.op import find
 from gradsh.engine.tensor import Tensor
 from gradsh.text.fault import fail
 
@@ -63,3 +64,8 @@ def underivable(what: str) -> Callable[[Any], Any]:
         raise fail("other", f"the derivative for '{what}' is not implemented.", NotImplementedError)
 
     return formula
+
+
+def zeros(grad: Any) -> Any:
+    """Return a gradient of zeros: of a step function, which PyTorch does not leave out of the graph."""
+    return find("zeros_like")(grad)

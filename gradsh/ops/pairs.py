@@ -8,9 +8,10 @@ import numpy as np
 from gradsh.engine.dtype import of_numpy
 from gradsh.engine.op import Operation, Within, find, op, sample
 from gradsh.engine.writes import writes
+from gradsh.ops.arguments import zeros
 from gradsh.ops.arithmetic import div, sub
 from gradsh.ops.kernels import common_dtype, floats_only, together, unsupported
-from gradsh.ops.pointwise import exp, reciprocal, zeros
+from gradsh.ops.pointwise import exp, reciprocal
 from gradsh.ops.power import pow
 from gradsh.ops.scalars import over, plus, times
 from gradsh.ops.select import masked_fill, where

@@ -7,6 +7,7 @@ import numpy as np
 
 from gradsh.engine.op import Operation, Within, alias, composite, find, implements, op, sample
 from gradsh.engine.tensor import Tensor
+from gradsh.ops.arguments import zeros
 from gradsh.ops.arithmetic import sub
 from gradsh.ops.kernels import ONE, chained, floats_only, not_bool, reusing, unsupported
 from gradsh.ops.power import pow, power
@@ -16,11 +17,6 @@ from gradsh.text.fault import fail
 
 _OPEN = Within(-0.9, 0.9, 2, 3)
 _POSITIVE = Within(0.2, 3.0, 2, 3)
-
-
-def zeros(grad: Any) -> Any:
-    """Return a gradient of zeros: of a step function, which PyTorch does not leave out of the graph."""
-    return find("zeros_like")(grad)
 
 
 # --- exponentials and logarithms ----------------------------------------------------------------------------------

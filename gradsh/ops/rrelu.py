@@ -8,8 +8,8 @@ from gradsh.engine.ambient import current
 from gradsh.engine.op import Operation, composite, op, sample
 from gradsh.engine.tensor import Tensor, make
 from gradsh.ops.activation import functional, leaky_relu_backward
+from gradsh.ops.arguments import zeros
 from gradsh.ops.kernels import unsupported
-from gradsh.ops.pointwise import zeros
 from gradsh.text.fault import fail
 
 
