@@ -73,7 +73,6 @@ def _main(arguments: list[str]) -> int:
     gc.disable()  # what is imported stays: looking through it again and again takes a tenth of the start
     options = fast_options(arguments)
     if options is None:
-        gc.enable()
         from gradsh.cli import run_cli
 
         return run_cli(with_default(arguments))

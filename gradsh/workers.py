@@ -3,6 +3,7 @@
 A worker hangs on nothing but a pipe to its parent: when the parent is gone, however it ended, its workers end too.
 """
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,7 @@ class Lost:
 
 def start_worker() -> None:
     """Let the parent alone answer an interrupt, set the process up for tensors, and keep numpy to one thread."""
+    gc.disable()  # until the first script: see `batch.collect_again`
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     use_threads(1, unless_set=True)
     from gradsh.batch import prepare

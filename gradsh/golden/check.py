@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from gradsh.batch import RunOptions, Script, end_stuck, read_script
+from gradsh.batch import RunOptions, Script, collect_again, end_stuck, read_script
 from gradsh.events import Done, Event, Failure, Result
 from gradsh.golden.compare import Tolerance, agree
 from gradsh.render.style import Style
@@ -151,6 +151,7 @@ def _compared(found: Checked, source: Source, options: RunOptions, bare: bool) -
     recorder = Recorder()
     session = Session(options.seed, limits=options.limits)
     if options.owns_process:
+        collect_again()
         session.when_stuck = lambda line, reason: end_stuck(source.name, source.text, line, reason)
     outcome = session.run(source.text, recorder, name=source.name, keep_going=True)
     recorder.finish()
