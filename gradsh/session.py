@@ -193,14 +193,19 @@ class Session(Controls):
                     if not self.exhausted:
                         self.machine.resume()
                 if kind == "interrupt":
-                    self.emit(Done(line, end_line, False))
+                    self._over(line, end_line, ok=False)
                     return Outcome(1, lines, interrupted=True)
-            self.emit(Done(line, end_line, failed is None))
+            self._over(line, end_line, ok=failed is None)
             if self.left is not None:
                 return Outcome(self.left or status, lines)
             if self.exhausted or (status and not keep_going):
                 break
         return Outcome(status, lines)
+
+    def _over(self, line: int, end_line: int, *, ok: bool) -> None:
+        """Tell that a statement is over; one of a text that a command runs (`load`, `tour`) is part of that command's."""
+        if self._depth == 1:
+            self.emit(Done(line, end_line, ok))
 
     def _run_statement(self, statement: stmt, source: Source, line: int) -> Failed | None:
         """Run a top-level statement and remember it; show what is watched, where it changed."""
