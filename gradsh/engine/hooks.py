@@ -14,6 +14,7 @@ import numpy as np
 from gradsh.engine.dtype import Array
 from gradsh.engine.node import AccumulateGrad, Edge, Handle, Node
 from gradsh.engine.overlap import check_distinct
+from gradsh.engine.spare import whole_of
 from gradsh.engine.tensor import Tensor, current_edge, make, more
 from gradsh.engine.writes import noted
 from gradsh.text.fault import fail
@@ -118,16 +119,28 @@ def run_node_hooks(node: Node, grads: list[Any]) -> list[Any]:
 def run_prehooks(node: Node, grads: list[Any]) -> list[Any]:
     """Run the pre-hooks of a node; a returned tuple replaces the gradients of its outputs."""
     assert node.extra is not None
+    count = _shown_outputs(node)
     for hook in list(node.extra.prehooks.values()):
-        grads = _replaced(hook, hook(_as_tensors(grads)), grads)
+        shown = grads[:count]
+        grads = [*_replaced(hook, hook(_as_tensors(shown)), shown), *grads[count:]]
     return grads
+
+
+def _shown_outputs(node: Node) -> int:
+    """Return how many outputs of a node have gradients, as hooks see them: not indices, not what is only saved."""
+    outputs = node.outputs
+    record = getattr(node, "record", None)
+    count = len(outputs) if record is None or record.returns is None else min(record.returns, len(outputs))
+    while count > 1 and outputs[count - 1][1].kind != "f":
+        count -= 1
+    return count
 
 
 def run_post_hooks(node: Node, results: list[Any], grads: list[Any]) -> list[Any]:
     """Run the post-hooks of a node; a returned tuple replaces the gradients of its inputs."""
     assert node.extra is not None
     for hook in list(node.extra.posthooks.values()):
-        results = _replaced(hook, hook(_as_tensors(results), _as_tensors(grads)), results)
+        results = _replaced(hook, hook(_as_tensors(results), _as_tensors(grads[: _shown_outputs(node)])), results)
     return results
 
 
@@ -235,7 +248,8 @@ def _taken(grad: Array, leaf: Tensor, sole: bool, written: int) -> Tensor:
     strides = _wanted_strides(leaf.array)
     if sole and (grad.flags.c_contiguous if strides is None else _lies(grad, strides)):
         if not (owns_memory(grad) and grad.flags.writeable):
-            fresh.array = np.array(grad)  # PyTorch's would share the memory of what it is a view of
+            whole = whole_of(grad)
+            fresh.array = np.array(grad) if whole is None else whole  # PyTorch's would share the memory of what it is a view of
         fresh.counter.version = noted(grad) + written
         return fresh
     if strides is None:

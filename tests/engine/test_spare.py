@@ -31,6 +31,36 @@ def test_a_gradient_that_one_name_holds_is_spare():
     assert spare.spare(alone) is None
 
 
+def test_a_view_of_all_of_an_array_gives_it_back_where_nothing_else_sees_it():
+    view = np.arange(6.0).reshape(2, 3).copy().T.T
+    whole = spare.whole_of(view)
+    assert whole is view.base
+    assert spare.whole_of(view) is None  # which `whole` sees now
+    del whole
+    other = view.base[:1]
+    assert spare.whole_of(view) is None
+    del other
+    assert spare.whole_of(view) is not None
+    assert spare.whole_of(view.T) is None
+    assert spare.whole_of(view[:1]) is None
+    assert spare.whole_of(view.base) is None
+    assert spare.whole_of(np.frombuffer(bytes(8))) is None
+
+
+def test_a_weights_gradient_is_the_product_itself():
+    """The product lies as the weight does, though it comes through the transpose of a transpose."""
+    x, w, b = (gradsh.randn(*shape, requires_grad=True) for shape in ((5, 3), (4, 3), (4,)))
+    for _ in range(6):  # the short steps are written after a few
+        w.grad = None
+        gradsh.nn.functional.linear(x, w, b).sum().backward()
+    assert w.grad.numpy().base is None or w.grad.numpy().base.shape == (4, 3)
+    assert (w.grad._version, w.grad.stride()) == (0, (3, 1))
+    kept = w.grad
+    gradsh.nn.functional.linear(x, w, b).sum().backward()
+    assert w.grad is kept
+    np.testing.assert_allclose(kept.numpy(), 2 * np.ones((5, 4)).T @ x.detach().numpy(), rtol=1e-5)
+
+
 def test_what_a_pass_was_given_is_not_written():
     x = leaf()
     y = gradsh.sigmoid(x) * gradsh.tanh(x)
