@@ -63,7 +63,7 @@ def _sibling(tested: Checked, block: Block, ran: Ran, force: bool, out: dict[Pat
         return
     try:
         path = sibling_path(script, block.sibling)
-    except ValueError:
+    except (OSError, ValueError):
         left.append(block.sibling.line)
         return
     try:

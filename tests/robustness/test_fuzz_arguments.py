@@ -19,7 +19,8 @@ from tests.robustness.hostile import Hostile, words
 TIMES = int(os.environ.get("GRADSH_FUZZ", "1"))
 STATUSES = {0, 1, 2}
 CODES = [
-    "print(1)", "x = (", "1 / 0", "while True: pass", "x = [1]\nwhile True: x = [x, x] * 2", "zeros(10**12)", "\x00", "import os", "é", "f(", "",
+    "print(1)", "x = (", "1 / 0", "while True: pass", "x = [1]\nwhile True: x = [x, x] * 2", "zeros(10**12)", "\x00", "import os",
+    "é", "f(", "",
 ]
 
 
