@@ -88,12 +88,19 @@ def _batched(
             )
             raise fail("grad_shape", message, RuntimeError, tensor=root)
     count = len(next(one for one in given if one is not None))
-    rows = [
-        engine.grad(
-            roots, targets, tuple(None if one is None else one[row] for one in given), retain or row < count - 1, create, unused, zeros
-        )
-        for row in range(count)
-    ]
+
+    def of_row(row: int, retained: bool) -> tuple[Tensor | None, ...]:
+        picked = tuple(None if one is None else one[row] for one in given)
+        return engine.grad(roots, targets, picked, retained, create, unused, zeros)
+
+    rows = []
+    for row in range(count):
+        try:
+            rows.append(of_row(row, retain or row < count - 1))
+        except RuntimeError:
+            if retain or row:
+                raise
+            rows.append(of_row(row, False))  # fails again, having freed what PyTorch's only pass frees
     stack: Any = find("stack")
     return tuple(None if None in one else stack(list(one)) for one in zip(*rows, strict=True))
 

@@ -20,6 +20,7 @@ from gradsh.engine.hooks import (
     run_prehooks,
     run_tensor_hooks,
 )
+from gradsh.engine.layout import as_operands
 from gradsh.engine.node import AccumulateGrad, Edge, Node
 from gradsh.engine.opnode import OpNode
 from gradsh.engine.reach import arriving_from, collect, needed_nodes
@@ -205,7 +206,7 @@ class Pass:
             np.add(before, holder[0], out=before)
             leaf[2] = 1
         else:
-            leaf[1] = np.asarray(before + holder[0])
+            leaf[1] = summed(before, holder[0])
             leaf[2] = 0
 
     def _return_leaf(self, leaf: Node) -> None:
@@ -319,7 +320,7 @@ class Pass:
             if type(node) is not AccumulateGrad:
                 note_more(before)
         else:
-            held[output] = np.asarray(before + gradient)
+            held[output] = summed(before, gradient)
             self.sums[edge] = 0
 
     def _finish_leaf(self, node: AccumulateGrad) -> None:
@@ -366,6 +367,12 @@ class Pass:
             for saved in node.saved
         ]
         fault.fields["done"] = Done(self.position, tuple(freed), tuple(self.wrote))
+
+
+def summed(a: Any, b: Any) -> Any:
+    """Return the sum of two gradients, laid out in memory as the first one is."""
+    found = np.asarray(a + b)
+    return found if a.flags.c_contiguous else as_operands(found, [a, b])
 
 
 def _check_nan(node: Node, results: Sequence[Any]) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.op import Operation, alias, find, op, sample
+from gradsh.engine.tensor import Tensor
 from gradsh.ops.kernels import together
 from gradsh.ops.select import where
 from gradsh.text.fault import fail
@@ -19,8 +20,16 @@ def _clamp(self: Any, min: Any, max: Any) -> Any:
     return self if high is None else np.minimum(self, high)
 
 
+def _joined(name: str, a: Any, b: Any) -> Any:
+    """Join two conditions, in PyTorch's derivative in place."""
+    found = find(name)(a, b)
+    if isinstance(found, Tensor):
+        found.counter.version = 1
+    return found
+
+
 def _and(a: Any, b: Any) -> Any:
-    return find("logical_and")(a, b)
+    return _joined("logical_and", a, b)
 
 
 def _inside(grad: Any, self: Any, min: Any, max: Any) -> Any:
@@ -39,7 +48,7 @@ def _bounds(grad: Any, self: Any, min: Any, max: Any, needs: tuple[bool, ...]) -
     if min is None:
         return None, where(self > max, grad, 0.0)
     low = where(_and(min < max, self < min), grad, 0.0) if needs[0] else None
-    high = where(find("logical_or")(self > max, max < min), grad, 0.0) if needs[1] else None
+    high = where(_joined("logical_or", self > max, max < min), grad, 0.0) if needs[1] else None
     return low, high
 
 

@@ -106,7 +106,7 @@ def _likelihood(name: str, node: str) -> tuple[Any, Any]:
     backward = op(
         f"{name}_backward(grad_output, self, target, weight: Tensor?, reduction: int, ignore_index: int, total_weight)",
         f"{node}BackwardBackward0", "Gradient of the negative log likelihood.", forward=_nll_backward, spaces=(),
-        grads={"grad_output": _second, "self": lambda grad, self: find("zeros_like")(grad)},
+        grads={"grad_output": _second, "self": lambda grad: find("zeros_like")(grad)},
         unguarded=True, saves=(),
     )
     forward = op(

@@ -80,6 +80,7 @@ def _isclose(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -
 
 _close = op(
     "_isclose(self, other, rtol: float, atol: float, equal_nan: bool)", "", "Where two tensors are close.", forward=_isclose, spaces=(),
+    layout="operands",
 )
 
 

@@ -168,8 +168,9 @@ def _resize(self: Any, shape: tuple[int, ...], memory_format: Any) -> Any:
         raise fail("other", "cannot resize variables that require grad", RuntimeError, tensor=self)
     if any(one < 0 for one in shape):
         raise fail("value", "numel: integer multiplication overflow", RuntimeError)
-    resize(self, shape)
-    self.counter.bump(current().place())
+    if shape != self.array.shape:
+        resize(self, shape)
+        self.counter.bump(current().place())
     return self
 
 

@@ -94,10 +94,7 @@ def _missing(name: str) -> Any:
 _cdist_backward = op(
     "_cdist_backward(grad, x1, x2, p: float, cdist)", "CdistBackwardBackward0", "The derivative of cdist.",
     forward=_cdist_backward_array, spaces=(), attributes=(),
-    grads={
-        "grad": _missing("_cdist_backward"), "x1": _missing("_cdist_backward"), "x2": _missing("_cdist_backward"),
-        "cdist": _missing("_cdist_backward"),
-    },
+    grads=dict.fromkeys(("grad", "x1", "x2", "cdist")),
 )
 
 
@@ -123,7 +120,7 @@ def _euclidean_array(x1: Array, x2: Array) -> Any:
     squares = np.add.reduce(x1 * x1, axis=-1, keepdims=True) + np.swapaxes(
         np.add.reduce(x2 * x2, axis=-1, keepdims=True), -1, -2
     )
-    return np.sqrt(np.maximum(squares - 2 * np.matmul(x1, np.swapaxes(x2, -1, -2)), 0))
+    return np.ascontiguousarray(np.sqrt(np.maximum(squares - 2 * np.matmul(x1, np.swapaxes(x2, -1, -2)), 0)))
 
 
 def _euclidean_grad(grad: Any, x1: Any, x2: Any, result: Any) -> tuple[Any, Any]:

@@ -66,6 +66,8 @@ def _check_range(self: Array, index: Array, place: int) -> None:
     extent = self.shape[place]
     if not index.size:
         return
+    if not extent:
+        raise fail("index", "index is out of bounds for dimension with size 0", IndexError)
     low, high = int(index.min()), int(index.max())
     if low < -extent or high >= extent:
         bad = next(int(one) for one in index.reshape(-1) if not -extent <= one < extent)

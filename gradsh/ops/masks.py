@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.attributes import at_dim
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import Operation, composite, find, op, sample
 from gradsh.engine.overlap import check_apart, check_distinct
@@ -79,6 +80,7 @@ def _take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
         raise fail("dtype", message, RuntimeError)
     if dim is None:
         return gather(find("reshape")(self, (-1,)), 0, find("reshape")(indices, (-1,)))
+    at_dim(self.shape, dim)
     place = wrap_dim(dim, self.ndim)
     mine, theirs = list(self.shape), list(indices.shape)
     mine[place] = theirs[place]

@@ -355,6 +355,7 @@ def _combinations(self: Any, r: int, with_replacement: bool) -> Any:
     places = np.indices((self.shape[0],) * r)
     rising = [a <= b if with_replacement else a < b for a, b in pairwise(places)]
     mask = make(np.logical_and.reduce([np.ones(places.shape[1:], np.bool_), *rising]))
+    mask.counter.version = 2  # PyTorch makes it in place
     columns = [find("masked_select")(grid, mask) for grid in grids]
     return find("stack")(columns, 1)
 

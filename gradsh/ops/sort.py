@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dtype import Array, int64
+from gradsh.engine.layout import in_order, order_of
 from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.shape import wrap_dim
 from gradsh.engine.tensor import Tensor, make
@@ -38,9 +39,7 @@ def _sort(self: Array, dim: int, descending: bool) -> tuple[Array, Array]:
 
 def _as_laid_out(self: Array, result: Array) -> Array:
     """Return the result in the memory order of `self`, as PyTorch's sort does."""
-    ordered = np.empty_like(self, result.dtype)
-    ordered[...] = result
-    return ordered
+    return in_order(result, order_of(self.shape, [self]))
 
 
 @writes(2)
