@@ -175,6 +175,7 @@ class Controls(ABC):
             if name == "max_memory":
                 bound_memory(self.limits.max_memory)
             self.ambient.where = self.place_function()
+            self.ambient.trail = self.trail()
         value = getattr(self.limits, name)
         return "off" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
@@ -195,6 +196,10 @@ class Controls(ABC):
             return where()
 
         return counting
+
+    def trail(self) -> Any:
+        """Return what knows the place without a call, unless nodes are counted."""
+        return self.machine.progress if self.limits.max_nodes is None else None
 
     def line_of(self, where: Any) -> int | None:
         """Return the first line of the innermost statement at an engine's `where`, or None where there is none."""

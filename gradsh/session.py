@@ -112,6 +112,7 @@ class Session(Controls):
         """Return an ambient value as every program begins with it."""
         ambient = Ambient()
         ambient.where = self.place_function()
+        ambient.trail = self.trail()
         ambient.warn = self.warn
         ambient.check = self.machine.check
         ambient.passes = self._on_pass

@@ -22,7 +22,7 @@ class Ambient:
 
     __slots__ = (
         "_generator", "_print_options", "anomaly", "atomic", "check", "default_dtype", "flags", "grad_enabled",
-        "passes", "running", "saved_hooks", "warn", "where",
+        "passes", "running", "saved_hooks", "trail", "warn", "where",
     )
 
     def __init__(self) -> None:
@@ -32,6 +32,9 @@ class Ambient:
         self._print_options: Any = None
         self.where: Callable[[], Any] | None = None
         """Called when a node is born, a tensor written or a graph freed; its answer is kept, never looked into."""
+        self.trail: Any = None
+        """What answers `where` for the commonest frames without a call: `frame` is the one that runs the program's own text (or
+        None), `code` the code that asked last, `activation` what is noted of both. None where `where` must be called each time."""
         self.warn: Callable[[str], None] | None = None
         """Takes a warning's text; None: Python's own `warnings`."""
         self.check: Callable[[int], None] | None = None

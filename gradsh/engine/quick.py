@@ -8,6 +8,7 @@ the backward pass is in `step.py`.
 Measured for `y*a + b` on 4 elements: about 2 us an operation forward, against 15 us on the long way.
 """
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -82,8 +83,20 @@ def quick({parameters}):
         node.outputs = described(shape, dtype)
     node.extra = None
     node.seq = next_sequence_number()
-    where = ambient.where
-    node.where = None if where is None else where()
+    trail = ambient.trail
+    if trail is not None:
+        frame = getframe(1)
+        code = trail.code
+        if code is not None and (frame is trail.frame or frame.f_code is code):
+            node.activation = trail.activation
+            node.code = code
+            node.offset = frame.f_lasti
+        else:
+            node.where = ambient.where()
+    else:
+        where = ambient.where
+        node.code = None
+        node.activation = None if where is None else where()
     node.record = record
     node.spans = None
     node.version = 0
@@ -232,7 +245,7 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
         "Tensor": Tensor, "DECLINED": DECLINED, "F32": _F32, "F64": _F64, "current": current, "ndarray": np.ndarray,
         "ufunc": record.forward if product else record.ufunc,
         "described": described, "gradient_edge": gradient_edge, "accumulator": accumulator,
-        "new": object.__new__, "ShortNode": ShortNode, "LIVE": LIVE,
+        "new": object.__new__, "getframe": sys._getframe, "ShortNode": ShortNode, "LIVE": LIVE,
         "next_sequence_number": next_sequence_number, "record": record, "constant": constant, "LARGE": LARGE, "slow": slow,
         "as_operands": as_operands,
         "values": plan.defaults,

@@ -28,16 +28,32 @@ class ShortNode(OpNode):
     """
 
     __slots__ = (
-        "counted", "left", "right", "saved_array0", "saved_array1", "saved_by0", "saved_by1", "saved_version0", "saved_version1",
+        "activation", "code", "counted", "left", "offset", "right", "saved_array0", "saved_array1", "saved_by0", "saved_by1", "saved_version0", "saved_version1",
         "version",
     )
 
     left: Any
     right: Any
+    activation: Any
+    code: Any
+    offset: int
+    """The place of birth: what the ambient `trail` knew and the offset in the code, or `where` itself, without a code."""
     version: int
     """The version of the node's own result, while a node stands for its counter."""
     counted: VersionCounter
     """The counter of the result, once somebody has asked for it."""
+
+    @property
+    def where(self) -> Any:  # type: ignore[override]
+        """The opaque place where the node was born."""
+        return self.activation if self.code is None else (self.activation, self.code, self.offset)
+
+    @where.setter
+    def where(self, value: Any) -> None:
+        if type(value) is tuple:
+            self.activation, self.code, self.offset = value
+        else:
+            self.activation, self.code = value, None
 
     @property
     def edges(self) -> tuple[Edge | None, ...]:  # type: ignore[override]

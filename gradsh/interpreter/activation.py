@@ -58,7 +58,7 @@ class Stopped(BaseException):
 class Progress:
     """The activation now, and what must happen at the next tick; generated code reports to its methods."""
 
-    __slots__ = ("activation", "failing", "stop", "where")
+    __slots__ = ("activation", "code", "failing", "frame", "stop", "where")
 
     def __init__(self, program: dict[str, Any]) -> None:
         self.activation: Activation = ROOT
@@ -66,28 +66,30 @@ class Progress:
         """The id of the exception on its way, and the activation in which it was raised."""
         self.stop: BaseException | type[BaseException] | None = None
         """Raised at the next call, loop pass or backward step; stays until the statement ends."""
+        self.code: Any = None
+        """The code that was running when somebody asked for the place last: a loop asks for the same one again and again."""
+        self.frame: Any = None
+        """The frame of the top-level statement, while it is that which asks."""
         self.where = self._locator(program)
 
     def _locator(self, program: dict[str, Any]) -> Callable[[], Where | None]:
         frame_at = sys._getframe
         progress = self
-        latest: Any = None  # the code that was running last time: a loop asks for the same one again and again
-
         def where() -> Where | None:
             """Return the place of the innermost frame of the script, or None outside of any.
 
             Its caller must not be the script itself: to look at a frame more would cost half as much as all the rest.
             """
-            nonlocal latest
             frame = frame_at(2)
             code = frame.f_code
-            if code is not latest:
+            if code is not progress.code:
                 try:
                     while frame.f_globals is not program:
                         frame = frame.f_back  # type: ignore[assignment]
                 except AttributeError:
                     return None
-                latest = code = frame.f_code
+                progress.code = code = frame.f_code
+                progress.frame = frame if code.co_name == "<module>" else None  # that of a function would outlive it
             return (progress.activation, code, frame.f_lasti)
 
         return where

@@ -196,6 +196,7 @@ class Machine:
         finally:
             self._current = outer
             self.progress.activation = outer_activation
+            self.progress.frame = self.progress.code = None
         return failed
 
     def explain(self, error: BaseException, unit: Unit | None = None) -> Failed:
