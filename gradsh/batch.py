@@ -53,14 +53,12 @@ class Script(NamedTuple):
 
 
 def prepare() -> None:
-    """Set the process up for tensors: freed memory is kept, fewer collections while graphs grow; streams refuse no character."""
-    import gc
-
+    """Set the process up for tensors: freed memory is kept, garbage looked for when memory grows; streams refuse no character."""
     from gradsh.allocator import keep_freed_memory
+    from gradsh.collector import govern
 
     keep_freed_memory()
-
-    gc.set_threshold(50_000, 50, 1000)
+    govern()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

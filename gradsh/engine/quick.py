@@ -32,8 +32,7 @@ _NAMES = ("a", "b")
 
 _FORWARD = """
 def quick({parameters}):
-    if type(self) is not Tensor and not isinstance(self, Tensor):
-        {decline}
+{first}
     a = self.array
     dtype = a.dtype
     if dtype is not F32 and dtype is not F64{wrong}:
@@ -74,7 +73,7 @@ def quick({parameters}):
         fresh.origin = None
         fresh.tracked = False
         return fresh
-    node = new(ShortNode)
+    node = ShortNode()
     node.left = e0
     node.right = e1
     {outputs}
@@ -98,13 +97,17 @@ def quick({parameters}):
         node.code = None
         node.activation = None if where is None else where()
     node.record = record
-    node.spans = None
     node.version = 0
     node.values = {values}
 {saving}
     fresh.origin = node
     fresh.tracked = True
     return fresh
+"""
+
+_FIRST = """
+    if type(self) is not Tensor and not isinstance(self, Tensor):
+        return DECLINED
 """
 
 _SECOND = """
@@ -227,6 +230,7 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
     source = _FORWARD.format(
         parameters="self, other" if two else "self",
         decline=decline,
+        first=_FIRST if slow is None else "",  # what is behind an operator is called with a Tensor
         wrong=" or a.ndim != 2" if product else "",
         second=_SECOND.format(
             decline=decline, number=_number_type(record), apart=" or b.ndim != 2 or a.shape[1] != b.shape[0]" if product else "",

@@ -28,9 +28,12 @@ class ShortNode(OpNode):
     """
 
     __slots__ = (
-        "activation", "code", "counted", "left", "offset", "right", "saved_array0", "saved_array1", "saved_by0", "saved_by1", "saved_version0", "saved_version1",
-        "version",
+        "activation", "code", "counted", "left", "offset", "right", "saved_array0", "saved_array1", "saved_by0", "saved_by1",
+        "saved_version0", "saved_version1", "version",
     )
+
+    __init__ = object.__init__  # so that the class can be called at the cost of `object`
+    spans: None = None
 
     left: Any
     right: Any
@@ -44,7 +47,7 @@ class ShortNode(OpNode):
     """The counter of the result, once somebody has asked for it."""
 
     @property
-    def where(self) -> Any:  # type: ignore[override]
+    def where(self) -> Any:
         """The opaque place where the node was born."""
         return self.activation if self.code is None else (self.activation, self.code, self.offset)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
+from gradsh.collector import governor
 from gradsh.interpreter import hooks as names
 from gradsh.interpreter.lower import Unit, characters
 from gradsh.interpreter.scopes import children
@@ -22,6 +23,8 @@ from gradsh.text.tuples import NamedTuple
 Activation = tuple[Any, int, Any, int]
 Where = tuple[Activation, Any, int]
 ROOT: Activation = (None, 0, None, -1)
+COLLECT: Any = object()
+"""What stands in the place of an interrupt where garbage is to be looked for."""
 
 
 class Call(NamedTuple):
@@ -64,7 +67,7 @@ class Progress:
         self.activation: Activation = ROOT
         self.failing: tuple[int, Activation] = (0, ROOT)
         """The id of the exception on its way, and the activation in which it was raised."""
-        self.stop: BaseException | type[BaseException] | None = None
+        self.stop: Any = None
         """Raised at the next call, loop pass or backward step; stays until the statement ends."""
         self.code: Any = None
         """The code that was running when somebody asked for the place last: a loop asks for the same one again and again."""
@@ -156,9 +159,12 @@ class Progress:
 
     def halt(self) -> None:
         """Raise what was asked for, so that a backward pass can note on it what it had done."""
-        if self.stop is not None:
+        if self.stop is COLLECT:
+            self.stop = None
+            governor.collect()
+        elif self.stop is not None:
             error = self.stop() if isinstance(self.stop, type) else self.stop
-            error.fault = Fault("interrupt" if isinstance(error, KeyboardInterrupt) else "limit", {})  # type: ignore[attr-defined]
+            error.fault = Fault("interrupt" if isinstance(error, KeyboardInterrupt) else "limit", {})
             raise error
 
 

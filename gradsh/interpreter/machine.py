@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from gradsh.collector import governor
 from gradsh.engine.tensor import Tensor
 from gradsh.interpreter import growth, hooks
-from gradsh.interpreter.activation import ROOT, Place, Progress, Stopped, Units, Where, describe
+from gradsh.interpreter.activation import COLLECT, ROOT, Place, Progress, Stopped, Units, Where, describe
 from gradsh.interpreter.guard import NO_ARRAY, Guard, Store
 from gradsh.interpreter.lower import Unit, compile_statement
 from gradsh.interpreter.scopes import bound_names
@@ -184,6 +185,7 @@ class Machine:
 
         outer, outer_activation = self._current, self.progress.activation
         self._current = unit
+        governor.ask = self.collect_soon
         self.progress.failing = (0, ROOT)
         failed: Failed | None = None
         try:
@@ -228,6 +230,11 @@ class Machine:
     def interrupt(self) -> None:
         """End the running statement at its next tick, with a problem of kind `interrupt`."""
         self.progress.stop = KeyboardInterrupt
+
+    def collect_soon(self) -> None:
+        """Look for garbage at the next tick."""
+        if self.progress.stop is None:
+            self.progress.stop = COLLECT
 
     def is_inside(self, frame: Any) -> bool:
         """Tell whether a frame of Python's is the script's, or was called by it, or looks at what it raised."""

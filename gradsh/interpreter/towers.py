@@ -91,7 +91,7 @@ def surveyed(stop: Callable[[str], None]) -> Iterator[None]:
     """Watch for towers within the block."""
     deepen_stack()
     surveyor = Surveyor(stop)
-    gc.callbacks.append(surveyor)
+    gc.callbacks.insert(0, surveyor)  # before the governor hides what there is
     try:
         yield
     finally:

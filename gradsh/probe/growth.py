@@ -216,6 +216,7 @@ def _unreachable(alive: Iterable[Node], births: _Births, owns: Callable[[Any], b
         if root not in reached:
             for _ in nodes_below(root, reached):
                 pass
+    gc.unfreeze()  # what the governor passes over would not be among the objects
     every = (one for one in gc.get_objects() if issubclass(type(one), Node))  # isinstance would run what others define
     lost = [one for one in every if one not in reached and type(one) is not AccumulateGrad]
     lost = [one for one in lost if owns(one.where)]

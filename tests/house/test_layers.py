@@ -7,7 +7,8 @@ import gradsh
 
 ROOT = Path(gradsh.__file__).parent
 ORDER = (
-    ("version", "allocator", "threads", "text"), ("language", "engine"), ("ops",), ("api",), ("probe",), ("interpreter",), ("view",),
+    ("version", "allocator", "collector", "threads", "text"), ("language", "engine"), ("ops",), ("api",), ("probe",),
+    ("interpreter",), ("view",),
     ("limits", "guardian", "files", "signals", "state"), ("commands",), ("events", "parameters"), ("control",), ("session", "profile"),
     ("render",), ("sinks", "progress"), ("batch",), ("workers",), ("many", "watch", "check", "golden", "shell", "manual"),
     ("pytest_plugin", "start"), ("cli",), ("__main__",),
