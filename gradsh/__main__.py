@@ -38,6 +38,8 @@ def main() -> NoReturn:
         leave(status)
     except KeyboardInterrupt:
         leave(INTERRUPTED)
+    except OSError as error:  # what a subcommand says, not what a script does: its sink answers for that
+        leave(unwritten(error))
     except BaseException as error:  # noqa: BLE001  # a fault of ours: no input shows a traceback
         leave(internal_error(error))
 
@@ -50,6 +52,16 @@ def open_streams() -> None:
         sys.stdin = sys.stdin or ClosedStream()
         sys.stdout = sys.stdout or ClosedStream()
         sys.stderr = sys.stderr or ClosedStream(silent=True)
+
+
+def unwritten(error: OSError) -> int:
+    """Tell that the output cannot be written (nothing, where its reader has gone); return the exit status."""
+    import os
+
+    if not isinstance(error, BrokenPipeError):
+        sys.stderr.write(f"gradsh: cannot write the output: {error.strerror or error}\n")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is held back would fail again
+    return int(not isinstance(error, BrokenPipeError))
 
 
 def internal_error(error: BaseException) -> int:

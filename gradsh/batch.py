@@ -5,6 +5,7 @@ A script ends at its first failed statement unless told to go on. Exit status: 0
 that cannot be read, 130 interrupted.
 """
 
+import errno
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -17,12 +18,16 @@ from gradsh.text.span import Source
 from gradsh.text.tuples import NamedTuple
 
 if TYPE_CHECKING:
+    import os
+
     from gradsh.session import Session
     from gradsh.sinks import Sink
 
 LARGEST = 256 << 20
 """Bytes of the largest script that is read at all."""
 PIECE = 1 << 20
+PATIENCE = 2.0
+"""Seconds that a pipe is waited for until somebody opens it to write."""
 DONE, FAILED, UNREADABLE, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -111,8 +116,68 @@ def _bytes_of(name: str) -> bytes:
     """Read a file, or standard input; no more than tells that it is too large (a device may never end)."""
     if name == "-":
         return _beginning(sys.stdin.buffer)
-    with open(name, "rb") as file:  # noqa: PTH123  # importing pathlib costs as much as the lexer, parser and compiler
-        return _beginning(file)
+    handle, piped = _opened(name)
+    with open(handle, "rb") as file:  # noqa: PTH123  # importing pathlib costs as much as the lexer, parser and compiler
+        return _piped(handle) if piped else _beginning(file)
+
+
+def _opened(name: str) -> tuple[int, bool]:
+    """Open what a name leads to for reading, without waiting; return whether it is a pipe, too.
+
+    Raises OSError, also for a device that is no terminal and not the empty one: none of the others ends.
+    """
+    import os
+    import stat
+
+    handle = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        found = os.fstat(handle)
+        _check_readable(found, os.isatty(handle))
+        piped = stat.S_ISFIFO(found.st_mode)
+        os.set_blocking(handle, not piped)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle, piped
+
+
+def _check_readable(found: "os.stat_result", terminal: bool) -> None:
+    import os
+    import stat
+
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    empty = stat.S_ISCHR(found.st_mode) and os.path.samestat(found, os.stat(os.devnull))  # noqa: PTH116
+    if stat.S_ISBLK(found.st_mode) or (stat.S_ISCHR(found.st_mode) and not terminal and not empty):
+        raise OSError(errno.EINVAL, "it is a device")
+
+
+def _piped(handle: int) -> bytes:
+    """Read a pipe to its end, once somebody has it open for writing; raises OSError if nobody does for a while."""
+    import os
+    import select
+    import time
+
+    parts: list[bytes] = []
+    left, written, end = LARGEST + 1, False, time.monotonic() + PATIENCE
+    while left > 0:
+        try:
+            part = os.read(handle, min(left, PIECE))
+        except BlockingIOError:
+            written = True
+            select.select([handle], [], [])
+            continue
+        if part:
+            written = True
+            parts.append(part)
+            left -= len(part)
+        elif written:
+            break
+        elif time.monotonic() > end:
+            raise OSError(errno.EPIPE, "nobody writes to this pipe")
+        else:
+            time.sleep(0.02)
+    return b"".join(parts)
 
 
 def _beginning(file: BinaryIO) -> bytes:

@@ -23,7 +23,7 @@ from gradsh.interpreter.classify import words_of
 from gradsh.interpreter.machine import Failed, Invocation, Machine
 from gradsh.interpreter.towers import surveyed
 from gradsh.language.node import stmt
-from gradsh.language.parser import parse
+from gradsh.language.parser import MAX_TEXT, parse
 from gradsh.language.paste import clean
 from gradsh.language.statements import Command
 from gradsh.limits import UNBOUNDED, Limits, confined
@@ -146,13 +146,14 @@ class Session(Controls):
     ) -> Outcome:
         if not text.isascii():
             text = text.encode("utf-8", "replace").decode()  # half a surrogate pair has no place in a source
+        text = text[: MAX_TEXT + 1]  # enough for the parser to refuse it
         text, notes = clean(text)
         for note in notes:
             self.emit(Warn(0, str(note)))
         source = Source(name, text, first_line)
         try:
-            self._take_options(source)
             program = parse(source, GRAMMARS, self._bound)
+            self._take_options(source)
         except ProblemError as error:
             self.tell_failure(_unparsed(error.problem, source), expected=False)
             return Outcome(1, ())

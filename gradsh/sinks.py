@@ -215,6 +215,15 @@ class ClosedStream(io.TextIOBase):
             return len(text)
         raise OSError(errno.EBADF, "the stream is closed")
 
+    def read(self, size: int | None = -1) -> str:
+        """Fail as the system would."""
+        raise OSError(errno.EBADF, "the stream is closed")
+
+    @property
+    def buffer(self) -> "ClosedStream":
+        """What bytes are read from: itself, as it gives none."""
+        return self
+
 
 def _close_quietly(stream: TextIO) -> None:
     """Point a broken stream at nothing, so that the flush at exit stays silent too."""

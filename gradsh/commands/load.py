@@ -20,8 +20,9 @@ class Report(NamedTuple):
 def run(state: State, file: File) -> Report:
     """Run the file. Raises (kind `io`) where it cannot be read, (kind `other`) where one of its statements fails."""
     name = str(file)
+    path = Path(state.control.allowed_file(name))
     try:
-        text = read_text(Path(state.control.allowed_file(name)))
+        text = read_text(path)
     except UnicodeDecodeError:
         raise fail("io", f"cannot read {name}: it is not UTF-8 text", OSError) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 from gradsh.batch import RunOptions, Script, collect_again, end_stuck, read_script
 from gradsh.events import Done, Event, Failure, Result
 from gradsh.golden.compare import Tolerance, agree
+from gradsh.language.parser import MAX_TEXT
 from gradsh.render.style import Style
 from gradsh.sinks import write_result
 from gradsh.text.expectations import Block, Expected, options_of, scan
@@ -127,6 +128,8 @@ def check_script(script: Script, options: RunOptions, tolerance: Tolerance, *, b
     found = Checked(script.name, script.text, (), {}, (), tolerance, 0.0)
     if script.unreadable:
         return found._replace(mismatches=(Mismatch(0, "script", f"cannot be read: {script.unreadable}"),))
+    if len(script.text) > MAX_TEXT:
+        return found._replace(mismatches=(Mismatch(0, "script", f"cannot be read: more than {MAX_TEXT:,} characters"),))
     source = Source(script.name, script.text)
     try:
         found = _compared(found, source, options, bare)
