@@ -7,9 +7,11 @@ import numpy as np
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import composite, find, op, sample
 from gradsh.ops.arguments import array_of, no_gradient
+from gradsh.ops.at_once import cross_entropy_at_once
 from gradsh.ops.loss import F
 from gradsh.ops.reduction import MEAN, NONE, chosen, reduced
 from gradsh.ops.scalars import over, plus, times
+from gradsh.ops.softmax import log_softmax_array
 from gradsh.text.fault import fail
 
 
@@ -218,6 +220,12 @@ def _cross_entropy(
         if ignore_index >= 0:
             raise fail("value", "ignore_index is not supported for floating point target", RuntimeError)
         return _probabilities(input, target, weight, code, label_smoothing)
+    if weight is None and not label_smoothing > 0:
+        found = cross_entropy_at_once(
+            find("log_softmax").records[0], nll_loss_forward.records[0], log_softmax_array, input, target, code, ignore_index
+        )
+        if found is not None:
+            return found
     class_dim = 0 if len(input.shape) == 1 else 1
     log_probabilities = find("log_softmax")(input, class_dim)
     if label_smoothing > 0:

@@ -13,8 +13,8 @@ from gradsh.engine.quick import quicken
 from gradsh.engine.record import DECLINED
 from gradsh.engine.shape import broadcast_shapes, expandable
 from gradsh.engine.tensor import Tensor
+from gradsh.ops.at_once import linear_at_once
 from gradsh.ops.kernels import unsupported
-from gradsh.ops.linear_at_once import linear_at_once
 from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
 

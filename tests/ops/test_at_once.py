@@ -1,10 +1,10 @@
-"""Linear at once makes what its operations make one by one: values, nodes, saved tensors, gradients, places."""
+"""Linear and cross entropy at once make what their operations make one by one: values, nodes, saved tensors, gradients."""
 
 import numpy as np
 import pytest
 
 import gradsh
-from gradsh.ops import matmul
+from gradsh.ops import class_loss, matmul
 
 RANDOM = np.random.default_rng(6)
 
@@ -35,7 +35,7 @@ def facts(result, leaves):
         ))
         nodes += [one for one, _ in node.next_functions]
     told.append([number - min(numbers) for number in numbers])
-    result.backward(gradsh.ones(2, 4, dtype=result.dtype))
+    result.backward(gradsh.ones(tuple(result.shape), dtype=result.dtype))
     told.append([None if one.grad is None else (one.grad.tolist(), one.grad.stride(), one.grad._version) for one in leaves])
     told.append([(one.name, one.freed) for one in result.grad_fn.saved])
     return told
@@ -105,3 +105,45 @@ def test_the_result_stays_within_the_limit_of_memory():
     finally:
         current().check = None
     assert max(sizes) == 2 * 4 * 4
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("ignored", [-100, 2])
+def test_both_ways_of_cross_entropy_agree(monkeypatch, reduction, dtype, ignored):
+    scores = gradsh.from_numpy(RANDOM.standard_normal((5, 4)).astype(dtype)).requires_grad_()
+    target = gradsh.tensor([0, 3, 2, 2, 1])
+    made = []
+    real = class_loss.cross_entropy_at_once
+    for way in (lambda *given: made.append(real(*given)) or made[-1], lambda *_: None):
+        monkeypatch.setattr(class_loss, "cross_entropy_at_once", way)
+        scores.grad = None
+        loss = gradsh.nn.functional.cross_entropy(scores * 1, target, reduction=reduction, ignore_index=ignored)
+        made.append(facts(loss, [scores]))
+    assert made[0] is not None
+    assert made[1] == made[2]
+
+
+def test_other_cross_entropies_are_left_to_the_operations(monkeypatch):
+    asked = []
+    real = class_loss.cross_entropy_at_once
+    monkeypatch.setattr(class_loss, "cross_entropy_at_once", lambda *given: asked.append(real(*given)) or asked[-1])
+    loss = gradsh.nn.functional.cross_entropy
+    scores, target = gradsh.randn(3, 4, requires_grad=True), gradsh.tensor([0, 1, 3])
+    loss(scores, target, weight=gradsh.ones(4))
+    loss(scores, target, label_smoothing=0.1)
+    assert asked == []
+    loss(scores.detach(), target)
+    loss(scores[0], target[0])
+    loss(scores[None].transpose(1, 2), target[None])
+    with gradsh.no_grad():
+        loss(scores, target)
+    with gradsh.autograd.graph.saved_tensors_hooks(lambda one: one, lambda one: one):
+        loss(scores, target)
+    for wrong, error in ((gradsh.tensor([0, 1]), ValueError), (gradsh.tensor([0, 1, 3], dtype=gradsh.int32), RuntimeError)):
+        with pytest.raises(error):
+            loss(scores, wrong)
+    assert asked == [None] * 7
+    with pytest.raises(IndexError, match="Target 4 is out of bounds"):
+        loss(scores, gradsh.tensor([0, 1, 4]))
+    assert asked == [None] * 7
