@@ -129,7 +129,8 @@ def check_script(script: Script, options: RunOptions, tolerance: Tolerance, *, b
     if script.unreadable:
         return found._replace(mismatches=(Mismatch(0, "script", f"cannot be read: {script.unreadable}"),))
     if len(script.text) > MAX_TEXT:
-        return found._replace(mismatches=(Mismatch(0, "script", f"cannot be read: more than {MAX_TEXT:,} characters"),))
+        mismatch = Mismatch(0, "script", f"cannot be read: more than {MAX_TEXT:,} characters")
+        return found._replace(text="", mismatches=(mismatch,))
     source = Source(script.name, script.text)
     try:
         found = _compared(found, source, options, bare)
