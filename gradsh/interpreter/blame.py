@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.interpreter import hooks
 from gradsh.interpreter.activation import Place, circumstances
-from gradsh.interpreter.classify import LONGEST, kind_of, words_of
+from gradsh.interpreter.classify import LONGEST, kind_of, kind_of_class, words_of
 from gradsh.interpreter.origins import Frame, Origins, expression_at
 from gradsh.interpreter.trace import local_variables, trace_of
 from gradsh.language.node import expr
@@ -121,7 +121,7 @@ def blame(machine: "Machine", error: BaseException, unit: "Unit | None") -> "Fai
     except BaseException:  # noqa: BLE001 - an exception of the script's making may fail when it is looked at
         machine.telling = False
         case = Case(machine, RuntimeError(type(error).__name__).with_traceback(error.__traceback__), unit)
-        case.kind = kind_of(error)
+        case.kind = kind_of_class(error)
         case.failed()
     top = unit.stmt.span.line if unit is not None else case.line
     return Failed(case.problem(), case.line, top, case.source, type(error).__name__)

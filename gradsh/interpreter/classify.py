@@ -108,6 +108,11 @@ def kind_of(error: BaseException) -> str:
     fault = fault_of(error)
     if fault is not None and fault.kind in _OWN:
         return fault.kind
+    return kind_of_class(error)
+
+
+def kind_of_class(error: BaseException) -> str:
+    """Return the kind that an exception's class alone tells, without a look at what it holds."""
     for kind_class, kind in _CLASSES:
         if isinstance(error, kind_class):
             return kind
