@@ -186,6 +186,8 @@ class Signature:
 
     def _spread(self, args: tuple[Any, ...]) -> bool:
         """Whether the last positional parameter takes the remaining arguments one by one."""
+        if not self.positional:
+            return False
         last = self.params[self.positional - 1]
         return last.variadic and (len(args) > self.positional or not isinstance(args[self.positional - 1], (list, tuple)))
 

@@ -42,6 +42,14 @@ class Case:
         self.notes: list[str] = []
 
     @property
+    def is_own(self) -> bool:
+        """Whether the script's own code failed, and not what it called."""
+        trace = self.error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        return trace is None or trace.tb_frame.f_globals is self.machine.program
+
+    @property
     def span(self) -> Span:
         """Where it failed."""
         return self.steps[-1].span if self.steps else self.top

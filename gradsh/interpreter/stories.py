@@ -21,6 +21,8 @@ from gradsh.text.span import Span
 if TYPE_CHECKING:
     from gradsh.interpreter.blame import Case
 
+INTERNAL = frozenset({"array", "counter", "edge", "meta", "tracked", "versions", "category"})
+"""Attributes of the engine's objects that no script has."""
 Story = Callable[["Case"], None]
 
 
@@ -91,6 +93,9 @@ def _attribute(case: "Case") -> None:
     name = case.fields.get("name")
     if owner is None and isinstance(case.error, AttributeError):
         owner, name = getattr(case.error, "obj", None), getattr(case.error, "name", None)
+        if not case.is_own:
+            _unfit(case, owner, name)
+            return
     if owner is not None and isinstance(name, str):
         way = way_without(f"{owner.name}.{name}") if isinstance(owner, case.machine.guard.namespaces) else ""
         if way:
@@ -100,6 +105,15 @@ def _attribute(case: "Case") -> None:
             _meant(case, meant)
             if not meant and isinstance(owner, Library):
                 case.help.append(f"gradsh's `{owner.name}` offers {_some(owner.names())}")
+
+
+def _unfit(case: "Case", owner: Any, name: Any) -> None:
+    """Tell of an argument that a function of ours took for something else: what it looked for in it is ours alone."""
+    node = case.expression
+    called = case.text(node.func.span) if isinstance(node, tree.Call) else "the operation"
+    case.title = f"{called} cannot take a value of type {case.machine.guard.kinds.name(owner)} here"
+    if name in INTERNAL:
+        case.message = case.title
 
 
 def _some(names: list[str]) -> str:

@@ -15,4 +15,6 @@ def typename(value: Any) -> str:
     origin = kind.__module__
     if origin.startswith(_OURS):
         origin = "torch.nn.modules." + origin.removeprefix(_OURS)
+    elif origin.startswith("gradsh."):
+        return "torch.dtype" if kind.__name__.endswith("DType") else f"torch.{kind.__name__}"
     return kind.__qualname__ if origin in {"builtins", "__builtin__", None} else f"{origin}.{kind.__qualname__}"
