@@ -203,7 +203,20 @@ NAMESPACES: dict[str, Namespace] = {
             ),
             **lazily("gradsh.api.nn.utils.norms", "weight_norm remove_weight_norm spectral_norm remove_spectral_norm"),
             "rnn": _spaces("torch.nn.utils.rnn"),
+            "parametrize": _spaces("torch.nn.utils.parametrize"),
+            "parametrizations": _spaces("torch.nn.utils.parametrizations"),
         },
+    ),
+    "torch.nn.utils.parametrize": Namespace(
+        "torch.nn.utils.parametrize",
+        lazily(
+            "gradsh.api.nn.utils.parametrize",
+            "register_parametrization is_parametrized remove_parametrizations cached ParametrizationList "
+            "type_before_parametrizations",
+        ),
+    ),
+    "torch.nn.utils.parametrizations": Namespace(
+        "torch.nn.utils.parametrizations", lazily("gradsh.api.nn.utils.parametrizations", "weight_norm spectral_norm orthogonal")
     ),
     "torch.nn.utils.rnn": Namespace(
         "torch.nn.utils.rnn", lazily("gradsh.api.nn.utils.sequences", "pad_sequence unpad_sequence")
