@@ -43,11 +43,12 @@ class Case:
 
     @property
     def is_own(self) -> bool:
-        """Whether the script's own code failed, and not what it called."""
+        """Whether the script's own code failed, and not a function of ours that it called."""
         trace = self.error.__traceback__
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
-        return trace is None or trace.tb_frame.f_globals is self.machine.program
+        where = None if trace is None else trace.tb_frame.f_globals
+        return where is None or where is self.machine.program or str(where.get("__name__")).startswith("gradsh.interpreter")
 
     @property
     def span(self) -> Span:
