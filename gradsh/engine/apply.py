@@ -23,8 +23,10 @@ np.seterr(all="ignore")  # infinities and nans are results here, as in PyTorch, 
 
 def run_record(record: Record, values: list[Any]) -> Any:
     """Run one overload on bound values. Plain arrays (within a derivative) give plain arrays, Tensors give Tensors."""
-    record.signature  # noqa: B018  (parsed on first use)
-    tensors = record.tensors or ()
+    tensors = record.tensors
+    if tensors is None:
+        record.signature  # noqa: B018  (parsed on first use)
+        tensors = record.tensors or ()
     found = False
     for place in tensors:
         value = values[place]
@@ -38,7 +40,8 @@ def run_record(record: Record, values: list[Any]) -> Any:
     if not found:
         return _run_plain(record, values)
     for place in tensors:
-        _lift(values, place)
+        if type(values[place]) is not Tensor:
+            _lift(values, place)
     if kind == "inplace":
         return _run_inplace(record, values)
     if kind == "geometry":
@@ -188,16 +191,18 @@ def _needs_graph(record: Record, values: list[Any], ambient: Ambient) -> bool:
         return False
     for place in record.plan.edges:
         value = values[place]
-        if type(value) is list:
-            if any(is_tracked(one) for one in value):
+        if isinstance(value, Tensor):
+            if value.tracked or is_tracked(value):
                 return True
-        elif isinstance(value, Tensor) and is_tracked(value):
+        elif type(value) is list and any(is_tracked(one) for one in value):
             return True
     return False
 
 
 def _wrap(record: Record, values: list[Any], outputs: Any, ambient: Ambient) -> Any:
     """Make tensors of the kernel's outputs and, where a gradient is wanted, the node behind them."""
+    if type(outputs) is np.ndarray and record.returns is None:
+        return _wrap_one(record, values, outputs, ambient)
     many = type(outputs) is tuple or type(outputs) is list
     arrays = [_output(one) for one in outputs] if many else [_output(outputs)]
     visible = len(arrays) if record.returns is None else record.returns
@@ -217,6 +222,18 @@ def _wrap(record: Record, values: list[Any], outputs: Any, ambient: Ambient) -> 
         results.append(make_result(one, node, place) if differentiable else make(one))
     save_results(node, lambda n: _keep_result(results[n], n, visible))
     return _deliver(record, results[:visible], many)
+
+
+def _wrap_one(record: Record, values: list[Any], array: Array, ambient: Ambient) -> Tensor:
+    """Do what `_wrap` does for the one result that most operations have."""
+    if array.dtype.kind != "f" or not _needs_graph(record, values, ambient):
+        return make(array)
+    node = build_node(record, values, (array,))
+    save_inputs(node, values)
+    result = make_result(array, node, 0)
+    if record.plan.keeps_results:
+        save_results(node, lambda n: _keep_result(result, n, 1))
+    return result
 
 
 def _output(value: Any) -> Any:

@@ -101,6 +101,10 @@ class BoundOperation:
         """Call the operation with the tensor first."""
         operation = self.operation
         args = (self.instance, *args)
+        if operation.quick is not None and not kwargs:
+            found = operation.quick(*args)
+            if found is not DECLINED:
+                return found
         for record in operation.records:
             values = record.signature.bind(args, kwargs)
             if values is not None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.node import Edge, Freed, Kept, Node
+from gradsh.engine.node import Edge, Freed, Kept, Node, described, next_sequence_number
 from gradsh.engine.record import Record
 from gradsh.engine.shape import expandable, sum_to
 from gradsh.engine.storage import VersionCounter
@@ -212,16 +212,39 @@ def _edges(record: Record, values: list[Any]) -> tuple[tuple[Edge | None, ...], 
     return tuple(edges), tuple(spans) if lists else None
 
 
+def _edge(value: Any) -> Edge | None:
+    if isinstance(value, Tensor) and value.array.dtype.kind == "f":
+        origin = value.origin
+        return (origin, 0) if value.meta is None and isinstance(origin, Node) else gradient_edge(value)
+    return None
+
+
+_new = object.__new__
+
+
 def build_node(record: Record, values: list[Any], outputs: Sequence[Array]) -> OpNode:
     """Give birth to the node of an operation whose kernel has run; entries of results are added by the caller."""
-    edges, spans = _edges(record, values)
+    plan = record.plan
+    spans: Any = None
+    if plan.lists:
+        edges, spans = _edges(record, values)
+    else:
+        edges = tuple([_edge(values[place]) for place in plan.edges])
     if not record.node:  # PyTorch's node for a missing derivative has edges to what needs gradients only
         edges = tuple(edge for edge in edges if edge is not None)
-    node = OpNode.__new__(OpNode)
-    Node.__init__(node, edges, tuple(_NONE if one is None else (one.shape, one.dtype) for one in outputs))
+    node = _new(OpNode)
+    node.edges = edges
+    if len(outputs) == 1 and outputs[0] is not None:
+        node.outputs = described(outputs[0].shape, outputs[0].dtype)
+    else:
+        node.outputs = tuple(_NONE if one is None else (one.shape, one.dtype) for one in outputs)
+    node.raw = ()
+    node.extra = None
+    node.seq = next_sequence_number()
+    where = current().where
+    node.where = None if where is None else where()
     node.record = record
     node.spans = spans
-    plan = record.plan
     context: dict[str, Any] = {name: values[place] for name, place in plan.value_names}
     for name, place, what, slot in plan.asked:
         if what == "strides" and edges[slot] is None:

@@ -69,7 +69,7 @@ class SavePlan:
 class Plan:
     """A record's derivatives, compiled on first use: edges, what is saved, how each formula is called."""
 
-    __slots__ = ("asked", "attributes", "defaults", "edges", "formulas", "names", "order", "saves", "sizes", "value_names", "values")
+    __slots__ = ("asked", "attributes", "defaults", "edges", "keeps_results", "lists", "formulas", "names", "order", "saves", "sizes", "value_names", "values")
 
     def __init__(self, record: "Record") -> None:
         params = record.signature.params
@@ -101,6 +101,8 @@ class Plan:
             calls = tuple(self._argument(record, name) for name in parameter_names(formula))
             targets = tuple(slots[name] for name in key)
             self.formulas.append((targets, formula, calls, len(key) > 1))
+        self.keeps_results = any(save.output >= 0 for save in self.saves)
+        self.lists = any(params[place].type in {"Tensors", "Indices"} for place in self.edges)
         self.defaults = {params[place].name: params[place].default for place in self.values}
         """The arguments that are no tensors, where none is given: nodes of plain calls share it."""
         self.value_names = tuple((params[place].name, place) for place in self.values)

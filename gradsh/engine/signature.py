@@ -147,42 +147,45 @@ ACCEPT: dict[str, Callable[[Any], Any]] = {
 class Signature:
     """A parsed signature. `bind` fits a call to it."""
 
-    __slots__ = ("index", "name", "params", "positional")
+    __slots__ = ("defaults", "index", "name", "params", "positional", "variadic")
 
     def __init__(self, text: str) -> None:
         self.name, _, rest = text.partition("(")
         self.params = tuple(_params(rest.rstrip().removesuffix(")")))
         self.index = {param.name: place for place, param in enumerate(self.params)}
         self.positional = sum(not param.keyword_only for param in self.params)
+        self.variadic = any(param.variadic for param in self.params)
+        self.defaults = [
+            () if param.default is REQUIRED and param.variadic and param.type == "any" else param.default for param in self.params
+        ]
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
         """Return the converted value of every parameter in order, or None where the call does not fit."""
         params = self.params
         given = len(args)
-        if given and given >= self.positional and self._spread(args):
+        if self.variadic and given and given >= self.positional and self._spread(args):
             last = self.positional - 1
             args = (*args[:last], args[last:])
             given = len(args)
         if given > self.positional:
             return None
-        values: list[Any] = [REQUIRED] * len(params)
-        for place in range(given):
-            converted = params[place].convert(args[place])
+        values: list[Any] = []
+        for param, value in zip(params, args):  # noqa: B905  (the rest has defaults)
+            converted = param.accept(value) if value is not None else None if param.optional else MISMATCH
             if converted is MISMATCH:
                 return None
-            values[place] = converted
-        if kwargs and not self._keywords(kwargs, values):
-            return None
-        for place in range(given, len(params)):
-            if values[place] is REQUIRED:
-                param = params[place]
-                if param.default is REQUIRED:
-                    if param.variadic and param.type == "any":
-                        values[place] = ()
-                        continue
-                    return None
-                values[place] = param.default
-        return values
+            values.append(converted)
+        defaults = self.defaults[given:]
+        if kwargs:
+            values += [REQUIRED] * len(defaults)
+            if not self._keywords(kwargs, values):
+                return None
+            for place, default in enumerate(defaults, given):
+                if values[place] is REQUIRED:
+                    values[place] = default
+        else:
+            values += defaults
+        return None if REQUIRED in defaults and any(value is REQUIRED for value in values) else values
 
     def _spread(self, args: tuple[Any, ...]) -> bool:
         """Whether the last positional parameter takes the remaining arguments one by one."""
