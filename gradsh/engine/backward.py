@@ -136,6 +136,8 @@ def make_roots(
 ) -> list[tuple[Edge, Any]]:
     """Return the edges where a pass starts and the gradient each starts with, after PyTorch's checks."""
     given: Sequence[Tensor | None] = gradients if gradients is not None else (None,) * len(tensors)
+    if len(given) < len(tensors):  # more of them are not looked at
+        raise RuntimeError(f"got {len(tensors)} tensors and {len(given)} gradients")
     cotangents = [_cotangent(place, tensor, one) for place, (tensor, one) in enumerate(zip(tensors, given, strict=False))]
     roots: list[tuple[Edge, Any]] = []
     for place, (tensor, cotangent) in enumerate(zip(tensors, cotangents, strict=True)):

@@ -327,7 +327,7 @@ def lookup(name: str, space: str = "", *, thorough: bool = False) -> Operation |
     for each in (f"{space}_{name}", name) if space else (name,):
         found = REGISTRY.get(each)
         if found is None and load(each):
-            found = REGISTRY[each]
+            found = REGISTRY.get(each)  # the index has the operators of Tensor, too
         if found is not None and (not space or space in found.spaces):
             return found
     return lookup(name, space) if thorough and load_all() else None

@@ -321,12 +321,12 @@ def save_results(node: OpNode, kept: Callable[[int], Any]) -> None:
 
 
 def keep(value: Any) -> Kept | None:
-    """Keep a tensor, or a Python number as a 0-d entry of its own (float64 or int64)."""
+    """Keep a tensor, or a Python number as a 0-d entry of its own (float64, or int64 where it is one)."""
     if isinstance(value, Tensor):
         return Kept(value.array, value.counter, value.counter.version, gradient_edge(value))
     if value is None:
         return None
-    wide = np.bool_ if isinstance(value, bool) else np.int64 if isinstance(value, int) else np.float64
+    wide = np.bool_ if isinstance(value, bool) else np.int64 if isinstance(value, int) and value < 1 << 63 else np.float64
     return Kept(np.asarray(value, wide), VersionCounter(), 0, NUMBER)
 
 
