@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 PARITY = .venv-parity
 PACKAGE = .venv-package
 
-.PHONY: bench run test check parity package docs lint types unit golden clean
+.PHONY: bench fuzz run test check parity package docs lint types unit golden clean
 
 # The main job on scenario S1: a script goes in, what its backward freed and the failure that it announces come out.
 run: $(VENV)/installed
@@ -44,6 +44,10 @@ parity: $(PARITY)/installed
 bench: $(VENV)/developed
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks --raised mlp elementwise convolution
+
+# Draws thousands of hostile inputs of each kind by seed, and holds gradsh to its word about every one.
+fuzz: $(VENV)/developed
+	for target in parse raw run golden commands settings; do $(BIN)/python -m fuzz $$target 5000 || exit 1; done
 
 # Builds the sdist and, from it, the wheel; installs the wheel in a fresh environment and uses it there.
 package: $(VENV)/developed

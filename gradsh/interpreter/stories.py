@@ -21,7 +21,7 @@ from gradsh.text.span import Span
 if TYPE_CHECKING:
     from gradsh.interpreter.blame import Case
 
-INTERNAL = frozenset({"array", "counter", "edge", "meta", "tracked", "versions", "category"})
+INTERNAL = frozenset({"array", "counter", "edge", "meta", "tracked", "versions", "category", "numpy"})
 """Attributes of the engine's objects that no script has."""
 Story = Callable[["Case"], None]
 
