@@ -202,11 +202,8 @@ def _rows(number: int, output: Tensor, inputs: Tensors, create_graph: bool, stri
         _strictly(found, strict, f"Output {number}", create_graph)
         for row, one in zip(rows, _filled(found, inputs), strict=True):
             row.append(one)
-    stack = find("stack")
-    return tuple(
-        find("view")(stack(row, 0), (*output.shape, *one.shape)) if row else make(np.zeros((*output.shape, *one.shape), one.array.dtype))
-        for row, one in zip(rows, inputs, strict=True)
-    )
+    stack = find("stack")  # refuses to stack nothing, as PyTorch does where the output has no elements
+    return tuple(find("view")(stack(row, 0), (*output.shape, *one.shape)) for row, one in zip(rows, inputs, strict=True))
 
 
 def _check_scalar(outputs: Tensors, many: bool, name: str) -> Tensor:

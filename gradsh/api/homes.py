@@ -32,7 +32,9 @@ def settle(kind: type) -> None:
     if not origin.startswith("gradsh."):
         return
     home = _CLASSES.get(kind.__name__) or _FILES.get(origin)
-    if home is None and origin.startswith("gradsh.api.nn."):
+    if home is None and origin.startswith("gradsh.api.nn.utils."):
+        home = origin.replace("gradsh.api", "torch")
+    elif home is None and origin.startswith("gradsh.api.nn."):
         home = origin.replace("gradsh.api.nn", "torch.nn.modules")
     elif home is None and origin.startswith("gradsh.api.optim."):
         home = f"torch.optim.{kind.__name__.lower()}"

@@ -46,6 +46,15 @@ def assign_requires_grad(tensor: Tensor, value: bool) -> None:
     set_requires_grad(tensor, value)
 
 
+def check_assigned_data(tensor: Tensor, value: Any) -> None:
+    """Refuse `.data` of another type than a tensor, or of a dtype that cannot require gradients where the tensor does."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if tensor.requires_grad and value.array.dtype.kind != "f":
+        message = "data set to a tensor that requires gradients must be floating point or complex dtype"
+        raise fail("dtype", message, RuntimeError, tensor=tensor)
+
+
 def check_assigned_grad(tensor: Tensor, value: Any) -> None:
     """Refuse a `.grad` of another type, dtype or shape than the tensor's."""
     if not isinstance(value, Tensor):

@@ -368,7 +368,7 @@ class Node:
         output = ""
         if type(kept.edge) is int:
             output = f", which is output {kept.edge} of {forward_name(self)},"
-        elif kept.edge is not None and not isinstance(kept.edge[0], AccumulateGrad):
+        elif type(kept.edge) is tuple and not isinstance(kept.edge[0], AccumulateGrad):
             history, number = kept.counter.history(*kept.edge)
             if getattr(getattr(history, "record", None), "multi_view", False):
                 from gradsh.engine.view import refused_sibling

@@ -14,6 +14,8 @@ from gradsh.engine.storage import VersionCounter
 from gradsh.engine.tensor import Tensor, gradient_edge, make
 from gradsh.text.fault import fail
 
+CUT = True
+"""The `edge` of a kept view that requires grad although no gradient can reach it: one made under no_grad."""
 NUMBER = False
 """The `edge` of a kept Python number: restored as the number itself, so that it stays a weak scalar."""
 _NONE = ((0,), np.dtype(np.float32))
@@ -323,7 +325,10 @@ def save_results(node: OpNode, kept: Callable[[int], Any]) -> None:
 def keep(value: Any) -> Kept | None:
     """Keep a tensor, or a Python number as a 0-d entry of its own (float64, or int64 where it is one)."""
     if isinstance(value, Tensor):
-        return Kept(value.array, value.counter, value.counter.version, gradient_edge(value))
+        edge: Any = gradient_edge(value)
+        if edge is None and value.meta is not None and value.requires_grad:
+            edge = CUT
+        return Kept(value.array, value.counter, value.counter.version, edge)
     if value is None:
         return None
     wide = np.bool_ if isinstance(value, bool) else np.int64 if isinstance(value, int) and value < 1 << 63 else np.float64

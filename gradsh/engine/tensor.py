@@ -188,8 +188,9 @@ class Tensor:
 
     @data.setter
     def data(self, value: "Tensor") -> None:
-        if not isinstance(value, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        from gradsh.engine.attributes import check_assigned_data
+
+        check_assigned_data(self, value)
         if self.meta is not None and value.array.dtype != self.array.dtype:
             self.meta.accumulator = None
         self.array = value.array
@@ -565,9 +566,16 @@ def make_result(array: Array, node: Node, output: int) -> Tensor:
     return fresh
 
 
-def restored(kept: Kept, edge: Edge | None) -> Tensor:
-    """Rebuild the tensor that a node kept: same memory, same version counter, same place in the graph."""
+def restored(kept: Kept, edge: Any) -> Tensor:
+    """Rebuild the tensor that a node kept: same memory, same version counter, same place in the graph.
+
+    Its edge is True where it requires a gradient that cannot reach it (a view made under no_grad).
+    """
     assert kept.array is not None
+    if edge is True:
+        cut = restored(kept, None)
+        cut.tracked = True
+        return cut
     if edge is not None and isinstance(edge[0], AccumulateGrad):
         variable = edge[0].variable
         if variable.array is kept.array:

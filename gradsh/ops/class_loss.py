@@ -267,6 +267,8 @@ def _probabilities(input: Any, target: Any, weight: Any, reduction: int, label_s
         product = product * _along(weight, class_dim, len(input.shape))
     if reduction == NONE:
         return -find("sum")(product, class_dim)
+    if reduction == MEAN and not array_of(input).size:
+        return -find("fill_")(find("sum")(product), float("nan"))
     total = -find("sum")(product)
     rows = array_of(input).size // max(classes, 1) if classes else 0
     return over(total, rows) if reduction == MEAN else total

@@ -226,17 +226,34 @@ def _cannot_expand(shape: tuple[int, ...], target: tuple[int, ...], dim: int, ti
     return fail("shape", message, RuntimeError, shapes=(shape, target))
 
 
-def _addmm(self: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> Array:
+def _check_addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> None:
+    del beta, alpha
     for each, name in ((mat1, "mat1"), (mat2, "mat2")):
         if each.ndim != 2:
             raise fail("shape", f"{name} must be a matrix, got {each.ndim}-D tensor", RuntimeError, shape=each.shape)
     check_product(mat1, mat2)
+    for first, name, second, other in ((self, "self", mat2, "mat2"), (mat1, "mat1", mat2, "mat2")):
+        if first.dtype != second.dtype:
+            message = f"{name} and {other} must have the same dtype, but got {_title(first)} and {_title(second)}"
+            raise fail("dtype", message, RuntimeError)
+
+
+def _check_addmm_in_place(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> None:
+    _check_addmm(self, mat1, mat2, beta, alpha)
+    size = [mat1.shape[0], mat2.shape[1]]
+    if list(self.shape) != size:
+        message = f"Bad in-place call: input tensor size {list(self.shape)} and output tensor size {size} should match"
+        raise fail("shape", message, RuntimeError, shapes=(self.shape, tuple(size)))
+
+
+def _addmm(self: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> Array:
     return plus(self, mat1.dot(mat2), beta, alpha)
 
 
 addmm = op(
     "addmm(self, mat1, mat2, *, beta: number = 1, alpha: number = 1)", "AddmmBackward0",
-    "beta * self + alpha * (mat1 @ mat2).", forward=_addmm, dtypes="same", inplace=True,
+    "beta * self + alpha * (mat1 @ mat2).", forward=_addmm, dtypes="same", check=_check_addmm,
+    inplace={"check": _check_addmm_in_place},
     grads={
         "self": lambda grad, beta: scaled(grad, beta),
         "mat1": lambda grad, mat2, mat1_sizes, mat1_strides, alpha: grad_of_first(grad, mat2, mat1_sizes, mat1_strides, alpha),

@@ -97,7 +97,7 @@ def block(w: Any) -> None:
         return
     before, inner = len(w.lines), []
     for _ in range(w.rng.randint(1, 3)):
-        text = statement(w)
+        text = statement(w, passes="inference" not in head)
         if text is not None:
             inner.append(text)
     del w.lines[before:]
@@ -107,7 +107,7 @@ def block(w: Any) -> None:
         w.do(f"{head}\n    {body}{tail}")
 
 
-def statement(w: Any) -> str | None:
+def statement(w: Any, *, passes: bool) -> str | None:
     """Return one statement for a block."""
     kind = w.rng.random()
     if kind < 0.5:
@@ -116,6 +116,6 @@ def statement(w: Any) -> str | None:
         return None if text is None else f"{w.fresh()} = {text}"
     if kind < 0.7:
         return writer_values.fill(w, w.rng.choice(writer_values.WRITES), w.floating())
-    if kind < 0.85:
+    if kind < 0.85 and passes:
         return filled(w, w.rng.choice(PASSES))
     return writer_values.fill(w, w.rng.choice(writer_values.QUESTIONS), w.tensor())
