@@ -3,6 +3,7 @@
 `blame` finds the kind, the script's frames and the place; `stories.py` has what each kind tells beyond that.
 """
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from gradsh.interpreter import hooks
@@ -113,7 +114,13 @@ class Case:
         )
 
 
+_HOME = re.compile(r"gradsh\.(?:[\w<>]+\.)+(?=\w+\(\) argument after)")
+"""Where a function of ours is defined, as Python's own sentences say it before its name: no news to a script."""
+
+
 def _told(message: str) -> str:
+    if "gradsh." in message:
+        message = _HOME.sub("", message)
     return message if len(message) <= LONGEST else f"{message[:LONGEST]}… ({len(message):,} characters)"
 
 

@@ -91,7 +91,8 @@ def make_builtins(machine: "Machine") -> dict[str, Any]:
 
 
 def named(function: Made, name: str = "") -> Made:
-    """Give a function of ours the name that a script calls it by: Python's own errors say the qualified one."""
+    """Give a function of ours the name that a script calls it by: Python's own errors say the qualified one, and the module's."""
+    function.__module__ = "builtins"
     function.__name__ = function.__qualname__ = name or function.__name__
     return function
 

@@ -1,6 +1,7 @@
 """The parts of Python's library that scripts may import, each an explicit list of names."""
 
 from collections.abc import Callable, Iterator, Mapping
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from gradsh.api.namespace import as_module
@@ -27,6 +28,9 @@ class Library:
         """Return what it offers, by name."""
         if self._members is None:
             self._members = self._load()
+            for name, one in self._members.items():
+                if isinstance(one, FunctionType) and "<locals>" in one.__qualname__:
+                    one.__qualname__ = name  # Python's errors say it
         return self._members
 
     def get(self, name: str) -> Any:

@@ -26,6 +26,10 @@ def told(text: str) -> str:
     ("print(1, a=2)", "print() got an unexpected keyword argument 'a'"),
     ("sum()", "sum() missing 1 required positional argument"),
     ("pow(ones(1), 2, 3)", "pow() 3rd argument not allowed"),
+    ("print(**1)", "print() argument after ** must be a mapping, not int"),
+    ("torch.autograd.grad(*1)", "grad() argument after * must be an iterable, not int"),
+    ("import time\ntime.sleep()", "sleep() missing 1 required positional argument: 'seconds'"),
+    ("raise ValueError('gradsh (3)')", "gradsh (3)"),
     ("'a'.foo", "'str' object has no attribute 'foo'"),
 ])
 def test_no_name_of_the_engine_gets_out(text: str, words: str) -> None:
