@@ -9,7 +9,8 @@ from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import composite, find, op
 from gradsh.engine.tensor import make
 from gradsh.ops.arguments import array_of, count, underivable
-from gradsh.ops.embedding import _renorm, no_sparse, sum_rows
+from gradsh.ops.embedding import _renorm, no_sparse
+from gradsh.ops.rows import sum_rows
 from gradsh.text.fault import fail
 
 _SUM, _MEAN, _MAX = 0, 1, 2

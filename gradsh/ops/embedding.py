@@ -7,6 +7,7 @@ import numpy as np
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import Operation, composite, find, op
 from gradsh.ops.arguments import array_of
+from gradsh.ops.rows import sum_rows
 from gradsh.text.fault import fail
 
 
@@ -34,17 +35,6 @@ def no_sparse(sparse: bool) -> None:
     """Refuse a sparse gradient, when backward comes to it."""
     if sparse:
         raise fail("value", "sparse gradients are not offered: leave out sparse=True", RuntimeError)
-
-
-def sum_rows(rows: Array, indices: Array, height: int) -> Array:
-    """Return `height` rows, each the sum of the given rows that carry its index."""
-    total = np.zeros((height, rows.shape[1]), rows.dtype)
-    if indices.size:
-        order = np.argsort(indices, kind="stable")
-        ranked = indices[order]
-        starts = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1])))
-        total[ranked[starts]] = np.add.reduceat(rows[order], starts, axis=0)
-    return total
 
 
 def _dense_backward(

@@ -16,6 +16,7 @@ from gradsh.engine.tensor import Tensor, make
 from gradsh.engine.writes import writes
 from gradsh.ops.copy import copy_
 from gradsh.ops.parts import MAX, select, slice_
+from gradsh.ops.rows import add_rows
 from gradsh.ops.view import alias_view, unsqueeze, view
 from gradsh.text.fault import fail
 
@@ -141,7 +142,9 @@ def _index_put(self: Array, indices: Sequence[Any], values: Any, accumulate: boo
     where = _numpy_index(self, indices)
     written = np.array(self, order="K") if not in_place else self
     try:
-        if accumulate:
+        if accumulate and len(where) == 1 and type(where[0]) is np.ndarray and where[0].dtype.kind == "i":
+            add_rows(written, where[0], array)
+        elif accumulate:
             np.add.at(written, where, array)
         else:
             written[where] = array

@@ -11,6 +11,7 @@ from gradsh.engine.shape import wrap_dim
 from gradsh.engine.writes import writes
 from gradsh.ops.geometry import array_of
 from gradsh.ops.index import zeros_of_shape
+from gradsh.ops.rows import add_rows
 from gradsh.ops.scalars import times
 from gradsh.ops.scatter import Along, reduce_at, reduce_gradients, write_at
 from gradsh.text.fault import fail
@@ -92,6 +93,14 @@ def _index_written(name: str, write: Callable[[Array, Any, Any], None]) -> Calla
         return out
 
     return kernel
+
+
+def _add_parts(out: Array, where: Any, values: Array) -> None:
+    place = len(where) - 1
+    if values.ndim == out.ndim:
+        add_rows(np.moveaxis(out, place, 0), where[-1], np.moveaxis(values, place, 0))
+    else:
+        np.add.at(out, where, values)
 
 
 def _check_add(name: str, self: Array, dim: int, index: Array, source: Array) -> tuple[int, Array]:
@@ -183,7 +192,7 @@ def _added(grad: Any, dim: int, index: Any, source: Any, source_dim: int, alpha:
 index_add: Operation = op(
     "index_add(self, dim: int, index, source, *, alpha: number = 1)", "IndexAddBackward0",
     "A copy with alpha times the parts of `source` added at the given indices of a dimension.",
-    layout="contiguous", forward=_index_written("index_add", np.add.at), inplace=True,
+    layout="contiguous", forward=_index_written("index_add", _add_parts), inplace=True,
     grads={"self": lambda grad: grad, "source": _added},
     note="Saves `source` when it needs a gradient, though its values are not used.",
 )
