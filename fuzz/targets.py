@@ -1,5 +1,6 @@
 """What is fuzzed: each target draws a hostile input and holds gradsh to its word about it (`tests/robustness/held.py`)."""
 
+import os
 import sys
 import tempfile
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from tests.robustness import held
 from tests.robustness.hostile import Hostile
 
 Draw = Callable[[Hostile], object]
-FOLDER = Path(tempfile.gettempdir()) / "gradsh-fuzz"
+FOLDER = Path(tempfile.gettempdir()) / f"gradsh-fuzz-{os.getpid()}"
 
 
 def _text(hostile: Hostile) -> tuple[object, ...]:
