@@ -50,14 +50,14 @@ def run_record(record: Record, values: list[Any]) -> Any:
     if kind == "view":
         if values[0].meta is not None and current().grad_enabled:
             gradient_edge(values[0])  # a view that could not follow a write is refused before its geometry is looked at
-        return _wrap_views(record, values, record.forward(*arrays))
+        return wrap_views(record, values, record.forward(*arrays))
     ambient = current()
     if ambient.check is not None:
         ambient.check(0)
     outputs = _compute(record, arrays)
     if record.layout:
         outputs = laid(record.layout, outputs, arrays)
-    made = _wrap(record, values, outputs, ambient)
+    made = wrap(record, values, outputs, ambient)
     return marked(values, made) if ambient.saved_hooks else made
 
 
@@ -84,7 +84,7 @@ def _run_plain(record: Record, values: list[Any]) -> Any:
             return run_record(record, lifted)
         arrays = _arrays(record, values)
         outputs = record.forward(*arrays)
-        return _wrap(record, values, outputs, current())
+        return wrap(record, values, outputs, current())
     outputs = record.forward(*_arrays(record, values))
     if type(outputs) is tuple and record.returns is not None:
         return outputs[0] if record.returns == 1 else outputs[: record.returns]
@@ -199,7 +199,7 @@ def _needs_graph(record: Record, values: list[Any], ambient: Ambient) -> bool:
     return False
 
 
-def _wrap(record: Record, values: list[Any], outputs: Any, ambient: Ambient) -> Any:
+def wrap(record: Record, values: list[Any], outputs: Any, ambient: Ambient) -> Any:
     """Make tensors of the kernel's outputs and, where a gradient is wanted, the node behind them."""
     if type(outputs) is np.ndarray and record.returns is None:
         return _wrap_one(record, values, outputs, ambient)
@@ -225,7 +225,7 @@ def _wrap(record: Record, values: list[Any], outputs: Any, ambient: Ambient) -> 
 
 
 def _wrap_one(record: Record, values: list[Any], array: Array, ambient: Ambient) -> Tensor:
-    """Do what `_wrap` does for the one result that most operations have."""
+    """Do what `wrap` does for the one result that most operations have."""
     if array.dtype.kind != "f" or not _needs_graph(record, values, ambient):
         return make(array)
     node = build_node(record, values, (array,))
@@ -256,7 +256,7 @@ def _deliver(record: Record, results: list[Tensor], many: bool) -> Any:
     return tuple(results)
 
 
-def _wrap_views(record: Record, values: list[Any], outputs: Any) -> Any:
+def wrap_views(record: Record, values: list[Any], outputs: Any) -> Any:
     """Make views of the first tensor input, sharing its memory and version counter."""
     base = values[0]
     many = type(outputs) is tuple or type(outputs) is list

@@ -25,7 +25,7 @@ from typing import Any
 from numpy import ndarray
 from numpy import ufunc as np_ufunc
 
-from gradsh.engine.record import DECLINED, Formula, Record
+from gradsh.engine.record import DECLINED, FEW, Formula, Record
 from gradsh.engine.tensor import Tensor
 
 REGISTRY: dict[str, "Operation"] = {}
@@ -37,7 +37,7 @@ SPACES = ("torch", "Tensor")
 class Operation:
     """An operation as users call it: the overloads of one name. Also works on plain arrays, within derivatives."""
 
-    __slots__ = ("__dict__", "inplace_name", "name", "quick", "records", "run", "spaces")
+    __slots__ = ("__dict__", "calls", "inplace_name", "name", "quick", "records", "run", "short", "spaces")
     __script_attributes__ = frozenset({"__name__", "__doc__"})
 
     def __init__(self, name: str, spaces: tuple[str, ...], run: Callable[..., Any]) -> None:
@@ -47,19 +47,22 @@ class Operation:
         self.run = run
         self.quick: Callable[..., Any] | None = None
         """The short way for the plain case (see `quick.py`); it answers DECLINED where the case is not plain."""
+        self.short: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None
+        """The short way of what is no plain ufunc (see `short.py`), written after a `FEW` calls."""
+        self.calls = 0
         self.__name__ = name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the first overload that fits; raises TypeError with the candidates where none does."""
-        if not kwargs:
-            if self.quick is not None:
-                found = self.quick(*args)
-                if found is not DECLINED:
-                    return found
-            if args and type(args[0]) is ndarray and len(self.records) == 1:
+        if args and type(args[0]) is ndarray:
+            if not kwargs and len(self.records) == 1:
                 bare = self.records[0].bare(args)
                 if bare is not None:
                     return self.records[0].forward(*bare)
+        else:
+            found = self.quick(*args) if self.quick is not None and not kwargs else self.shortly(args, kwargs)
+            if found is not DECLINED:
+                return found
         for record in self.records:
             values = record.signature.bind(args, kwargs)
             if values is not None:
@@ -71,6 +74,18 @@ class Operation:
         from gradsh.engine.mismatch import mismatch
 
         raise mismatch(self, args, kwargs)
+
+    def shortly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Go the short way of what is no plain ufunc, if there is one for this call; DECLINED if not."""
+        if self.short is not None:
+            return self.short(args, kwargs)
+        self.calls += 1
+        if self.calls <= FEW or self.quick is not None:
+            return DECLINED
+        from gradsh.engine.short import short_of
+
+        self.short = short_of(self)
+        return self.short(args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
@@ -101,10 +116,10 @@ class BoundOperation:
         """Call the operation with the tensor first."""
         operation = self.operation
         args = (self.instance, *args)
-        if operation.quick is not None and not kwargs:
-            found = operation.quick(*args)
-            if found is not DECLINED:
-                return found
+        quick = operation.quick
+        found = quick(*args) if quick is not None and not kwargs else operation.shortly(args, kwargs)
+        if found is not DECLINED:
+            return found
         for record in operation.records:
             values = record.signature.bind(args, kwargs)
             if values is not None:

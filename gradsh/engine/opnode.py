@@ -252,14 +252,15 @@ def build_node(record: Record, values: list[Any], outputs: Sequence[Array]) -> O
         if what == "strides" and edges[slot] is None:
             context[name] = ()
         else:
-            context[name] = _size_of(values[place], what)
+            context[name] = size_of(values[place], what)
     node.values = context
     return node
 
 
-def _size_of(value: Any, what: str) -> Any:
+def size_of(value: Any, what: str) -> Any:
+    """Return what a formula asks of an input without saving it: its sizes, strides, number of elements, …"""
     if type(value) is list:
-        return [_size_of(one, what) for one in value]
+        return [size_of(one, what) for one in value]
     if not isinstance(value, Tensor):
         return () if what == "sizes" else (0,) if what == "optsizes" else None
     array = value.array
