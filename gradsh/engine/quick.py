@@ -150,7 +150,7 @@ _SHARED_OUTPUTS = """edge = e0 or e1
 
 _RESULT = """
     node.saved_array{slot} = out
-    node.saved_by{slot} = node
+    node.saved_by{slot} = OWN
     node.saved_version{slot} = 0
 """
 
@@ -243,13 +243,13 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
         values="{" + ", ".join(map(_asked, plan.asked)) + "}" if product else "values",
         saving=_saving(record, arity),
     )
-    from gradsh.engine.shortnode import LIVE, ShortNode
+    from gradsh.engine.shortnode import LIVE, OWN, ShortNode
 
     scope: dict[str, Any] = {
         "Tensor": Tensor, "DECLINED": DECLINED, "F32": _F32, "F64": _F64, "current": current, "ndarray": np.ndarray,
         "ufunc": record.forward if product else record.ufunc,
         "described": described, "gradient_edge": gradient_edge, "accumulator": accumulator,
-        "new": object.__new__, "getframe": sys._getframe, "ShortNode": ShortNode, "LIVE": LIVE,
+        "new": object.__new__, "getframe": sys._getframe, "ShortNode": ShortNode, "LIVE": LIVE, "OWN": OWN,
         "next_sequence_number": next_sequence_number, "record": record, "constant": constant, "LARGE": LARGE, "slow": slow,
         "as_operands": as_operands,
         "values": plan.defaults,

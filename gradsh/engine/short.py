@@ -18,7 +18,7 @@ from gradsh.engine.node import described, next_sequence_number
 from gradsh.engine.op import Operation
 from gradsh.engine.opnode import size_of
 from gradsh.engine.record import DECLINED, Record
-from gradsh.engine.shortnode import LIVE, ShortNode
+from gradsh.engine.shortnode import LIVE, OWN, ShortNode
 from gradsh.engine.signature import ALIASES, MISMATCH, REQUIRED, Param
 from gradsh.engine.tensor import Tensor, accumulator, gradient_edge, make
 from gradsh.engine.view import view_of
@@ -181,7 +181,7 @@ def is_plain(record: Record) -> bool:
 
 _TAKEN = frozenset({
     "Tensor", "DECLINED", "MISMATCH", "MISMATCHED", "current", "ndarray", "generic", "asarray", "F32", "F64", "forward", "check",
-    "record", "laid", "view_of", "gradient_edge", "accumulator", "new", "ShortNode", "LIVE", "described",
+    "record", "laid", "view_of", "gradient_edge", "accumulator", "new", "ShortNode", "LIVE", "OWN", "described",
     "next_sequence_number", "size_of", "wrap", "wrap_views", "node", "e0", "e1",
 })
 """Names that the written functions use: no parameter may have one of them."""
@@ -195,7 +195,7 @@ def written_for(record: Record) -> Callable[..., Any]:
         "Tensor": Tensor, "DECLINED": DECLINED, "MISMATCH": MISMATCH, "MISMATCHED": MISMATCHED, "current": current,
         "ndarray": np.ndarray, "generic": np.generic, "asarray": np.asarray, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
         "forward": record.forward, "check": record.check, "record": record, "laid": laid, "make": make, "view_of": view_of,
-        "gradient_edge": gradient_edge, "accumulator": accumulator, "new": object.__new__, "ShortNode": ShortNode, "LIVE": LIVE,
+        "gradient_edge": gradient_edge, "accumulator": accumulator, "new": object.__new__, "ShortNode": ShortNode, "LIVE": LIVE, "OWN": OWN,
         "described": described, "next_sequence_number": next_sequence_number, "size_of": size_of, "wrap": wrap, "wrap_views": wrap_views,
     }
     tensors = [place for place, param in enumerate(params) if param.type in {"Tensor", "Operand"}]
@@ -311,7 +311,7 @@ def _result(record: Record) -> str:
 
 _KEPT_RESULT = """
     node.saved_array{slot} = out_
-    node.saved_by{slot} = node
+    node.saved_by{slot} = OWN
     node.saved_version{slot} = 0
 """
 

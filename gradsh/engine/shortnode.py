@@ -17,6 +17,8 @@ LIVE: Any = object()
 """`raw` of a node whose saved tensors stand in its slots."""
 GONE: Any = object()
 """`raw` of a node that a short step has freed: outlines stand in the slots, and what freed it in the first counter's."""
+OWN: Any = object()
+"""Tells the version of a saved result of the node's own: the node, which must not refer to itself."""
 
 
 class ShortNode(OpNode):
@@ -131,10 +133,12 @@ class ShortNode(OpNode):
 
     def slots(self) -> tuple[tuple[Any, Any, int], ...]:
         """Return (array, what tells its version, version then) of each slot in use."""
-        first = (self.saved_array0, self.saved_by0, self.saved_version0)
+        by = self.saved_by0
+        first = (self.saved_array0, self if by is OWN else by, self.saved_version0)
         if len(self.record.plan.saves) == 1:
             return (first,)
-        return first, (self.saved_array1, self.saved_by1, self.saved_version1)
+        by = self.saved_by1
+        return first, (self.saved_array1, self if by is OWN else by, self.saved_version1)
 
     def _clear(self) -> None:
         self.saved_array0 = self.saved_array1 = self.saved_by0 = self.saved_by1 = None

@@ -56,6 +56,12 @@ _SHORT_CHECK = """
         {decline}
 """
 
+_SHORT_CHECK_OF_RESULT = """
+    s{slot} = node.saved_array{slot}
+    if node.version != node.saved_version{slot}:
+        {decline}
+"""
+
 _CHECKS = """
     raw = node.entries
     if type(raw) is not tuple:
@@ -175,8 +181,11 @@ def _checks(record: Record, short: bool) -> str:
     slots = range(len(record.plan.saves))
     if not slots:
         return ""
-    head, one = (_SHORT_CHECKS, _SHORT_CHECK) if short else (_CHECKS, _CHECK)
-    return head.format(decline=_DECLINE, kept=_names("k", slots)) + "".join(one.format(slot=slot, decline=_DECLINE) for slot in slots)
+    text = (_SHORT_CHECKS if short else _CHECKS).format(decline=_DECLINE, kept=_names("k", slots))
+    for slot, save in enumerate(record.plan.saves):
+        one = _CHECK if not short else _SHORT_CHECK_OF_RESULT if save.output >= 0 else _SHORT_CHECK
+        text += one.format(slot=slot, decline=_DECLINE)
+    return text
 
 
 def _formula(
