@@ -18,6 +18,7 @@ from gradsh.engine.opnode import invalid_gradient, sum_tensor_to
 from gradsh.engine.shape import expandable, sum_to
 from gradsh.engine.tensor import Tensor, gradient_edge, make
 from gradsh.engine.view import is_tracked
+from gradsh.engine.writes import note
 from gradsh.text.fault import fail
 
 
@@ -144,7 +145,11 @@ class FunctionNode(Node):
             raise invalid_gradient(self, target, grad.array.shape, shape)
         if not recorded:
             array = sum_to(grad.array, shape) if grad.array.shape != shape else grad.array
-            return array if array.dtype == dtype else array.astype(dtype)
+            if array.dtype != dtype:
+                return array.astype(dtype)
+            if array is grad.array and grad.counter.version:
+                note(array, grad.counter.version)
+            return array
         if grad.array.shape != shape:
             grad = sum_tensor_to(grad, shape)
         return grad if grad.array.dtype == dtype else grad.to(of_numpy(dtype))

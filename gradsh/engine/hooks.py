@@ -163,7 +163,12 @@ def keep_grad(tensor: Tensor, grad: Any) -> None:
     """Add to the `.grad` of a non-leaf that retains it: PyTorch keeps the sum over passes."""
     meta = more(tensor)
     if meta.grad is None:
-        meta.grad = grad if isinstance(grad, Tensor) else make(np.array(grad, order="C"))
+        if isinstance(grad, Tensor):
+            from gradsh.engine.op import find
+
+            meta.grad = find("clone")(grad)
+        else:
+            meta.grad = make(np.array(grad, order="C"))
     elif isinstance(grad, Tensor):
         meta.grad = meta.grad + grad  # type: ignore[operator]
     else:

@@ -105,11 +105,17 @@ def _silu_backward(grad: Any, self: Any) -> Any:
     return grad * logistic * (1 + self * (1 - logistic))
 
 
+def _written(factor: Any) -> Any:
+    """Give a factor of a derivative the version that it has in PyTorch, which computes it in place."""
+    factor.counter.version = 2
+    return factor
+
+
 def _silu_gradient(grad: Any, self: Any) -> Any:
     if not isinstance(grad, Tensor):
         return in_blocks(_silu_backward, grad, self)
     logistic = sigmoid(self)
-    return grad * logistic * plus(self * sub(1, logistic), 1)
+    return grad * logistic * _written(plus(self * sub(1, logistic), 1))
 
 
 silu = op(
@@ -142,7 +148,7 @@ def _mish_gradient(grad: Any, self: Any) -> Any:
         return in_blocks(_mish_backward, grad, self)
     logistic = sigmoid(self)
     bent = tanh(log1p(exp(self)))
-    return grad * (bent + self * logistic * sub(1, bent * bent))
+    return grad * _written(bent + self * logistic * sub(1, bent * bent))
 
 
 mish = op(

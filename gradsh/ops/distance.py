@@ -47,11 +47,10 @@ def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
     common = promote_pair(a, b)
     if common.kind != "f":
         raise fail("dtype", "expected common dtype to be floating point, yet common dtype is Long", RuntimeError)
-    if a != common or b != common:
+    if a.kind != "f" or b.kind != "f":
         from gradsh.engine.dtype import of_numpy
 
-        to = find("to")
-        x1, x2 = to(x1, of_numpy(common)), to(x2, of_numpy(common))
+        x1, x2 = (one if kind.kind == "f" else find("to")(one, of_numpy(common)) for one, kind in ((x1, a), (x2, b)))
     if tuple(x1.shape) != tuple(x2.shape):
         shape = broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
         x1, x2 = find("expand")(x1, shape), find("expand")(x2, shape)

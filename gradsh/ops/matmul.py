@@ -228,14 +228,14 @@ def _cannot_expand(shape: tuple[int, ...], target: tuple[int, ...], dim: int, ti
 
 def _check_addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> None:
     del beta, alpha
-    for each, name in ((mat1, "mat1"), (mat2, "mat2")):
-        if each.ndim != 2:
-            raise fail("shape", f"{name} must be a matrix, got {each.ndim}-D tensor", RuntimeError, shape=each.shape)
-    check_product(mat1, mat2)
     for first, name, second, other in ((self, "self", mat2, "mat2"), (mat1, "mat1", mat2, "mat2")):
         if first.dtype != second.dtype:
             message = f"{name} and {other} must have the same dtype, but got {_title(first)} and {_title(second)}"
             raise fail("dtype", message, RuntimeError)
+    for each, name in ((mat1, "mat1"), (mat2, "mat2")):
+        if each.ndim != 2:
+            raise fail("shape", f"{name} must be a matrix, got {each.ndim}-D tensor", RuntimeError, shape=each.shape)
+    check_product(mat1, mat2)
 
 
 def _check_addmm_in_place(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> None:

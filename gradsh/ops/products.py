@@ -401,6 +401,7 @@ op("trace(self)", "TraceBackward0", "Sum of the diagonal.", forward=_trace, grad
 def _cross(self: Array, other: Array, dim: int) -> Any:
     if self.ndim != other.ndim:
         raise fail("shape", "linalg.cross: inputs must have the same number of dimensions.", RuntimeError)
+    at_dim(self.shape, dim)
     axis = wrap_dim(dim, self.ndim)
     if self.shape[axis] != 3 or other.shape[axis] != 3:
         message = (
@@ -411,8 +412,14 @@ def _cross(self: Array, other: Array, dim: int) -> Any:
 
     broadcast_shapes(self.shape, other.shape)
     a, b = np.moveaxis(self, axis, 0), np.moveaxis(other, axis, 0)
-    parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-    return np.stack(parts, axis)
+    return np.stack([_difference(a[i], b[j], a[j], b[i]) for i, j in ((1, 2), (2, 0), (0, 1))], axis)
+
+
+def _difference(a: Array, b: Array, c: Array, d: Array) -> Any:
+    """Return a*b - c*d. PyTorch's float32 kernel rounds a*b and the difference only once (a fused operation)."""
+    if a.dtype != np.float32 or b.dtype != np.float32:
+        return a * b - c * d
+    return (np.multiply(a, b, dtype=np.float64) - c * d).astype(np.float32)
 
 
 linalg_cross: Any = op(

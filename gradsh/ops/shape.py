@@ -82,6 +82,9 @@ def _unflatten(self: Any, dim: int, sizes: tuple[int, ...]) -> Any:
     if not sizes:
         raise fail("value", "unflatten: sizes must be non-empty", RuntimeError)
     shape = tuple(self.shape)
+    if not shape:
+        message = f"unflatten got an unexpected error:\nDimension specified as {place} but tensor has no dimensions"
+        raise fail("shape", message, RuntimeError)
     try:
         inner = resolve_size(sizes, shape[place])
     except RuntimeError as error:

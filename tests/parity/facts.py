@@ -236,6 +236,9 @@ class Walk:
             if name == "_saved_result3" and theirs.name().startswith("MkldnnRnn"):
                 continue  # bytes of oneDNN's own
             got, expected = answer(lambda: getattr(mine, name)), answer(lambda: getattr(theirs, name))
+            sized = answer(lambda: theirs._saved_size)
+            if name in {"_saved_stride", "_saved_storage_offset"} and isinstance(sized, tuple) and 0 in sized:
+                continue  # where a tensor without elements begins means nothing
             if name.endswith("_sym_strides"):  # a step over one element means nothing
                 sizes = answer(lambda: getattr(theirs, name.replace("_sym_strides", "_sym_sizes")))
                 if not isinstance(sizes, str) and len(sizes) == len(got) == len(expected):
