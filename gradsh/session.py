@@ -7,6 +7,7 @@ are taken here. What commands ask of a session is answered in control.py.
 
 import sys
 import time
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -131,15 +132,15 @@ class Session(Controls):
         A failure that the text announces (a `#!` below the statement) is emitted as expected and ends nothing.
         `values` sets parameters of the text (see `parameters.py`), which have been checked to be of their types.
         """
-        outer, outer_hook = self.emit, sys.unraisablehook
-        self.emit, sys.unraisablehook = emit, self._on_lost
+        outer, outer_hook, outer_show = self.emit, sys.unraisablehook, warnings.showwarning
+        self.emit, sys.unraisablehook, warnings.showwarning = emit, self._on_lost, self._on_doubt
         self._depth += 1
         try:
             with enter(self.ambient):
                 return self._run(text, name, keep_going, first_line, values or {})
         finally:
             self._depth -= 1
-            self.emit, sys.unraisablehook = outer, outer_hook
+            self.emit, sys.unraisablehook, warnings.showwarning = outer, outer_hook, outer_show
 
     def _run(
         self, text: str, name: str, keep_going: bool, first_line: int, values: Mapping[str, str]
@@ -296,6 +297,10 @@ class Session(Controls):
         if not self.spend(characters):
             self.machine.check()
 
+    def _on_doubt(self, message: Warning | str, *_: Any, **__: Any) -> None:
+        """Tell a warning of Python's or numpy's at the script's line: where it stands in Python's files is no news."""
+        self.warn(str(message))
+
     def _on_lost(self, lost: Any) -> None:
         """Tell what a script raised where nobody can catch it, as Python does: a generator was dropped, and its `finally` failed."""
         error = lost.exc_value
@@ -325,7 +330,7 @@ class Session(Controls):
         finally:
             self.state.call = outer
         if report is not None:
-            if self.limits.max_output:
+            if self.limits.max_output and not (self.typed and self._command_only):  # what a person asks for is shown
                 self._spend(len(repr(report)))  # about as long as what a renderer makes of it
             self.emit(Result(call.line, command.name, report, lambda: command.view(report), wanted, output))
 
