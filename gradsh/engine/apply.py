@@ -320,6 +320,8 @@ def _run_geometry(record: Record, values: list[Any]) -> Tensor:
         check_inplace(target)
     array = record.forward(*_arrays(record, values))
     node = build_node(record, values, [array]) if tracked else None
+    if node is None:
+        target.counter.moved(target.array, -1, array)
     target.array = array
     target.counter.bump(ambient.place())
     if node is not None:

@@ -364,7 +364,7 @@ class Node:
         """Return the error for a saved tensor that was modified in place, naming every write since."""
         array = kept.array
         kind = f"torch.{of_numpy(array.dtype).title}Tensor" if array is not None else "torch.Tensor"
-        shape = list(array.shape) if array is not None else []
+        shape = list(kept.counter.present(array).shape) if array is not None else []
         output = ""
         if type(kept.edge) is int:
             output = f", which is output {kept.edge} of {forward_name(self)},"

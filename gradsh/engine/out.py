@@ -12,7 +12,7 @@ import numpy as np
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.dtype import of_numpy
 from gradsh.engine.named import NamedResult, named_result
-from gradsh.engine.overlap import check_distinct
+from gradsh.engine.overlap import check_apart, check_distinct
 from gradsh.engine.storage import owner_of
 from gradsh.engine.tensor import Tensor
 from gradsh.text.fault import fail
@@ -68,6 +68,7 @@ def into(operation: "Operation", args: tuple[Any, ...], kwargs: dict[str, Any]) 
         raise fail("other", message, RuntimeError)
     with grad_mode(False):
         found = operation(*args, **rest)
+    inputs = [one.array for one in (*_tensors(args), *_tensors(rest.values()))]
     results = tuple(found) if isinstance(found, tuple) else (found,)
     for target, result in zip(outs, results, strict=True):
         if target.array.shape != result.array.shape and any(one is target for one in (*_tensors(args), *_tensors(rest.values()))):
@@ -75,7 +76,7 @@ def into(operation: "Operation", args: tuple[Any, ...], kwargs: dict[str, Any]) 
                 f"output with shape {list(target.array.shape)} doesn't match the broadcast shape {list(result.array.shape)}"
             )
             raise fail("shape", message, RuntimeError, tensor=target)
-        _write(target, result)
+        _write(target, result, inputs)
     return named_result(f"{found.operation}_out", found.names, list(outs)) if isinstance(found, NamedResult) else out
 
 
@@ -89,7 +90,7 @@ def _tensors(values: Iterable[Any]) -> list[Tensor]:
     return found
 
 
-def _write(target: Tensor, result: Tensor) -> None:
+def _write(target: Tensor, result: Tensor, inputs: list[Any]) -> None:
     to, source = target.array, result.array
     if of_numpy(source.dtype).category > of_numpy(to.dtype).category:
         a, b = of_numpy(source.dtype).title, of_numpy(to.dtype).title
@@ -104,6 +105,7 @@ def _write(target: Tensor, result: Tensor) -> None:
             )
         resize(target, source.shape)
     check_distinct(target.array)
+    check_apart(target.array, inputs)
     target.array[...] = source
     target.counter.bump(current().place())
 
@@ -121,8 +123,9 @@ def resize(tensor: Tensor, shape: tuple[int, ...]) -> None:
     check = current().check
     if check is not None:
         check(size * array.itemsize)
-    larger = np.zeros(size, array.dtype)
-    held = (owner.nbytes - start) // array.itemsize
+    first = start // array.itemsize
+    larger = np.zeros(first + size, array.dtype)
+    held = owner.nbytes // array.itemsize
     if held and owner.flags.c_contiguous:
-        larger[:held] = np.ndarray((held,), array.dtype, owner, start)
-    tensor.array = larger.reshape(shape)
+        larger[:held] = np.ndarray((held,), array.dtype, owner)
+    tensor.array = larger[first:].reshape(shape)

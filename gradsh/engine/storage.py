@@ -60,6 +60,13 @@ class VersionCounter:
                 node, output = new(), 0
         return node, output
 
+    def present(self, array: Any) -> Any:
+        """Return what stands in an array's place since its tensor was given another geometry in place (`t_`)."""
+        for old, place, new in getattr(self, "moves", ()):
+            if place < 0 and old() is array and new() is not None:
+                array = new()
+        return array
+
     def writes_since(self, version: int) -> list[tuple[int, Any]]:
         """Return the (version, where) of each write after `version`, oldest first (at most the last 256)."""
         return [write for write in self.writes or () if write[0] > version]

@@ -28,7 +28,7 @@ def _numpy_index(self: Array, indices: Sequence[Any]) -> tuple[Any, ...]:
     place = 0
     found: list[Any] = []
     if len(indices) > self.ndim:
-        raise fail("index", f"too many indices for tensor of dimension {self.ndim} (got {len(indices)})", IndexError)
+        raise _too_many(self, indices)
     for number, one in enumerate(indices):
         if one is None:
             found.append(slice(None))
@@ -51,6 +51,10 @@ def _numpy_index(self: Array, indices: Sequence[Any]) -> tuple[Any, ...]:
         found.append(array)
         place += width
     return tuple(found)
+
+
+def _too_many(self: Array, indices: Sequence[Any]) -> Exception:
+    return fail("index", f"too many indices for tensor of dimension {self.ndim} (got {len(indices)})", IndexError)
 
 
 def _check_mask(self: Array, mask: Array, place: int, number: int) -> None:
@@ -128,6 +132,8 @@ index = op(
 
 def _index_put(self: Array, indices: Sequence[Any], values: Any, accumulate: bool, in_place: bool = False) -> Array:
     array = np.asarray(values)
+    if len(indices) > self.ndim:
+        raise _too_many(self, indices)
     if in_place:
         check_outside(self, array)
     if array.dtype != self.dtype:
