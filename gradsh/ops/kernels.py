@@ -115,6 +115,24 @@ def _flattened(array: Any) -> Any:
     return None if any(array.strides) else array[(0,) * array.ndim + (...,)]
 
 
+def in_parts(function: Callable[..., Any], *arrays: Any) -> Any:
+    """Run a kernel that takes each entry of dim 0 for itself, on some of them at a time where the arrays are large.
+
+    The arrays are of one shape, as is the result.
+    """
+    first = arrays[0]
+    if first.size <= 2 * BLOCK or first.ndim < 2 or any(
+        one.shape != first.shape or one.dtype != first.dtype or not one.flags.c_contiguous for one in arrays
+    ):
+        return function(*arrays)
+    result = np.empty(first.shape, first.dtype)
+    step = max(1, BLOCK * first.shape[0] // first.size)
+    for start in range(0, first.shape[0], step):
+        part = slice(start, start + step)
+        result[part] = function(*[one[part] for one in arrays])
+    return result
+
+
 def zero_division(other: Any) -> None:
     """Refuse an integer division by zero."""
     if other.dtype.kind != "f" and not np.all(other):

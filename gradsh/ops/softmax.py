@@ -8,7 +8,7 @@ from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.shape import wrap_dim, wrap_dims
 from gradsh.ops.arguments import array_of
-from gradsh.ops.kernels import unsupported
+from gradsh.ops.kernels import in_parts, unsupported
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, row_major, unsqueezed
 
 max_reduce: Any = np.maximum.reduce
@@ -31,9 +31,25 @@ def softmax_array(self: Array, dim: int) -> Any:
         raise unsupported("softmax_lastdim_kernel_impl" if axis >= self.ndim - 1 else "softmax_kernel_impl", self)
     if self.ndim == 0 or self.size == 0:
         return np.asarray(np.exp(self - self))
-    exps = np.exp(_shifted(row_major(self), axis))
+    return _by_entries(_softmax, axis, row_major(self))
+
+
+def _softmax(self: Array, axis: int) -> Array:
+    exps: Array = _shifted(self, axis)
+    np.exp(exps, exps)
     exps /= add_reduce(exps, axis=axis, keepdims=True)
     return exps
+
+
+def _log_softmax(self: Array, axis: int) -> Array:
+    shifted: Array = _shifted(self, axis)
+    shifted -= np.log(add_reduce(np.exp(shifted), axis=axis, keepdims=True))
+    return shifted
+
+
+def _by_entries(kernel: Any, axis: int, *arrays: Array) -> Any:
+    """Run a kernel along an axis: where that is not the first, on some entries of the first at a time."""
+    return in_parts(lambda *parts: kernel(*parts, axis), *arrays) if axis else kernel(*arrays, axis)
 
 
 def log_softmax_array(self: Array, dim: int) -> Any:
@@ -43,19 +59,23 @@ def log_softmax_array(self: Array, dim: int) -> Any:
         raise unsupported("log_softmax_lastdim_kernel_impl" if axis >= self.ndim - 1 else "log_softmax_kernel_impl", self)
     if self.ndim == 0 or self.size == 0:
         return np.asarray(self - self)
-    shifted = _shifted(row_major(self), axis)
-    shifted -= np.log(add_reduce(np.exp(shifted), axis=axis, keepdims=True))
-    return shifted
+    return _by_entries(_log_softmax, axis, row_major(self))
 
 
 # --- derivatives, which are operations of their own -------------------------------------------------------------
 
 
 def _softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: Any) -> Any:
-    product = grad_output * output
     if output.ndim == 0 or output.size == 0:
+        product = grad_output * output
         return np.asarray(product - output * product)
-    return product - output * add_reduce(product, axis=wrap_dim(dim, output.ndim), keepdims=True)
+    return _by_entries(_softmax_slope, wrap_dim(dim, output.ndim), grad_output, output)
+
+
+def _softmax_slope(grad: Array, output: Array, axis: int) -> Array:
+    product: Array = grad * output
+    product -= output * add_reduce(product, axis=axis, keepdims=True)
+    return product
 
 
 def _sum_kept(value: Any, dim: int) -> Any:
@@ -82,9 +102,13 @@ softmax_backward: Any = op(
 def _log_softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: Any) -> Any:
     if output.ndim == 0 or output.size == 0:
         return np.asarray(grad_output - np.exp(output) * grad_output)
-    found = np.exp(output)
-    found *= add_reduce(grad_output, axis=wrap_dim(dim, output.ndim), keepdims=True)
-    return np.subtract(grad_output, found, out=found)
+    return _by_entries(_log_softmax_slope, wrap_dim(dim, output.ndim), grad_output, output)
+
+
+def _log_softmax_slope(grad: Array, output: Array, axis: int) -> Array:
+    found: Array = np.exp(output)
+    found *= add_reduce(grad, axis=axis, keepdims=True)
+    return np.subtract(grad, found, out=found)
 
 
 log_softmax_backward = op(
