@@ -1,0 +1,8 @@
+"""Short ways of operations are written at their first use here, so that every test goes them.
+
+Scripts, situations and whatever else runs in a process of its own go the long way first, as programs do.
+"""
+
+from gradsh.engine import record
+
+record.FEW = 0
