@@ -214,9 +214,12 @@ class Geometry:
             for start, shape, strides in ((0, self.base_shape, self.base_strides), (self.offset, self.shape, self.strides))
             if 0 not in shape
         ]
-        flat = np.zeros(max(ends, default=0) // self.itemsize, grad.dtype)
         if 0 in self.base_shape or 0 in self.shape:
             return np.array(grad), np.zeros(self.shape, grad.dtype)
+        owner = np.array(grad, order="C")
+        if not low and max(ends) == owner.nbytes and owner.strides == self.base_strides:
+            return owner, strided(owner, self.shape, self.strides, self.offset)
+        flat = np.zeros(max(ends) // self.itemsize, grad.dtype)
         whole = strided(flat, self.base_shape, self.base_strides, -low)
         whole[...] = grad
         return whole, strided(flat, self.shape, self.strides, self.offset - low)

@@ -20,7 +20,9 @@ def shared_evenly(grad: Any, self: Any, result: Any) -> Any:
     value, array = array_of(result), array_of(self)
     mask = np.isnan(array) if np.isnan(value) else array == value
     if isinstance(grad, PLAIN):
-        return mask * np.true_divide(grad, int(np.count_nonzero(mask)))
+        count = int(np.count_nonzero(mask))
+        # none where the tensor was changed unnoticed, through .data
+        return mask * np.true_divide(grad, count) if count else np.zeros(array.shape, grad.dtype)
     zeros = find("zeros_like")(self.detach())
     return find("masked_fill")(zeros, mask, grad / np.asarray(np.count_nonzero(mask)))
 

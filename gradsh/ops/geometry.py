@@ -108,7 +108,7 @@ def dense_like(array: Array, dtype: Any) -> Array:
     back = [0] * array.ndim
     for place, dim in enumerate(order):
         back[dim] = place
-    return flat.transpose(back)
+    return flat if back == sorted(back) else flat.transpose(back)
 
 
 def contiguous_layout(shape: Shape) -> Layout:

@@ -165,7 +165,11 @@ def _histc(self: Array, bins: int, min: Any, max: Any) -> Any:
         raise fail("value", f"torch.histc: range of [{low:g}, {high:g}] is not finite", RuntimeError)
     if low > high:
         raise fail("value", "max must be larger than min", RuntimeError)
-    return np.histogram(self[~np.isnan(self)], bins, (low, high))[0].astype(self.dtype)
+    kind = self.dtype.type
+    low, high = kind(low), kind(high)
+    values = self[(self >= low) & (self <= high)]
+    places = ((values - low) * kind(bins) / (high - low)).astype(np.int64)
+    return np.bincount(np.minimum(places, bins - 1), minlength=bins).astype(self.dtype)
 
 
 op("histc(self, bins: int = 100, min: number = 0, max: number = 0)", "", "How many elements fall into each bin.", forward=_histc)
