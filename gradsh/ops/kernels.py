@@ -115,6 +115,21 @@ def _flattened(array: Any) -> Any:
     return None if any(array.strides) else array[(0,) * array.ndim + (...,)]
 
 
+_FAR, _NARROW = 1024, 16
+"""Bytes such that numbers a multiple of them apart drive each other from the cache; how many such are read in a row."""
+
+
+def row_major(array: Array, dtype: Any) -> Array:
+    """Return a copy in row-major order, also of a large transpose, of which numpy takes several times as long a time."""
+    if array.ndim < 2 or array.size < BLOCK or array.strides[-1] % _FAR or not array.strides[-1]:
+        return np.array(array, dtype, order="C")
+    found = np.empty(array.shape, dtype)
+    for start in range(0, array.shape[-1], _NARROW):
+        part = (..., slice(start, start + _NARROW))
+        found[part] = array[part]
+    return found
+
+
 def in_parts(function: Callable[..., Any], *arrays: Any) -> Any:
     """Run a kernel that takes each entry of dim 0 for itself, on some of them at a time where the arrays are large.
 

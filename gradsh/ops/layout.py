@@ -7,6 +7,7 @@ import numpy as np
 from gradsh.engine.dtype import Array, DType, bool_, float32, float64, int8, int16, int32, int64, uint8
 from gradsh.engine.extents import Size
 from gradsh.engine.tensor import Tensor, make
+from gradsh.ops.kernels import row_major
 from gradsh.text.fault import fail
 
 
@@ -45,7 +46,7 @@ def laid_out(array: Array, layout: Any, dtype: Any = None) -> Array:
             message = f"required rank {_CHANNELS[layout]} tensor to use {layout.name} format"
             raise fail("shape", message, RuntimeError)
         return np.moveaxis(np.array(np.moveaxis(array, 1, -1), wanted, order="C"), -1, 1)
-    return np.array(array, wanted, order="C")
+    return row_major(array, wanted)
 
 
 class TensorType:

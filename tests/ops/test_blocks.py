@@ -72,3 +72,15 @@ def test_gradients_of_large_tensors_are_those_of_their_parts(code):
         code(piece).backward(gradsh.from_numpy(numbers[::-1][start : start + 10_000].copy()))
         parts.append(piece.grad.numpy())
     np.testing.assert_allclose(whole.grad.numpy(), np.concatenate(parts), rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(512, 300), (3, 256, 70), (2, 64, 32, 33), (256, 17)])
+def test_large_transposes_are_copied_as_they_are(monkeypatch, shape):
+    monkeypatch.setattr(kernels, "BLOCK", 1 << 10)
+    array = RANDOM.standard_normal(shape).astype(F32)
+    for given in (array.T, array.swapaxes(-1, -2), np.moveaxis(array, 0, -1), array, np.broadcast_to(array[..., :1], shape)):
+        found = kernels.row_major(given, np.dtype(np.float64))
+        np.testing.assert_array_equal(found, given)
+        assert found.dtype == np.float64
+        assert found.flags.c_contiguous
+        assert found.base is None
