@@ -13,7 +13,7 @@ from gradsh.interpreter.nearest import for_attribute, near
 from gradsh.interpreter.scopes import bound_names, children
 from gradsh.language import tree
 from gradsh.language.node import Node
-from gradsh.language.parser import parse
+from gradsh.language.parser import MAX_TEXT, parse
 from gradsh.language.paste import clean
 from gradsh.render.diagnostic import draw
 from gradsh.render.style import style_for
@@ -40,7 +40,7 @@ def check_script(script: Script) -> tuple[Source, list[Problem]]:
     if script.unreadable:
         failure = unreadable(script)
         return failure.source, [failure.problem]
-    source = Source(script.name, clean(script.text)[0])
+    source = Source(script.name, clean(script.text[: MAX_TEXT + 1])[0])
     try:
         program = parse(source, GRAMMARS)
     except ProblemError as error:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gradsh.commands import GRAMMARS
-from gradsh.language.parser import parse
+from gradsh.language.parser import MAX_TEXT, parse
 from gradsh.language.paste import clean
 from gradsh.language.tree import Assign, Constant, Name, Program, UnaryOp, expr
 from gradsh.text.problem import ProblemError
@@ -98,7 +98,7 @@ def _article(kind: str) -> str:
 def parameters_in(name: str, text: str) -> list[Parameter]:
     """Return the parameters of a script's text; none where it does not parse (running it says why)."""
     try:
-        return parameters_of(parse(Source(name, clean(text)[0]), GRAMMARS))
+        return parameters_of(parse(Source(name, clean(text[: MAX_TEXT + 1])[0]), GRAMMARS))
     except ProblemError:
         return []
 
