@@ -1,8 +1,12 @@
 """MT19937 in numpy: the stream of 32-bit words that every random number is made of.
 
-`numpy.random` has the same engine but costs 16 ms to import; here only the recurrence is needed, and it vectorises.
+`numpy.random` has the same engine but costs 16 ms to import: it makes the words of very long draws, and of long ones once
+it is there. Here only the recurrence is needed, and it vectorises.
 Words are made a block of 624 at a time (several blocks for long draws) and handed out in order.
 """
+
+import sys
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +19,9 @@ _MIDDLE = 397
 _LAG = BLOCK - _MIDDLE  # so many new words depend on old ones only
 _ROUND = BLOCK - 1  # so many mixes of neighbours are known at once
 _BLOCKS_AT_ONCE = 64  # 160 kB of words: stays in the second-level cache
+
+_LONG, _VERY_LONG = 1 << 14, 1 << 20
+"""Words from which numpy's own engine is faster: once it is imported, and with its import."""
 
 _UPPER = np.uint32(0x80000000)
 _LOWER = np.uint32(0x7FFFFFFF)
@@ -106,6 +113,9 @@ class Twister:
     def _refill(self, out: Words) -> None:
         """Fill `out` (not empty) from new blocks, the last of which becomes the present one."""
         size = out.size
+        if size >= (_LONG if "numpy.random" in sys.modules else _VERY_LONG):
+            self._refill_by_numpy(out)
+            return
         done = 0
         while done < size:
             blocks = min(_BLOCKS_AT_ONCE, -(-(size - done) // BLOCK))
@@ -119,4 +129,20 @@ class Twister:
             self.block = line[-BLOCK:].copy()
         self.tempered = fresh[-BLOCK:].copy()
         self.next = count - (blocks - 1) * BLOCK
+        self.left = BLOCK + 1 - self.next
+
+    def _refill_by_numpy(self, out: Words) -> None:
+        from numpy.random import MT19937
+
+        engine = MT19937(0)
+        state: Any = engine.state
+        state["state"] = {"key": self.block, "pos": BLOCK}
+        engine.state = state
+        for start in range(0, out.size, _VERY_LONG):  # its words come as 64 bits each
+            part = out[start : start + _VERY_LONG]
+            part[...] = engine.random_raw(part.size)
+        left: Any = engine.state
+        self.block = left["state"]["key"].astype(np.uint32)
+        self.tempered = _temper(self.block)
+        self.next = int(left["state"]["pos"])
         self.left = BLOCK + 1 - self.next
