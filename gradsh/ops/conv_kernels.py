@@ -169,7 +169,7 @@ def _by_columns(y: Array, groups: int, walks: tuple[Walk, ...], x: Array | None,
     out, kernel, (batch, filters) = y.shape[2:], tuple(one.kernel for one in walks), y.shape[:2]
     channels = _channels(x, w, groups)
     flat = _flat(y, groups)
-    by_input = np.zeros((batch, channels, *(one.size for one in walks)), y.dtype)
+    by_input = np.zeros((batch if w is not None else 0, channels, *(one.size for one in walks)), y.dtype)
     total = np.zeros((groups, channels // groups * prod(kernel), filters // groups), y.dtype)
     matrix = None if w is None else _filter_columns(w, groups).swapaxes(1, 2)
     columns, scatter = _buffer(Columns, channels, y.dtype), _buffer(_all_dims, channels, y.dtype)
@@ -195,7 +195,7 @@ def _by_rows(y: Array, groups: int, walks: tuple[Walk, ...], x: Array | None, w:
     walk, *rest = walks
     sizes, kernel, (batch, filters) = tuple(one.size for one in walks), tuple(one.kernel for one in walks), y.shape[:2]
     channels = _channels(x, w, groups)
-    by_input = np.empty((batch, channels, *sizes), y.dtype)
+    by_input = np.empty((batch if w is not None else 0, channels, *sizes), y.dtype)
     total = np.zeros((groups, channels // groups * kernel[-1], filters // groups * prod(kernel[:-1])), y.dtype)
     matrix = None if w is None else _filter_rows(w, groups)
     columns, scatter = _buffer(Columns, channels, y.dtype), _buffer(_last_dim, channels, y.dtype)
