@@ -82,11 +82,21 @@ def _topk(self: Array, k: int, dim: int, largest: bool, sorted: bool) -> tuple[A
         raise fail("index", "selected index k out of range", RuntimeError, k=k, extent=extent)
     if self.ndim == 0:
         return self.copy(), np.zeros((), np.int64)
-    ordered = order(self, axis, largest)
+    ordered = _first_places(self, axis, min(k + 1, extent), largest)
     places = np.ascontiguousarray(np.take(ordered, np.arange(k), axis))
     if k:
         _break_ties(self, axis, np.take_along_axis(self, np.take(ordered, np.arange(min(k + 1, extent)), axis), axis), places, largest)
     return np.take_along_axis(self, places, axis), places
+
+
+def _first_places(self: Array, axis: int, count: int, descending: bool) -> Array:
+    """Return the first places of the order along an axis, equal elements in any order."""
+    extent = self.shape[axis]
+    if count * 8 > extent or extent < 64:
+        return np.take(order(self, axis, descending), np.arange(count), axis)
+    bound, wanted = (extent - count, np.arange(extent - count, extent)) if descending else (count - 1, np.arange(count))
+    found = np.take(np.argpartition(self, bound, axis=axis), wanted, axis)
+    return np.take_along_axis(found, order(np.take_along_axis(self, found, axis), axis, descending), axis)
 
 
 def _break_ties(self: Array, axis: int, first: Array, places: Array, largest: bool) -> None:
