@@ -8,7 +8,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import composite, find, op
 from gradsh.engine.tensor import make
-from gradsh.ops.arguments import array_of, count, underivable
+from gradsh.ops.arguments import array_of, count
 from gradsh.ops.embedding import _renorm, no_sparse
 from gradsh.ops.rows import sum_rows
 from gradsh.text.fault import fail
@@ -131,7 +131,7 @@ bag_backward = op(
     "include_last_offset: bool)",
     "EmbeddingBagBackwardBackward0", "Gradient of bags by the weight. It has no derivative.", forward=_backward,
     spaces=(),
-    grads={name: underivable("_embedding_bag_backward") for name in ("grad", "per_sample_weights")},
+    grads=dict.fromkeys(("grad", "per_sample_weights")),
 )
 sample_weights_backward = op(
     "_embedding_bag_per_sample_weights_backward(grad, weight, indices, offsets, offset2bag, mode: int, "

@@ -59,7 +59,8 @@ def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
     with grad_mode(False):
         for length in lengths:
             find("clamp_min_")(length, eps)
-    return find("sum")((x1 / lengths[0]) * (x2 / lengths[1]), (dim,))
+    second = x2 / lengths[1]  # PyTorch's compiler takes the right factor first
+    return find("sum")((x1 / lengths[0]) * second, (dim,))
 
 
 cosine_similarity = composite(

@@ -7,7 +7,7 @@ import numpy as np
 from gradsh.engine.dtype import Array
 from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.shape import wrap_dim, wrap_dims
-from gradsh.engine.writes import writes
+from gradsh.engine.writes import note, writes
 from gradsh.ops.arguments import array_of
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, restored, unsqueezed
 from gradsh.text.fault import fail
@@ -173,10 +173,14 @@ def _aminmax_grad(grad0: Any, grad1: Any, self: Any, dim: int | None, keepdim: b
     parts = [
         shared_by_count(grad, self, value, dims, keepdim) for grad, value in ((grad0, min), (grad1, max)) if grad is not None
     ]
-    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+    if len(parts) == 1:
+        return parts[0]
+    both = parts[0] + parts[1]
+    note(both, 1)  # PyTorch adds in place
+    return both
 
 
 op(
     "aminmax(self, *, dim: int? = None, keepdim: bool = False)", "AminmaxBackward0", "Smallest and largest element.",
-    forward=_aminmax, fields=("min", "max"), grads={"self": writes(1)(_aminmax_grad)}, samples=(sample((2, 3)), sample((2, 3), dim=1)),
+    forward=_aminmax, fields=("min", "max"), grads={"self": _aminmax_grad}, samples=(sample((2, 3)), sample((2, 3), dim=1)),
 )

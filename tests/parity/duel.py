@@ -11,21 +11,28 @@ import ast
 import collections
 import contextlib
 import io
+import os
 import pathlib
+import pickle
 import random
 import re
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch as pytorch
 
 from gradsh.engine.ambient import enter
 from gradsh.events import Print, Warn
+from gradsh.ops import load_all
 from gradsh.session import Session
 from tests.oracle import compare
-from tests.parity.facts import ADDRESS, Difference, Walk, answer, spoken, unheard
+from tests.parity.facts import ADDRESS, Difference, Walk, spoken, unheard
 from tests.parity.writer import write
+
+load_all()  # before the processes of `aside` branch off
+CRASHED = ("PyTorch crashed", "the process died")
 
 
 class Here:
@@ -162,32 +169,54 @@ def statements_of(text: str) -> list[str]:
     return [ast.get_source_segment(text, one) or "" for one in ast.parse(text).body]
 
 
-def tell(title: str, statements: list[str]) -> str | None:
-    """Run a program; print it, shortened, with its difference; return the kind of difference, None if it agrees."""
-    found = answer(lambda: run(statements))  # type: ignore[no-untyped-call]
+def verdict(statements: list[str]) -> tuple[str, str] | None:
+    """Run a program; return (the kind of difference, the program, shortened, with its difference), None if it agrees."""
+    found = run(statements)
     if found is None:
         return None
-    if isinstance(found, str):
-        print(f"--- {title}: {found}\n" + "\n".join(statements))
-        return found
     fewer, difference = shorten(statements, found)
-    print(f"--- {title}\n" + "\n".join(fewer) + f"\n=> {difference[:900]}", flush=True)
-    return kind_of(difference)
+    return kind_of(difference), "\n".join(fewer) + f"\n=> {difference[:900]}"
+
+
+def aside(ask: Callable[[], Any]) -> Any:
+    """Return what asking gives, asked in a process of its own: CRASHED where that dies (PyTorch can be made to)."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reading)
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(pickle.dumps(ask()))
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        told = pipe.read()
+    os.waitpid(child, 0)
+    return pickle.loads(told) if told else CRASHED
+
+
+def judged(seed: int) -> Any:
+    """Return the verdict on a seed's program."""
+    return aside(lambda: verdict(write(seed)))
 
 
 def main(words: list[str]) -> int:
     """Compare a file's program, or those of seeds."""
     pytorch.set_num_threads(1)
     if not words[0].isdigit():
-        text = pathlib.Path(words[0]).read_text(encoding="utf-8")
-        return 1 if tell(words[0], statements_of(text)) else 0
+        found = verdict(statements_of(pathlib.Path(words[0]).read_text(encoding="utf-8")))
+        print("" if found is None else found[1], end="" if found is None else "\n")
+        return 0 if found is None else 1
     first, count = int(words[0]), int(words[1])
-    kinds = [tell(f"seed {seed}", write(seed)) for seed in range(first, first + count)]
-    differing = collections.Counter(kind for kind in kinds if kind is not None)
+    differing: collections.Counter[str] = collections.Counter()
+    for seed in range(first, first + count):
+        found = judged(seed)
+        if found is not None:
+            differing[found[0]] += 1
+            print(f"--- seed {seed}\n{found[1]}", flush=True)
     for kind, times in differing.most_common():
         print(f"{times:5} {kind}")
-    print(f"{differing.total()} of {count} programs differ")
-    return 1 if differing else 0
+    print(f"{differing.total() - differing[CRASHED[0]]} of {count} programs differ")
+    return 1 if differing.keys() - {CRASHED[0]} else 0
 
 
 if __name__ == "__main__":
