@@ -4,6 +4,9 @@ from gradsh.language.tokens import CLOSING
 from gradsh.text.problem import Label, Problem
 from gradsh.text.span import Source, Span
 
+MOST_ERRORS = 1000
+"""How many places that cannot be read a text may have before the rest of it is left."""
+
 _new = tuple.__new__
 
 
@@ -29,7 +32,7 @@ class Tokens:
 
 
 class Broken(Exception):
-    """The rest of the line cannot be read; an ERROR token says why."""
+    """The rest of the text cannot be read; an ERROR token says why."""
 
 
 class Scanner:
@@ -68,7 +71,18 @@ class Scanner:
             span = span._replace(end_column=span.end_column + 1)
         place = Label("needed", span, label, tokens.source)
         tokens.problems[len(tokens.kinds) - 1] = Problem(kind, message, (*labels, place), help_lines)
+        if len(tokens.problems) == MOST_ERRORS:
+            self._give_up(end)
+        if len(tokens.problems) > MOST_ERRORS:
+            raise Broken
         return end
+
+    def _give_up(self, at: int) -> None:
+        """End the text here, on a line of its own that the parser cannot pass: this is no program."""
+        self.brackets.clear()
+        self.add("NEWLINE", at, at)
+        end = min(at + 1, len(self.text))
+        self.error(at, end, "too much cannot be read: the rest is left", "is this a program? look at its first lines")
 
     def line_end(self, at: int) -> int:
         """Return the offset where the line that holds `at` ends."""
