@@ -169,7 +169,9 @@ def _resize(self: Any, shape: tuple[int, ...], memory_format: Any) -> Any:
     if any(one < 0 for one in shape):
         raise fail("value", "numel: integer multiplication overflow", RuntimeError)
     if shape != self.array.shape:
+        before = self.array
         resize(self, shape)
+        self.counter.moved(before, -1, self.array)
         self.counter.bump(current().place())
     return self
 
