@@ -295,6 +295,7 @@ def interruptible(session: "Session") -> Iterator[None]:
     finally:
         if before is not None:  # None: not the main thread, and whoever owns that answers interrupts
             answer(before)
+        session.machine.clear_interrupt()  # one that came too late for this text is none of the next one
 
 
 def unreadable(script: Script) -> Failure:
