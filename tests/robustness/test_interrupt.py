@@ -1,7 +1,14 @@
 """Ctrl-C at any moment of a pass: it stops between two nodes, tells what it had done, and the session goes on."""
 
+import os
+import random
+import signal
+import threading
+import time
+
 import pytest
 
+from gradsh.batch import interruptible
 from gradsh.events import Failure
 from gradsh.session import Session
 from tests.robustness.test_bounds import kinds, run
@@ -45,3 +52,31 @@ def test_an_interrupt_that_arrives_within_one_long_call_ends_the_run() -> None:
     events = run("strike()\nprint('never')", session=session)
     assert kinds(events) == ["interrupt"]
     assert len(events) == 2
+
+
+def test_an_interrupt_that_comes_too_late_is_none_of_the_next_text() -> None:
+    session = Session()
+    with interruptible(session):
+        assert kinds(run("x = 1", session=session)) == []
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+    assert kinds(run("x + 1", session=session)) == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_pass_stops_at_any_moment(seed: int) -> None:
+    """A real Ctrl-C at a random moment: the pass tells what it had done, and what it wrote agrees with that."""
+    session = Session()
+    run("x = ones(50, requires_grad=True)\ny = x\nfor i in range(20000): y = y.sin() * 1.01\nz = y.sum()", session=session)
+    timer = threading.Timer(random.Random(seed).random() * 0.1, os.kill, (os.getpid(), signal.SIGINT))
+    with interruptible(session):
+        timer.start()
+        events = run("z.backward()", session=session)
+        timer.join()
+        time.sleep(0.01)
+    failures = [event for event in events if isinstance(event, Failure)]
+    assert {one.problem.kind for one in failures} <= {"interrupt"}
+    x = session.machine.program["x"]
+    assert (x.grad is None) == bool(failures)
+    assert kinds(run("x.grad = None; (x * x).sum().backward()", session=session)) == []
+    assert x.grad.sum().item() == 100.0
