@@ -9,9 +9,8 @@ import sys
 import time
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from types import FrameType
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from gradsh.allocator import give_back
@@ -33,6 +32,7 @@ from gradsh.state import Failed as LastFailure
 from gradsh.text.expectations import Block, options_of, scan
 from gradsh.text.problem import Problem, ProblemError
 from gradsh.text.span import Source
+from gradsh.timekeeping import reading, timed
 
 ASSERTIONS = ("freed", "saved", "live_bytes", "peak_bytes", "reclaimable_bytes")
 """The functions of `probe.assertions`, imported when a script first calls one."""
@@ -76,10 +76,10 @@ class Session(Controls):
         self.when_stuck: Callable[[int, str], None] | None = None
         """Set by who owns the process: told (line, reason) when a script can not even be stopped."""
         self.as_json = False
-        self._guardian: Any = None
+        self.guardian: Any = None
         self._command_only = True
         self._printed = 0
-        self._depth = 0
+        self.depth = 0
         self._bound = _Bound(self.machine)
         self.offer_assertions()
 
@@ -134,12 +134,12 @@ class Session(Controls):
         """
         outer, outer_hook, outer_show = self.emit, sys.unraisablehook, warnings.showwarning
         self.emit, sys.unraisablehook, warnings.showwarning = emit, self._on_lost, self._on_doubt
-        self._depth += 1
+        self.depth += 1
         try:
             with enter(self.ambient):
                 return self._run(text, name, keep_going, first_line, values or {})
         finally:
-            self._depth -= 1
+            self.depth -= 1
             self.emit, sys.unraisablehook, warnings.showwarning = outer, outer_hook, outer_show
 
     def _run(
@@ -148,13 +148,15 @@ class Session(Controls):
         if not text.isascii():
             text = text.encode("utf-8", "replace").decode()  # half a surrogate pair has no place in a source
         text = text[: MAX_TEXT + 1]  # enough for the parser to refuse it
-        text, notes = clean(text)
-        for note in notes:
-            self.emit(Warn(0, str(note)))
         source = Source(name, text, first_line)
         try:
-            program = parse(source, GRAMMARS, self._bound)
-            self._take_options(source)
+            with reading(self, source):
+                text, notes = clean(text)
+                for note in notes:
+                    self.emit(Warn(0, str(note)))
+                source = Source(name, text, first_line)
+                program = parse(source, GRAMMARS, self._bound)
+                self._take_options(source)
         except ProblemError as error:
             self.tell_failure(_unparsed(error.problem, source), expected=False)
             return Outcome(1, ())
@@ -169,13 +171,13 @@ class Session(Controls):
         body = program.body
         lines = tuple((one.span.line, one.span.end_line) for one in body)
         blocks = scan(source, lines, strict=False)
-        if self._depth > 1:  # a text that a statement runs (`load`, `undo`) shares the limits of that statement
+        if self.depth > 1:  # a text that a statement runs (`load`, `undo`) shares the limits of that statement
             return self._run_statements(body, source, lines, blocks, keep_going)
         if self.typed:  # each input has the limits for itself
             self.exhausted = False
             self._printed = 0
         try:
-            with self._timed(name), surveyed(self.machine.stop):
+            with timed(self, name), surveyed(self.machine.stop):
                 return self._run_statements(body, source, lines, blocks, keep_going)
         finally:
             self.machine.resume()
@@ -207,15 +209,15 @@ class Session(Controls):
 
     def _over(self, line: int, end_line: int, *, ok: bool) -> None:
         """Tell that a statement is over; one of a text that a command runs (`load`, `tour`) is part of that command's."""
-        if self._depth == 1:
+        if self.depth == 1:
             self.emit(Done(line, end_line, ok))
 
     def _run_statement(self, statement: stmt, source: Source, line: int) -> Failed | None:
         """Run a top-level statement and remember it; show what is watched, where it changed."""
         state = self.state
         self.line = state.statement_line = line
-        if self._guardian is not None:
-            self._guardian.at(line)
+        if self.guardian is not None:
+            self.guardian.at(line)
         self._command_only = isinstance(statement, Command)
         name = statement.name if isinstance(statement, Command) else ""
         unit, mark, begun = len(self.machine.units), next_sequence_number(), time.perf_counter()
@@ -268,7 +270,7 @@ class Session(Controls):
         problem, most = failed.problem, self.limits.max_output
         if most and len(problem.message) > most:
             problem = problem._replace(message=f"{problem.message[:most]}… ({len(problem.message):,} characters)")
-        if expected and self._depth:
+        if expected and self.depth:
             self.spend(len(problem.message))
         self.state.failed = LastFailure(problem, failed.source, failed.line)
         self.emit(Failure(failed.line, failed.top, problem, failed.source, expected))
@@ -348,46 +350,6 @@ class Session(Controls):
             wanted = wanted or ENDINGS.get(ending, "")
             output = self.allowed_file(output)
         return wanted, output
-
-    @contextmanager
-    def _timed(self, name: str) -> Iterator[None]:
-        """Bound the time of the block: ask the script to end, then interrupt it where it stands, then end the process."""
-        seconds = self.limits.timeout
-        if not seconds:
-            yield
-            return
-        from gradsh.limits import GRACE, IMPATIENCE, Watchdog, alarm
-
-        message = f"the script ran longer than {seconds:g} seconds (--timeout)"
-
-        def strike() -> None:
-            self.exhausted = True
-            self.machine.stop(message)
-
-        def ring(frame: FrameType | None) -> None:
-            strike()
-            if self.machine.is_inside(frame):
-                self.machine.check()
-
-        def stuck() -> None:
-            assert self.when_stuck is not None
-            self.when_stuck(self.line, f"{message}, and {GRACE:g} more in one call that cannot be stopped")
-
-        if self.when_stuck is not None:
-            from gradsh.guardian import guardian
-
-            self._guardian = guardian()
-            if self._guardian is not None:
-                last = f"{message}, in one call that cannot be stopped"
-                self._guardian.arm(seconds + GRACE + 1, name, last, as_json=self.as_json)
-        watchdog = Watchdog(seconds, strike, None if self.when_stuck is None else stuck)
-        try:
-            with alarm(seconds + IMPATIENCE, ring, IMPATIENCE):
-                yield
-        finally:
-            watchdog.cancel()
-            if self._guardian is not None:
-                self._guardian.disarm()
 
     # ------------------------------------------------------------------ what the outside asks for
 

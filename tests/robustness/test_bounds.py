@@ -119,6 +119,25 @@ def test_time_that_runs_out_in_one_long_call_is_told() -> None:
     assert kinds(run(text, session=session)) == ["limit"]
 
 
+def test_reading_a_long_text_takes_its_time_from_the_limit() -> None:
+    failures = [event for event in run("x = 1\n" * 1_500_000, Limits(timeout=0.1)) if isinstance(event, Failure)]
+    assert [one.problem.kind for one in failures] == ["limit"]
+    assert failures[0].problem.message.startswith("reading the script took longer")
+    assert failures[0].problem.labels
+
+
+@pytest.mark.parametrize("text", [
+    "x = [1]\nfor _ in range(60): x = [x, x]\nprint(x)", "x = [1]\nfor _ in range(60): x = [x, x]\nraise ValueError(x)",
+    "sum([[1]] * 10**6, [])", "import random\nrandom.choices([1], k=10**12)",
+])
+def test_what_no_tick_reaches_is_interrupted(text: str) -> None:
+    session = Session(limits=Limits(timeout=0.3))
+    begun = time.monotonic()
+    assert len(kinds(run(text, session=session))) == 1
+    assert session.exhausted
+    assert time.monotonic() - begun < 30
+
+
 def test_nodes_are_bounded() -> None:
     text = "x = ones(1, requires_grad=True)\ny = x\nfor i in range(10**6): y = y * x\n"
     assert kinds(run(text, Limits(max_nodes=1000))) == ["limit"]
