@@ -53,18 +53,7 @@ def quick({parameters}):
 {ordered}
     e0 = e1 = None
     if ambient.grad_enabled:
-        e0 = self.origin
-        meta = self.meta
-        if meta is not None:
-            if e0 is None and meta.accumulator is not None and meta.view is None and self.tracked:
-                e0 = meta.accumulator() or accumulator(self)
-            else:
-                e0 = gradient_edge(self)
-                if e0 is None and self.requires_grad:
-                    {decline}
-        elif e0 is None and self.tracked:
-            e0 = accumulator(self)
-{second_edge}
+{first_edge}{second_edge}
     fresh = new(Tensor)
     fresh.array = out
     fresh.versions = None
@@ -128,19 +117,18 @@ _ORDERED = """
         out = as_operands(out, [a, b])
 """
 
-_SECOND_EDGE = """
-        if not number:
-            e1 = other.origin
-            meta = other.meta
-            if meta is not None:
-                if e1 is None and meta.accumulator is not None and meta.view is None and other.tracked:
-                    e1 = meta.accumulator() or accumulator(other)
-                else:
-                    e1 = gradient_edge(other)
-                    if e1 is None and other.requires_grad:
-                        {decline}
-            elif e1 is None and other.tracked:
-                e1 = accumulator(other)
+_EDGE = """
+e{n} = {name}.origin
+meta = {name}.meta
+if meta is not None:
+    if e{n} is None and meta.accumulator is not None and meta.view is None and {name}.tracked:
+        e{n} = meta.accumulator() or accumulator({name})
+    else:
+        e{n} = gradient_edge({name})
+        if e{n} is None and {name}.requires_grad:
+            {decline}
+elif e{n} is None and {name}.tracked:
+    e{n} = accumulator({name})
 """
 
 _SHARED_OUTPUTS = """edge = e0 or e1
@@ -148,13 +136,13 @@ _SHARED_OUTPUTS = """edge = e0 or e1
     if len(outputs) == 1 and outputs[0][0] == shape and outputs[0][1] is dtype:"""
 """Results mostly have the shape of an operand: then the node shares the operand's description of it."""
 
-_RESULT = """
+RESULT = """
     node.saved_array{slot} = out
     node.saved_by{slot} = OWN
     node.saved_version{slot} = 0
 """
 
-_OPERAND = """
+OPERAND = """
     {condition}:
         node.saved_array{slot} = {array}
         counter = {tensor}.versions
@@ -169,6 +157,11 @@ _OPERAND = """
         node.saved_by{slot} = None
         node.saved_version{slot} = 0
 """
+
+def edge_text(n: int, name: str, decline: str, indent: int) -> str:
+    """Write how the place where gradients of an operand go is found, as `e0` or `e1`."""
+    return _EDGE.format(n=n, name=name, decline=decline).replace("\n", "\n" + " " * indent).rstrip(" ")
+
 
 def constant(number: Any, dtype: Any) -> Any:
     """Return a Python number as a 0-d array of `dtype`, made once (a ufunc is twice as fast with one)."""
@@ -190,14 +183,14 @@ def _saving(record: Record, arity: int) -> str:
     text = "    node.raw = LIVE\n" if saves else "    node.raw = ()\n"
     for slot, save in enumerate(saves):
         if save.output >= 0:
-            text += _RESULT.format(slot=slot)
+            text += RESULT.format(slot=slot)
             continue
         needed = " or ".join(f"e{one} is not None" for one in save.guard if one < arity) if save.guard else "True"
         otherwise = "None"
         if save.param == 1:
             otherwise = f"other if number and ({needed}) else None"
             needed = f"not number and ({needed})"
-        text += _OPERAND.format(
+        text += OPERAND.format(
             slot=slot, condition=f"if {needed}", array=_NAMES[save.param], tensor=("self", "other")[save.param], otherwise=otherwise,
         )
     return text
@@ -237,7 +230,8 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
         ) if two else "",
         arrays="a, b" if two else "a",
         ordered=_ORDERED if two and not product else "",
-        second_edge=_SECOND_EDGE.format(decline=decline) if two else "",
+        first_edge=edge_text(0, "self", decline, 8),
+        second_edge="        if not number:" + edge_text(1, "other", decline, 12) if two else "",
         no_edges="e0 is None and e1 is None",
         outputs="if False:" if product else _SHARED_OUTPUTS,
         values="{" + ", ".join(map(_asked, plan.asked)) + "}" if product else "values",

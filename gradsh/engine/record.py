@@ -21,6 +21,8 @@ KEEP: Any = object()
 FEW = 2
 """Uses of an operation, or of its nodes, before the short way is written: that takes 0.3 ms, what 40 uses save, and a script that
 does something a third time is likely to go on."""
+HEAVY = 1 << 22
+"""Bytes of a gradient for which the short step is written at once: it gives memory that is read for the last time away."""
 
 
 def _too_early(record: "Record", gradient: Any) -> bool:
@@ -68,7 +70,10 @@ class SavePlan:
 class Plan:
     """A record's derivatives, compiled on first use: edges, what is saved, how each formula is called."""
 
-    __slots__ = ("asked", "attributes", "defaults", "edges", "keeps_results", "lists", "formulas", "names", "order", "saves", "sizes", "value_names", "values")
+    __slots__ = (
+        "asked", "attributes", "defaults", "edges", "formulas", "keeps_results", "lists", "names", "order", "saves", "sizes",
+        "value_names", "values",
+    )
 
     def __init__(self, record: "Record") -> None:
         params = record.signature.params

@@ -17,6 +17,7 @@ from gradsh.engine.layout import laid
 from gradsh.engine.node import described, next_sequence_number
 from gradsh.engine.op import Operation
 from gradsh.engine.opnode import size_of
+from gradsh.engine.quick import OPERAND, RESULT, edge_text
 from gradsh.engine.record import DECLINED, Record
 from gradsh.engine.shortnode import LIVE, OWN, ShortNode
 from gradsh.engine.signature import ALIASES, MISMATCH, REQUIRED, Param
@@ -35,17 +36,17 @@ def short({parameters}):
         return DECLINED
 {check}
     try:
-        out_ = forward({arguments})
+        out = forward({arguments})
     except ValueError:
         return DECLINED
-    if type(out_) is not ndarray:
-        if not isinstance(out_, generic):
+    if type(out) is not ndarray:
+        if not isinstance(out, generic):
             {several}
-        out_ = asarray(out_)
-    dtype_ = out_.dtype
+        out = asarray(out)
+    dtype_ = out.dtype
     if dtype_ is not F32 and dtype_ is not F64:
         {other}
-    shape_ = out_.shape
+    shape_ = out.shape
 {layout}
 {edges}
     {result}
@@ -75,20 +76,6 @@ _VARIADIC = """
         return MISMATCHED
 """
 
-_EDGE = """
-        e{n} = {name}.origin
-        meta_ = {name}.meta
-        if meta_ is not None:
-            if e{n} is None and meta_.accumulator is not None and meta_.view is None and {name}.tracked:
-                e{n} = meta_.accumulator() or accumulator({name})
-            else:
-                e{n} = gradient_edge({name})
-                if e{n} is None and {name}.requires_grad:
-                    return DECLINED
-        elif e{n} is None and {name}.tracked:
-            e{n} = accumulator({name})
-"""
-
 _NODE = """
     node = ShortNode()
     node.left = e0
@@ -109,7 +96,7 @@ _NODE = """
 
 _FRESH = """
     fresh_ = new(Tensor)
-    fresh_.array = out_
+    fresh_.array = out
     fresh_.versions = None
     fresh_.meta = None
     fresh_.origin = node
@@ -182,7 +169,7 @@ def is_plain(record: Record) -> bool:
 _TAKEN = frozenset({
     "Tensor", "DECLINED", "MISMATCH", "MISMATCHED", "current", "ndarray", "generic", "asarray", "F32", "F64", "forward", "check",
     "record", "laid", "view_of", "gradient_edge", "accumulator", "new", "ShortNode", "LIVE", "OWN", "described",
-    "next_sequence_number", "size_of", "wrap", "wrap_views", "node", "e0", "e1",
+    "next_sequence_number", "size_of", "wrap", "wrap_views", "node", "e0", "e1", "out", "meta", "counter",
 })
 """Names that the written functions use: no parameter may have one of them."""
 
@@ -204,7 +191,7 @@ def written_for(record: Record) -> Callable[..., Any]:
     small = len(plan.edges) <= 2 and len(plan.saves) <= 2 and not any(params[place].optional for place in plan.edges)
     small = small and all(save.output == 0 or save.param in plan.edges for save in plan.saves)
     names = ", ".join(param.name for param in params)
-    laid_out = f"laid({record.layout!r}, out_, [{arguments}])" if record.layout else "out_"
+    laid_out = f"laid({record.layout!r}, out, [{arguments}])" if record.layout else "out"
     several = f"{'wrap_views' if view else 'wrap'}(record, [{names}], {laid_out}{'' if view else ', ambient_'})"
     source = _SHORT.format(
         parameters=_parameters(record, scope),
@@ -214,7 +201,7 @@ def written_for(record: Record) -> Callable[..., Any]:
         several=f"return {several}", other=f"return {several}",
         layout=_layout(record, arguments),
         edges=_edges(record) + _node(record) if small else "",
-        result=_result(record) if small else f"return {several.replace(laid_out, 'out_')}",
+        result=_result(record) if small else f"return {several.replace(laid_out, 'out')}",
     )
     exec(compile(source, f"<short {record.name}>", "exec"), scope)
     made: Callable[..., Any] = scope["short"]
@@ -222,7 +209,7 @@ def written_for(record: Record) -> Callable[..., Any]:
 
 
 def _parameters(record: Record, scope: dict[str, Any]) -> str:
-    words = []
+    words: list[str] = []
     for place, param in enumerate(record.signature.params):
         if param.keyword_only and not any(one.startswith("*") for one in words):
             words.append("*")
@@ -276,13 +263,13 @@ def _check(record: Record, arguments: str) -> str:
 def _layout(record: Record, arguments: str) -> str:
     if not record.layout:
         return ""
-    return f"    if len(shape_) > 1:\n        out_ = laid({record.layout!r}, out_, [{arguments}])\n"
+    return f"    if len(shape_) > 1:\n        out = laid({record.layout!r}, out, [{arguments}])\n"
 
 
 def _edges(record: Record) -> str:
     params = record.signature.params
     text = "    e0 = e1 = None\n    if ambient_.grad_enabled:"
-    return text + "".join(_EDGE.format(n=n, name=params[place].name) for n, place in enumerate(record.plan.edges))
+    return text + "".join(edge_text(n, params[place].name, "return DECLINED", 8) for n, place in enumerate(record.plan.edges))
 
 
 def _node(record: Record) -> str:
@@ -293,9 +280,9 @@ def _node(record: Record) -> str:
         asked = f"a{place}.shape" if what == "sizes" and not params[place].optional else f"size_of({params[place].name}, {what!r})"
         values.append(f"{name!r}: () if e{slot} is None else {asked}" if what == "strides" else f"{name!r}: {asked}")
     name = params[0].name
-    bare = "make(out_)"
+    bare = "make(out)"
     if record.kind == "view":
-        bare = f"view_of({name}, out_, None, 0, 'default' if ambient_.grad_enabled else 'no_grad')"
+        bare = f"view_of({name}, out, None, 0, 'default' if ambient_.grad_enabled else 'no_grad')"
     lone = f"    if e0 is None and e1 is None:\n        return {bare}\n"
     return lone + _NODE.format(
         values="{" + ", ".join(values) + "}",
@@ -305,30 +292,8 @@ def _node(record: Record) -> str:
 
 def _result(record: Record) -> str:
     if record.kind == "view":
-        return f"return view_of({record.signature.params[0].name}, out_, node, 0, 'default')"
+        return f"return view_of({record.signature.params[0].name}, out, node, 0, 'default')"
     return _FRESH.strip()
-
-
-_KEPT_RESULT = """
-    node.saved_array{slot} = out_
-    node.saved_by{slot} = OWN
-    node.saved_version{slot} = 0
-"""
-
-_KEPT_OPERAND = """
-    if {condition}:
-        node.saved_array{slot} = {name}.array
-        counter_ = {name}.versions
-        if counter_ is None:
-            node.saved_by{slot} = {name}.origin or {name}.counter
-            node.saved_version{slot} = 0
-        else:
-            node.saved_by{slot} = counter_
-            node.saved_version{slot} = counter_.version
-    else:
-        node.saved_array{slot} = node.saved_by{slot} = None
-        node.saved_version{slot} = 0
-"""
 
 
 def _saving(record: Record) -> str:
@@ -337,11 +302,11 @@ def _saving(record: Record) -> str:
     text = "    node.raw = LIVE\n" if record.plan.saves else "    node.raw = ()\n"
     for slot, save in enumerate(record.plan.saves):
         if save.output >= 0:
-            text += _KEPT_RESULT.format(slot=slot)
+            text += RESULT.format(slot=slot)
             continue
         name = params[save.param].name
         needed = " or ".join(f"e{one} is not None" for one in save.guard) if save.guard else "True"
         if params[save.param].optional:
             needed = f"{name} is not None and ({needed})"
-        text += _KEPT_OPERAND.format(slot=slot, condition=needed, name=name)
+        text += OPERAND.format(slot=slot, condition=f"if {needed}", array=f"{name}.array", tensor=name, otherwise="None")
     return text
