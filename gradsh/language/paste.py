@@ -81,11 +81,13 @@ def _fenced(lines: list[str], fences: list[int], notes: list[str]) -> list[str]:
     """Return what stands inside Markdown's fences; beside a single fence, both sides."""
     if len(fences) % 2:
         notes.append("the marks of a Markdown block were left out")
-        return ["" if index in fences else line for index, line in enumerate(lines)]
+        marks = frozenset(fences)
+        return ["" if index in marks else line for index, line in enumerate(lines)]
     inside = [False] * len(lines)
     for start, end in zip(fences[::2], fences[1::2], strict=True):
         inside[start + 1 : end] = [True] * (end - start - 1)
-    prose = any(line.strip() and not within for index, (line, within) in enumerate(zip(lines, inside, strict=True)) if index not in fences)
+    marks = frozenset(fences)
+    prose = any(line.strip() and not within for index, (line, within) in enumerate(zip(lines, inside, strict=True)) if index not in marks)
     notes.append("the marks of a Markdown block" + (" and the text around it" if prose else "") + " were left out")
     return [line if within else "" for line, within in zip(lines, inside, strict=True)]
 
