@@ -102,7 +102,8 @@ def _magics(text: str, notes: list[str]) -> str:
     if not found:
         return text
     notes.append("the lines of a notebook's own (% and !) were left out")
-    return "\n".join("" if index in found else line for index, line in enumerate(lines))
+    left = frozenset(found)
+    return "\n".join("" if index in left else line for index, line in enumerate(lines))
 
 
 def _within_strings(text: str) -> set[int]:
