@@ -18,8 +18,6 @@ from gradsh.engine.tensor import Tensor, gradient_edge, make, make_result
 from gradsh.engine.view import check_inplace, is_tracked, rebase, reshaped, view_of
 from gradsh.text.fault import fail, fault_of
 
-np.seterr(all="ignore")  # infinities and nans are results here, as in PyTorch, and errstate per operation costs 0.6 us
-
 
 def run_record(record: Record, values: list[Any]) -> Any:
     """Run one overload on bound values. Plain arrays (within a derivative) give plain arrays, Tensors give Tensors."""
