@@ -9,7 +9,8 @@ ROOT = Path(gradsh.__file__).parent
 ORDER = (
     ("version", "allocator", "collector", "threads", "text"), ("language", "engine"), ("ops",), ("api",), ("probe",),
     ("interpreter",), ("view",),
-    ("limits", "guardian", "files", "signals", "state"), ("commands",), ("events", "parameters"), ("control", "timekeeping"), ("session", "profile"),
+    ("limits", "guardian", "files", "signals", "state"), ("commands",), ("events", "parameters"), ("control", "timekeeping"),
+    ("session", "profile"),
     ("render",), ("sinks", "progress"), ("batch",), ("workers",), ("many", "watch", "check", "golden", "shell", "manual"),
     ("pytest_plugin", "start"), ("cli",), ("__main__",),
 )
