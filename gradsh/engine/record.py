@@ -205,7 +205,7 @@ class Record:
         self.node = node
         self.doc = doc
         self._signature: Signature | None = None
-        self._plan: Plan | None = None
+        self._plan: Any = None
         self._accepted: tuple[frozenset[type], ...] | None = None
         self._required = 0
         self._defaults: tuple[Any, ...] = ()

@@ -7,6 +7,7 @@ looks like any other node: `edges` and `entries` are put together when somebody 
 """
 
 import weakref
+from operator import attrgetter
 from typing import Any
 
 from gradsh.engine.node import Edge, Freed, Kept, Node, SavedTensor, flat_outline
@@ -65,7 +66,7 @@ class ShortNode(OpNode):
         """Where the gradients go."""
         left = self.left
         first = left if left is None or type(left) is tuple else (left, 0)
-        if len(self.record.plan.edges) == 1:
+        if len(self.record._plan.edges) == 1:
             return (first,)
         right = self.right
         return first, right if right is None or type(right) is tuple else (right, 0)
@@ -96,7 +97,7 @@ class ShortNode(OpNode):
         """The nodes that receive this one's gradients: (node or None, its output number), input by input."""
         left = self.left
         first = left if type(left) is tuple else (left, 0)
-        if len(self.record.plan.edges) == 1:
+        if len(self.record._plan.edges) == 1:
             return (first,)
         right = self.right
         return first, right if type(right) is tuple else (right, 0)
@@ -106,13 +107,13 @@ class ShortNode(OpNode):
         """The tensors saved for backward, freed ones included; bytes are those of the tensor, not of its memory."""
         if self.raw is not LIVE:
             return self._saved_of_entries()
-        names = self.record.plan.names
+        names = self.record._plan.names
         one = two = None
         array = self.saved_array0
         if array is not None:
             if self.saved_by0 is None:
                 return self._saved_of_entries()
-            one = _new(LiveSaved)
+            one = LiveSaved()
             one.node = self
             one.name = names[0]
             one.array = array
@@ -121,7 +122,7 @@ class ShortNode(OpNode):
             if array is not None:
                 if self.saved_by1 is None:
                     return self._saved_of_entries()
-                two = _new(LiveSaved)
+                two = LiveSaved()
                 two.node = self
                 two.name = names[1]
                 two.array = array
@@ -135,7 +136,7 @@ class ShortNode(OpNode):
         """Return (array, what tells its version, version then) of each slot in use."""
         by = self.saved_by0
         first = (self.saved_array0, self if by is OWN else by, self.saved_version0)
-        if len(self.record.plan.saves) == 1:
+        if len(self.record._plan.saves) == 1:
             return (first,)
         by = self.saved_by1
         return first, (self.saved_array1, self if by is OWN else by, self.saved_version1)
@@ -149,8 +150,8 @@ class ShortNode(OpNode):
         if by is None:
             return keep(array)
         record = self.record
-        save = record.plan.saves[place]
-        edge: Any = save.output if save.output >= 0 else self.edges[record.plan.edges.index(save.param)]
+        save = record._plan.saves[place]
+        edge: Any = save.output if save.output >= 0 else self.edges[record._plan.edges.index(save.param)]
         return Kept(array, by if type(by) is VersionCounter else counter_of(by), version, edge)
 
     def unpack(self, index: int, as_tensor: bool) -> Any:
@@ -190,6 +191,7 @@ class LiveSaved(SavedTensor):
 
     __slots__ = ()
 
+    __init__ = object.__init__  # so that the class can be called at the cost of `object`
     index: None = None
     _freed: None = None
 
@@ -201,18 +203,8 @@ class LiveSaved(SavedTensor):
 
     _kept = kept
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Its shape."""
-        return self.array.shape  # type: ignore[union-attr]
-
-    @property
-    def nbytes(self) -> int:
-        """Number of elements times the size of one, in bytes."""
-        return self.array.nbytes  # type: ignore[union-attr]
-
-
-_new = object.__new__
+    shape = property(attrgetter("array.shape"), doc="Its shape.")
+    nbytes = property(attrgetter("array.nbytes"), doc="Number of elements times the size of one, in bytes.")
 
 
 def counter_of(node: ShortNode | None) -> VersionCounter:
