@@ -234,7 +234,7 @@ class Record:
         """The compiled derivatives."""
         if self._plan is None:
             self._plan = Plan(self)
-        return self._plan
+        return self._plan  # type: ignore[no-any-return]
 
     def bare(self, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Return what the kernel can be called with as it is, or None: arrays, and arguments that need no conversion.
