@@ -4,6 +4,7 @@
 from typing import NamedTuple
 
 from gradsh.commands.record import command
+from gradsh.engine.node import Node
 from gradsh.engine.tensor import Tensor
 from gradsh.probe.snapshot import node_name
 from gradsh.state import State
@@ -39,7 +40,7 @@ def run(state: State) -> Report:
 
 def _describe(name: str, value: object) -> Variable:
     if not isinstance(value, Tensor):
-        return Variable(name, type(value).__name__)
+        return Variable(name, (isinstance(value, Node) and node_name(value)) or type(value).__name__)
     try:
         made_by = node_name(value.grad_fn) or "leaf"
     except RuntimeError:

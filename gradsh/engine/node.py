@@ -199,7 +199,7 @@ _OFFERED = frozenset({
 
 
 def _offered(name: str) -> bool:
-    return name in _OFFERED or name.startswith("_saved_")
+    return name in _OFFERED or name.startswith(("_saved_", "_raw_saved_"))
 
 
 class Node:

@@ -99,7 +99,7 @@ class KindOf:
 
     def name(self, value: Any) -> str:
         """Return the name of a value's type, as error messages have it."""
-        return type(value).__name__
+        return self.of(value).__name__ if isinstance(value, Node) else type(value).__name__
 
     def readable(self, owner: Any, name: str) -> bool:
         """Tell whether a value of Python's own type has the attribute, so that only setting it fails."""
