@@ -10,7 +10,7 @@ import gc
 from collections.abc import Callable
 from contextlib import suppress
 
-OBJECTS = 50_000
+OBJECTS = 2_000
 """Objects between two moments at which memory is looked at."""
 OLDEST = 2
 SLACK = 256 << 20
