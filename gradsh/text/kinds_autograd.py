@@ -6,9 +6,12 @@ FREED = Kind(
     "freed",
     "a backward needs saved tensors that an earlier backward has freed",
     (
-        "Trying to backward through the graph a second time (or directly access saved tensors after they have already",
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed).",
         "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad().",
-        "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved",
+        (
+            "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+            "after calling backward."
+        ),
         "Trying to backward through the graph a second time, but the buffers have already been freed",
     ),
     "The forward saves in each node what its derivative reads (pow saves its base, mul both factors; add saves nothing)."
