@@ -1,4 +1,4 @@
-"""Running an operation: dtypes, kernel, and the only place where an operation's node is born."""
+"""Running an operation the long way: dtypes, kernel, node. It does everything, and is what the short ways are held to."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,11 +1,11 @@
 """The short way through the commonest operations: one or two operands, elementwise, one floating point dtype.
 
 A record that names its `ufunc` gets a function written for it after its first uses, which does what `apply` does for the plain
-case and hands everything else (other dtypes, 0-d operands, hooks on saved tensors, shapes that do not fit) back by
+case and hands everything else (other dtypes, 0-d results, hooks on saved tensors, shapes that do not fit) back by
 returning `DECLINED`. Nothing is left out: nodes, edges, saved tensors, versions and places are the same. Its twin for
 the backward pass is in `step.py`.
 
-Measured for `y*a + b` on 4 elements: about 2 us an operation forward, against 15 us on the long way.
+Measured for `y*a + b` on 4 elements: about 1.1 us an operation forward, against 15 us on the long way.
 """
 
 import sys

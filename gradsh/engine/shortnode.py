@@ -2,8 +2,8 @@
 
 Such a node is made by the short way forward (`quick.py`) and run by the short step (`step.py`). To everybody else it
 looks like any other node: `edges` and `entries` are put together when somebody asks. Measured for a multiplication on
-4 elements, against a node with tuples of edges and entries and a version counter for each result: 0.95 us instead of
-1.3 us, 330 instead of 530 bytes.
+4 elements, against a node with tuples of edges and entries and a version counter for each result: 1.05 us instead of
+1.3 us, 260 instead of 434 bytes.
 """
 
 import weakref
