@@ -157,14 +157,14 @@ class Progress:
             names.PASS: advance, names.TICK: tick,
         }
 
-    def halt(self) -> None:
-        """Raise what was asked for, so that a backward pass can note on it what it had done."""
+    def halt(self, *, over: bool = False) -> None:
+        """Raise what was asked for, so that a backward pass can note on it what it had done, and whether the statement was over."""
         if self.stop is COLLECT:
             self.stop = None
             governor.collect()
         elif self.stop is not None:
             error = self.stop() if isinstance(self.stop, type) else self.stop
-            error.fault = Fault("interrupt" if isinstance(error, KeyboardInterrupt) else "limit", {})
+            error.fault = Fault("interrupt" if isinstance(error, KeyboardInterrupt) else "limit", {"over": over})
             raise error
 
 

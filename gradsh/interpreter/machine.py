@@ -191,7 +191,7 @@ class Machine:
         try:
             with deeper(RECURSION), self.confine():
                 exec(unit.code, self.program)
-            self.progress.halt()  # what was asked for while nothing looked, in one long call, ends the run here
+            self.progress.halt(over=True)  # what was asked for while nothing looked, in one long call, ends the run here
         except BaseException as error:  # noqa: BLE001 - a script's failure is data, whatever it is
             failed = self.explain(error, unit)
             _drop(error)

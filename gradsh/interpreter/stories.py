@@ -234,12 +234,17 @@ def _limit(case: "Case") -> None:
         case.message = "there is not enough memory for this"
     elif isinstance(case.error, MemoryError):
         case.message = f"there is not enough memory for this: {case.message}"
-    case.failed("running when the limit was reached" if reason else "")
+    case.failed(f"{_how_far(case)} when the limit was reached" if reason else "")
 
 
 def _interrupt(case: "Case") -> None:
     case.message = "interrupted"
-    case.failed("running when it was interrupted")
+    case.failed(f"{_how_far(case)} when it was interrupted")
+
+
+def _how_far(case: "Case") -> str:
+    """Tell whether what the statement does has been done: an interrupt may come in its last call."""
+    return "just done" if case.fields.get("over") else "running"
 
 
 def _other(case: "Case") -> None:
