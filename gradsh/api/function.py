@@ -29,6 +29,7 @@ class FunctionNode(Node):
         "__dict__", "_args", "_dirty", "_function", "_given", "_inputs", "_materialize", "_shapes", "_to_save",
         "_undifferentiable", "needs_input_grad",
     )
+    __getattr__ = Node.ask
 
     def __init__(self, function: "type[Function]", args: tuple[Any, ...], recorded: bool) -> None:
         tensors = [one for one in args if isinstance(one, Tensor)]

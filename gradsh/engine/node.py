@@ -5,7 +5,7 @@ counter and the version at that time; the Tensor is rebuilt on demand, with the 
 A graph therefore dies with its last reference, at once, without the garbage collector.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -193,13 +193,15 @@ class NodeExtra:
         self.metadata: dict[Any, Any] = {}
 
 
+SAVED = ("_saved_", "_raw_saved_")
+"""How the attributes begin that show what a node saved."""
 _OFFERED = frozenset({
     "name", "next_functions", "saved", "metadata", "register_hook", "register_prehook", "variable", "_sequence_nr",
 })
 
 
 def _offered(name: str) -> bool:
-    return name in _OFFERED or name.startswith(("_saved_", "_raw_saved_"))
+    return name in _OFFERED or name.startswith(SAVED)
 
 
 class Node:
@@ -403,7 +405,8 @@ class Node:
     def __repr__(self) -> str:
         return f"<{self.name().rpartition('::')[2]} object at {id(self):#x}>"
 
-    def __getattr__(self, name: str) -> Any:
+    def ask(self, name: str) -> Any:
+        """Return the attribute `_saved_NAME` or `_raw_saved_NAME`; raises AttributeError, also for every other name."""
         if name.startswith("_saved_"):
             return self._saved_attribute(name.removeprefix("_saved_"))
         if name.startswith("_raw_saved_") and name.removeprefix("_raw_saved_") in self.saved_names():
@@ -420,6 +423,29 @@ class Node:
         if name in attributes:
             return attributes[name]
         raise AttributeError(f"'{self.name().rpartition('::')[2]}' object has no attribute '_saved_{name}'")
+
+
+class SavedName:
+    """The attribute `_saved_NAME` or `_raw_saved_NAME` of nodes that may have one.
+
+    A class with `__getattr__` would do the same, but then Python reads every attribute of a node at ten times the cost.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, node: Node | None, _: type | None = None) -> Any:
+        return self if node is None else node.ask(self.name)
+
+
+def offer(names: Iterable[str]) -> None:
+    """Let nodes be asked for what they save by these names."""
+    for name in names:
+        for full in (f"_saved_{name}", f"_raw_saved_{name}"):
+            if full not in Node.__dict__:
+                setattr(Node, full, SavedName(full))
 
 
 def forward_name(node: Node) -> str:

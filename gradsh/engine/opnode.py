@@ -20,24 +20,11 @@ NUMBER = False
 """The `edge` of a kept Python number: restored as the number itself, so that it stays a weak scalar."""
 _NONE = ((0,), np.dtype(np.float32))
 
-_SHOWN = {
-    "sizes": "sym_sizes", "numel": "sym_numel", "strides": "sym_strides", "optsizes": "sym_sizes_opt",
-    "argsize0": "sym_argsize_0", "argsize1": "sym_argsize_1", "argsize2": "sym_argsize_2",
-    "argsize1m": "sym_argsize_minus_1", "argsize2m": "sym_argsize_minus_2",
-}
-"""How PyTorch's attributes spell what a formula asks of an input: `_saved_self_sym_sizes`."""
-
-
 def _unsigned(value: Any) -> Any:
     """Return a dim or extent as PyTorch's attributes show it: a negative one wraps around, as of 64 bits."""
     if type(value) is int and value < 0:
         return value + (1 << 64)
     return tuple(map(_unsigned, value)) if type(value) is tuple else value
-
-
-def _shown(name: str) -> str:
-    source, _, what = name.rpartition("_")
-    return f"{source}_{_SHOWN[what]}" if what in _SHOWN else name
 
 
 class OpNode(Node):
@@ -61,12 +48,8 @@ class OpNode(Node):
 
     def attributes(self) -> dict[str, Any]:
         """Return the saved values that are no tensors."""
-        record = self.record
-        chosen: Any = record.plan.attributes if record.attributes is None else record.attributes
-        return {
-            _shown(name) if name in record.plan.sizes else name: value
-            for name, value in self.values.items() if name in chosen and not name.endswith("_dtype")
-        }
+        shown = self.record.plan.shown
+        return {shown[name]: value for name, value in self.values.items() if name in shown}
 
     def restore(self, kept: Kept, index: int, as_tensor: bool) -> Any:
         """Return one kept tensor; a kept Python number comes back as the number."""

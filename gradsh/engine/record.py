@@ -9,6 +9,7 @@ from typing import Any
 
 from numpy import ndarray
 
+from gradsh.engine.node import offer
 from gradsh.engine.signature import REQUIRED, Signature
 
 Formula = Callable[..., Any]
@@ -55,6 +56,19 @@ def first_short_step(node: Any, run: Any, *rest: Any) -> Any:
     return record.short_step(node, run, *rest)
 
 
+_SHOWN = {
+    "sizes": "sym_sizes", "numel": "sym_numel", "strides": "sym_strides", "optsizes": "sym_sizes_opt",
+    "argsize0": "sym_argsize_0", "argsize1": "sym_argsize_1", "argsize2": "sym_argsize_2",
+    "argsize1m": "sym_argsize_minus_1", "argsize2m": "sym_argsize_minus_2",
+}
+"""How PyTorch's attributes spell what a formula asks of an input: `_saved_self_sym_sizes`."""
+
+
+def _shown(name: str) -> str:
+    source, _, what = name.rpartition("_")
+    return f"{source}_{_SHOWN[what]}" if what in _SHOWN else name
+
+
 class SavePlan:
     """One saved name: where it comes from, and which edges' needs it depends on, any of them (none: ())."""
 
@@ -71,7 +85,7 @@ class Plan:
     """A record's derivatives, compiled on first use: edges, what is saved, how each formula is called."""
 
     __slots__ = (
-        "asked", "attributes", "defaults", "edges", "formulas", "keeps_results", "lists", "names", "order", "saves", "sizes",
+        "asked", "attributes", "defaults", "edges", "formulas", "keeps_results", "lists", "names", "order", "saves", "shown", "sizes",
         "value_names", "values",
     )
 
@@ -112,6 +126,10 @@ class Plan:
         self.value_names = tuple((params[place].name, place) for place in self.values)
         self.asked = tuple(self._asked(name, index) for name in sorted(self.sizes))
         """What formulas ask of inputs without saving them: name, which input, what, the input's edge (-1: none)."""
+        chosen = self.attributes if record.attributes is None else record.attributes
+        self.shown = {name: _shown(name) if name in self.sizes else name for name in chosen if not name.endswith("_dtype")}
+        """What the node shows of arguments and sizes, and how PyTorch spells it."""
+        offer((*self.names, *self.shown.values()))
 
     def _asked(self, name: str, index: dict[str, int]) -> tuple[str, int, str, int]:
         source, _, what = name.rpartition("_")

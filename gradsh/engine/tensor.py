@@ -15,6 +15,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array, DType, of_numpy
 from gradsh.engine.extents import CPU, Device, Size
+from gradsh.engine.lent import lend
 from gradsh.engine.node import AccumulateGrad, Edge, Handle, Kept, Node
 from gradsh.engine.storage import VersionCounter
 from gradsh.text.fault import fail
@@ -43,6 +44,8 @@ class Meta:
 
 class Tensor:
     """An n-dimensional array that autograd follows.
+
+    Methods that are operations are lent to the class by `lent.py`.
 
     Slots: `array` (numpy: memory and geometry), `tracked` (whether it needs a gradient), `meta` (rare parts), `origin` (the
     grad_fn, or (grad_fn, output number) where that is not 0; None for a leaf), `versions` (the version counter, shared with
@@ -505,16 +508,6 @@ class Tensor:
 
         return deep_copy(self, memo)
 
-    def __getattr__(self, name: str) -> Any:
-        """Find an operation's method on first use and leave it on the class."""
-        from gradsh.engine.op import method
-
-        found = method(name)
-        if found is None:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        setattr(Tensor, name, found)
-        return getattr(self, name)
-
 
 class Parameter(Tensor):
     """A leaf that modules list as theirs. `Parameter(data=None, requires_grad=True)` shares the memory of `data`."""
@@ -673,3 +666,5 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
 
 
 setattr(Tensor, "__setitem__", _setitem)  # noqa: B010  (the class has no such name for a type checker)
+
+lend(Tensor)

@@ -12,7 +12,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array
 from gradsh.engine.inference import is_inference
-from gradsh.engine.node import FREED_SENTENCE, Edge, Freed, Node, forward_name
+from gradsh.engine.node import FREED_SENTENCE, Edge, Freed, Node, forward_name, offer
 from gradsh.engine.overlap import check_distinct
 from gradsh.engine.storage import offset_in_memory, strided
 from gradsh.engine.tensor import Tensor, _new, gradient_edge, more
@@ -231,6 +231,9 @@ class Geometry:
     def base_stride(self) -> tuple[int, ...]:
         """Return the strides of the base counted in elements."""
         return tuple(step // self.itemsize for step in self.base_strides)
+
+
+offer(("size", "stride", "storage_offset"))
 
 
 class AsStrided(Node):

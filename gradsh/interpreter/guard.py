@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from gradsh.engine.node import SAVED, Node
 from gradsh.engine.tensor import Tensor
 from gradsh.interpreter import hooks
 from gradsh.interpreter.absent import Absent
@@ -111,7 +112,7 @@ class Guard:
             if kind is Absent:
                 owner.explain()
             raise self.missing(owner, name)
-        value = getattr(owner, name)
+        value = owner.ask(name) if name.startswith(SAVED) and isinstance(owner, Node) else getattr(owner, name)
         if kind is np.ndarray and callable(value):
             return numbers_only(value)
         if known is not None and self._by_type(kind, name):
