@@ -222,6 +222,10 @@ class Node:
     where: Any
     seq: int
 
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
     def __init__(self, edges: tuple[Edge | None, ...], outputs: Any) -> None:
         self.edges = edges
         self.outputs = outputs

@@ -62,6 +62,10 @@ class Tensor:
     origin: Any
     meta: Meta | None
 
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
     def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
         """Make an uninitialised tensor of the given extents, or one from data, as `torch.Tensor(...)` does."""
         from gradsh.engine.op import find

@@ -32,6 +32,7 @@ def _born(record: Record, edges: tuple[Any, ...], outputs: tuple[Array, ...], va
     node = OpNode.__new__(OpNode)
     Node.__init__(node, edges, tuple([(one.shape, one.dtype) for one in outputs]))
     node.record = record
+    record.plan  # noqa: B018  (worked out on first use; the node is asked by the names that it has)
     node.spans = None
     node.values = values
     return node

@@ -15,7 +15,7 @@ ORDER = (
     ("pytest_plugin", "start"), ("cli",), ("__main__",),
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
-LOADERS = {"engine/op.py": "ops", "engine/lent.py": "ops"}  # the registry of operations loads the families on first use, naming none of them
+LOADERS = {"engine/op.py": "ops", "engine/lent.py": "ops"}  # they know operations by name, and load the families on first use
 ENTRY = {"__init__"}  # `import gradsh` gives the library's names, lazily
 
 
