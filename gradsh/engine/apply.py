@@ -329,6 +329,7 @@ def _run_geometry(record: Record, values: list[Any]) -> Tensor:
     if node is None:
         target.counter.moved(target.array, -1, array)
     target.array = array
+    target.form = None
     target.counter.bump(ambient.place())
     if node is not None:
         reshaped(target, node)

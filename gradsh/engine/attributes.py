@@ -100,6 +100,7 @@ def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
         raise fail("not_leaf", message, RuntimeError, tensor=tensor)
     fresh = object.__new__(type(tensor))
     fresh.array = _copied(tensor.array)
+    fresh.form = None
     fresh.versions = VersionCounter()
     fresh.versions.version = int(type(tensor) is Tensor)  # PyTorch sets a plain copy's memory in place
     fresh.origin = None

@@ -33,29 +33,35 @@ _NAMES = ("a", "b")
 _FORWARD = """
 def quick({parameters}):
 {first}
-    a = self.array
-    dtype = a.dtype
-    if dtype is not F32 and dtype is not F64{wrong}:
-        {decline}
-{second}
     ambient = current()
     if ambient.saved_hooks:
         {decline}
-    if ambient.check is not None and a.nbytes > LARGE:
-        ambient.check(a.nbytes)
-    try:
-        out = ufunc({arrays})
-    except ValueError:
-        {decline}
-    if type(out) is not ndarray:
-        {decline}
-    shape = out.shape
+{alike}
+        a = self.array
+        dtype = a.dtype
+        if dtype is not F32 and dtype is not F64{wrong}:
+            {decline}
+{second}
+        if ambient.check is not None and a.nbytes > LARGE:
+            ambient.check(a.nbytes)
+        try:
+            out = ufunc({arrays})
+        except ValueError:
+            {decline}
+        if type(out) is not ndarray:
+            {decline}
+        shape = out.shape
 {ordered}
+        form = outputs = described(shape, dtype)
+        if out.nbytes > LARGE or not shape or (len(shape) > 1 and not out.flags.c_contiguous):
+            form = None
+        {remember}
     e0 = e1 = None
     if ambient.grad_enabled:
 {first_edge}{second_edge}
     fresh = new(Tensor)
     fresh.array = out
+    fresh.form = form
     fresh.versions = None
     fresh.meta = None
     if {no_edges}:
@@ -65,10 +71,7 @@ def quick({parameters}):
     node = ShortNode()
     node.left = e0
     node.right = e1
-    {outputs}
-        node.outputs = outputs
-    else:
-        node.outputs = described(shape, dtype)
+    node.outputs = outputs
     node.extra = None
     node.seq = next_sequence_number()
     trail = ambient.trail
@@ -99,22 +102,53 @@ _FIRST = """
         return DECLINED
 """
 
-_SECOND = """
-    if type(other) is Tensor or isinstance(other, Tensor):
-        b = other.array
-        if b.dtype is not dtype{apart}:
-            {decline}
-        number = False
-    elif {number}:
-        b = constant(other, dtype)
-        number = True
+_ALIKE_ONE = """
+    form = outputs = self.form
+    if form is not None:
+        a = self.array
+        out = ufunc(a)
     else:
-        {decline}
+"""
+_ALIKE_TWO = """
+    form = outputs = self.form
+    if form is not None and (type(other) is Tensor or isinstance(other, Tensor)) and other.form is form:
+        a = self.array
+        b = other.array
+        number = False
+        out = ufunc(a, b)
+    elif form is not None and type(other) is float and {number}:
+        a = self.array
+        b = constant(other, form[0][1])
+        number = True
+        out = ufunc(a, b)
+    else:
+"""
+"""Operands of one form (see `Tensor.form`) need no look at dtypes and shapes, and the result has that form."""
+
+_REMEMBER = """
+        if form is not None:
+            if self.form is None:
+                remember(self, form)
+            if not number and other.form is None:
+                remember(other, form)
+"""
+
+_SECOND = """
+        if type(other) is Tensor or isinstance(other, Tensor):
+            b = other.array
+            if b.dtype is not dtype{apart}:
+                {decline}
+            number = False
+        elif {number}:
+            b = constant(other, dtype)
+            number = True
+        else:
+            {decline}
 """
 
 _ORDERED = """
-    if len(shape) > 1 and not number and not a.flags.c_contiguous:
-        out = as_operands(out, [a, b])
+        if len(shape) > 1 and not number and not a.flags.c_contiguous:
+            out = as_operands(out, [a, b])
 """
 
 _EDGE = """
@@ -130,11 +164,6 @@ if meta is not None:
 elif e{n} is None and {name}.tracked:
     e{n} = accumulator({name})
 """
-
-_SHARED_OUTPUTS = """edge = e0 or e1
-    outputs = edge[0].outputs if type(edge) is tuple else edge.outputs
-    if len(outputs) == 1 and outputs[0][0] == shape and outputs[0][1] is dtype:"""
-"""Results mostly have the shape of an operand: then the node shares the operand's description of it."""
 
 RESULT = """
     node.saved_array{slot} = out
@@ -161,6 +190,14 @@ OPERAND = """
 def edge_text(n: int, name: str, decline: str, indent: int) -> str:
     """Write how the place where gradients of an operand go is found, as `e0` or `e1`."""
     return _EDGE.format(n=n, name=name, decline=decline).replace("\n", "\n" + " " * indent).rstrip(" ")
+
+
+def remember(tensor: Tensor, form: Any) -> None:
+    """Note the form of an operand, if it is that of its result: an operation on it and its like is spared the look at both."""
+    array = tensor.array
+    shape, dtype = form[0]
+    if array.shape == shape and array.dtype is dtype and (len(shape) == 1 or array.flags.c_contiguous):
+        tensor.form = form
 
 
 def constant(number: Any, dtype: Any) -> Any:
@@ -205,11 +242,6 @@ def _asked(asked: tuple[str, int, str, int]) -> str:
     return f"{name!r}: () if e{slot} is None else {('self', 'other')[place]}.stride()"
 
 
-def _number_type(record: Record) -> str:
-    """Write the test for a number as second operand: never true where the record takes tensors only."""
-    return "type(other) is float or type(other) is int" if record.signature.params[1].type == "Operand" else "False"
-
-
 def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Write the short forward of a record that names its ufunc, or of a product of two matrices.
 
@@ -219,6 +251,7 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
     product = record.ufunc is None
     arity = len(record.tensors or ())
     two = arity == 2
+    operand = two and record.signature.params[1].type == "Operand"
     decline = "return DECLINED" if slow is None else f"return slow({'self, other' if two else 'self'})"
     source = _FORWARD.format(
         parameters="self, other" if two else "self",
@@ -226,14 +259,16 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
         first=_FIRST if slow is None else "",  # what is behind an operator is called with a Tensor
         wrong=" or a.ndim != 2" if product else "",
         second=_SECOND.format(
-            decline=decline, number=_number_type(record), apart=" or b.ndim != 2 or a.shape[1] != b.shape[0]" if product else "",
+            decline=decline, number="type(other) is float or type(other) is int" if operand else "False",
+            apart=" or b.ndim != 2 or a.shape[1] != b.shape[0]" if product else "",
         ) if two else "",
         arrays="a, b" if two else "a",
+        alike="    if True:" if product else _ALIKE_TWO.format(number=operand) if two else _ALIKE_ONE,
+        remember="" if product else _REMEMBER if two else "if form is not None: remember(self, form)",
         ordered=_ORDERED if two and not product else "",
         first_edge=edge_text(0, "self", decline, 8),
         second_edge="        if not number:" + edge_text(1, "other", decline, 12) if two else "",
         no_edges="e0 is None and e1 is None",
-        outputs="if False:" if product else _SHARED_OUTPUTS,
         values="{" + ", ".join(map(_asked, plan.asked)) + "}" if product else "values",
         saving=_saving(record, arity),
     )
@@ -245,7 +280,7 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
         "described": described, "gradient_edge": gradient_edge, "accumulator": accumulator,
         "new": object.__new__, "getframe": sys._getframe, "ShortNode": ShortNode, "LIVE": LIVE, "OWN": OWN,
         "next_sequence_number": next_sequence_number, "record": record, "constant": constant, "LARGE": LARGE, "slow": slow,
-        "as_operands": as_operands,
+        "as_operands": as_operands, "remember": remember,
         "values": plan.defaults,
     }
     exec(compile(source, f"<quick {record.name}>", "exec"), scope)

@@ -97,6 +97,7 @@ _NODE = """
 _FRESH = """
     fresh_ = new(Tensor)
     fresh_.array = out
+    fresh_.form = None
     fresh_.versions = None
     fresh_.meta = None
     fresh_.origin = node

@@ -52,11 +52,14 @@ class Tensor:
     views and detached twins; None until somebody asks `counter` for it, which its `ShortNode` stands for until then).
     """
 
-    __slots__ = ("__dict__", "__weakref__", "array", "meta", "origin", "tracked", "versions")
+    __slots__ = ("__dict__", "__weakref__", "array", "form", "meta", "origin", "tracked", "versions")
     __array_priority__ = 1000
     __array_ufunc__ = None  # numpy's operators leave the work to ours
 
     array: Array
+    form: Any
+    """What `described` says of shape and dtype, where an operation has found that the array is small, has a dim and lies row by
+    row; else None. Whoever gives a tensor another array forgets it."""
     versions: VersionCounter | None
     tracked: bool
     origin: Any
@@ -203,6 +206,7 @@ class Tensor:
         if self.meta is not None and value.array.dtype != self.array.dtype:
             self.meta.accumulator = None
         self.array = value.array
+        self.form = None
 
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,
@@ -500,6 +504,7 @@ class Tensor:
         """Return a leaf over the same memory, as copy.copy does in PyTorch: with a version counter of its own."""
         fresh = _new(type(self))
         fresh.array = self.array
+        fresh.form = None
         fresh.versions = VersionCounter()
         fresh.versions.version = 1
         fresh.origin = None
@@ -522,6 +527,7 @@ class Parameter(Tensor):
         """Make a leaf over the memory of `data` (an empty tensor if None)."""
         fresh = object.__new__(cls)
         fresh.array = np.empty(0, current().default_dtype) if data is None else data.array
+        fresh.form = None
         fresh.versions = VersionCounter() if data is None else data.counter
         fresh.origin = None
         fresh.meta = None
@@ -547,6 +553,7 @@ def make(array: Array, tracked: bool = False) -> Tensor:
     """Return a fresh leaf over `array`, with a version counter of its own."""
     fresh = _new(Tensor)
     fresh.array = array
+    fresh.form = None
     fresh.versions = VersionCounter()
     fresh.origin = None
     fresh.meta = None
@@ -558,6 +565,7 @@ def make_result(array: Array, node: Node, output: int) -> Tensor:
     """Return output `output` of `node` as a tensor."""
     fresh = _new(Tensor)
     fresh.array = array
+    fresh.form = None
     fresh.versions = VersionCounter()
     fresh.origin = (node, output) if output else node
     fresh.meta = None
@@ -581,6 +589,7 @@ def restored(kept: Kept, edge: Any) -> Tensor:
             return variable
     fresh = _new(Tensor)
     fresh.array = kept.array
+    fresh.form = None
     fresh.versions = kept.counter
     fresh.meta = None
     if edge is not None and isinstance(edge[0], AccumulateGrad):

@@ -49,6 +49,7 @@ def view_of(base: Tensor, array: Array, node: Node | None, output: int, creation
     """Return a view of `base` with the given geometry; `node` is its history (None: nothing needs a gradient)."""
     fresh = _new(Tensor)
     fresh.array = array
+    fresh.form = None
     fresh.versions = base.counter
     fresh.origin = (node, output) if output and node is not None else node
     fresh.meta = None
@@ -71,6 +72,7 @@ def detached(tensor: Tensor) -> Tensor:
     """Return a leaf over the same memory and version counter, with no history and no base."""
     fresh = _new(Tensor)
     fresh.array = tensor.array
+    fresh.form = None
     fresh.versions = tensor.counter
     fresh.origin = None
     fresh.meta = None
