@@ -149,13 +149,18 @@ class Pass:
     def _loop(self) -> None:
         check = self.ambient.check
         order = self.order
-        needed = self.needed
+        needed, targets = self.needed, self.targets
+        freed_by = KEEP if self.retain else self.where
+        watched = self.observer is not None or self.ambient.anomaly is not None or self.deferred is not None
         for place, node in enumerate(order):
             self.position = place
             if needed is not None and node not in needed:
                 continue
             if check is not None:
                 check(0)
+            if not watched and type(node) is ShortNode and node.extra is None and (targets is None or targets.get(node) is None):
+                if node.record.recorded(node, self, needed, freed_by) is not DECLINED:
+                    continue
             self._step(node)
         self.position = len(order)
 

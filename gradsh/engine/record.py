@@ -69,6 +69,18 @@ def _shown(name: str) -> str:
     return f"{source}_{_SHOWN[what]}" if what in _SHOWN else name
 
 
+def first_recorded_step(node: Any, *rest: Any) -> Any:
+    """Leave the first `ShortNode`s of a record in a recorded pass to the general step; then write the short one, and take it."""
+    record = node.record
+    record.steps += 1
+    if record.steps <= FEW:
+        return DECLINED
+    from gradsh.engine.recorded import recorded_step_of
+
+    record.recorded = recorded_step_of(record)
+    return record.recorded(node, *rest)
+
+
 class SavePlan:
     """One saved name: where it comes from, and which edges' needs it depends on, any of them (none: ())."""
 
@@ -191,7 +203,7 @@ class Record:
         "_accepted", "_defaults", "_plan", "_required", "_signature",
         "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "guards", "inplace",
         "kind", "layout",
-        "multi_view", "name", "node", "note", "outputs", "plain", "returns",
+        "multi_view", "name", "node", "note", "outputs", "plain", "recorded", "returns",
         "samples", "saves", "short_step", "step", "steps", "tensors", "text", "ufunc", "unguarded",
         "writes",
     )
@@ -230,6 +242,8 @@ class Record:
         self.step: Callable[..., Any] = first_step
         """The short step of a backward pass through a node of the record (see `step.py`), written after a `FEW` of them."""
         self.short_step: Callable[..., Any] = first_short_step
+        self.recorded: Callable[..., Any] = first_recorded_step
+        """The same for a pass that is recorded itself (see `recorded.py`)."""
         self.steps = 0
         self.plain: dict[str, Formula] = {}
         self.ufunc = None
