@@ -158,10 +158,9 @@ class Pass:
                 continue
             if check is not None:
                 check(0)
-            if not watched and type(node) is ShortNode and node.extra is None and (targets is None or targets.get(node) is None):
-                if node.record.recorded(node, self, needed, freed_by) is not DECLINED:
-                    continue
-            self._step(node)
+            plain = not watched and type(node) is ShortNode and node.extra is None and (targets is None or targets.get(node) is None)
+            if not plain or node.record.recorded(node, self, needed, freed_by) is DECLINED:
+                self._step(node)
         self.position = len(order)
 
     def _is_plain(self) -> bool:

@@ -49,7 +49,7 @@ def quick({parameters}):
         except ValueError:
             {decline}
         if type(out) is not ndarray:
-            {decline}
+            out = asarray(out)  # a single number
         shape = out.shape
 {ordered}
         form = outputs = described(shape, dtype)
@@ -280,7 +280,7 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
         "described": described, "gradient_edge": gradient_edge, "accumulator": accumulator,
         "new": object.__new__, "getframe": sys._getframe, "ShortNode": ShortNode, "LIVE": LIVE, "OWN": OWN,
         "next_sequence_number": next_sequence_number, "record": record, "constant": constant, "LARGE": LARGE, "slow": slow,
-        "as_operands": as_operands, "remember": remember,
+        "as_operands": as_operands, "asarray": np.asarray, "remember": remember,
         "values": plan.defaults,
     }
     exec(compile(source, f"<quick {record.name}>", "exec"), scope)

@@ -52,6 +52,14 @@ def short({parameters}):
     {result}
 """
 
+_COMPOSITE = """
+def short({parameters}):
+{binding}
+    if current().saved_hooks:
+        return DECLINED
+    return forward({arguments})
+"""
+
 _TENSOR = """
     if type({name}) is not Tensor and not isinstance({name}, Tensor):
         return {refusal}
@@ -135,11 +143,23 @@ def _ways(records: list[Record], written: dict[Record, Any], given: int, kwargs:
         if spelt or not _takes(record, given, kwargs):
             continue
         if record not in written:
-            written[record] = written_for(record) if is_plain(record) else None
-        if written[record] is None:
+            write = composite_for if is_short_composite(record) else written_for if is_plain(record) else None
+            written[record] = None if write is None else write(record)
+        way = written[record]
+        found.append(way or _doubted(record))
+        if way is None and not given:
             break
-        found.append(written[record])
     return found
+
+
+def _doubted(record: Record) -> Callable[..., Any]:
+    """Return what stands for an overload that has no short way: it tells by the first argument whether the call may mean it."""
+    accept = record.signature.params[0].accept
+
+    def doubted(first: Any, *_: Any, **__: Any) -> Any:
+        return MISMATCHED if accept(first) is MISMATCH else DECLINED
+
+    return doubted
 
 
 def _takes(record: Record, given: int, kwargs: dict[str, Any]) -> bool:
@@ -150,6 +170,31 @@ def _takes(record: Record, given: int, kwargs: dict[str, Any]) -> bool:
     if any(signature.index[name] < given for name in kwargs):
         return False
     return all(param.default is not REQUIRED or param.name in kwargs for param in signature.params[given:])
+
+
+def is_short_composite(record: Record) -> bool:
+    """Whether a composite has a short way: its arguments can be bound one by one."""
+    if record.kind != "composite" or _TAKEN.intersection(record.signature.index):
+        return False
+    last = record.signature.positional - 1
+    params = record.signature.params
+    return not any(one.variadic and (place != last or one.type not in {"ints", "sizes"}) for place, one in enumerate(params))
+
+
+def composite_for(record: Record) -> Callable[..., Any]:
+    """Write the short way of a composite: what it does, once its arguments are bound."""
+    params = record.signature.params
+    scope: dict[str, Any] = {
+        "Tensor": Tensor, "DECLINED": DECLINED, "MISMATCH": MISMATCH, "MISMATCHED": MISMATCHED, "current": current,
+        "forward": record.forward,
+    }
+    source = _COMPOSITE.format(
+        parameters=_parameters(record, scope), binding="".join(_binding(param, place, scope) for place, param in enumerate(params)),
+        arguments=", ".join(param.name for param in params),
+    )
+    exec(compile(source, f"<short {record.name}>", "exec"), scope)
+    made: Callable[..., Any] = scope["short"]
+    return made
 
 
 def is_plain(record: Record) -> bool:
@@ -228,7 +273,7 @@ def _array(param: Param, place: int) -> str:
 
 def _binding(param: Param, place: int, scope: dict[str, Any]) -> str:
     """Write what `bind` does with one argument."""
-    scope[f"A{place}"] = param.accept
+    scope[f"A{place}"] = param.accept if param.type != "any" else param.convert  # the latter refuses None where there may be none
     if param.type in {"Tensor", "Operand"}:
         # an array, or a number where one may stand, is for the long way; anything else is no argument of this overload
         refusal = f"MISMATCHED if A{place}({param.name}) is MISMATCH else DECLINED"
