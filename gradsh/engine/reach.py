@@ -41,8 +41,10 @@ def needed_nodes(order: list[Node], targets: Iterable[Node]) -> set[Node]:
     """Return the nodes on a way to a target, from nodes sorted latest first (targets themselves included)."""
     needed = set(targets)
     for node in reversed(order):
-        if node not in needed and any(edge is not None and edge[0] in needed for edge in node.edges):
-            needed.add(node)
+        for edge in (node.left, node.right) if type(node) is ShortNode else node.edges:
+            if edge is not None and (edge[0] if type(edge) is tuple else edge) in needed:
+                needed.add(node)
+                break
     return needed
 
 
@@ -54,7 +56,8 @@ def arriving_from(order: list[Node], needed: set[Node], roots: Iterable[Node]) -
             arriving[root] = arriving.get(root, 0) + 1
     for node in order:
         if node in needed:
-            for edge in node.edges:
-                if edge is not None and type(edge[0]) is AccumulateGrad:
-                    arriving[edge[0]] = arriving.get(edge[0], 0) + 1
+            for edge in (node.left, node.right) if type(node) is ShortNode else node.edges:
+                leaf = edge[0] if type(edge) is tuple else edge
+                if type(leaf) is AccumulateGrad:
+                    arriving[leaf] = arriving.get(leaf, 0) + 1
     return arriving
