@@ -157,7 +157,7 @@ meta = {name}.meta
 if meta is not None:
     if e{n} is None and meta.accumulator is not None and meta.view is None and {name}.tracked:
         e{n} = meta.accumulator() or accumulator({name})
-    else:
+    elif e{n} is None or (meta.view is not None and meta.view.version != {name}.versions.version):
         e{n} = gradient_edge({name})
         if e{n} is None and {name}.requires_grad:
             {decline}
@@ -239,7 +239,16 @@ def _asked(asked: tuple[str, int, str, int]) -> str:
     if what == "sizes":
         return f"{name!r}: {_NAMES[place]}.shape"
     assert what == "strides"
-    return f"{name!r}: () if e{slot} is None else {('self', 'other')[place]}.stride()"
+    return f"{name!r}: () if e{slot} is None else steps({('self', 'other')[place]})"
+
+
+def _steps(matrix: Tensor) -> Any:
+    """Return the strides of a matrix, counted in elements."""
+    array = matrix.array
+    if not array.size:
+        return matrix.stride()
+    step, following = array.strides
+    return step // array.itemsize, following // array.itemsize
 
 
 def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callable[..., Any]:
@@ -280,7 +289,7 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
         "described": described, "gradient_edge": gradient_edge, "accumulator": accumulator,
         "new": object.__new__, "getframe": sys._getframe, "ShortNode": ShortNode, "LIVE": LIVE, "OWN": OWN,
         "next_sequence_number": next_sequence_number, "record": record, "constant": constant, "LARGE": LARGE, "slow": slow,
-        "as_operands": as_operands, "asarray": np.asarray, "remember": remember,
+        "as_operands": as_operands, "asarray": np.asarray, "steps": _steps, "remember": remember,
         "values": plan.defaults,
     }
     exec(compile(source, f"<quick {record.name}>", "exec"), scope)
