@@ -138,7 +138,10 @@ def make_roots(
     given: Sequence[Tensor | None] = gradients if gradients is not None else (None,) * len(tensors)
     if len(given) < len(tensors):  # more of them are not looked at
         raise RuntimeError(f"got {len(tensors)} tensors and {len(given)} gradients")
-    cotangents = [_cotangent(place, tensor, one) for place, (tensor, one) in enumerate(zip(tensors, given, strict=False))]
+    cotangents = [
+        None if one is None and tensor.array.size == 1 else _cotangent(place, tensor, one)
+        for place, (tensor, one) in enumerate(zip(tensors, given, strict=False))
+    ]
     roots: list[tuple[Edge, Any]] = []
     for place, (tensor, cotangent) in enumerate(zip(tensors, cotangents, strict=True)):
         origin = tensor.origin
@@ -147,8 +150,11 @@ def make_roots(
             message = f"element {place} of tensors does not require grad and does not have a grad_fn"
             raise fail("no_grad", message, RuntimeError, tensor=tensor, index=place)
         if cotangent is None:
-            cotangent = make(np.ones(tensor.array.shape, tensor.array.dtype))
-        roots.append((edge, cotangent if create_graph else cotangent.array))
+            array = tensor.array
+            ones = np.ones(array.shape, array.dtype) if array.ndim else np.array(1, array.dtype)
+            roots.append((edge, make(ones) if create_graph else ones))
+        else:
+            roots.append((edge, cotangent if create_graph else cotangent.array))
     return roots
 
 

@@ -61,7 +61,10 @@ class Operation:
                 if bare is not None:
                     return self.records[0].forward(*bare)
         else:
-            found = self.quick(*args) if self.quick is not None and not kwargs else self.shortly(args, kwargs)
+            if self.short is not None:
+                found = self.short(args, kwargs)
+            else:
+                found = self.quick(*args) if self.quick is not None and not kwargs else self.shortly(args, kwargs)
             if found is not DECLINED:
                 return found
         for record in self.records:

@@ -48,22 +48,22 @@ def _batched(a: Any, b: Any) -> Any:
     return batched(a, b) if isinstance(a, np.ndarray) else bmm(a, b)
 
 
-def _column_major(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    return bool(strides) and strides[0] == 1 and strides[1] == sizes[0]
-
-
 def grad_of_first(grad: Any, mat2: Any, sizes: tuple[int, ...], strides: tuple[int, ...], alpha: Any = 1) -> Any:
     """Return the gradient of the left factor of a product."""
-    if _column_major(sizes, strides):
-        return scaled(transposed(product(mat2, transposed(grad))), alpha)
-    return scaled(product(grad, transposed(mat2)), alpha)
+    if strides and strides[0] == 1 and strides[1] == sizes[0]:  # column by column, as the gradient is to be
+        found = transposed(product(mat2, transposed(grad)))
+    else:
+        found = product(grad, transposed(mat2))
+    return found if alpha == 1 else times(found, alpha)
 
 
 def grad_of_second(grad: Any, mat1: Any, sizes: tuple[int, ...], strides: tuple[int, ...], alpha: Any = 1) -> Any:
     """Return the gradient of the right factor of a product."""
-    if _column_major(sizes, strides):
-        return scaled(transposed(product(transposed(grad), mat1)), alpha)
-    return scaled(product(transposed(mat1), grad), alpha)
+    if strides and strides[0] == 1 and strides[1] == sizes[0]:
+        found = transposed(product(transposed(grad), mat1))
+    else:
+        found = product(transposed(mat1), grad)
+    return found if alpha == 1 else times(found, alpha)
 
 
 def scaled(value: Any, number: Any) -> Any:

@@ -103,7 +103,10 @@ def norm_backward(grad: Any, self: Any, order: float, norm: Any, dim: Dims, keep
     if order == 1:
         return _sign(self) * grad
     if order == 2:
-        return grad * masked(self / norm, norm == 0)
+        if not (isinstance(self, np.ndarray) and isinstance(grad, np.ndarray) and norm.all()):
+            return grad * masked(self / norm, norm == 0)
+        direction = np.divide(self, norm)
+        return np.multiply(grad, direction, direction) if direction.dtype is grad.dtype and direction.ndim else grad * direction
     if math.isinf(order):
         size = _abs(self)
         mask = _attains(size, norm)

@@ -24,6 +24,9 @@ def unsqueezed(value: Any, dim: Dims, ndim: int) -> Any:
     if dim is not None and not dim:
         return value
     if isinstance(value, PLAIN):
+        if dim is not None and len(dim) == 1 and value.ndim == ndim - 1:
+            place = wrap_dim(dim[0], ndim)
+            return value.reshape((*value.shape[:place], 1, *value.shape[place:]))
         reduced = range(ndim) if dim is None else {wrap_dim(one, ndim) for one in dim}
         extents = iter(value.shape)
         return value.reshape(tuple(1 if place in reduced else next(extents) for place in range(ndim)))
