@@ -9,32 +9,30 @@ from typing import Any
 class LentMethod:
     """A method that an operation will be: finds it when first asked for, and makes room for it."""
 
-    __slots__ = ("home", "name")
+    __slots__ = ("name",)
 
-    def __init__(self, home: type, name: str) -> None:
-        self.home = home
+    def __init__(self, name: str) -> None:
         self.name = name
 
     def __get__(self, tensor: Any, owner: type) -> Any:
         from gradsh.engine.op import method
+        from gradsh.engine.tensor import Tensor
 
         found = method(self.name)
         if found is None:
             raise AttributeError(f"'{owner.__name__}' object has no attribute '{self.name}'")
-        setattr(self.home, self.name, found)
+        setattr(Tensor, self.name, found)
         return getattr(owner if tensor is None else tensor, self.name)
 
 
-def lend(home: type) -> None:
-    """Put a `LentMethod` on the class for each name of an operation, which may or may not be a method."""
+def lent_methods() -> type:
+    """Return a base class for Tensor with a `LentMethod` for each name of an operation, which may or may not be a method."""
     from gradsh.ops import homes
 
-    for name in homes():
-        if not name.startswith("__"):
-            lend_one(home, name)
+    return type("Lent", (), {"__slots__": (), **{name: LentMethod(name) for name in homes() if not name.startswith("__")}})
 
 
-def lend_one(home: type, name: str) -> None:
-    """Put the `LentMethod` of one name on the class, if nothing stands there."""
-    if name not in home.__dict__:
-        setattr(home, name, LentMethod(home, name))
+def lend(home: type, name: str) -> None:
+    """Put a `LentMethod` on a class, if it has nothing of that name: an operation that is newer than the index."""
+    if not any(name in base.__dict__ for base in home.__mro__):  # `hasattr` would look for the operation
+        setattr(home, name, LentMethod(name))

@@ -25,7 +25,7 @@ from typing import Any
 from numpy import ndarray
 from numpy import ufunc as np_ufunc
 
-from gradsh.engine.lent import lend_one
+from gradsh.engine.lent import lend
 from gradsh.engine.record import DECLINED, FEW, Formula, Record
 from gradsh.engine.tensor import Tensor
 
@@ -217,7 +217,7 @@ def register(record: Record, spaces: tuple[str, ...]) -> Operation:
     operation = REGISTRY.get(record.name)
     if operation is None:
         operation = REGISTRY[record.name] = Operation(record.name, spaces, run_record)
-        lend_one(Tensor, record.name)  # where it is newer than the index
+        lend(Tensor, record.name)  # where it is newer than the index
     elif any(space not in operation.spaces for space in spaces):
         operation.spaces = (*operation.spaces, *(space for space in spaces if space not in operation.spaces))
     operation.records.append(record)

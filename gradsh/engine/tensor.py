@@ -15,7 +15,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array, DType, of_numpy
 from gradsh.engine.extents import CPU, Device, Size
-from gradsh.engine.lent import lend
+from gradsh.engine.lent import lent_methods
 from gradsh.engine.node import AccumulateGrad, Edge, Handle, Kept, Node
 from gradsh.engine.storage import VersionCounter
 from gradsh.text.fault import fail
@@ -42,10 +42,19 @@ class Meta:
         self.retains = False
 
 
-class Tensor:
+if TYPE_CHECKING:
+
+    class Lent:
+        """The methods that operations are."""
+
+else:
+    Lent = lent_methods()
+
+
+class Tensor(Lent):
     """An n-dimensional array that autograd follows.
 
-    Methods that are operations are lent to the class by `lent.py`.
+    Methods that are operations come from the base, until they are used.
 
     Slots: `array` (numpy: memory and geometry), `tracked` (whether it needs a gradient), `meta` (rare parts), `origin` (the
     grad_fn, or (grad_fn, output number) where that is not 0; None for a leaf), `versions` (the version counter, shared with
@@ -679,5 +688,3 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
 
 
 setattr(Tensor, "__setitem__", _setitem)  # noqa: B010  (the class has no such name for a type checker)
-
-lend(Tensor)
