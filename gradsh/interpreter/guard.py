@@ -13,8 +13,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from gradsh.engine.elements import Elements, Lent
 from gradsh.engine.node import SAVED, Node
-from gradsh.engine.tensor import Lent, Tensor
+from gradsh.engine.tensor import Tensor
 from gradsh.interpreter import hooks
 from gradsh.interpreter.absent import Absent
 from gradsh.interpreter.allowed import ATTRIBUTES, public, table_of
@@ -49,7 +50,7 @@ def offer_of(kind: type) -> tuple[Any, ...]:
 
 
 OFFERS: dict[type, Any] = {
-    Tensor: tensor_offers, Lent: tensor_offers,
+    Tensor: tensor_offers, Elements: tensor_offers, Lent: tensor_offers,
     np.ndarray: ARRAY, np.generic: ARRAY, np.dtype: DTYPE, np.ufunc: frozenset({"__name__", "__doc__"}),
 }
 """Classes of the engine and of numpy -> what they offer: a frozenset, or a function of the name."""
