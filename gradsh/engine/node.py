@@ -23,6 +23,8 @@ Edge = tuple["Node", int]
 Entry = Any
 """What is kept of a saved tensor: None (not saved for this pattern of needs), a `Kept`, or a list of these."""
 
+DETACHED: Any = object()
+"""The unpack hook of what was saved of a tensor that was detached in place since."""
 _INT64 = np.dtype(np.int64)
 _FLOAT64 = np.dtype(np.float64)
 
@@ -422,7 +424,13 @@ class Node:
     def _saved_attribute(self, name: str) -> Any:
         names = list(self.saved_names())
         if name in names:
-            return self.unpack(names.index(name), as_tensor=True)
+            index = names.index(name)
+            kept = self.entries[index] if type(self.entries) is tuple else None
+            if type(kept) is Kept and kept.packed is not None and kept.packed[0] is DETACHED:
+                from gradsh.engine.tensor import restored
+
+                return restored(kept, None)
+            return self.unpack(index, as_tensor=True)
         attributes = self.attributes()
         if name in attributes:
             return attributes[name]

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current, grad_mode
-from gradsh.engine.node import Kept
+from gradsh.engine.node import DETACHED, Kept
 from gradsh.engine.tensor import Tensor, restored
 from gradsh.text.fault import fail
 
@@ -49,6 +49,12 @@ def _packed(node: "Node", name: str, kept: Kept, pack: Any, unpacker: Any) -> Ke
 def unpack(node: "Node", kept: Kept, as_tensor: bool) -> Any:
     """Ask the unpack hook for the tensor it stands for."""
     unpacker, value, _shape, _dtype = kept.packed
+    if unpacker is DETACHED:
+        message = (
+            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
+            "out-of-place `.detach()` instead"
+        )
+        raise fail("other", message, RuntimeError, node=node)
     found = unpacker(value)
     if not isinstance(found, Tensor):
         got = type(found).__name__

@@ -200,10 +200,14 @@ class Tensor(Elements):
         from gradsh.engine.attributes import check_assigned_data
 
         check_assigned_data(self, value)
-        if self.meta is not None and value.array.dtype != self.array.dtype:
-            self.meta.accumulator = None
+        before = self.array
         self.array = value.array
         self.form = None
+        from gradsh.engine.resaved import replace_data
+
+        replace_data(self, before)
+        if self.meta is not None and before.dtype != self.array.dtype:
+            self.meta.accumulator = None
 
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,
@@ -236,6 +240,9 @@ class Tensor(Elements):
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
             raise fail("view_inplace", message, tensor=self)
+        from gradsh.engine.resaved import cut_off
+
+        cut_off(self)
         self.edge = None
         self.tracked = False
         return self
