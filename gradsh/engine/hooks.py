@@ -250,11 +250,15 @@ def _taken(grad: Array, leaf: Tensor, sole: bool, written: int) -> Tensor:
     as the leaf does, else a copy that does. A copy into fresh memory is a write, so its version is 1.
     """
     fresh = make(grad)
+    if grad.shape != leaf.array.shape:
+        return _of_another_shape(fresh, leaf)
     strides = _wanted_strides(leaf.array)
     if sole and (grad.flags.c_contiguous if strides is None else _lies(grad, strides)):
-        if not (owns_memory(grad) and grad.flags.writeable):
+        if not grad.flags.writeable:
+            fresh.array = np.array(grad)
+        elif not owns_memory(grad):
             whole = whole_of(grad)
-            fresh.array = np.array(grad) if whole is None else whole  # PyTorch's would share the memory of what it is a view of
+            fresh.array = grad if whole is None else whole  # it may share memory, say with the gradient that was passed, as in PyTorch
         fresh.counter.version = noted(grad) + written
         return fresh
     if strides is None:
@@ -264,6 +268,16 @@ def _taken(grad: Array, leaf: Tensor, sole: bool, written: int) -> Tensor:
     laid[...] = grad
     fresh.counter.version = 1
     return fresh
+
+
+def _of_another_shape(grad: Tensor, leaf: Tensor) -> Tensor:
+    """Return a first gradient of a leaf that got other extents in place since: one that differs in extents of 1 fits, as in PyTorch."""
+    have, want = ([extent for extent in one.array.shape if extent != 1] for one in (grad, leaf))
+    if have == want:
+        return make(np.array(grad.array))
+    from gradsh.engine.op import find
+
+    return find("copy_")(make(np.empty(leaf.array.shape, grad.array.dtype)), grad)  # type: ignore[no-any-return]
 
 
 def _recorded(grad: Tensor, leaf: Tensor) -> Tensor:

@@ -278,7 +278,7 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
         first_edge=edge_text(0, "self", decline, 8),
         second_edge="        if not number:" + edge_text(1, "other", decline, 12) if two else "",
         no_edges="e0 is None and e1 is None",
-        values="{" + ", ".join(map(_asked, plan.asked)) + "}" if product else "values",
+        values="{" + ", ".join((["**values"] if plan.defaults else []) + list(map(_asked, plan.asked))) + "}" if plan.asked else "values",
         saving=_saving(record, arity),
     )
     from gradsh.engine.shortnode import LIVE, OWN, ShortNode

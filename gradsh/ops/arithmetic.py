@@ -120,7 +120,7 @@ def floor_quotient(self: Any, other: Any) -> Any:
     """Return the quotient rounded down, of arrays of one dtype."""
     if self.dtype.kind == "b":
         raise unsupported("div_floor_cpu", self)
-    zero_division(other)
+    zero_division(self, other)
     return np.floor_divide(self, other)
 
 
@@ -129,7 +129,7 @@ def _trunc_quotient(self: Any, other: Any) -> Any:
         return np.trunc(np.true_divide(self, other))
     if self.dtype.kind == "b":
         raise unsupported("div_trunc_cpu", self)
-    zero_division(other)
+    zero_division(self, other)
     quotient = np.floor_divide(self, other)
     return quotient + ((quotient * other != self) & ((self < 0) != (other < 0))).astype(quotient.dtype)
 
@@ -175,14 +175,14 @@ neg = op(
 def _remainder(self: Any, other: Any) -> Any:
     if self.dtype.kind == "b":
         raise unsupported("remainder_cpu", self)
-    zero_division(other)
+    zero_division(self, other)
     return np.remainder(self, other)
 
 
 def _fmod(self: Any, other: Any) -> Any:
     if self.dtype.kind == "b":
         raise unsupported("fmod_cpu", self)
-    zero_division(other)
+    zero_division(self, other)
     return np.fmod(self, other)
 
 

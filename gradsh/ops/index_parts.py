@@ -36,6 +36,12 @@ def _within(name: str, self: Array, place: int, index: Array) -> Array:
     extent = self.shape[place] if self.ndim else 1
     flat = index.reshape(-1)
     if flat.size and (flat.min() < 0 or flat.max() >= extent):
+        if name == "index_select" and self.ndim > 1 and not self.size:
+            message = "index_select(): self indexing axis dim should be positive"
+            if extent:
+                bad = next(int(one) for one in flat if not 0 <= one < extent)
+                message = f"INDICES element is out of DATA bounds, id={bad} axis_dim={extent}"
+            raise fail("index", message, RuntimeError)
         raise _out_of_range(name, place, extent, flat)
     return flat
 

@@ -148,9 +148,9 @@ def in_parts(function: Callable[..., Any], *arrays: Any) -> Any:
     return result
 
 
-def zero_division(other: Any) -> None:
-    """Refuse an integer division by zero."""
-    if other.dtype.kind != "f" and not np.all(other):
+def zero_division(self: Any, other: Any) -> None:
+    """Refuse an integer division by zero, where there is anything to divide."""
+    if self.size and other.dtype.kind != "f" and not np.all(other):
         raise fail("arithmetic", "ZeroDivisionError", RuntimeError)
 
 

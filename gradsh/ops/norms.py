@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.shape import wrap_dim, wrap_dims
+from gradsh.engine.writes import note
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, sum_over, unsqueezed
 from gradsh.text.fault import fail
 
@@ -90,7 +91,9 @@ def masked(value: Any, mask: Any) -> Any:
     """Return the value with 0 where the mask is true."""
     if isinstance(value, PLAIN):
         return np.where(mask, value.dtype.type(0), value)
-    return find("masked_fill")(value, mask, 0)
+    found = find("masked_fill")(value, mask, 0)
+    note(found, 1)  # PyTorch fills the quotient in place
+    return found
 
 
 def norm_backward(grad: Any, self: Any, order: float, norm: Any, dim: Dims, keepdim: bool) -> Any:

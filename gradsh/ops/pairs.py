@@ -10,6 +10,7 @@ from gradsh.engine.op import Operation, Within, find, op, sample
 from gradsh.engine.writes import writes
 from gradsh.ops.arguments import zeros
 from gradsh.ops.arithmetic import div, sub
+from gradsh.ops.index import zeros_of_shape
 from gradsh.ops.kernels import common_dtype, floats_only, together, unsupported
 from gradsh.ops.pointwise import exp, reciprocal
 from gradsh.ops.power import pow
@@ -109,7 +110,8 @@ def _copysign_gradient(grad: Any, self: Any, result: Any) -> Any:
 
 copysign: Operation = op(
     "copysign(self, other)", "CopysignBackward0", "The size of `self` with the sign of `other`.", forward=np.copysign,
-    dtypes="float", inplace=True, grads={"self": _copysign_gradient, "other": writes(1)(lambda grad: zeros(grad))},
+    dtypes="float", inplace=True, attributes=(),
+    grads={"self": _copysign_gradient, "other": writes(1)(lambda grad, other_sizes: zeros_of_shape(grad, other_sizes))},
     samples=(sample((2, 3), (3,)),),
 )
 op(

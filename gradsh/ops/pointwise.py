@@ -7,6 +7,7 @@ import numpy as np
 
 from gradsh.engine.op import Operation, Within, alias, composite, find, implements, op, sample
 from gradsh.engine.tensor import Tensor
+from gradsh.engine.writes import note
 from gradsh.ops.arguments import zeros
 from gradsh.ops.arithmetic import sub
 from gradsh.ops.kernels import ONE, chained, floats_only, not_bool, reusing, unsupported
@@ -369,7 +370,9 @@ def _logit_gradient(grad: Any, self: Any, eps: Any) -> Any:
     if not isinstance(grad, Tensor):
         return _logit_slope(grad, self, low, high, math.nan if eps is None else 0.0)
     inside = find("logical_and")(self >= low, self <= high)
-    return where(inside, grad / (self * sub(1.0, self)), math.nan if eps is None else 0.0)
+    rest = sub(1.0, self)
+    note(rest, 2)  # PyTorch fills a tensor with ones and subtracts from it
+    return where(inside, grad / (self * rest), math.nan if eps is None else 0.0)
 
 
 logit = op(

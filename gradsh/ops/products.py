@@ -383,11 +383,9 @@ def _trace(self: Array) -> Any:
 def _trace_grad(grad: Any, self_sizes: tuple[int, ...]) -> Any:
     rows, columns = self_sizes
     if isinstance(grad, PLAIN):
-        whole = np.zeros(self_sizes, grad.dtype)
-        np.fill_diagonal(whole, grad)
-        if rows > columns:
-            whole[columns:] = 0  # numpy's diagonal of a tall matrix starts again
-        return whole
+        flat = np.zeros(rows * columns, grad.dtype)
+        flat[: min(rows, columns) * columns : columns + 1] = grad
+        return flat.reshape(self_sizes)  # a view, as PyTorch's is: nothing is added to it in place
     from gradsh.engine.tensor import make
 
     places = make(np.arange(0, rows * columns, columns + 1)[: min(rows, columns)])

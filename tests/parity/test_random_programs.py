@@ -15,7 +15,6 @@ from tests.parity.writer import write
 pytestmark = pytest.mark.parity
 COUNT = int(os.environ.get("GRADSH_PROGRAMS", "80"))
 KNOWN = {
-    54: "detach_() after a node saved the tensor shows in what it saved",
     75: "version of a gradient of a gradient",
 }
 """Programs that differ, and by what; a listed one that agrees fails."""
