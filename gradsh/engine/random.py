@@ -23,6 +23,7 @@ from gradsh.engine.random_checks import (
     integer_range,
     largest,
 )
+from gradsh.engine.shuffle import shuffled
 from gradsh.engine.twister import BLOCK, Twister, Words
 from gradsh.text.fault import fail
 
@@ -38,6 +39,7 @@ STATE_BYTES = 5056
 _STATE = struct.Struct(f"<QiiQ{BLOCK}Qdddi4xfB3x")
 _FLOAT32, _FLOAT64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 _LONG = 16  # from this size on, contiguous normals are made in blocks
+_MANY = 1 << 10  # from so many on, an order is shuffled by sorting
 _WIDE = 1 << 28  # ranges of integers from here on take 64-bit draws
 _MASK64 = (1 << 64) - 1
 
@@ -46,6 +48,13 @@ def _cast(values: Array, dtype: np.dtype[Any], shape: Shape) -> Array:
     """Return float64 values as another dtype and shape; what does not fit becomes what the processor makes of it."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return values.astype(dtype).reshape(shape)
+
+
+def _swapped(targets: list[int]) -> Array:
+    order = list(range(len(targets) + 1))
+    for i, j in enumerate(targets):
+        order[i], order[j] = order[j], order[i]
+    return np.array(order, np.int64)
 
 
 class Generator:
@@ -263,12 +272,10 @@ class Generator:
     def randperm(self, n: int) -> Array:
         """Return a random order of 0 … n−1, as int64."""
         element_count((n,))
-        order = list(range(n))
-        if n > 1:
-            steps = self._words(n - 1) % np.arange(n, 1, -1, dtype=np.uint32)
-            for i, j in enumerate((steps + np.arange(n - 1, dtype=np.int64)).tolist()):
-                order[i], order[j] = order[j], order[i]
-        return np.array(order, np.int64)
+        if n < 2:
+            return np.arange(n)
+        targets = self._words(n - 1) % np.arange(n, 1, -1, dtype=np.uint32) + np.arange(n - 1, dtype=np.int64)
+        return shuffled(targets) if n > _MANY else _swapped(targets.tolist())
 
     def bernoulli(self, p: float, shape: Shape, dtype: np.dtype[Any] = _FLOAT32) -> Array:
         """Return ones with probability p, else zeros, as `dtype`. Raises RuntimeError unless 0 <= p <= 1."""

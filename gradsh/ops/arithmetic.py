@@ -7,6 +7,7 @@ import numpy as np
 from gradsh.engine.op import Operation, Within, alias, composite, find, implements, op, sample
 from gradsh.engine.shape import broadcast_shapes
 from gradsh.engine.tensor import Tensor
+from gradsh.ops import remainders
 from gradsh.ops.kernels import together, unsupported, zero_division
 from gradsh.ops.operators import FIT, binary, inplace, reflected
 from gradsh.ops.scalars import times
@@ -121,7 +122,7 @@ def floor_quotient(self: Any, other: Any) -> Any:
     if self.dtype.kind == "b":
         raise unsupported("div_floor_cpu", self)
     zero_division(self, other)
-    return np.floor_divide(self, other)
+    return remainders.floor_quotient(self, other)
 
 
 def _trunc_quotient(self: Any, other: Any) -> Any:
@@ -176,14 +177,14 @@ def _remainder(self: Any, other: Any) -> Any:
     if self.dtype.kind == "b":
         raise unsupported("remainder_cpu", self)
     zero_division(self, other)
-    return np.remainder(self, other)
+    return remainders.remainder(self, other)
 
 
 def _fmod(self: Any, other: Any) -> Any:
     if self.dtype.kind == "b":
         raise unsupported("fmod_cpu", self)
     zero_division(self, other)
-    return np.fmod(self, other)
+    return remainders.fmod(self, other)
 
 
 def _quotient(self: Any, other: Any, rounding_mode: str) -> Any:

@@ -1,0 +1,84 @@
+"""Kernels that take another way for large arrays: they give what the plain way gives, special numbers included."""
+
+import math
+
+import numpy as np
+import pytest
+
+import gradsh
+from gradsh.engine.random import Generator
+from gradsh.engine.shuffle import shuffled
+from gradsh.ops import remainders
+
+RANDOM = np.random.default_rng(5)
+F32 = np.float32
+
+
+def pairs():
+    """Numbers and divisors: of many sizes, multiples and their neighbours, and every special number with every other."""
+    special = np.array([0, -0.0, 1, -1, 0.5, -0.5, np.inf, -np.inf, np.nan, 1e38, -1e38, 1e-38, 3, 7, 2**24, 2**24 - 1], F32)
+    yield np.tile(np.repeat(special, 16), 3), np.tile(special, 48)
+    for exponent in range(-6, 10):
+        a = (RANDOM.standard_normal(2000) * 10.0**exponent).astype(F32)
+        b = RANDOM.standard_normal(2000).astype(F32)
+        yield a, b
+        yield a, np.array(F32(-0.7))
+        yield a[:1000, None], b[:3]
+        whole = (np.round(a) * b).astype(F32)
+        yield whole, b
+        yield np.nextafter(whole, F32(0)), -b
+
+
+def same(found, wanted):
+    np.testing.assert_array_equal(found, wanted)
+    number = ~np.isnan(wanted)
+    np.testing.assert_array_equal(np.signbit(found)[number], np.signbit(wanted)[number])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_remainders_of_large_arrays_are_those_of_the_library():
+    for a, b in pairs():
+        same(remainders.fmod(a, b), np.fmod(a, b))
+        same(remainders.floor_quotient(a, b), np.floor_divide(a, b))
+        rest = np.fmod(a, b)
+        same(remainders.remainder(a, b), np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest))
+
+
+def test_a_remainder_of_zero_has_the_sign_of_the_number():
+    for count in (1, 1000):
+        found = gradsh.remainder(gradsh.tensor([-1.5, 1.5] * count), 0.5).numpy()
+        np.testing.assert_array_equal(np.signbit(found), [True, False] * count)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 40, 3000])
+def test_swaps_at_once_are_swaps_one_by_one(n):
+    for _ in range(30 if n < 50 else 1):
+        targets = np.arange(n - 1) + RANDOM.integers(0, 1 << 30, n - 1) % np.arange(n, 1, -1)
+        order = list(range(n))
+        for i, j in enumerate(targets.tolist()):
+            order[i], order[j] = order[j], order[i]
+        np.testing.assert_array_equal(shuffled(targets), order)
+
+
+def test_long_orders_take_as_many_numbers_as_short_ones():
+    generator = Generator(3)
+    assert sorted(generator.randperm(5000).tolist()) == list(range(5000))
+    other = Generator(3)
+    other.randint(0, 10, (4999,))
+    assert generator.randint(0, 1000, (5,)).tolist() == other.randint(0, 1000, (5,)).tolist()
+
+
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_gelu_is_as_good_as_float32(approximate):
+    numbers = np.linspace(-9, 9, 70_001)
+    short = gradsh.tensor(numbers.astype(F32), requires_grad=True)
+    found = gradsh.nn.functional.gelu(short, approximate=approximate)
+    found.sum().backward()
+    long = gradsh.tensor(numbers.astype(F32).astype(np.float64), requires_grad=True)
+    wanted = gradsh.nn.functional.gelu(long, approximate=approximate)
+    wanted.sum().backward()
+    np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), rtol=2e-7, atol=6e-7)
+    np.testing.assert_allclose(short.grad.numpy(), long.grad.numpy(), rtol=0, atol=1.5e-6)
+    if approximate == "none":
+        exact = [x * 0.5 * math.erfc(-x * math.sqrt(0.5)) for x in numbers[::1000]]
+        np.testing.assert_allclose(wanted.detach().numpy()[::1000], exact, rtol=0, atol=1e-6)
