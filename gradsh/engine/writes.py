@@ -20,8 +20,9 @@ _NOTED: dict[int, tuple[Any, int]] = {}
 def note(gradient: Any, count: int) -> None:
     """Note that a gradient (array, or Tensor of a recorded pass) was written so often."""
     if isinstance(gradient, Tensor):
-        if gradient.meta is None or gradient.meta.view is None:  # a view would look for the write in its base's history
-            gradient.counter.version = count
+        gradient.counter.version = count
+        if gradient.meta is not None and gradient.meta.view is not None:
+            gradient.meta.view.version = count  # its history is as it was made: it need not look for the write
     elif type(gradient) is np.ndarray:
         key = id(gradient)
         _NOTED[key] = weakref.ref(gradient, lambda gone: _forget(key, gone)), count

@@ -15,6 +15,7 @@ from gradsh.engine.storage import strided
 from gradsh.engine.tensor import Tensor, make
 from gradsh.engine.writes import writes
 from gradsh.ops.copy import copy_
+from gradsh.ops.index_range import check_range, shape_of
 from gradsh.ops.parts import MAX, select, slice_
 from gradsh.ops.rows import add_rows
 from gradsh.ops.view import alias_view, unsqueeze, view
@@ -46,8 +47,8 @@ def _numpy_index(self: Array, indices: Sequence[Any]) -> tuple[Any, ...]:
             raise fail("index", message, IndexError)
         if array.dtype.kind == "b":
             _check_mask(self, array, place, number)
-        else:
-            _check_range(self, array, place)
+        elif array.size and not self.shape[place]:
+            raise fail("index", "index is out of bounds for dimension with size 0", IndexError)
         found.append(array)
         place += width
     return tuple(found)
@@ -67,31 +68,14 @@ def _check_mask(self: Array, mask: Array, place: int, number: int) -> None:
             raise fail("index", message, IndexError, number=number)
 
 
-def _check_range(self: Array, index: Array, place: int) -> None:
-    extent = self.shape[place]
-    if not index.size:
-        return
-    if not extent:
-        raise fail("index", "index is out of bounds for dimension with size 0", IndexError)
-    low, high = int(index.min()), int(index.max())
-    if low < -extent or high >= extent:
-        bad = next(int(one) for one in index.reshape(-1) if not -extent <= one < extent)
-        message = f"index {bad} is out of bounds for dimension {place} with size {extent}"
-        raise fail("index", message, IndexError)
-
-
-def _broadcast_failure(indices: Sequence[Any]) -> Exception:
-    shapes = ", ".join(str(list(np.shape(one))) for one in indices if one is not None)
-    message = f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
-    return fail("shape", message, IndexError)
-
-
 def _index(self: Array, indices: Sequence[Any]) -> Array:
     where = _numpy_index(self, indices)
     try:
         found = np.array(self[where], order="C")
     except IndexError:
-        raise _broadcast_failure(where) from None
+        shape_of(self, where)
+        check_range(self, where)
+        raise
     return found if self.flags.c_contiguous or found.ndim < 2 else in_order(found, _index_order(self, where, found))
 
 
@@ -138,7 +122,7 @@ def _index_put(self: Array, indices: Sequence[Any], values: Any, accumulate: boo
         check_outside(self, array)
     if array.dtype != self.dtype:
         where = _numpy_index(self, indices)
-        if not expandable(array.shape, self[where].shape):
+        if not expandable(array.shape, shape_of(self, where)):
             raise _put_failure(self, where, array)
         message = (
             f"Index put requires the source and destination dtypes match, got {of_numpy(self.dtype).title} for the "
@@ -155,15 +139,14 @@ def _index_put(self: Array, indices: Sequence[Any], values: Any, accumulate: boo
         else:
             written[where] = array
     except (ValueError, IndexError):
+        if expandable(array.shape, shape_of(self, where)):
+            check_range(written, where, (array, accumulate))
         raise _put_failure(self, where, array) from None
     return written
 
 
 def _put_failure(self: Array, where: tuple[Any, ...], values: Array) -> Exception:
-    try:
-        shape = self[where].shape
-    except IndexError:
-        return _broadcast_failure(where)
+    shape = shape_of(self, where)
     message = (
         f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
         f"{list(shape)}"

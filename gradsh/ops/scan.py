@@ -31,7 +31,7 @@ def _accumulate(function: Any, self: Array, dim: int, dtype: Any) -> Any:
 def _reversed_cumsum(value: Any, dim: int) -> Any:
     if isinstance(value, PLAIN):
         axis = wrap_dim(dim, value.ndim)
-        return np.flip(_accumulate(np.add, np.flip(value, axis), dim, None), axis)
+        return np.array(np.flip(_accumulate(np.add, np.flip(value, axis), dim, None), axis), order="C")  # as flip does, a copy
     flip = find("flip")
     return flip(cumsum(flip(value, (dim,)), dim), (dim,))
 

@@ -19,9 +19,15 @@ def _forward(v: Array, g: Array, dim: int) -> tuple[Array, Array]:
 
 
 def _backward(grad: Any, v: Any, g: Any, result1: Any, dim: int) -> tuple[Any, Any]:
-    dims = _others(len(v.shape), dim)
-    norms = find("linalg_vector_norm")(v, 2, dims, True) if isinstance(v, Tensor) else result1
-    along = find("sum")(grad * v, dims, True)
+    """Return both gradients; the norms are constants for the gradient of a gradient, as they are for PyTorch's."""
+    norms: Any = result1.detach() if isinstance(result1, Tensor) else result1
+    along: Any
+    if isinstance(grad, Tensor):
+        size = v.shape[dim]
+        flat, over = ((size, -1), 1) if dim == 0 else ((-1, size), 0)
+        along = find("view")(find("sum")(find("view")(grad * v, flat), (over,)), norms.shape)
+    else:
+        along = find("sum")(grad * v, _others(len(v.shape), dim), True)
     return (g / norms) * (grad - v * (along / (norms * norms))), along / norms
 
 

@@ -130,9 +130,13 @@ def test_gradients_agree_with_finite_differences(name, place, number):
     check_second_order(case, arguments, leaves, weights)
 
 
+CONSTANT_PARTS = {"_weight_norm_interface"}
+"""Operations whose gradient PyTorch does not differentiate wholly: it takes the norms for constants."""
+
+
 def check_second_order(case, arguments, leaves, weights):
     """Compare the gradient of the gradient with finite differences of the gradient."""
-    if any(leaf.dtype is not float64 for leaf in leaves):
+    if case.operation.name in CONSTANT_PARTS or any(leaf.dtype is not float64 for leaf in leaves):
         return
 
     def first(create):

@@ -61,3 +61,15 @@ print([(q, q._version) for q in torch.autograd.grad(torch.copysign(x, o).sum(), 
 p = torch.rand(3, requires_grad=True)
 (g,) = torch.autograd.grad(torch.logit(p).sum(), p, create_graph=True)
 print(g.grad_fn.next_functions[1][0].next_functions[1][0]._saved_other._version)
+
+# running sums, views of storage, weight norm
+x = torch.randn(3, requires_grad=True)
+x.cumsum(-1).sum().backward()
+print(x.grad._version)
+z = torch.randn(2, 3, 4, requires_grad=True)
+v = z.as_strided((2, 2), (1, 1))
+(g,) = torch.autograd.grad((v * v).sum(), z, create_graph=True)
+print(g._version, g.grad_fn, g._is_view())
+lin = torch.nn.utils.weight_norm(torch.nn.Linear(2, 3))
+lin(torch.randn(2, 2)).sum().backward(create_graph=True)
+print(lin.weight_v.grad.grad_fn.next_functions, lin.weight_g.grad.grad_fn.next_functions)
