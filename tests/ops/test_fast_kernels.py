@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gradsh
+from gradsh.engine import singles
 from gradsh.engine.random import Generator
 from gradsh.engine.shuffle import shuffled
 from gradsh.ops import remainders
@@ -82,3 +83,13 @@ def test_gelu_is_as_good_as_float32(approximate):
     if approximate == "none":
         exact = [x * 0.5 * math.erfc(-x * math.sqrt(0.5)) for x in numbers[::1000]]
         np.testing.assert_allclose(wanted.detach().numpy()[::1000], exact, rtol=0, atol=1e-6)
+
+
+def test_fused_products_are_rounded_once_at_ties_too():
+    near = F32(1 + 2**-12)  # its square lies half-way between two float32: what is added decides
+    added = np.array([2**-60, -(2**-60), 0, 2**-30], F32)
+    for factor in (1.0, -1.0):
+        a, c = np.full(4, F32(factor) * near), F32(factor) * added
+        found = singles.fused(a, float(near), c, singles.Room(4))
+        below, above = 1 + 2**-11, 1 + 2**-11 + 2**-23
+        assert (factor * found.astype(np.float64)).tolist() == [above, below, below, above]
