@@ -13,5 +13,5 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
     if not hard:
         return soft
     index = find("max")(soft, dim, keepdim=True)[1]
-    chosen = find("zeros_like")(logits).scatter_(dim, index, 1.0)
+    chosen = find("zeros")(logits.shape, dtype=logits.dtype).scatter_(dim, index, 1.0)
     return chosen - soft.detach() + soft

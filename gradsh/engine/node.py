@@ -372,7 +372,8 @@ class Node:
         """Return the error for a saved tensor that was modified in place, naming every write since."""
         array = kept.array
         kind = f"torch.{of_numpy(array.dtype).title}Tensor" if array is not None else "torch.Tensor"
-        shape = list(kept.counter.present(array).shape) if array is not None else []
+        own = type(kept.edge) is int  # which the node keeps as it was
+        shape = [] if array is None else list(array.shape if own else kept.counter.present(array).shape)
         output = ""
         if type(kept.edge) is int:
             output = f", which is output {kept.edge} of {forward_name(self)},"

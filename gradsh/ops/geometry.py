@@ -147,7 +147,7 @@ def as_strided_backward(grad: Any, layout: Layout, size: Shape, stride: Shape, o
     if not isinstance(grad, Tensor):
         flat = _gather_plain(grad, extent, size, stride, there)
         whole = _cut(flat, shape, strides, here)
-        return whole / _repeats(shape, strides, here, extent) if _overlaps(shape, strides) else np.array(whole)
+        return whole / _repeats(shape, strides, here, extent) if _overlaps(shape, strides) else whole
     for dim in range(len(size) - 1, -1, -1):
         if size[dim] == 1:
             grad = find("squeeze")(grad, dim)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.dtype import of_numpy
 from gradsh.engine.op import Operation, composite, find, op, sample
 from gradsh.engine.writes import writes
 from gradsh.ops.arguments import check_same_float, count, no_gradient
@@ -35,8 +36,6 @@ def _divided(value: Any, reduction: int, elements: int) -> Any:
 
 def _mse(self: Any, target: Any, reduction: int) -> Any:
     if self.dtype.kind != "f":
-        from gradsh.engine.dtype import of_numpy
-
         title = of_numpy(self.dtype).title
         raise fail("dtype", f"\"mse_cpu\" not implemented for '{title}'", NotImplementedError)
     return reduce_array(np.square(self - target), reduction)
@@ -331,10 +330,14 @@ binary_cross_entropy = composite(
 
 
 def _bce_logits(self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
+    """Return the loss in the target's dtype: PyTorch computes it in place of 1 - target."""
+    if target.dtype.kind != "f":
+        given, wanted = of_numpy(self.dtype).title, of_numpy(target.dtype).title
+        raise fail("dtype", f"result type {given} can't be cast to the desired output type {wanted}", RuntimeError)
     tail = np.log1p(np.exp(-np.abs(self))) - np.minimum(self, 0)  # -log sigmoid(self), without overflow
     if pos_weight is not None:
         tail = ((pos_weight - 1) * target + 1) * tail
-    loss = (1 - target) * self + tail
+    loss = ((1 - target) * self + tail).astype(target.dtype, copy=False)
     return reduce_array(loss if weight is None else loss * weight, reduction)
 
 
@@ -368,7 +371,7 @@ _binary_cross_entropy_with_logits = op(
     "_binary_cross_entropy_with_logits(self, target, weight: Tensor? = None, pos_weight: Tensor? = None, "
     "reduction: int = 1)",
     "BinaryCrossEntropyWithLogitsBackward0", "Binary cross entropy of logits.",
-    layout="reversed", forward=_bce_logits, dtypes="promote", spaces=(), unguarded=True,
+    layout="reversed", forward=_bce_logits, dtypes="keep", spaces=(), unguarded=True,
     grads={"self": writes(3)(_bce_logits_backward), "target": writes(1)(_bce_logits_target)},
 )
 

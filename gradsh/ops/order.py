@@ -47,7 +47,7 @@ def _roll(self: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Array:
         message = f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
         raise fail("value", message, RuntimeError)
     if self.ndim == 0:
-        raise fail("index", "Dimension specified as 0 but tensor has no dimensions", IndexError)
+        raise fail("index", f"Dimension specified as {dims[0]} but tensor has no dimensions", IndexError)
     return np.array(np.roll(self, shifts, tuple(wrap_dim(dim, self.ndim) for dim in dims)), order="C")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from gradsh.engine.dtype import of_numpy
 from gradsh.engine.op import Operation, Within, find, op, sample
-from gradsh.engine.writes import writes
+from gradsh.engine.writes import note, writes
 from gradsh.ops.arguments import zeros
 from gradsh.ops.arithmetic import div, sub
 from gradsh.ops.index import zeros_of_shape
@@ -105,7 +105,9 @@ hypot = op(
 
 
 def _copysign_gradient(grad: Any, self: Any, result: Any) -> Any:
-    return grad * masked_fill(result / self, self == 0, 0)
+    ratio = masked_fill(result / self, self == 0, 0)
+    note(ratio, 1)  # PyTorch fills the ratio in place
+    return grad * ratio
 
 
 copysign: Operation = op(

@@ -73,3 +73,19 @@ print(g._version, g.grad_fn, g._is_view())
 lin = torch.nn.utils.weight_norm(torch.nn.Linear(2, 3))
 lin(torch.randn(2, 2)).sum().backward(create_graph=True)
 print(lin.weight_v.grad.grad_fn.next_functions, lin.weight_g.grad.grad_fn.next_functions)
+
+# dtypes, layouts and words
+F = torch.nn.functional
+a = torch.tensor([[0.5, -1.0], [2.0, 0.0]])
+b = torch.tensor([[0.5, 0.0], [1.0, 0.0]])
+print(F.binary_cross_entropy_with_logits(a.double(), b), F.binary_cross_entropy_with_logits(a, b.double()))
+F.binary_cross_entropy_with_logits(a, b.long())
+torch.tensor(1.0).roll(1, -1)
+print(F.gumbel_softmax(torch.ones(2, 3).t(), hard=True).stride())
+x = torch.randn(2, 3, requires_grad=True)
+(x - x.tanh()).as_strided((2,), (1,)).sum().backward()
+print(x.grad._version)
+y = x.tanh()
+with torch.no_grad():
+    y.t_()
+y.sum().backward()
