@@ -9,41 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dtype import Array
-
-WIDE = np.float64
-
-
-_HALVINGS = 4
-"""How often halves of float32 are added to each other before what is left is added up in float64."""
-_SHORT, _MANY = 32, 1 << 14
-"""Numbers that are left in a row, and in all, from which this pays."""
-
-
-def wide_sum(x: Array, axes: tuple[int, ...]) -> Any:
-    """Return the sum over axes in float64, dims kept."""
-    trailing = 0
-    while x.ndim - 1 - trailing in axes:
-        trailing += 1
-    kept, size = x.shape[: x.ndim - trailing], prod(x.shape[x.ndim - trailing :])
-    if x.dtype != np.float32 or size < 2 * _SHORT or x.size < _MANY or not x.flags.c_contiguous:
-        return np.add.reduce(x, axis=axes, keepdims=True, dtype=WIDE)
-    found = np.add.reduce(_halved(x.reshape(prod(kept), size)), axis=1, dtype=WIDE)
-    lead = tuple(axis for axis in axes if axis < len(kept))
-    return np.add.reduce(found.reshape(*kept, *(1,) * trailing), axis=lead, keepdims=True)
-
-
-def _halved(rows: Array) -> Array:
-    """Return rows with the same sums, in which fewer numbers are left."""
-    for _ in range(_HALVINGS):
-        size = rows.shape[1]
-        if size < 2 * _SHORT:
-            break
-        half = size // 2
-        found: Array = rows[:, :half] + rows[:, half : 2 * half]
-        if size % 2:
-            found[:, 0] += rows[:, -1]
-        rows = found
-    return rows
+from gradsh.ops import norm_channels, norm_rows
+from gradsh.ops.wide import WIDE, wide_sum
 
 
 def moments(x: Array, axes: tuple[int, ...]) -> tuple[Any, Any]:
@@ -73,8 +40,14 @@ def batch_norm(
     """Normalise each channel by the batch's moments, or the running ones; in training these are updated in place."""
     axes = channel_axes(x)
     empty = np.zeros(0, x.dtype)
+    area, centred = prod(x.shape[2:]), None
     if training:
-        mean, variance = moments(x, axes)
+        if norm_rows.fits(area, x):
+            grouping = norm_channels.by_channel(x.shape[0], x.shape[1], area)
+            centred, mean, variance = norm_channels.centred(x.reshape(-1, area), grouping)
+            mean, variance = along(mean, x), along(variance, x)
+        else:
+            mean, variance = moments(x, axes)
         size = x.size // max(x.shape[1], 1)
         if running_mean is not None:
             running_mean[...] = momentum * mean.reshape(-1) + (1 - momentum) * running_mean
@@ -85,8 +58,13 @@ def batch_norm(
         mean, variance = along(running_mean.astype(WIDE), x), along(running_var.astype(WIDE), x)
     inverse = 1 / np.sqrt(variance + eps)
     factor = inverse if weight is None else inverse * along(weight, x)
-    shift = -mean * factor if bias is None else along(bias, x) - mean * factor
-    result = x * factor.astype(x.dtype) + shift.astype(x.dtype)
+    if centred is not None:
+        shift = None if bias is None else grouping.spread(bias)
+        result = norm_channels.scaled(centred, grouping.spread(factor), shift).reshape(x.shape)
+    else:
+        shift = -mean * factor if bias is None else along(bias, x) - mean * factor
+        result = x * factor.astype(x.dtype)
+        result += shift.astype(x.dtype)
     if not training:
         return result, empty, empty
     return result, mean.reshape(-1).astype(x.dtype), inverse.reshape(-1).astype(x.dtype)
@@ -97,7 +75,14 @@ def batch_norm_backward(
     train: bool, eps: float, output_mask: Any,
 ) -> tuple[Any, Any, Any]:
     """Return the gradients by input, weight and bias."""
-    axes = channel_axes(x)
+    axes, area = channel_axes(x), prod(x.shape[2:])
+    if train and norm_rows.fits(area, grad, x):
+        grouping = norm_channels.by_channel(x.shape[0], x.shape[1], area)
+        factors = None if weight is None else grouping.spread(weight)
+        found = norm_channels.backward(
+            grad.reshape(-1, area), x.reshape(-1, area), grouping, save_mean, save_invstd, factors, output_mask[0]
+        )
+        return _by_channels(found, x, output_mask)
     if train:
         mean, inverse = along(save_mean, x), along(save_invstd, x)
     else:
@@ -121,9 +106,24 @@ def batch_norm_backward(
     return grad_input, grad_weight, grad_bias
 
 
+def _by_channels(found: tuple[Any, Array, Array], x: Array, output_mask: Any) -> tuple[Any, Any, Any]:
+    """Return the gradients by input, weight and bias of what rows give to them."""
+    by_input, *given = found
+    sums = [np.add.reduce(one.reshape(-1, x.shape[1]), axis=0).astype(x.dtype) for one in given]
+    return (
+        None if by_input is None else by_input.reshape(x.shape), sums[0] if output_mask[1] else None,
+        sums[1] if output_mask[2] else None,
+    )
+
+
 def layer_norm(x: Array, weight: Any, bias: Any, dims: int, eps: float) -> tuple[Array, Array, Array]:
     """Normalise each sample over its last dims."""
     axes = tuple(range(x.ndim - dims, x.ndim))
+    size = prod(x.shape[x.ndim - dims :])
+    if norm_rows.fits(size, x):
+        result, mean, inverse = norm_rows.layer_norm(x, weight, bias, size, eps)
+        shape = (*x.shape[: x.ndim - dims], *(1,) * dims)
+        return result.reshape(x.shape), mean.reshape(shape), inverse.reshape(shape)
     mean, variance = moments(x, axes)
     inverse = (1 / np.sqrt(variance + eps)).astype(x.dtype)
     result = (x - mean.astype(x.dtype)) * inverse
@@ -140,9 +140,12 @@ def layer_norm_backward(
     """Return the gradients by input, weight and bias."""
     axes = tuple(range(x.ndim - dims, x.ndim))
     lead = tuple(range(x.ndim - dims))
-    size = 1
-    for axis in axes:
-        size *= x.shape[axis]
+    size = prod(x.shape[x.ndim - dims :])
+    if norm_rows.fits(size, grad, x):
+        found = norm_rows.layer_norm_backward(grad, x, mean, inverse, weight, size, output_mask)
+        shapes = (x.shape, x.shape[x.ndim - dims :], x.shape[x.ndim - dims :])
+        by_input, by_weight, by_bias = (None if one is None else one.reshape(to) for one, to in zip(found, shapes, strict=True))
+        return by_input, by_weight, by_bias
     normal = (x - mean) * inverse
     grad_input = grad_weight = grad_bias = None
     if output_mask[0]:
@@ -161,6 +164,14 @@ def group_norm(
     x: Array, weight: Any, bias: Any, batch: int, channels: int, area: int, group: int, eps: float
 ) -> tuple[Array, Array, Array]:
     """Normalise groups of channels of each sample."""
+    if norm_rows.fits(area, x):
+        grouping = norm_channels.by_sample(channels // group, area)
+        rows, mean, variance = norm_channels.centred(x.reshape(-1, area), grouping)
+        inverse = 1 / np.sqrt(variance + eps)
+        factor, shift = (None if one is None else np.tile(one, batch) for one in (weight, bias))
+        steep = grouping.spread(inverse) if factor is None else grouping.spread(inverse) * factor
+        result = norm_channels.scaled(rows, steep, shift).reshape(x.shape)
+        return result, mean.reshape(batch, group).astype(x.dtype), inverse.reshape(batch, group).astype(x.dtype)
     parts = x.reshape(batch, group, channels // group, area)
     mean, variance = moments(parts, (2, 3))
     inverse = (1 / np.sqrt(variance + eps)).astype(x.dtype)
@@ -177,6 +188,13 @@ def group_norm_backward(
     output_mask: Any,
 ) -> tuple[Any, Any, Any]:
     """Return the gradients by input, weight and bias."""
+    if norm_rows.fits(area, grad, x):
+        factors = None if weight is None else np.tile(weight, batch)
+        found = norm_channels.backward(
+            grad.reshape(-1, area), x.reshape(-1, area), norm_channels.by_sample(channels // group, area), mean, inverse, factors,
+            output_mask[0],
+        )
+        return _by_channels(found, x, output_mask)
     shape = (batch, group, channels // group, area)
     rows, size = grad.reshape(shape), max(channels // group * area, 1)
     spread = inverse.reshape(batch, group, 1, 1)

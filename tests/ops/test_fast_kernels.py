@@ -93,3 +93,42 @@ def test_fused_products_are_rounded_once_at_ties_too():
         found = singles.fused(a, float(near), c, singles.Room(4))
         below, above = 1 + 2**-11, 1 + 2**-11 + 2**-23
         assert (factor * found.astype(np.float64)).tolist() == [above, below, below, above]
+
+
+def layer(x, w, b):
+    return gradsh.nn.functional.layer_norm(x, x.shape[-1:], w, b)
+
+
+def group(x, w, b):
+    return gradsh.nn.functional.group_norm(x, 3, w, b)
+
+
+def batch(x, w, b):
+    return gradsh.nn.functional.batch_norm(x, None, None, w, b, True)
+
+
+@pytest.mark.parametrize("wanted", [(True, True, True), (True, False, False), (False, True, True)])
+@pytest.mark.parametrize(("norm", "shape", "size"), [
+    (layer, (70, 512), 512), (layer, (700, 40), 40), (layer, (3, 20_000), 20_000), (layer, (5, 9, 501), 501),
+    (group, (7, 12, 9, 33), 12), (group, (5, 12, 8, 40), 12), (group, (2, 6, 70, 71), 6), (batch, (7, 12, 9, 33), 12),
+    (batch, (5, 12, 640), 12), (batch, (2, 6, 70, 71), 6), (batch, (700, 30), 30),
+])
+def test_large_norms_are_those_of_float64(norm, shape, size, wanted):
+    x, grad = (RANDOM.standard_normal(shape).astype(F32) for _ in range(2))
+    x += 1
+    w, b = (RANDOM.standard_normal(size).astype(F32) for _ in range(2))
+    found = []
+    for dtype in (F32, np.float64):
+        given = [
+            gradsh.from_numpy(one.astype(dtype)).requires_grad_(need) for one, need in zip((x, w, b), wanted, strict=True)
+        ]
+        for arguments in (given, (given[0], None, None)) if wanted[0] else (given,):
+            result = norm(*arguments)
+            result.backward(gradsh.from_numpy(grad.astype(dtype)))
+            found.append([result.detach(), *(one.grad for one in given if one.requires_grad)])
+    half = len(found) // 2
+    for short, long in zip(found[:half], found[half:], strict=True):
+        for one, other in zip(short, long, strict=True):
+            assert one.dtype == gradsh.float32
+            scale = float(other.abs().max())
+            np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=0, atol=1e-6 * scale)
