@@ -2,11 +2,9 @@
 
 from typing import Any
 
-import numpy as np
-
 from gradsh.engine.op import Operation, alias, find, op, sample
 from gradsh.engine.tensor import Tensor
-from gradsh.ops.kernels import together
+from gradsh.ops.kernels import bounded, together
 from gradsh.ops.select import where
 from gradsh.text.fault import fail
 
@@ -15,9 +13,7 @@ def _clamp(self: Any, min: Any, max: Any) -> Any:
     if min is None and max is None:
         raise fail("value", "torch.clamp: At least one of 'min' or 'max' must not be None", RuntimeError)
     self, low, high = together(self, min, max)
-    if low is not None:
-        self = np.maximum(self, low)
-    return self if high is None else np.minimum(self, high)
+    return bounded(self, low, high)
 
 
 def _joined(name: str, a: Any, b: Any) -> Any:

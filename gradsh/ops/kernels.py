@@ -181,6 +181,18 @@ def pick(mask: Any, a: Any, b: Any) -> Any:
     return result
 
 
+def bounded(self: Any, low: Any, high: Any) -> Any:
+    """Return an array kept within bounds of its dtype, arrays or numbers, the upper one last; None is no bound.
+
+    A zero at a bound of zero keeps its sign: of equals `maximum` takes the second.
+    """
+    if self.size > _FEW and self.dtype.kind == "f" and np.ndim(low) == np.ndim(high) == 0:  # of numbers at once, and faster
+        return np.clip(self, -np.inf if low is None else low, np.inf if high is None else high)
+    if low is not None:
+        self = np.maximum(low, self)
+    return self if high is None else np.minimum(high, self)
+
+
 _FLOATS = {integer: floating for floating, integer in _INTS.items()}
 
 

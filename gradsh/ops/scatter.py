@@ -1,6 +1,7 @@
 """Reading and writing along one dimension element by element: gather, scatter and their family."""
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,18 @@ def _coordinates(index: Array, place: int) -> tuple[Array, ...]:
     return tuple(grid)
 
 
+def _placed(out: Array, index: Array, place: int) -> tuple[Array, Any]:
+    """Return an array and where in it an index along one dimension leads: flat and row by row if that is possible."""
+    if index.ndim < 2 or not out.flags.c_contiguous:
+        return out, _coordinates(index, place)
+    where = np.multiply(index, prod(out.shape[place + 1 :]), dtype=np.int64)
+    for dim, extent in enumerate(index.shape):
+        if dim != place and extent > 1:
+            step = prod(out.shape[dim + 1 :])
+            where += np.arange(0, extent * step, step).reshape(-1, *(1,) * (index.ndim - 1 - dim))
+    return out.reshape(-1), where.reshape(-1)
+
+
 def _gather(self: Array, dim: int, index: Array, sparse_grad: bool) -> Array:
     del sparse_grad
     place = _check_index("gather", self, dim, index)
@@ -63,7 +76,11 @@ def _gather(self: Array, dim: int, index: Array, sparse_grad: bool) -> Array:
     _check_bounds(self, place, index)
     if self.ndim == 0 or index.ndim == 0:
         return np.broadcast_to(self.reshape(-1)[index.reshape(-1)].reshape(index.shape), index.shape).copy()
-    return np.array(self[_coordinates(index, place)], order="C")
+    source, where = _placed(self, index, place)
+    if isinstance(where, tuple):
+        return np.array(source[where], order="C")
+    found: Array = source.take(where, mode="wrap")  # the bounds are checked
+    return found.reshape(index.shape)
 
 
 def _first_larger(index: Array, other: Array, place: int) -> int:
@@ -120,7 +137,9 @@ def _scattered(name: str, write: Callable[[Array, Any, Any], None]) -> Callable[
             flat = out.reshape(-1)
             write(flat, (index.reshape(-1),), values.reshape(-1).astype(out.dtype))
             return flat.reshape(self.shape)
-        write(out, _coordinates(index, place), values.astype(out.dtype))
+        target, where = _placed(out, index, place)
+        values = values.astype(out.dtype, copy=False)
+        write(target, where, values.reshape(-1) if values.ndim and target.ndim == 1 else values)
         return out
 
     return kernel
@@ -189,9 +208,10 @@ def _scatter_reduce(self: Array, dim: int, index: Array, src: Array, reduce: str
         return np.array(self, order="K")
     shape = self.shape
     out, index, src = (np.array(one).reshape(-1) if self.ndim == 0 else np.array(one) for one in (self, index, src))
-    where = _coordinates(index, place)
+    target, where = _placed(out, index, place)
     values = src[tuple(slice(0, extent) for extent in index.shape)]
-    return reduce_at(out, where, values, reduce, include_self).reshape(shape)
+    values = values.reshape(-1) if target.ndim == 1 else values
+    return reduce_at(target, where, values, reduce, include_self).reshape(shape)
 
 
 def reduce_at(out: Array, where: Any, values: Array, reduce: str, include_self: bool) -> Array:

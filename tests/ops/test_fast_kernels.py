@@ -132,3 +132,38 @@ def test_large_norms_are_those_of_float64(norm, shape, size, wanted):
             assert one.dtype == gradsh.float32
             scale = float(other.abs().max())
             np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=0, atol=1e-6 * scale)
+
+
+@pytest.mark.parametrize("count", [1, 3, 40, 5000])
+def test_zeros_keep_their_sign_at_a_bound_of_zero(count):
+    for zero in (0.0, -0.0):
+        x = gradsh.tensor([zero] * count)
+        for found in (gradsh.relu(x), x.clamp(min=0), x.clamp(max=0), x.clamp(min=-0.0), gradsh.nn.functional.relu6(x)):
+            assert set(np.signbit(found.numpy()).tolist()) == {bool(np.signbit(zero))}
+
+
+@pytest.mark.parametrize("bounds", [(-0.5, 0.5), (None, 0.2), (0.2, None), (0.5, -0.5), (math.nan, 1.0), (-math.inf, math.inf)])
+def test_large_tensors_are_kept_in_bounds_as_small_ones_are(bounds):
+    x = RANDOM.standard_normal(6000).astype(F32)
+    x[:3] = np.nan, np.inf, -np.inf
+    whole = gradsh.from_numpy(x).clamp(*bounds).numpy()
+    np.testing.assert_array_equal(whole, np.concatenate([gradsh.from_numpy(part).clamp(*bounds).numpy() for part in x.reshape(-1, 100)]))
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("turned", [False, True])
+def test_places_along_a_dimension_are_the_same_in_any_layout(dim, turned):
+    x, values = (gradsh.from_numpy(RANDOM.standard_normal((4, 5, 6)).astype(F32)) for _ in range(2))
+    index = gradsh.from_numpy(RANDOM.integers(0, 4, (3, 4, 5)))
+    wanted = {"gather": np.zeros((3, 4, 5), F32), "scatter_add": x.numpy().copy(), "scatter": x.numpy().copy()}
+    for place in np.ndindex(3, 4, 5):
+        to = (*place[:dim], int(index[place]), *place[dim + 1 :])
+        wanted["gather"][place] = x.numpy()[to]
+        wanted["scatter_add"][to] += values.numpy()[place]
+        wanted["scatter"][to] = values.numpy()[place]
+    if turned:
+        x = x.permute(2, 0, 1).contiguous().permute(1, 2, 0)
+    np.testing.assert_array_equal(x.gather(dim, index).numpy(), wanted["gather"])
+    np.testing.assert_array_equal(x.scatter_add(dim, index, values).numpy(), wanted["scatter_add"])
+    np.testing.assert_array_equal(x.scatter(dim, index, values).numpy(), wanted["scatter"])
+    np.testing.assert_array_equal(x.scatter_reduce(dim, index, values, "sum").numpy(), wanted["scatter_add"])
