@@ -70,15 +70,14 @@ def check_float(self: Array, name: str) -> None:
         raise fail("dtype", message, RuntimeError)
 
 
-def lu_factor(matrices: Array) -> tuple[Array, Array]:
-    """Return LU (packed, of the row-permuted matrices) and the pivots, counted from 1; partial pivoting, in float64."""
-    packed = np.array(matrices, np.float64)
-    *batch, rows, columns = packed.shape
-    flat = packed.reshape(math.prod(batch), rows, columns)
-    steps = min(rows, columns)
-    pivots = np.zeros((len(flat), steps), np.int32)
+_PANEL = 48
+"""Columns that are eliminated one by one before what is right of them is: by a product of matrices, which is much faster."""
+
+
+def _eliminate(flat: Array, pivots: Array, steps: range, reach: int) -> None:
+    """Eliminate below the diagonal in some columns; rows are swapped whole, but only columns before `reach` are changed."""
     every = np.arange(len(flat))
-    for step in range(steps):
+    for step in steps:
         best = np.argmax(np.abs(flat[:, step:, step]), axis=1) + step
         pivots[:, step] = best + 1
         swapped = flat[every, best].copy()
@@ -87,7 +86,25 @@ def lu_factor(matrices: Array) -> tuple[Array, Array]:
         pivot = flat[:, step, step]
         divisor = np.where(pivot == 0, 1.0, pivot)
         flat[:, step + 1 :, step] /= divisor[:, None]
-        flat[:, step + 1 :, step + 1 :] -= flat[:, step + 1 :, step, None] * flat[:, step, None, step + 1 :]
+        flat[:, step + 1 :, step + 1 : reach] -= flat[:, step + 1 :, step, None] * flat[:, step, None, step + 1 : reach]
+
+
+def lu_factor(matrices: Array) -> tuple[Array, Array]:
+    """Return LU (packed, of the row-permuted matrices) and the pivots, counted from 1; partial pivoting, in float64."""
+    packed = np.array(matrices, np.float64)
+    *batch, rows, columns = packed.shape
+    flat = packed.reshape(math.prod(batch), rows, columns)
+    steps = min(rows, columns)
+    pivots = np.zeros((len(flat), steps), np.int32)
+    for start in range(0, steps, _PANEL):
+        stop = min(start + _PANEL, steps)
+        reach = columns if steps <= _PANEL else stop
+        _eliminate(flat, pivots, range(start, stop), reach)
+        if reach == columns:
+            continue
+        for row in range(start + 1, stop):
+            flat[:, row, None, stop:] -= flat[:, row, None, start:row] @ flat[:, start:row, stop:]
+        flat[:, stop:, stop:] -= flat[:, stop:, start:stop] @ flat[:, start:stop, stop:]
     return flat.reshape(packed.shape), pivots.reshape(*batch, steps)
 
 

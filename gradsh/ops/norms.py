@@ -9,6 +9,7 @@ from gradsh.engine.dtype import Array, of_numpy
 from gradsh.engine.op import composite, find, op, sample
 from gradsh.engine.shape import wrap_dim, wrap_dims
 from gradsh.engine.writes import note
+from gradsh.ops.kernels import BLOCK
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, sum_over, unsqueezed
 from gradsh.text.fault import fail
 
@@ -34,12 +35,38 @@ def _check_empty(self: Array, order: float, axes: tuple[int, ...], dim: Dims) ->
             raise fail("shape", message, RuntimeError)
 
 
+_LARGE = 1 << 12
+
+
+def _rows(self: Array, axes: tuple[int, ...]) -> Array | None:
+    """Return a large float32 array as rows whose numbers are reduced, where they lie so."""
+    first = self.ndim - len(axes)
+    fits = self.size > _LARGE and self.dtype == np.float32 and self.flags.c_contiguous and all(axis >= first for axis in axes)
+    return self.reshape(math.prod(self.shape[:first]), -1) if fits else None
+
+
+def _squares(rows: Array) -> Array:
+    """Return the sum of the squares of each row, in float64."""
+    count, size = rows.shape
+    found = np.zeros(count)
+    step = max(1, BLOCK // size)
+    for start in range(0, count, step):
+        for first in range(0, size, BLOCK):
+            wide = rows[start : start + step, first : first + BLOCK].astype(np.float64)
+            found[start : start + step] += np.vecdot(wide, wide)
+    return found
+
+
 def norm_array(self: Array, order: float, axes: tuple[int, ...], keepdim: bool) -> Any:
     """Return the norm of an array over axes. 2 squares in float64 for float32, so that nothing overflows early."""
     if order == 2:
         if self.ndim == len(axes) and not keepdim and self.dtype == np.float64 and self.flags.c_contiguous:
             flat = self.reshape(-1)
             return np.sqrt(flat.dot(flat))
+        rows = _rows(self, axes)
+        if rows is not None:
+            shape = [1 if axis in axes else extent for axis, extent in enumerate(self.shape) if keepdim or axis not in axes]
+            return np.sqrt(_squares(rows)).astype(self.dtype).reshape(shape)
         wide = self.astype(np.float64, copy=False)
         return np.sqrt(sum_over(wide * wide, axes, keepdim)).astype(self.dtype)
     size = np.abs(self)

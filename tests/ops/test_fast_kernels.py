@@ -10,6 +10,7 @@ from gradsh.engine import singles
 from gradsh.engine.random import Generator
 from gradsh.engine.shuffle import shuffled
 from gradsh.ops import remainders
+from gradsh.ops.factor import lu_factor
 
 RANDOM = np.random.default_rng(5)
 F32 = np.float32
@@ -167,3 +168,30 @@ def test_places_along_a_dimension_are_the_same_in_any_layout(dim, turned):
     np.testing.assert_array_equal(x.scatter_add(dim, index, values).numpy(), wanted["scatter_add"])
     np.testing.assert_array_equal(x.scatter(dim, index, values).numpy(), wanted["scatter"])
     np.testing.assert_array_equal(x.scatter_reduce(dim, index, values, "sum").numpy(), wanted["scatter_add"])
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (48, 48), (49, 49), (130, 130), (2, 3, 100, 100), (60, 150), (150, 60), (97, 49)])
+def test_lu_of_any_size_is_the_matrix_again(shape):
+    matrix = RANDOM.standard_normal(shape)
+    packed, pivots = lu_factor(matrix)
+    *_, rows, columns = shape
+    steps = min(rows, columns)
+    lower = np.tril(packed, -1)[..., :steps] + np.eye(rows, steps)
+    found = lower @ np.triu(packed)[..., :steps, :]
+    assert np.abs(lower).max() <= 1
+    for place in np.ndindex(*shape[:-2]):
+        order = list(range(rows))
+        for step, other in enumerate(pivots[place].tolist()):
+            order[step], order[other - 1] = order[other - 1], order[step]
+        np.testing.assert_allclose(found[place], matrix[place][order], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("shape", "dim"), [((70, 300), 1), ((70, 300), 0), ((70, 300), None), ((3, 70_000), 1), ((20, 30, 40), (1, 2))])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_norms_of_large_arrays_do_not_overflow_early(shape, dim, keepdim):
+    x = (RANDOM.standard_normal(shape) * 1e25).astype(F32)
+    found = gradsh.linalg.vector_norm(gradsh.from_numpy(x), 2, dim, keepdim)
+    wanted = np.sqrt(np.square(x.astype(np.float64)).sum(axis=dim, keepdims=keepdim))
+    assert found.dtype == gradsh.float32
+    assert tuple(found.shape) == wanted.shape
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=3e-7)
