@@ -240,7 +240,7 @@ NAMESPACES: dict[str, Namespace] = {
     **_distributions(),
     "torch.random": Namespace("torch.random", dict(_RANDOM)),
     "torch.special": Namespace("torch.special", {}, "special"),
-    "torch.linalg": Namespace("torch.linalg", {}, "linalg"),
+    "torch.linalg": Namespace("torch.linalg", lazily("gradsh.ops.factor", "LinAlgError=_LinAlgError"), "linalg"),
     "torch.cuda": Namespace(
         "torch.cuda",
         lazily(_SETTINGS, "is_available=cuda_is_available device_count synchronize=ignore empty_cache=ignore manual_seed=ignore "

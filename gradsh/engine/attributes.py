@@ -32,8 +32,10 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
     tensor.tracked = bool(value) or tensor.edge is not None
 
 
-def at_dim(values: tuple[int, ...], dim: int) -> int:
+def at_dim(values: tuple[int, ...], dim: int, name: str = "size") -> int:
     """Return the size or stride of a dimension; a tensor without dimensions has none, also by -1."""
+    if not isinstance(dim, int):
+        raise TypeError(f"{name}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
     if not values:
         raise fail("index", f"Dimension specified as {dim} but tensor has no dimensions", IndexError, dim=dim, ndim=0)
     return values[wrap_dim(dim, len(values))]
@@ -41,6 +43,8 @@ def at_dim(values: tuple[int, ...], dim: int) -> int:
 
 def assign_requires_grad(tensor: Tensor, value: bool) -> None:
     """Set `tensor.requires_grad = value`: unlike the method it refuses a non-leaf that requires grad already."""
+    if not isinstance(value, bool):
+        raise fail("type", "requires_grad must be a bool", RuntimeError, tensor=tensor)
     if value is True and tensor.grad_fn is not None:
         raise fail("not_leaf", "you can only change requires_grad flags of leaf variables.", RuntimeError, tensor=tensor)
     set_requires_grad(tensor, value)

@@ -148,7 +148,7 @@ class Elements(Lent):
             return strides
         from gradsh.engine.attributes import at_dim
 
-        return at_dim(strides, dim)
+        return at_dim(strides, dim, "stride")
 
     def storage_offset(self) -> int:
         """Return how many elements after the start of its memory the tensor begins."""

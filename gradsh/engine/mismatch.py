@@ -5,6 +5,7 @@ As a function an operation's first parameter is called `input`; as a method it i
 
 from typing import TYPE_CHECKING, Any
 
+from gradsh.engine.mismatch_python import python_words, without_arguments
 from gradsh.engine.signature import ALIASES, MISMATCH, REQUIRED, Param, Signature
 from gradsh.engine.tensor import Tensor
 from gradsh.text.fault import fail
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 def mismatch(operation: "Operation", args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False) -> Exception:
     """Return the error; `args` of a method begin with the tensor."""
     name = operation.name.removeprefix("F_").removeprefix("Tensor_")
+    said = without_arguments(operation, name, args, kwargs) if method else python_words(operation, name, args, kwargs)
+    if said is not None:
+        return fail("type", said, TypeError, operation=operation)
     signatures = [record.signature for record in operation.records]
     likely = signatures if len(signatures) == 1 else [one for one in signatures if _takes(one, len(args) + len(kwargs))]
     if len(likely) == 1:
@@ -64,9 +68,10 @@ def _single(
 ) -> str | None:
     """Return the sentence about what is wrong with a call of the only overload, None where a list says it better."""
     if len(args) > signature.positional:
-        takes = signature.positional - method
-        given = len(args) - method
-        return f"{name}() takes {takes} positional argument{'s' * (takes != 1)} but {given} {'was' if given == 1 else 'were'} given"
+        most, given = signature.positional - method, len(args) - method
+        least = sum(param.default is REQUIRED for param in signature.params) - method
+        takes = f"{most} positional argument{'s' * (most != 1)}" if least == most else f"from {least} to {most} positional arguments"
+        return f"{name}() takes {takes} but {given} {'was' if given == 1 else 'were'} given"
     for place, value in enumerate(args):
         param = signature.params[place]
         if param.convert(value) is MISMATCH:
@@ -96,7 +101,8 @@ def _single(
     ]
     if missing:
         quoted = ", ".join(f'"{one}"' for one in missing)
-        return f"{name}() missing {len(missing)} required positional arguments: {quoted}"
+        plural = "s" if len(missing) == 1 else ""  # the wrong way round, as PyTorch has it
+        return f"{name}() missing {len(missing)} required positional argument{plural}: {quoted}"
     return None
 
 

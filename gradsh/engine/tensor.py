@@ -249,6 +249,9 @@ class Tensor(Elements):
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Ask for a gradient with respect to this leaf (or no longer), and return it."""
+        if not isinstance(requires_grad, bool):
+            found = type(requires_grad).__name__
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {found}")
         if requires_grad and self.array.dtype.kind != "f":
             message = "only Tensors of floating point dtype can require gradients"
             raise fail("dtype", message, RuntimeError, tensor=self)

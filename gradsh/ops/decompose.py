@@ -10,6 +10,7 @@ from gradsh.engine.op import composite, find, op, sample
 from gradsh.ops.arguments import array_of
 from gradsh.ops.factor import (
     PLAIN,
+    _LinAlgError,
     check_float,
     check_matrix,
     check_square,
@@ -50,8 +51,8 @@ def _not_positive(lower: Array, name: str) -> Exception:
                     f"{name}: {where}The factorization could not be completed because the input is not "
                     f"positive-definite (the leading minor of order {order} is not positive-definite)."
                 )
-                return fail("value", message, RuntimeError)
-    return fail("value", f"{name}: the input is not positive-definite", RuntimeError)
+                return fail("value", message, _LinAlgError)
+    return fail("value", f"{name}: the input is not positive-definite", _LinAlgError)
 
 
 def _cholesky_grad(grad: Any, L: Any, upper: bool) -> Any:

@@ -120,11 +120,17 @@ def first_zero(diagonal: Array) -> int:
     return int(places[0][-1]) + 1 if len(places) else 0
 
 
+class _LinAlgError(RuntimeError):
+    """A matrix that has no such factors: `torch.linalg.LinAlgError`."""
+
+    __module__ = "torch._C"
+
+
 def singular(name: str, place: int, what: str, batch: bool) -> Exception:
     """Return the error for a singular matrix."""
     where = "(Batch element 0): " if batch else ""
     message = f"{name}: {where}{what.format(place)}"
-    return fail("value", message, RuntimeError, place=place)
+    return fail("value", message, _LinAlgError, place=place)
 
 
 def solve_array(a: Array, b: Array) -> Array:

@@ -216,6 +216,8 @@ def _index_fill(self: Array, dim: int, index: Array, value: Any) -> Array:
     if array.ndim:
         message = f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {array.ndim} dimension(s)."
         raise fail("shape", message, RuntimeError)
+    if index.ndim > 1:
+        raise fail("shape", "Index has to be a vector/scalar", RuntimeError)
     if index.dtype != np.int64:
         raise fail("dtype", "index_fill_(): Expected dtype int64 for index.", IndexError)
     place = wrap_dim(dim, self.ndim)

@@ -389,6 +389,7 @@ def _trace_grad(grad: Any, self_sizes: tuple[int, ...]) -> Any:
     from gradsh.engine.tensor import make
 
     places = make(np.arange(0, rows * columns, columns + 1)[: min(rows, columns)])
+    places.counter.version = 1  # PyTorch writes it
     flat = find("zeros")((rows * columns,), dtype=grad.dtype)
     return find("view")(find("index_fill")(flat, 0, places, grad), self_sizes)
 

@@ -101,15 +101,10 @@ def test_decompositions_and_systems(code):
     same(code, x=factor @ factor.swapaxes(1, 2) + np.eye(3), y=random.normal(size=(2, 3, 2)))
 
 
-@pytest.mark.parametrize(("code", "start"), [
-    ("torch.linalg.inv(x)", "linalg.inv: The diagonal element 1 is zero, the inversion could not be completed"),
-    ("torch.linalg.solve(x, x)", "torch.linalg.solve: The solver failed because the input matrix is singular."),
-    ("torch.linalg.cholesky(x)", "linalg.cholesky: The factorization could not be completed because the input is not positive-definite"),
-])
-def test_singular_matrices_are_refused(code, start):
-    problems = compare(code, quiet=True, x=np.zeros((2, 2)))  # PyTorch's class is its own subclass of RuntimeError
-    assert [problem.count(f"_LinAlgError: {start}") for problem in problems] == [1, 1], "\n".join(problems)
-    assert [problem.count(f"RuntimeError: {start}") for problem in problems] == [1, 1], "\n".join(problems)
+@pytest.mark.parametrize("code", ["torch.linalg.inv(x)", "torch.linalg.solve(x, x)", "torch.linalg.cholesky(x)"])
+def test_singular_matrices_are_refused(code):
+    """With the same sentences, and a class of their own: `torch.linalg.LinAlgError`."""
+    same(code, x=np.zeros((2, 2)))
 
 
 def test_reconstructions_where_signs_are_free():

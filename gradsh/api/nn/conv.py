@@ -5,7 +5,7 @@ from typing import Any
 
 from gradsh.api.nn import init
 from gradsh.api.nn.conversion import blank, factory
-from gradsh.api.nn.declared import functional
+from gradsh.api.nn.declared import functional, own
 from gradsh.api.nn.module import Module
 from gradsh.text.fault import fail
 
@@ -92,6 +92,10 @@ class ConvNd(Module):
 
 
 class _Conv(ConvNd):
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        own(cls, "__init__")
+
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
         groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
@@ -142,6 +146,10 @@ class Conv3d(_Conv):
 
 
 class _ConvTranspose(ConvNd):
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        own(cls, "__init__")
+
     transposed = True
 
     def __init__(

@@ -1,7 +1,7 @@
 """A module that is declared by its settings and the function that it calls with them."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 from gradsh.api.nn.module import Module
@@ -23,6 +23,16 @@ def functional(name: str) -> Any:
     if found is None:
         raise fail("attribute", f"module 'torch.nn.functional' has no attribute '{name}'", AttributeError, name=name)
     return found
+
+
+def own(cls: type, name: str) -> None:
+    """Give a class a function of its own for a method that it inherits: Python's words for a wrong call then name the class."""
+    inherited: Any = getattr(cls, name)
+    copied = FunctionType(inherited.__code__, inherited.__globals__, name, inherited.__defaults__, inherited.__closure__)
+    copied.__kwdefaults__ = inherited.__kwdefaults__
+    copied.__doc__ = inherited.__doc__
+    copied.__qualname__ = f"{cls.__name__}.{name}"
+    setattr(cls, name, copied)
 
 
 class Declared(Module):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gradsh.api.nn.declared import Declared, functional, takes
+from gradsh.api.nn.declared import Declared, functional, own, takes
 from gradsh.engine.ambient import current
 
 _OLD = takes(size_average=None, reduce=None, reduction="mean")
@@ -22,6 +22,11 @@ class Loss(Declared):
 
     _held: tuple[str, ...] = ()
     shown = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "forward" not in cls.__dict__:
+            own(cls, "forward")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super(Declared, self).__init__()
