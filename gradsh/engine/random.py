@@ -214,7 +214,10 @@ class Generator:
         if not lambd > 0.0:
             raise fail("value", f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
         u = self._doubles(element_count(shape))
-        return _cast(-1.0 / lambd * normals.log1p(-u), dtype, shape)
+        np.negative(u, out=u)
+        if dtype == _FLOAT32:
+            return normals.scaled_log1p(u, -1.0 / lambd).reshape(shape)
+        return _cast(-1.0 / lambd * normals.log1p(u), dtype, shape)
 
     def log_normal(self, shape: Shape, mean: float = 1.0, std: float = 2.0, dtype: np.dtype[Any] = _FLOAT32) -> Array:
         """Return exponentials of normal numbers of the short rule. Raises RuntimeError unless std > 0."""

@@ -231,7 +231,8 @@ def _declare_median(name: str, skip_nan: bool, doc: str) -> None:
         if self.size == 0:
             return np.asarray(np.nan, self.dtype) if self.dtype.kind == "f" else np.zeros((), self.dtype)
         flat = self.reshape(-1)
-        return _kth(flat, 0, _middle(flat, 0, skip_nan), False)[0]
+        place = int(np.asarray(_middle(flat, 0, skip_nan)).reshape(()))
+        return np.asarray(np.partition(flat, place)[place])
 
     def along(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
         axis = wrap_dim(dim, self.ndim)

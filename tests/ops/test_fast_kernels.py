@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradsh
-from gradsh.engine import singles
+from gradsh.engine import normals, singles
 from gradsh.engine.random import Generator
 from gradsh.engine.shuffle import shuffled
 from gradsh.ops import remainders
@@ -195,3 +195,34 @@ def test_norms_of_large_arrays_do_not_overflow_early(shape, dim, keepdim):
     assert found.dtype == gradsh.float32
     assert tuple(found.shape) == wanted.shape
     np.testing.assert_allclose(found.numpy(), wanted, rtol=3e-7)
+
+
+@pytest.mark.parametrize("factor", [-1.0, -2.7, -1e-30, -1e-38, -1e38, -0.0])
+def test_logarithms_rounded_to_float32_are_those_of_the_library(factor):
+    values = -RANDOM.random(20_000)
+    values[0] = -0.0
+    with np.errstate(over="ignore", under="ignore"):
+        wanted = np.array([math.log1p(value) * factor for value in values.tolist()]).astype(F32)
+        found = normals.scaled_log1p(values, factor)
+    same(found, wanted)
+
+
+def test_logarithms_near_the_middle_between_two_float32_are_looked_up(monkeypatch):
+    values = -RANDOM.random(1000)
+    middle = np.float64(F32(-0.25)) - 2.0**-26 + np.arange(-3, 4) * 2.0**-54  # what numpy is made to answer: off by a few bits
+    monkeypatch.setattr(np, "log1p", lambda given: np.resize(middle, given.shape))
+    found = normals.scaled_log1p(values, 1.0)
+    same(found, np.array([math.log1p(value) for value in values.tolist()]).astype(F32))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("count", [1, 2, 7, 1000])
+def test_the_median_of_all_is_that_of_one_row(dtype, count):
+    x = gradsh.from_numpy((RANDOM.standard_normal(count) * 9).round()).to(getattr(gradsh, dtype))
+    for name in ("median", "nanmedian"):
+        assert getattr(gradsh, name)(x).item() == getattr(gradsh, name)(x, 0)[0].item()
+        if dtype != "int64" and count > 2:
+            holed = x.clone()
+            holed[1] = math.nan
+            whole, row = getattr(gradsh, name)(holed).item(), getattr(gradsh, name)(holed, 0)[0].item()
+            assert whole == row or (math.isnan(whole) and math.isnan(row))
