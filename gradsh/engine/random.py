@@ -41,6 +41,7 @@ _FLOAT32, _FLOAT64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtyp
 _LONG = 16  # from this size on, contiguous normals are made in blocks
 _MANY = 1 << 10  # from so many on, an order is shuffled by sorting
 _WIDE = 1 << 28  # ranges of integers from here on take 64-bit draws
+_PART = 1 << 20  # draws at a time where each takes much memory
 _MASK64 = (1 << 64) - 1
 
 
@@ -213,11 +214,14 @@ class Generator:
         check_continuous("Exponential", dtype)
         if not lambd > 0.0:
             raise fail("value", f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-        u = self._doubles(element_count(shape))
-        np.negative(u, out=u)
-        if dtype == _FLOAT32:
-            return normals.scaled_log1p(u, -1.0 / lambd).reshape(shape)
-        return _cast(-1.0 / lambd * normals.log1p(u), dtype, shape)
+        size = element_count(shape)
+        if dtype != _FLOAT32:
+            return _cast(-1.0 / lambd * normals.log1p(-self._doubles(size)), dtype, shape)
+        out = np.empty(size, dtype)
+        for start in range(0, size, _PART):
+            u = self._doubles(min(_PART, size - start))
+            out[start : start + u.size] = normals.scaled_log1p(np.negative(u, out=u), -1.0 / lambd)
+        return out.reshape(shape)
 
     def log_normal(self, shape: Shape, mean: float = 1.0, std: float = 2.0, dtype: np.dtype[Any] = _FLOAT32) -> Array:
         """Return exponentials of normal numbers of the short rule. Raises RuntimeError unless std > 0."""

@@ -27,7 +27,8 @@ def remainder(self: Any, other: Any) -> Any:
     if self.dtype.kind != "f":
         return np.remainder(self, other)
     if self.dtype != np.float32 or other.dtype != np.float32 or max(self.size, other.size) <= _FEW:
-        return _turned(np.fmod(self, other), other)
+        found = np.remainder(self, other)
+        return found if found.all() else _turned(np.fmod(self, other), other)  # numpy gives zeros the divisor's sign
     return chained(_write_remainder, *_alike(self, other))
 
 
