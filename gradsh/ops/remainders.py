@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dtype import Array
-from gradsh.ops.kernels import chained, pick
+from gradsh.ops.kernels import chained, pick, with_sign
 
 _FAR = 2.0**27
 """Quotients below it: rounded to float64 they are whole only where they are whole, and times the divisor they are exact."""
@@ -86,4 +86,4 @@ def _fmod_block(self: Array, other: Array) -> Any:
         rest = np.subtract(wide, whole, out=whole)
     if not (low > -_FAR and high < _FAR) or np.isnan(rest.min()):
         return None
-    return np.copysign(rest, wide, out=rest).astype(np.float32)
+    return with_sign(rest, wide).astype(np.float32)  # those that are zero have lost theirs

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradsh.engine.dtype import Array
 from gradsh.ops import special_tables as tables
-from gradsh.ops.kernels import blocked, pick
+from gradsh.ops.kernels import blocked, pick, with_sign
 
 _MIDDLE = 3.75
 _BERNOULLI = (
@@ -67,12 +67,18 @@ def _bell(x: Array) -> Array:
 def _erf(x: Array) -> Array:
     x = np.atleast_1d(x)
     short = x.dtype == np.float32
-    size = np.minimum(np.abs(x), 4.0 if short else 6.5)
-    small = np.minimum(size, 1)
-    near = x * polynomial(tables.ERF_SHORT if short else tables.ERF, small * small)
-    tail = _tail(size, tables.TAIL_SHORT if short else tables.TAIL)
-    far = np.copysign(1 - np.exp(-size * size) * tail, x)
-    return np.asarray(pick(size <= 1, near, far))
+    size = np.abs(x)
+    np.clip(size, 0, 4.0 if short else 6.5, out=size)
+    small = np.clip(size, 0, 1)
+    small *= small
+    near = polynomial(tables.ERF_SHORT if short else tables.ERF, small)
+    near *= x
+    far = np.multiply(size, size, out=small)
+    np.negative(far, out=far)
+    np.exp(far, out=far)
+    far *= _tail(size, tables.TAIL_SHORT if short else tables.TAIL)
+    np.subtract(1, far, out=far)
+    return np.asarray(pick(size <= 1, near, with_sign(far, x)))
 
 
 def erf_kernel(self: Any) -> Any:
