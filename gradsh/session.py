@@ -318,6 +318,9 @@ class Session(Controls):
         self.emit(Print(text[:-1] if ended else text, ended))
 
     def _on_value(self, statement: stmt, value: Any) -> None:
+        """Show the value of a statement, but not a generator or a hook's handle: an address, another one in each run."""
+        if getattr(type(value), "__script_silent__", False):
+            return
         text = repr(value)
         self._spend(len(text))
         self.emit(Value(statement.span.line, text))

@@ -21,6 +21,7 @@ LIMITS = {
     "max_nodes": "nodes that may be recorded from now on",
 }
 _WORDS: dict[str, Any] = {"on": True, "off": False}
+_MEANT = {"true": "on", "True": "on", "yes": "on", "false": "off", "False": "off", "no": "off"}
 _CHOICES = {"cuda": ("explain", "ignore")}
 
 
@@ -74,6 +75,8 @@ def _change(state: State, key: str, word: str) -> None:
     if key not in MEANING and key not in state.settings.preferences:
         raise _unknown(state, key)
     choices = choices_of(state, key)
+    if "on" in choices:
+        word = _MEANT.get(word, word)
     if choices and word not in choices:
         raise fail("value", f"{key} can be {' or '.join(choices)}, not {word}", ValueError)
     if key in state.settings.preferences:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from gradsh.commands.ways_rewritten import FINDERS
-from gradsh.commands.ways_text import Edit, Story, Way, indent_of
+from gradsh.commands.ways_text import Edit, Story, Way, indent_of, without_comment
 from gradsh.text.problem import Label, Problem
 from gradsh.text.span import Source
 
@@ -104,6 +104,32 @@ def _pinned_trunk(story: Story, freed: Label, needed: Label) -> Iterator[Way]:
     if indent == indent_of(story.line(needed)):
         yield Way(f"pin what both share: `retain {told[1]}` before line {freed.span.line}, `release {told[1]}` when it has served",
                   "the rest is freed as usual", (Edit(freed.span.line, "before", f"{indent}retain {told[1]}"),))
+    if len(told[1].split()) == 1:
+        yield from _cut_off_first(story, told[1], freed)
+
+
+def _cut_off_first(story: Story, name: str, freed: Label) -> Iterator[Way]:
+    """The first backward may not be meant for what made the shared tensor, as a discriminator's is not for the generator."""
+    saved = story.first("saved")
+    if saved is None or not story.same_source(saved, freed):
+        return
+    source = freed.source or story.source
+    handed = re.compile(rf"(\b(?!torch\b|F\b)[A-Za-z_][\w.]*\([^()]*(?<![\w.])){name}\b(?=\s*[,)])")
+    needed = {_root(story.text(freed))}
+    edits: list[Edit] = []
+    for number in range(freed.span.line - 1, saved.span.line, -1):  # what the first backward starts from, line by line back
+        line = without_comment(source.line(number))
+        bound = re.match(r"\s*(\w+)\s*[-+*/]?=[^=]", line)
+        if bound is None or bound[1] not in needed:
+            continue
+        needed.update(re.findall(r"[A-Za-z_]\w*", line[bound.end() - 1 :]))
+        cut = handed.sub(rf"\1{name}.detach()", line)
+        if cut != line:
+            edits.insert(0, Edit(number, "replace", cut))
+    if edits:
+        lines = " and ".join(str(edit.line) for edit in edits)
+        yield Way(f"cut it off for the first backward: `{name}.detach()` on line {lines}",
+                  f"line {freed.span.line} then gives what made {name} no gradient, as in a discriminator's step", tuple(edits))
 
 
 def _two_passes(story: Story, saved: Label | None, freed: Label, needed: Label) -> Iterator[Way]:

@@ -4,32 +4,16 @@ import re
 from collections.abc import Callable, Iterator
 
 from gradsh.commands.ways_text import Edit, Story, Way, indent_of
+from gradsh.text.out_of_place import out_of_place
 from gradsh.text.problem import Label
 
-_AUGMENTED = re.compile(r"(\s*)(\w+)\s*(\+|-|\*|/|\*\*|@)=\s*(.+)")
-_METHOD = re.compile(r"(\s*)(\w+)\.([a-z]\w*)_\((.*)\)")
 _STORED = re.compile(r"(\s*)(\w+)\[.+\]\s*(?:[-+*/]?)=[^=].*")
-_FILLING = {"zero": "torch.zeros_like({0})", "fill": "torch.full_like({0}, {1})", "copy": "({1}).clone()"}
-"""Writes that have no form of the same name out of place."""
-_NOWHERE_ELSE = {"normal", "uniform", "random", "bernoulli", "exponential", "set", "resize", "requires_grad", "detach"}
-
-
-def _out_of_place(line: str) -> tuple[str, str] | None:
-    """Return the variable that a line writes in place, and the line that computes a new one instead."""
-    if found := _AUGMENTED.fullmatch(line):
-        value = found[4] if re.fullmatch(r"[\w.]+(\(.*\))?", found[4]) else f"({found[4]})"
-        return found[2], f"{found[1]}{found[2]} = {found[2]} {found[3]} {value}"
-    found = _METHOD.fullmatch(line)
-    if found is None or found[3] in _NOWHERE_ELSE:
-        return None
-    value = _FILLING[found[3]].format(found[2], found[4]) if found[3] in _FILLING else f"{found[2]}.{found[3]}({found[4]})"
-    return found[2], f"{found[1]}{found[2]} = {value}"
 
 
 def _version(story: Story) -> Iterator[Way]:
     for label in story.every("modified")[:3]:
         line, number = story.line(label), label.span.line
-        if new := _out_of_place(line):
+        if new := out_of_place(line):
             yield Way(f"write line {number} out of place: `{new[1].strip()}`", "the saved tensor stays as it was",
                       (Edit(number, "replace", new[1]),))
         elif found := _STORED.fullmatch(line):
@@ -198,7 +182,7 @@ def _leaf_inplace(story: Story) -> Iterator[Way]:
     indent = indent_of(line)
     edits = (Edit(number, "before", f"{indent}with torch.no_grad():"), Edit(number, "replace", f"    {line}"))
     yield Way(f"if it is an update: put line {number} into `with torch.no_grad():`", "autograd does not follow it", edits)
-    if new := _out_of_place(line):
+    if new := out_of_place(line):
         yield Way(f"if it is part of the computation: `{new[1].strip()}`", f"{new[0]} is then a new tensor and no leaf",
                   (Edit(number, "replace", new[1]),))
     elif found := _STORED.fullmatch(line):
@@ -212,7 +196,7 @@ def _view_inplace(story: Story) -> Iterator[Way]:
     if needed is None:
         return
     line, number = story.line(needed), needed.span.line
-    if new := _out_of_place(line):
+    if new := out_of_place(line):
         name = new[0]
         yield Way(f"write line {number} out of place: `{new[1].strip()}`", "what it is a view of stays as it was",
                   (Edit(number, "replace", new[1]),))

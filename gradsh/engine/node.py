@@ -412,6 +412,9 @@ class Node:
     def __repr__(self) -> str:
         return f"<{self.name().rpartition('::')[2]} object at {id(self):#x}>"
 
+    def __reduce_ex__(self, _: Any) -> Any:
+        raise fail("type", f"cannot pickle '{self.name().rpartition('::')[2]}' object", TypeError, node=self)
+
     def ask(self, name: str) -> Any:
         """Return the attribute `_saved_NAME` or `_raw_saved_NAME`; raises AttributeError, also for every other name."""
         if name.startswith("_saved_"):
@@ -517,6 +520,7 @@ class Handle:
     """What registering a hook returns; `remove()` takes the hook away. Also a context manager."""
 
     __slots__ = ("hooks", "id")
+    __script_silent__ = True
     __script_attributes__ = frozenset({"remove", "id"})
 
     def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:

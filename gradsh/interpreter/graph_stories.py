@@ -11,6 +11,7 @@ from gradsh.language.node import expr
 from gradsh.probe.modules import is_module, parameters_of
 from gradsh.probe.passes import saves
 from gradsh.probe.snapshot import nodes_below
+from gradsh.text.out_of_place import out_of_place
 from gradsh.text.problem import Label
 
 if TYPE_CHECKING:
@@ -146,7 +147,9 @@ def _before_the_write(case: "Case", places: list[Place]) -> list[str]:
     lines = ", ".join(dict.fromkeys(str(place.span.line) for place in places))
     if all(".step(" in case.text(place.span, place.source) for place in places):
         return [f"run this backward before line {lines}, or the forward again after it: an optimizer writes its parameters in place"]
-    return [f"write line {lines} out of place (`x = x + 1` for `x += 1`), or write to a `.clone()`",
+    new = [found[1].strip() for place in places if (found := out_of_place(case.text(place.span, place.source).strip()))]
+    shown = f": `{new[0]}`" if len(places) == len(new) == 1 else ""
+    return [f"write line {lines} out of place{shown}, or write to a `.clone()`",
             f"or run this backward before line {lines}"]
 
 

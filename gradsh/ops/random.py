@@ -22,6 +22,7 @@ class Generator:
     """A stream of random numbers, as `torch.Generator()` makes one."""
 
     __slots__ = ("_stream",)
+    __script_silent__ = True
     __script_attributes__ = frozenset({"manual_seed", "seed", "initial_seed", "get_state", "set_state", "device", "clone_state"})
 
     def __init__(self, device: Any = None) -> None:

@@ -22,6 +22,8 @@ SCRIPTS = {
     "twice": "x = ones(2, requires_grad=True)\nz = (x * x).sum()\nz.backward()\nz.backward()\n",
     "twice by command": "x = ones(2, requires_grad=True)\nz = (x * x).sum()\nbackward z\nbackward z\n",
     "two heads": "x = ones(2, requires_grad=True)\nh = x.exp()\na = h.sin().sum()\nb = h.cos().sum()\na.backward()\nb.backward()\n",
+    "discriminator and generator": "G = nn.Linear(2, 2)\nD = nn.Linear(2, 1)\nfake = G(ones(3, 2))\nreal = D(ones(3, 2)).mean()\n"
+                                   "d_loss = D(fake).mean() - real\nd_loss.backward()\ng_loss = -D(fake).mean()\ng_loss.backward()\n",
     "two trunks": "x = ones(2, requires_grad=True)\nh = x.exp()\nk = x.sin()\na = (h * k).sum()\nb = (h - k * h).sum()\n"
                   "a.backward()\nb.backward()\n",
     "two heads in a function": "x = ones(2, requires_grad=True)\ndef step():\n    h = x.exp()\n    a = h.sin().sum()\n"
@@ -92,6 +94,15 @@ def test_recomputing_and_detaching_give_the_expected_gradients():
 def test_the_shared_trunk_is_what_to_pin():
     story, _ = told(SCRIPTS["two heads"])
     assert "`retain h`" in story.ways[0].words
+
+
+def test_the_discriminators_step_is_cut_off_the_generator() -> None:
+    """The usual mistake of a first GAN, and what its tutorials write; a method of what is shared is another matter."""
+    text = SCRIPTS["discriminator and generator"]
+    way = next(way for way in told(text)[0].ways if "fake.detach()" in way.words)
+    assert "D(fake.detach()).mean() - real" in applied(text, way)
+    assert "-D(fake).mean()" in applied(text, way)
+    assert not any("detach" in way.words for way in told(SCRIPTS["two heads"])[0].ways)
 
 
 def test_all_that_two_results_share_is_pinned():
