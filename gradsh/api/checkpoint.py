@@ -16,6 +16,7 @@ from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.backward import backward
 from gradsh.engine.dtype import of_numpy
 from gradsh.engine.extents import CPU, Size
+from gradsh.engine.node import Kept, Node
 from gradsh.engine.saved_hooks import Recomputed
 from gradsh.engine.tensor import Tensor
 from gradsh.text.fault import fail
@@ -29,10 +30,31 @@ class _Enough(Exception):
     """Ends a recomputation as soon as everything that was saved has been computed."""
 
 
+class NoopSaveInputsBackward(Node):
+    """What watches over the tensors that a checkpointed function is to be called with again: none may be modified until then."""
+
+    __slots__ = ("tensors", "versions")
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        super().__init__((), ())
+        self.tensors = tuple([one for one in values if isinstance(one, Tensor)])
+        self.versions = tuple([one.counter.version for one in self.tensors])
+
+    def saved_names(self) -> tuple[str, ...]:
+        """Return a name for each tensor."""
+        return ("input",) * len(self.tensors)
+
+    def check(self) -> None:
+        """Raise the error of a saved tensor that was modified, if one was."""
+        for place, (tensor, version) in enumerate(zip(self.tensors, self.versions, strict=True)):
+            if tensor.counter.version != version:
+                raise self.modified(Kept(tensor.array, tensor.counter, version, tensor.edge), place)
+
+
 class _Frame:
     """One call of checkpoint: the function and its arguments, and what its forward saved."""
 
-    __slots__ = ("args", "checked", "contexts", "early", "function", "holders", "kwargs", "random")
+    __slots__ = ("args", "checked", "contexts", "early", "function", "holders", "kwargs", "random", "saver")
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], keep: bool, checked: bool,
@@ -44,6 +66,7 @@ class _Frame:
         self.function = function
         self.args = args
         self.kwargs = kwargs
+        self.saver = NoopSaveInputsBackward(args)
         self.random = current().generator.get_state() if keep else None
         self.holders: list[weakref.ref[Recomputed]] = []
 
@@ -64,6 +87,7 @@ class _Frame:
         return holder.value
 
     def _recompute(self, running: Any) -> None:
+        self.saver.check()
         found: list[Tensor] = []
 
         def collect(tensor: Tensor) -> Tensor:
