@@ -16,7 +16,8 @@ from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.backward import backward
 from gradsh.engine.dtype import of_numpy
 from gradsh.engine.extents import CPU, Size
-from gradsh.engine.node import Kept, Node
+from gradsh.engine.node import Node
+from gradsh.engine.saved import Kept
 from gradsh.engine.saved_hooks import Recomputed
 from gradsh.engine.tensor import Tensor
 from gradsh.text.fault import fail

@@ -13,8 +13,9 @@ import numpy as np
 
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.dtype import of_numpy
-from gradsh.engine.node import Kept, Node
+from gradsh.engine.node import Node
 from gradsh.engine.opnode import invalid_gradient, sum_tensor_to
+from gradsh.engine.saved import Kept
 from gradsh.engine.shape import expandable, sum_to
 from gradsh.engine.tensor import Tensor, gradient_edge, make
 from gradsh.engine.view import is_tracked

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradsh.engine.ambient import current
-from gradsh.engine.node import Handle, Node
+from gradsh.engine.handle import Handle
+from gradsh.engine.node import Node
 from gradsh.engine.tensor import Tensor, accumulator, gradient_edge
 from gradsh.text.fault import fail
 

@@ -7,7 +7,7 @@ from gradsh.api.homes import settle
 from gradsh.api.namespace import Lazy, Namespace, lazily, lazy
 from gradsh.engine import dtype as dtypes
 from gradsh.engine.extents import CPU, Device, Size
-from gradsh.engine.node import Handle
+from gradsh.engine.handle import Handle
 from gradsh.engine.tensor import Parameter, Tensor
 from gradsh.version import PYTORCH_VERSION
 

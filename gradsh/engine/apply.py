@@ -9,10 +9,10 @@ from gradsh.engine.ambient import Ambient, current
 from gradsh.engine.dtype import Array, number_dtype, of_numpy, result_type
 from gradsh.engine.inference import inferring, marked
 from gradsh.engine.layout import laid
-from gradsh.engine.node import Kept
 from gradsh.engine.opnode import build_node, keep_array, save_inputs, save_results
 from gradsh.engine.overlap import check_apart, check_distinct
 from gradsh.engine.record import Record
+from gradsh.engine.saved import Kept
 from gradsh.engine.shape import broadcast_shapes, expandable
 from gradsh.engine.tensor import Tensor, gradient_edge, make, make_result
 from gradsh.engine.view import check_inplace, is_tracked, rebase, reshaped, view_of

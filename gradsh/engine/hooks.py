@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dtype import Array
-from gradsh.engine.node import AccumulateGrad, Edge, Handle, Node
+from gradsh.engine.handle import Handle
+from gradsh.engine.node import AccumulateGrad, Edge, Node
 from gradsh.engine.overlap import check_distinct
 from gradsh.engine.spare import whole_of
 from gradsh.engine.tensor import Tensor, current_edge, make, more

@@ -1,4 +1,4 @@
-"""Nodes of the graph, the tensors they saved for backward, and what is left of these when a pass has freed them.
+"""Nodes of the graph; what they save for backward is in `saved.py`.
 
 Law: a node never holds a Tensor that holds the node. What is saved is the array (storage and geometry), its version
 counter and the version at that time; the Tensor is rebuilt on demand, with the gradient edge the node itself knows.
@@ -7,26 +7,18 @@ A graph therefore dies with its last reference, at once, without the garbage col
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dtype import Array, DType, of_numpy
-from gradsh.engine.storage import VersionCounter
+from gradsh.engine.dtype import of_numpy
+from gradsh.engine.handle import Handle
+from gradsh.engine.saved import DETACHED, Freed, Kept, SavedTensor, outline
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
     from gradsh.engine.tensor import Tensor
 
 Edge = tuple["Node", int]
-Entry = Any
-"""What is kept of a saved tensor: None (not saved for this pattern of needs), a `Kept`, or a list of these."""
-
-DETACHED: Any = object()
-"""The unpack hook of what was saved of a tensor that was detached in place since."""
-_INT64 = np.dtype(np.int64)
-_FLOAT64 = np.dtype(np.float64)
 
 next_sequence_number = count(1).__next__
 LAST = 1 << 62
@@ -62,121 +54,6 @@ def described(shape: tuple[int, ...], dtype: Any) -> Any:
             _DESCRIBED.clear()
         found = _DESCRIBED[key] = ((shape, dtype),)
     return found
-
-
-class Kept(NamedTuple):
-    """A saved tensor: its array, its version counter, the version then, and the edge its gradient would take.
-
-    `edge` is None for a tensor that needs no gradient and the int `nr` for output `nr` of the node itself.
-    `packed` holds (unpack hook, packed value) where saved-tensor hooks took the array's place.
-    """
-
-    array: Array | None
-    counter: VersionCounter
-    version: int
-    edge: Any
-    packed: Any = None
-
-
-class Freed:
-    """What stays of a node's saved tensors: by which pass they were freed (`where`), and their shapes and dtypes."""
-
-    __slots__ = ("shapes", "where")
-
-    def __init__(self, where: Any, shapes: tuple[Any, ...]) -> None:
-        self.where = where
-        self.shapes = shapes
-
-
-class SavedTensor:
-    """A saved tensor as people ask for it: name, shape, dtype, bytes, state. Made on demand, never stored."""
-
-    __slots__ = ("_freed", "_kept", "array", "index", "name", "node")
-    __script_attributes__ = frozenset({"name", "shape", "dtype", "nbytes", "freed", "recomputed", "version", "current_version"})
-
-    array: Array | None
-    """Its array; None once freed, and where a hook has packed it."""
-
-    def __init__(self, node: "Node", name: str, index: int | None, kept: Kept | None, freed: Any = None) -> None:
-        self.node = node
-        self.name = name
-        self.index = index
-        self.array = None if kept is None else kept[0]
-        self._kept = kept
-        self._freed = freed
-        """(shape, numpy dtype, what freed it) of one that is gone"""
-
-    @property
-    def kept(self) -> Kept | None:
-        """What the node keeps; None once freed."""
-        return self._kept
-
-    @property
-    def freed(self) -> bool:
-        """Whether a backward pass (or `release --free`) has dropped it."""
-        return self._freed is not None
-
-    @property
-    def freed_where(self) -> Any:
-        """The place of the pass that freed it."""
-        return None if self._freed is None else self._freed[2]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Its shape, also once freed."""
-        array = self.array
-        if array is not None:
-            return array.shape
-        return self._freed[0] if self._kept is None else self._kept.packed[2]  # type: ignore[no-any-return]
-
-    @property
-    def dtype(self) -> DType:
-        """The type of its elements, also once freed."""
-        return of_numpy(self._numpy_dtype())
-
-    def _numpy_dtype(self) -> Any:
-        if self.array is not None:
-            return self.array.dtype
-        return self._freed[1] if self._kept is None else self._kept.packed[3]
-
-    @property
-    def counter(self) -> VersionCounter | None:
-        """What counts the writes to its memory; None once freed."""
-        return None if self.kept is None else self.kept.counter
-
-    @property
-    def version(self) -> int | None:
-        """The version of its memory when it was saved; None once freed."""
-        return None if self.kept is None else self.kept.version
-
-    @property
-    def nbytes(self) -> int:
-        """Number of elements times the size of one, in bytes."""
-        array = self.array
-        if array is not None:
-            return array.nbytes
-        size: int = self._numpy_dtype().itemsize
-        for extent in self.shape:
-            size *= extent
-        return size
-
-    @property
-    def recomputed(self) -> bool:
-        """Whether it is not kept: the checkpoint it belongs to computes it again when backward needs it."""
-        if self._kept is None or self._kept.packed is None:
-            return False
-        from gradsh.engine.saved_hooks import Recomputed
-
-        return isinstance(self._kept.packed[1], Recomputed)
-
-    @property
-    def current_version(self) -> int | None:
-        """The version of its memory now; another one than `version` makes backward fail. None once freed."""
-        return None if self.counter is None else self.counter.version
-
-    def __repr__(self) -> str:
-        state = "freed" if self.freed else f"{self.nbytes} B"
-        return f"<SavedTensor {self.node.name()}.{self.name} {tuple(self.shape)} {self.dtype.name}, {state}>"
 
 
 class NodeExtra:
@@ -334,7 +211,7 @@ class Node:
         """Drop the saved tensors, keeping their names, shapes and the place that freed them."""
         entries = self.entries
         if entries and type(entries) is not Freed:
-            self.entries = Freed(where, tuple(_outline(entry) for entry in entries))
+            self.entries = Freed(where, tuple(outline(entry) for entry in entries))
 
     def unpack(self, index: int, as_tensor: bool) -> Any:
         """Return saved entry `index` as an array or, with `as_tensor`, as a Tensor; None where nothing was kept.
@@ -472,25 +349,6 @@ def forward_name(node: Node) -> str:
     return name + number.lstrip("0")
 
 
-def flat_outline(array: Any) -> Any:
-    """Return (shape, dtype) of what a slot holds: an array, or a Python number; None of None."""
-    if array is None:
-        return None
-    if type(array) is np.ndarray:
-        return array.shape, array.dtype
-    return (), _INT64 if type(array) is int else _FLOAT64
-
-
-def _outline(entry: Entry) -> Any:
-    if entry is None:
-        return None
-    if type(entry) is list:
-        return [_outline(one) for one in entry]
-    if entry.array is None:
-        return entry.packed[2], entry.packed[3]
-    return entry.array.shape, entry.array.dtype
-
-
 class AccumulateGrad(Node):
     """The end of an edge at a leaf: adds what arrives to the leaf's `.grad`."""
 
@@ -511,29 +369,3 @@ class AccumulateGrad(Node):
 
     def __repr__(self) -> str:
         return f"<AccumulateGrad object at {id(self):#x}>"
-
-
-_handle_ids = count().__next__
-
-
-class Handle:
-    """What registering a hook returns; `remove()` takes the hook away. Also a context manager."""
-
-    __slots__ = ("hooks", "id")
-    __script_silent__ = True
-    __script_attributes__ = frozenset({"remove", "id"})
-
-    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
-        self.hooks = hooks
-        self.id = _handle_ids()
-        hooks[self.id] = hook
-
-    def remove(self) -> None:
-        """Take the hook away; a second call does nothing."""
-        self.hooks.pop(self.id, None)
-
-    def __enter__(self) -> "Handle":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()

@@ -7,8 +7,9 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.node import Edge, Freed, Kept, Node, described, next_sequence_number
+from gradsh.engine.node import Edge, Node, described, next_sequence_number
 from gradsh.engine.record import Record
+from gradsh.engine.saved import Freed, Kept
 from gradsh.engine.shape import expandable, sum_to
 from gradsh.engine.storage import VersionCounter
 from gradsh.engine.tensor import Tensor, gradient_edge, make

@@ -10,7 +10,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gradsh.engine.node import DETACHED, Kept, Node
+from gradsh.engine.node import Node
+from gradsh.engine.saved import DETACHED, Kept
 from gradsh.engine.tensor import Tensor
 
 _ALONE = 3

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current, grad_mode
-from gradsh.engine.node import DETACHED, Kept
+from gradsh.engine.saved import DETACHED, Kept
 from gradsh.engine.tensor import Tensor, restored
 from gradsh.text.fault import fail
 

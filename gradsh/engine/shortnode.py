@@ -10,8 +10,9 @@ import weakref
 from operator import attrgetter
 from typing import Any
 
-from gradsh.engine.node import Edge, Freed, Kept, Node, SavedTensor, flat_outline
+from gradsh.engine.node import Edge, Node
 from gradsh.engine.opnode import OpNode, keep
+from gradsh.engine.saved import Freed, Kept, SavedTensor, flat_outline
 from gradsh.engine.storage import VersionCounter
 
 LIVE: Any = object()

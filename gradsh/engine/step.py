@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradsh.engine.node import AccumulateGrad, flat_outline
+from gradsh.engine.node import AccumulateGrad
 from gradsh.engine.quick import constant
 from gradsh.engine.record import DECLINED, KEEP, Record
+from gradsh.engine.saved import flat_outline
 from gradsh.engine.shortnode import GONE, LIVE
 from gradsh.engine.spare import LARGE, spare
 

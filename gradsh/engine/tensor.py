@@ -13,7 +13,9 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array
 from gradsh.engine.elements import Elements
-from gradsh.engine.node import AccumulateGrad, Edge, Handle, Kept, Node
+from gradsh.engine.handle import Handle
+from gradsh.engine.node import AccumulateGrad, Edge, Node
+from gradsh.engine.saved import Kept
 from gradsh.engine.storage import VersionCounter
 from gradsh.text.fault import fail
 

@@ -12,8 +12,9 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dtype import Array
 from gradsh.engine.inference import is_inference
-from gradsh.engine.node import FREED_SENTENCE, Edge, Freed, Node, forward_name, offer
+from gradsh.engine.node import FREED_SENTENCE, Edge, Node, forward_name, offer
 from gradsh.engine.overlap import check_distinct
+from gradsh.engine.saved import Freed
 from gradsh.engine.storage import offset_in_memory, strided
 from gradsh.engine.tensor import Tensor, _new, gradient_edge, more
 from gradsh.engine.writes import note

@@ -11,9 +11,10 @@ import numpy as np
 
 from gradsh.engine.ambient import Ambient, current
 from gradsh.engine.dtype import Array
-from gradsh.engine.node import Kept, Node
+from gradsh.engine.node import Node
 from gradsh.engine.opnode import OpNode
 from gradsh.engine.record import Record
+from gradsh.engine.saved import Kept
 from gradsh.engine.storage import VersionCounter
 from gradsh.engine.tensor import Tensor, gradient_edge, make_result
 

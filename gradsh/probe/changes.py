@@ -6,7 +6,8 @@ Nothing is noted while statements run: nodes carry their birth, freed ones who f
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from gradsh.engine.node import Freed, Node
+from gradsh.engine.node import Node
+from gradsh.engine.saved import Freed
 from gradsh.engine.tensor import Tensor
 from gradsh.probe.names import Names, named_tensors, roots_of
 from gradsh.probe.passes import saved_inside, saved_title

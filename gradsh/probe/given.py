@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.node import Freed, Kept, Node
+from gradsh.engine.node import Node
+from gradsh.engine.saved import Freed, Kept
 from gradsh.engine.saved_hooks import Recomputed
 from gradsh.engine.storage import owner_of
 from gradsh.engine.tensor import Tensor

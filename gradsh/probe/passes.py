@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradsh.engine.execution import Observer
-from gradsh.engine.node import Freed, Kept, Node, SavedTensor
+from gradsh.engine.node import Node
+from gradsh.engine.saved import Freed, Kept, SavedTensor
 from gradsh.engine.storage import owner_of
 from gradsh.engine.tensor import Tensor
 from gradsh.engine.view import CopySlices

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from gradsh.api.function import FunctionNode
 from gradsh.engine.ambient import current
 from gradsh.engine.backward import make_roots
-from gradsh.engine.node import FREED_SENTENCE, AccumulateGrad, Freed, Kept, Node
+from gradsh.engine.node import FREED_SENTENCE, AccumulateGrad, Node
 from gradsh.engine.opnode import OpNode
 from gradsh.engine.reach import arriving_from, collect, needed_nodes
+from gradsh.engine.saved import Freed, Kept
 from gradsh.engine.storage import memory_bytes, memory_key
 from gradsh.engine.tensor import Tensor, gradient_edge
 from gradsh.engine.view import CopySlices

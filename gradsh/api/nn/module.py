@@ -9,7 +9,7 @@ from gradsh.api.nn.state import State
 from gradsh.api.nn.typename import typename
 from gradsh.api.nn.walk import Walk
 from gradsh.engine.dtype import bfloat16, float16
-from gradsh.engine.node import Handle
+from gradsh.engine.handle import Handle
 from gradsh.engine.tensor import Parameter, Tensor, make
 from gradsh.text.fault import fail
 

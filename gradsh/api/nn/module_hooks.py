@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.api.function import Function
 from gradsh.engine.ambient import current
-from gradsh.engine.node import Handle, Node
+from gradsh.engine.handle import Handle
+from gradsh.engine.node import Node
 from gradsh.engine.tensor import Tensor
 from gradsh.text.fault import fail
 

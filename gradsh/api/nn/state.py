@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradsh.engine.ambient import grad_mode
-from gradsh.engine.node import Handle
+from gradsh.engine.handle import Handle
 from gradsh.engine.op import find
 from gradsh.engine.tensor import Parameter, Tensor
 from gradsh.text.fault import fail

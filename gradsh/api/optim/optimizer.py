@@ -16,7 +16,7 @@ from gradsh.api.grads import clear_grads
 from gradsh.api.nn.typename import typename
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.dtype import Array
-from gradsh.engine.node import Handle
+from gradsh.engine.handle import Handle
 from gradsh.engine.tensor import Tensor, make
 from gradsh.text.fault import fail
 
