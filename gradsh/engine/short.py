@@ -17,6 +17,7 @@ from gradsh.engine.layout import laid
 from gradsh.engine.node import described, next_sequence_number
 from gradsh.engine.op import Operation
 from gradsh.engine.opnode import size_of
+from gradsh.engine.patience import HUGE
 from gradsh.engine.quick import OPERAND, RESULT, edge_text
 from gradsh.engine.record import DECLINED, Record
 from gradsh.engine.shortnode import LIVE, OWN, ShortNode
@@ -214,7 +215,7 @@ def is_plain(record: Record) -> bool:
 
 _TAKEN = frozenset({
     "Tensor", "DECLINED", "MISMATCH", "MISMATCHED", "current", "ndarray", "generic", "asarray", "F32", "F64", "forward", "check",
-    "record", "laid", "view_of", "gradient_edge", "accumulator", "new", "ShortNode", "LIVE", "OWN", "described",
+    "HUGE", "record", "laid", "view_of", "gradient_edge", "accumulator", "new", "ShortNode", "LIVE", "OWN", "described",
     "next_sequence_number", "size_of", "wrap", "wrap_views", "node", "e0", "e1", "out", "meta", "counter",
 })
 """Names that the written functions use: no parameter may have one of them."""
@@ -227,7 +228,7 @@ def written_for(record: Record) -> Callable[..., Any]:
     scope: dict[str, Any] = {
         "Tensor": Tensor, "DECLINED": DECLINED, "MISMATCH": MISMATCH, "MISMATCHED": MISMATCHED, "current": current,
         "ndarray": np.ndarray, "generic": np.generic, "asarray": np.asarray, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
-        "forward": record.forward, "check": record.check, "record": record, "laid": laid, "make": make, "view_of": view_of,
+        "forward": record.forward, "check": record.check, "record": record, "laid": laid, "make": make, "HUGE": HUGE, "view_of": view_of,
         "gradient_edge": gradient_edge, "accumulator": accumulator, "new": object.__new__, "ShortNode": ShortNode, "LIVE": LIVE, "OWN": OWN,
         "described": described, "next_sequence_number": next_sequence_number, "size_of": size_of, "wrap": wrap, "wrap_views": wrap_views,
     }
@@ -302,7 +303,7 @@ def _check(record: Record, arguments: str) -> str:
     if record.kind == "view":  # refused before its geometry is looked at where it could not follow a write
         text = f"    if {name}.meta is not None and ambient_.grad_enabled:\n        gradient_edge({name})\n"
     else:
-        text = "    if ambient_.check is not None:\n        ambient_.check(0)\n"
+        text = "    if ambient_.check is not None:\n        if a0.size > HUGE:\n            return DECLINED\n        ambient_.check(0)\n"
     return text + (f"    check({arguments})\n" if record.check is not None else "")
 
 

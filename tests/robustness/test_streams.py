@@ -48,7 +48,8 @@ def test_a_reader_that_goes(tmp_path: Path, command: str) -> None:
     (tmp_path / "ok.grad").write_text("print(1)\n#> 1\n")
     for reader in ("head -1", "true"):
         status, out, err = shell(tmp_path, f"$G {command} | {reader}")
-        assert (status, err) == (0, "")
+        assert status == 0
+        assert err == "" or (err == "2 scripts: 2 done\n" and "-j" in command)  # the reader may go when all has been written
         assert out.count("\n") <= 1
 
 

@@ -1,0 +1,45 @@
+"""Kernels that may take minutes, run so that a limit or an interrupt can end the wait for them.
+
+A tensor may have far more elements than memory has numbers (`expand`), and numpy cannot be stopped while it goes through them.
+It lets other threads work meanwhile: so such a kernel runs in a thread, and who waits looks up now and then. What nobody waits
+for any more goes on until it is done, and takes a core, but no memory worth speaking of.
+"""
+
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+HUGE = 1 << 28
+"""Elements from which a kernel is not waited for blindly: about 0.1 s."""
+_LOOK = 0.02
+"""Seconds between two looks."""
+
+
+def is_huge(arguments: list[Any]) -> bool:
+    """Whether any of a kernel's arguments has that many elements."""
+    return any(type(one) is np.ndarray and one.size > HUGE for one in arguments)
+
+
+def patiently(kernel: Callable[..., Any], arguments: list[Any], check: Callable[[int], None]) -> Any:
+    """Return what the kernel returns, or raise what it raises or what `check` raises meanwhile."""
+    found: list[Any] = []
+    failed: list[BaseException] = []
+    done = threading.Event()
+
+    def work() -> None:
+        try:
+            found.append(kernel(*arguments))
+        except BaseException as error:  # noqa: BLE001  (raised again by who waits)
+            failed.append(error)
+        done.set()
+
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(work,), name="gradsh kernel", daemon=True).start()
+    while not done.wait(_LOOK):
+        check(0)
+    if failed:
+        raise failed[0]
+    return found[0]

@@ -1,0 +1,50 @@
+"""Kernels over far more elements than memory holds: a limit or Ctrl-C ends the wait, and the session lives."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+from gradsh.batch import interruptible
+from gradsh.engine.ambient import current
+from gradsh.engine.patience import HUGE, patiently
+from gradsh.limits import Limits
+from gradsh.session import Session
+from tests.robustness.test_bounds import kinds, run
+
+HOURS = [
+    "x.expand(10**12).sum()", "x.expand(10**12).mean()", "x.expand(10**12).max()", "x.expand(10**6, 10**6).prod(1)",
+    "x.expand(10**12).any()",
+]
+
+
+@pytest.mark.parametrize("line", HOURS)
+def test_the_time_is_up_within_one_call(line: str) -> None:
+    events = run(f"x = ones(1)\nfor i in range(4): x.expand(3).sum()\n{line}", limits=Limits(timeout=0.3))
+    assert kinds(events) == ["limit"]
+
+
+def test_ctrl_c_ends_the_wait() -> None:
+    session = Session()
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    with interruptible(session):
+        timer.start()
+        assert kinds(run("x = ones(1)\nx.expand(10**12).sum()", session=session)) == ["interrupt"]
+        timer.join()
+    assert kinds(run("x.sum()", session=session)) == []
+
+
+def test_what_a_kernel_returns_and_raises_comes_through() -> None:
+    assert patiently(lambda a, b: a + b, [1, 2], lambda _: None) == 3
+    with pytest.raises(ZeroDivisionError):
+        patiently(lambda: 1 / 0, [], lambda _: None)
+    inside: list[object] = []
+    patiently(lambda: inside.append(current()), [], lambda _: None)
+    assert inside == [current()]
+
+
+def test_a_sum_that_is_only_long_is_done() -> None:
+    session = Session()
+    assert kinds(run(f"s = ones(1).expand({HUGE + 1}).sum(dtype=torch.float64)", session=session)) == []
+    assert session.machine.program["s"].item() == HUGE + 1
