@@ -2,14 +2,15 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
 
 from gradsh.batch import interruptible
 from gradsh.engine.ambient import current
-from gradsh.engine.patience import HUGE, patiently
-from gradsh.limits import Limits
+from gradsh.engine.patience import patiently
 from gradsh.session import Session
 from tests.robustness.test_bounds import kinds, run
 
@@ -21,8 +22,13 @@ HOURS = [
 
 @pytest.mark.parametrize("line", HOURS)
 def test_the_time_is_up_within_one_call(line: str) -> None:
-    events = run(f"x = ones(1)\nfor i in range(4): x.expand(3).sum()\n{line}", limits=Limits(timeout=0.3))
-    assert kinds(events) == ["limit"]
+    """In a process of its own, with which the kernel ends that nobody waits for any more."""
+    script = f"x = ones(1)\nfor i in range(4): x.expand(3).sum()\n{line}"
+    command = [sys.executable, "-m", "gradsh", "run", "--timeout", "0.3", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error[limit]: the script ran longer than 0.3 seconds")
+    assert f"3 | {line}" in done.stderr
 
 
 def test_ctrl_c_ends_the_wait() -> None:
@@ -30,7 +36,7 @@ def test_ctrl_c_ends_the_wait() -> None:
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     with interruptible(session):
         timer.start()
-        assert kinds(run("x = ones(1)\nx.expand(10**12).sum()", session=session)) == ["interrupt"]
+        assert kinds(run("x = ones(1)\nx.expand(3 * 10**9).sum()", session=session)) == ["interrupt"]
         timer.join()
     assert kinds(run("x.sum()", session=session)) == []
 
@@ -42,9 +48,3 @@ def test_what_a_kernel_returns_and_raises_comes_through() -> None:
     inside: list[object] = []
     patiently(lambda: inside.append(current()), [], lambda _: None)
     assert inside == [current()]
-
-
-def test_a_sum_that_is_only_long_is_done() -> None:
-    session = Session()
-    assert kinds(run(f"s = ones(1).expand({HUGE + 1}).sum(dtype=torch.float64)", session=session)) == []
-    assert session.machine.program["s"].item() == HUGE + 1
