@@ -306,7 +306,7 @@ def _wanted_strides(array: Array) -> tuple[int, ...] | None:
 def _lies(grad: Array, strides: tuple[int, ...]) -> bool:
     """Whether a gradient has these strides, where they mean anything."""
     if not grad.size:  # numpy's strides of what has no elements mean nothing: was it expanded?
-        return grad.base is None
+        return grad.base is None or (type(grad.base) is np.ndarray and not grad.base.size)
     if grad.size == 1 and grad.ndim and type(grad.base) is np.ndarray and not grad.base.ndim:
         return False  # a 0-d gradient that was expanded, whatever numpy says of its steps
     return grad.strides == strides or all(

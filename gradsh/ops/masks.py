@@ -153,7 +153,7 @@ def _too_few() -> Exception:
 def _masked_scatter_into(self: Array, mask: Array, source: Array) -> Array:
     """Write in place; with too few elements those that there are, before it fails."""
     check_distinct(self)
-    check_apart(self, (mask, source))
+    check_apart(self, (mask,))
     chosen = expand_array(mask, self.shape)
     if source.dtype == self.dtype and mask.dtype == np.bool_:
         count = int(np.count_nonzero(chosen))
@@ -161,6 +161,11 @@ def _masked_scatter_into(self: Array, mask: Array, source: Array) -> Array:
             places = tuple(one[: source.size] for one in np.nonzero(chosen))
             self[places] = source.reshape(-1)
             raise _too_few()
+        if source.flags.c_contiguous and np.may_share_memory(self, source):  # one by one, and what is read may have been written
+            given = source.reshape(-1)
+            for number, place in enumerate(np.flatnonzero(chosen)):
+                self.flat[place] = given[number]
+            return self
     self[...] = _masked_scatter(self, mask, source)
     return self
 
