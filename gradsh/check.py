@@ -6,10 +6,10 @@ from typing import Any
 
 from gradsh.batch import Script, read_script, unreadable
 from gradsh.commands import GRAMMARS
+from gradsh.diagnosis.nearest import for_attribute, near
 from gradsh.interpreter.absent import Absent, way_without
 from gradsh.interpreter.builtins import REFUSED, Refused
 from gradsh.interpreter.machine import Machine
-from gradsh.interpreter.nearest import for_attribute, near
 from gradsh.interpreter.scopes import bound_names, children
 from gradsh.language import tree
 from gradsh.language.node import Node

@@ -231,7 +231,7 @@ class Controls(ABC):
 
     def cuts_of(self, tensor: Any) -> list[tuple[int, str, bool]]:
         """Return (line, text, cut) of the statements that ended a tensor's history or made the leaves it rests on."""
-        from gradsh.interpreter.origins import Origins, frame_of
+        from gradsh.diagnosis.provenance import Origins, frame_of
 
         unit = self.machine.running()
         if unit is None:

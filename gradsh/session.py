@@ -16,10 +16,11 @@ from typing import Any
 from gradsh.allocator import give_back
 from gradsh.commands import GRAMMARS, find
 from gradsh.control import Controls, Outcome, quiet, text_of
+from gradsh.diagnosis.classify import words_of
 from gradsh.engine.ambient import Ambient, enter
 from gradsh.engine.node import next_sequence_number
 from gradsh.events import Done, Emit, Failure, Note, Print, Result, Snapshot, Value, Warn
-from gradsh.interpreter.classify import words_of
+from gradsh.interpreter.lower import Unit
 from gradsh.interpreter.machine import Failed, Invocation, Machine
 from gradsh.interpreter.towers import surveyed
 from gradsh.language.node import stmt
@@ -62,7 +63,7 @@ class Session(Controls):
         self.limits = limits
         self.typed = typed
         self.emit: Emit = quiet
-        self.machine = Machine()
+        self.machine = Machine(_diagnose)
         self.machine.on_print = self._on_print
         self.machine.on_value = self._on_value
         self.machine.on_command = self._on_command
@@ -377,6 +378,12 @@ class Session(Controls):
     def interrupt(self) -> None:
         """End what is running at the next safe point."""
         self.machine.interrupt()
+
+
+def _diagnose(machine: Machine, error: BaseException, unit: Unit | None) -> Failed:
+    from gradsh.diagnosis.diagnose import diagnose
+
+    return diagnose(machine, error, unit)
 
 
 def _drawn_seed() -> int:

@@ -4,9 +4,9 @@ import re
 from typing import Any, NamedTuple
 
 from gradsh.commands.record import command
-from gradsh.commands.ways import ways_of
-from gradsh.commands.ways_text import Way
 from gradsh.commands.words import count, listed
+from gradsh.diagnosis.fix import Way
+from gradsh.diagnosis.fixes import ways_of
 from gradsh.engine.tensor import Tensor
 from gradsh.probe.modules import is_module
 from gradsh.probe.why import Asker, Block, Gradient, ParameterStory, TensorStory

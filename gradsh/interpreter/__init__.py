@@ -1,1 +1,1 @@
-"""The tree lowered to Python code objects, builtins, guarded attributes, blame."""
+"""The tree lowered to Python code objects, builtins, guarded attributes."""

@@ -73,9 +73,11 @@ class Machine:
 
     Sinks, all replaceable: `on_print(text)` (with its line end), `on_value(stmt, value)`, `on_command(invocation)`,
     `on_warning(message, line=None)`, where no line stands for the one that is running.
+    `diagnose(machine, error, unit)` turns an exception into a `Failed`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, diagnose: Callable[[Any, BaseException, Unit | None], Failed]) -> None:
+        self.diagnose = diagnose
         self.program: dict[str, Any] = {}
         self.builtins: dict[str, Any] = {}
         self.taken: set[str] = set()
@@ -203,9 +205,7 @@ class Machine:
 
     def explain(self, error: BaseException, unit: Unit | None = None) -> Failed:
         """Return a failure as data. The exception and its frames may be dropped afterwards."""
-        from gradsh.interpreter.blame import blame
-
-        return blame(self, error, unit or self._current)
+        return self.diagnose(self, error, unit or self._current)
 
     def where_of(self, error: BaseException) -> Where | None:
         """Return where the script stood when an exception was raised: its innermost frame and the loop passes then."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradsh.commands.ways import applied
+from gradsh.diagnosis.fixes import applied
 from gradsh.events import Failure, Result
 from gradsh.session import Session
 

@@ -8,7 +8,7 @@ import gradsh
 ROOT = Path(gradsh.__file__).parent
 ORDER = (
     ("version", "allocator", "collector", "threads", "text"), ("language", "engine"), ("ops",), ("api",), ("probe",),
-    ("interpreter",), ("view",),
+    ("interpreter",), ("diagnosis",), ("view",),
     ("limits", "guardian", "files", "signals", "state"), ("commands",), ("events", "parameters"), ("control", "timekeeping"),
     ("session", "profile"),
     ("render",), ("sinks", "progress"), ("batch",), ("workers",), ("many", "watch", "check", "golden", "shell", "manual"),

@@ -1,5 +1,6 @@
 import pytest
 
+from gradsh.diagnosis.diagnose import diagnose
 from gradsh.engine.ambient import Ambient, enter
 from gradsh.interpreter.machine import Failed, Invocation, Machine
 from gradsh.language.parser import parse
@@ -10,7 +11,7 @@ class Script:
     """A machine with everything it tells kept in lists."""
 
     def __init__(self) -> None:
-        self.machine = Machine()
+        self.machine = Machine(diagnose)
         self.printed: list[str] = []
         self.values: list[object] = []
         self.failures: list[Failed] = []

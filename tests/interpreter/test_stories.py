@@ -196,7 +196,7 @@ def test_an_exception_that_fails_to_tell_is_told(script, text):
 
 
 def imports():
-    from gradsh.interpreter.stories import IMPORTS
+    from gradsh.diagnosis.explain_other import IMPORTS
 
     return sorted(IMPORTS.items())
 

@@ -15,10 +15,10 @@ from gradsh.probe.modules import is_module, parameters_of
 from gradsh.text.span import Source, Span
 
 if TYPE_CHECKING:
-    from gradsh.interpreter.blame import Case
+    from gradsh.diagnosis.diagnose import Case
+    from gradsh.diagnosis.trace import Step
     from gradsh.interpreter.lower import Unit
     from gradsh.interpreter.machine import Machine
-    from gradsh.interpreter.trace import Step
 
 _DEPTH = 12
 
@@ -32,7 +32,7 @@ class Frame(NamedTuple):
 
 def frame_of(unit: "Unit", local: dict[str, Any] | None) -> Frame:
     """Return the frame of a top-level statement that is running, for questions outside of any failure."""
-    from gradsh.interpreter.trace import Step
+    from gradsh.diagnosis.trace import Step
 
     return Frame(Step(unit.stmt.span, unit.stmt.span, unit.source, "<module>", unit.code, 0), local)
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Iterator
 
-from gradsh.commands.ways_text import Edit, Story, Way, indent_of
-from gradsh.text.out_of_place import out_of_place
+from gradsh.diagnosis.fix import Edit, Story, Way, indent_of
+from gradsh.diagnosis.out_of_place import out_of_place
 from gradsh.text.problem import Label
 
 _STORED = re.compile(r"(\s*)(\w+)\[.+\]\s*(?:[-+*/]?)=[^=].*")

@@ -7,19 +7,19 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from gradsh.diagnosis.explain_graph import GRAPH_STORIES, partial_pass
+from gradsh.diagnosis.explain_shape import shape_story
+from gradsh.diagnosis.nearest import for_attribute, for_name, near
+from gradsh.diagnosis.provenance import statements_before
 from gradsh.engine.signature import ALIASES
 from gradsh.interpreter.absent import way_without
 from gradsh.interpreter.activation import Place
-from gradsh.interpreter.graph_stories import GRAPH_STORIES, partial_pass
 from gradsh.interpreter.library import Library
-from gradsh.interpreter.nearest import for_attribute, for_name, near
-from gradsh.interpreter.origins import statements_before
-from gradsh.interpreter.shape_stories import shape_story
 from gradsh.language import tree
 from gradsh.text.span import Span
 
 if TYPE_CHECKING:
-    from gradsh.interpreter.blame import Case
+    from gradsh.diagnosis.diagnose import Case
 
 INTERNAL = frozenset({"array", "counter", "edge", "meta", "tracked", "versions", "category", "numpy"})
 """Attributes of the engine's objects that no script has."""

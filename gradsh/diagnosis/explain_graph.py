@@ -3,19 +3,19 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from gradsh.diagnosis.out_of_place import out_of_place
+from gradsh.diagnosis.provenance import Origin, is_tensor, silent_block
 from gradsh.interpreter.activation import Place, circumstances
-from gradsh.interpreter.origins import Origin, is_tensor, silent_block
 from gradsh.interpreter.scopes import bound_by
 from gradsh.language import tree
 from gradsh.language.node import expr
 from gradsh.probe.modules import is_module, parameters_of
 from gradsh.probe.passes import saves
 from gradsh.probe.snapshot import nodes_below
-from gradsh.text.out_of_place import out_of_place
 from gradsh.text.problem import Label
 
 if TYPE_CHECKING:
-    from gradsh.interpreter.blame import Case
+    from gradsh.diagnosis.diagnose import Case
 
 Story = Callable[["Case"], None]
 

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradsh.interpreter.origins import is_tensor, statement_at
+from gradsh.diagnosis.provenance import is_tensor, statement_at
 from gradsh.language import tree
 from gradsh.language.node import Node
 from gradsh.probe.modules import is_module, modules_of
 
 if TYPE_CHECKING:
-    from gradsh.interpreter.blame import Case
+    from gradsh.diagnosis.diagnose import Case
 
 Shape = tuple[int, ...]
 

@@ -7,8 +7,8 @@ the ways to a buffer that was freed; `ways_rewritten` has those that write a lin
 import re
 from collections.abc import Iterator
 
-from gradsh.commands.ways_rewritten import FINDERS
-from gradsh.commands.ways_text import Edit, Story, Way, indent_of, without_comment
+from gradsh.diagnosis.fix import Edit, Story, Way, indent_of, without_comment
+from gradsh.diagnosis.fixes_rewritten import FINDERS
 from gradsh.text.problem import Label, Problem
 from gradsh.text.span import Source
 

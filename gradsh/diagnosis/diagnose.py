@@ -1,16 +1,16 @@
 """Turns an exception into a `Problem`: the one place where a failure becomes text and spans for people.
 
-`blame` finds the kind, the script's frames and the place; `stories.py` has what each kind tells beyond that.
+`diagnose` finds the kind, the script's frames and the place; `explain_*.py` has what each kind tells beyond that.
 """
 
 import re
 from typing import TYPE_CHECKING, Any
 
+from gradsh.diagnosis.classify import LONGEST, kind_of, kind_of_class, words_of
+from gradsh.diagnosis.provenance import Frame, Origins, expression_at
+from gradsh.diagnosis.trace import local_variables, trace_of
 from gradsh.interpreter import hooks
 from gradsh.interpreter.activation import Place, circumstances
-from gradsh.interpreter.classify import LONGEST, kind_of, kind_of_class, words_of
-from gradsh.interpreter.origins import Frame, Origins, expression_at
-from gradsh.interpreter.trace import local_variables, trace_of
 from gradsh.language.node import expr
 from gradsh.text.fault import fault_of
 from gradsh.text.problem import Label, Problem
@@ -124,10 +124,10 @@ def _told(message: str) -> str:
     return message if len(message) <= LONGEST else f"{message[:LONGEST]}… ({len(message):,} characters)"
 
 
-def blame(machine: "Machine", error: BaseException, unit: "Unit | None") -> "Failed":
+def diagnose(machine: "Machine", error: BaseException, unit: "Unit | None") -> "Failed":
     """Return a failure as data: its problem, and the first lines of the innermost and of the top-level statement."""
+    from gradsh.diagnosis.explain_other import tell
     from gradsh.interpreter.machine import Failed
-    from gradsh.interpreter.stories import tell
 
     try:
         machine.telling = True  # what a script made may take for ever when it is looked at
