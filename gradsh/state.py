@@ -190,7 +190,8 @@ class State:
         self.history.clear()
         self.extras.clear()
         self.written = (-1, {})
-        self.meter = None
+        if self.meter is not None:
+            self.meter = type(self.meter)()
         self.failed = None
 
     def names_in_reach(self) -> dict[str, object]:

@@ -127,8 +127,12 @@ class Cursor:
             place = self.label("needed", self.here(), "")
             ways = help_lines or (general_help(self, expected),)
             problem = Problem("syntax", f"invalid syntax: expected {expected}, found {shown}", (place,), ways)
-        goes_on = kind == "END" or (self.tokens.open_end and self.at_end(i))
+        goes_on = self.text_ends(i) or (self.tokens.open_end and self.at_end(i))
         raise (IncompleteError if goes_on else ProblemError)(problem)
+
+    def text_ends(self, i: int) -> bool:
+        """Return whether no line follows token `i`: the ends of all open blocks stand before that of the text."""
+        return self.kinds[i] in {"DEDENT", "END"} and self.at_end(i)
 
     def at_end(self, i: int) -> bool:
         """Return whether nothing but the ends of lines and blocks stands from token `i` on."""

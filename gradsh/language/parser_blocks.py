@@ -102,7 +102,7 @@ class BlockParser(SimpleStatementParser):
 
     def expected_block(self, message: str, opener: int) -> None:
         """Fail where a block should begin; at the text's end it may still come."""
-        if self.kinds[self.i] in {"END", "ERROR"}:
+        if self.kinds[self.i] == "ERROR" or self.text_ends(self.i):
             self.unexpected("an indented block")
         labels = (self.label("defined", self.spans[opener], "this opens the block"),)
         self.fail(message, "indent the lines that belong to it, or write pass", labels=labels)

@@ -32,12 +32,15 @@ def key_sentence(message: str) -> str:
 
 
 def _places(labels: list[Label], main: Source, style: Style) -> list[str]:
-    """The marked lines, file by file in the order of first mention (the running one last), in line order."""
+    """The marked lines, file by file in the order of first mention, in line order.
+
+    The running file comes last. What was typed is one file, although each input has a source of its own.
+    """
     files: list[Source] = []
     for label in labels:
         if label.source is not None and label.source not in files:
             files.append(label.source)
-    files.sort(key=lambda file: file is main)
+    files.sort(key=lambda file: (1, file.first_line) if file.name == main.name else (0, 0))
     gutter = max((len(str(label.span.end_line)) for label in labels), default=1) + 2
     out = []
     for file in files:

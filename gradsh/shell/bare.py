@@ -74,6 +74,7 @@ def read_block(host: Host) -> str | None:
             continue
         text = "\n".join(lines)
         if host.is_complete(text):
-            if text.strip():
+            text = text.rstrip()  # the empty line that ended a block is none of its lines
+            if text:
                 host.history.append(text)
             return text

@@ -1,14 +1,7 @@
-"""The plain prompt, and the shell in a real terminal (tmux), as a person sees it."""
+"""The plain prompt, and the shell in a real terminal, as a person sees it."""
 
-import os
-import pty
-import select
-import shutil
-import subprocess
 import sys
-import time
 import types
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,51 +9,7 @@ import pytest
 from gradsh.shell import is_plain
 from gradsh.shell.output import ShellSink, page
 from gradsh.view.shapes import Lines
-
-ROOT = Path(__file__).parents[2]
-
-
-class Terminal:
-    """A shell in a pseudo-terminal: what is typed, what is shown."""
-
-    def __init__(self, *arguments: str, **environment: str) -> None:
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.environ.update(environment)
-            os.chdir(ROOT)
-            if "GRADSH_LOG" in environment:
-                os.dup2(os.open(environment["GRADSH_LOG"], os.O_WRONLY | os.O_CREAT), 1)
-            os.execv(sys.executable, [sys.executable, "-m", "gradsh", *arguments])
-        self.shown = ""
-
-    def see(self, text: str, seconds: float = 40.0) -> str:
-        """Wait until `text` is shown after what was seen before; return what came."""
-        end = time.monotonic() + seconds
-        found = b""
-        while time.monotonic() < end:
-            if select.select([self.fd], [], [], 0.1)[0]:
-                try:
-                    found += os.read(self.fd, 65536)
-                except OSError:
-                    break
-            if text.encode() in found:
-                return found.decode(errors="replace")
-        raise AssertionError(f"{text!r} was not shown: {found[-2000:]!r}")
-
-    def type(self, text: str) -> None:
-        """Type keys."""
-        os.write(self.fd, text.encode())
-
-    def status(self) -> int:
-        """Wait for the end; return the exit status."""
-        end = time.monotonic() + 20
-        while time.monotonic() < end:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                return os.waitstatus_to_exitcode(status)
-            time.sleep(0.05)
-        os.kill(self.pid, 9)
-        raise AssertionError("the shell did not end")
+from tests.terminal import Terminal
 
 
 @pytest.mark.parametrize(
@@ -68,42 +17,43 @@ class Terminal:
     [((), {"TERM": "dumb"}), (("--plain",), {"TERM": "xterm"}), ((), {"TERM": "xterm", "ACCESSIBLE": "1"})],
 )
 def test_the_plain_prompt_has_no_escapes_and_no_drawing(arguments, environment) -> None:
-    shell = Terminal(*arguments, **environment)
-    shown = shell.see("grad> ")
-    shell.type("x = ones(2, requires_grad=True)\rz = (x * x).sum()\rgraph z\rfor i in range(2):\r    print('p', i)\r\r1/0\r")
-    shown += shell.see("divided by zero;")
-    shell.type("quit\r")
-    assert shell.status() == 0
-    assert "\x1b" not in shown
-    assert shown.isascii()
-    assert "AccumulateGrad" in shown
-    assert "p 1" in shown
+    with Terminal(*arguments, **environment) as shell:
+        shell.see("grad>")
+        for statement in ("x = ones(2, requires_grad=True)", "z = (x * x).sum()"):
+            assert shell.run(statement) == ""
+        assert "AccumulateGrad" in shell.run("graph z")
+        assert shell.run("for i in range(2):\n    print('p', i)") == "p 0\np 1"
+        assert "divided by zero;" in shell.run("1/0")
+        shell.press("quit\r")
+        assert shell.status() == 0
+    assert b"\x1b" not in shell.raw
+    assert shell.raw.isascii()
 
 
 def test_a_pipe_behind_the_shell_gets_output_only(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    shell = Terminal(TERM="xterm", GRADSH_LOG=str(log))
-    shell.see("grad> ")
-    shell.type("1 + 41\r")
-    shell.see("grad> ")
-    shell.type("quit 3\r")
-    assert shell.status() == 3
+    with Terminal(TERM="xterm", OUTPUT=str(log)) as shell:
+        shell.see("grad>")
+        shell.enter("1 + 41")
+        shell.press("quit 3\r")
+        assert shell.status() == 3
     assert log.read_text() == "42\n"
 
 
-def test_ctrl_c_ends_a_loop_and_not_the_session() -> None:
-    shell = Terminal(TERM="dumb")
-    shell.see("grad> ")
-    shell.type("x = 1\rwhile True: x = x + 1\r\r")
-    time.sleep(2.5)
-    begun = time.monotonic()
-    shell.type("\x03")
-    shell.see("interrupt")
-    assert time.monotonic() - begun < 1.0
-    shell.type("print('x is', x > 1)\r")
-    shell.see("x is True")
-    shell.type("quit 4\r")
-    assert shell.status() == 4
+@pytest.mark.parametrize("environment", [{}, {"TERM": "dumb"}], ids=["editor", "plain"])
+def test_ctrl_c_ends_a_loop_and_not_the_session(environment) -> None:
+    with Terminal(**environment) as shell:
+        shell.see("grad>")
+        shell.run("x = 1")
+        shell.press("while True:\rx = x + 1\rif x == 10: print('at ten')\r\r" if not environment else
+                    "while True:\r  x = x + 1\r  if x == 10: print('at ten')\r\r")
+        shell.until(lambda: "\nat ten" in shell.shown(), "the loop at work")
+        shell.press("\x03")
+        shell.until(shell.at_prompt, "the prompt")
+        assert "interrupt" in shell.last_output()
+        assert shell.run("print('x is', x > 9)") == "x is True"
+        shell.press("quit 4\r")
+        assert shell.status() == 4
 
 
 def test_what_makes_a_terminal_plain(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,47 +86,20 @@ def test_results_are_not_paged_without_a_terminal(capsys) -> None:
     assert capsys.readouterr().out.count("line\n") == 500
 
 
-@pytest.fixture
-def tmux(tmp_path: Path) -> Iterator[list[str]]:
-    if shutil.which("tmux") is None:
-        pytest.skip("tmux is not installed")
-    command = ["tmux", "-L", f"gradsh-{os.getpid()}", "-f", "/dev/null"]
-    start = [*command, "new-session", "-d", "-s", "a", "-x", "60", "-y", "20", f"cd {ROOT} && {sys.executable} -m gradsh; sleep 60"]
-    environment = {name: value for name, value in os.environ.items() if name != "PROMPT_TOOLKIT_NO_CPR"}
-    environment["TERM"] = "xterm-256color"
-    subprocess.run(start, check=True, env=environment)
-    yield command
-    subprocess.run([*command, "kill-session", "-t", "a"], check=False)
-
-
-def screen(tmux: list[str], text: str) -> str:
-    """Wait until the screen shows `text`; return it."""
-    shown = ""
-    for _ in range(200):
-        shown = subprocess.run([*tmux, "capture-pane", "-p", "-t", "a"], capture_output=True, text=True, check=True).stdout
-        if text in shown:
-            return shown
-        time.sleep(0.1)
-    raise AssertionError(f"{text!r} is not on the screen:\n{shown}")
-
-
-def keys(tmux: list[str], *pressed: str) -> None:
-    subprocess.run([*tmux, "send-keys", "-t", "a", *pressed], check=True)
-
-
-def test_a_screen_of_60_columns(tmux: list[str]) -> None:
-    greeting = screen(tmux, "grad>").split("\n")
-    assert greeting[0].startswith("gradsh")
-    assert greeting[2].startswith("grad>")
-    keys(tmux, "x = ones(2, requires_grad=True)", "Enter")
-    screen(tmux, "1 tensor")
-    keys(tmux, "x.requires_g")
-    screen(tmux, "requires_grad_")
-    keys(tmux, "C-c")
-    keys(tmux, "mse_loss(x, ")
-    screen(tmux, "mse_loss(input, target")
-    keys(tmux, "C-c")
-    keys(tmux, "help", "Enter")
-    shown = screen(tmux, "New here?")
-    assert "tour" in shown
-    keys(tmux, "quit 5", "Enter")
+def test_a_screen_of_60_columns() -> None:
+    with Terminal(columns=60, rows=20) as shell:
+        greeting = shell.see("grad>").split("\n")
+        assert greeting[0].startswith("gradsh")
+        assert greeting[2].startswith("grad>")
+        shell.press("x = ones(2, requires_grad=True)\r")
+        shell.see("1 tensor")
+        shell.press("x.requires_g")
+        shell.see("requires_grad_")
+        shell.press("\x03")
+        shell.press("mse_loss(x, ")
+        shell.see("mse_loss(input, target")
+        shell.press("\x03")
+        shell.press("help\r")
+        assert "tour" in shell.see("New here?")
+        shell.press("quit 5\r")
+        assert shell.status() == 5
