@@ -6,19 +6,13 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
+from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.op import find
 from gradsh.engine.tensor import Tensor, make
 from gradsh.text.fault import fail
 
 
-class _Offered:
-    @staticmethod
-    def __script_attributes__(name: str) -> bool:
-        """Offer every ordinary name: scripts derive datasets of their own."""
-        return not name.startswith("__")
-
-
-class Dataset(_Offered):
+class Dataset(ScriptBase):
     """Base of datasets: `__getitem__(index)` and `__len__()`."""
 
     def __getitem__(self, index: Any) -> Any:
@@ -98,7 +92,7 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
     return parts
 
 
-class SequentialSampler(_Offered):
+class SequentialSampler(ScriptBase):
     """The indices in order."""
 
     def __init__(self, data_source: Any) -> None:
@@ -111,7 +105,7 @@ class SequentialSampler(_Offered):
         return len(self.data_source)
 
 
-class RandomSampler(_Offered):
+class RandomSampler(ScriptBase):
     """The indices in random order."""
 
     def __init__(
@@ -152,7 +146,7 @@ def _seeded() -> Any:
     return Generator().manual_seed(seed)
 
 
-class BatchSampler(_Offered):
+class BatchSampler(ScriptBase):
     """Batches of a sampler's indices."""
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
@@ -196,7 +190,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     return list(batch)
 
 
-class DataLoader(_Offered):
+class DataLoader(ScriptBase):
     """Goes over a dataset in batches; each pass draws PyTorch's random numbers."""
 
     def __init__(

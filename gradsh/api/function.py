@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current, grad_mode
+from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.dtype import of_numpy
 from gradsh.engine.node import Node
 from gradsh.engine.opnode import invalid_gradient, sum_tensor_to
@@ -185,12 +186,8 @@ def _backward_of(function: "type[Function]") -> Callable[..., Any]:
     return other if own is Function.backward else own
 
 
-class Function:
+class Function(ScriptBase):
     """Base of custom functions: static `forward(ctx, ...)` and `backward(ctx, *grads)`, called with `apply(...)`."""
-
-    __script_attributes__ = frozenset({
-        "apply", "forward", "backward", "setup_context", "vjp", "jvp", "generate_vmap_rule", "name",
-    })
 
     def __init__(self, *_args: Any, **_kwargs: Any) -> None:
         current().warning(

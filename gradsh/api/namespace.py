@@ -4,7 +4,7 @@ An entry is a value, or a `Lazy` that imports it when it is first asked for: not
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from gradsh.text.fault import fail
 
@@ -108,10 +108,15 @@ class Namespace:
         return f"<module '{self.name}'>"
 
 
+def _no_copy(self: Any, _: Any) -> NoReturn:
+    raise fail("type", "cannot pickle 'module' object", TypeError, namespace=self)
+
+
 def as_module(kind: type) -> None:
     """Let a class of namespaces go by the name that Python has for the type of modules, in its errors, too."""
     kind.__module__ = "builtins"
     kind.__name__ = kind.__qualname__ = "module"
+    kind.__reduce_ex__ = _no_copy  # type: ignore[assignment]
 
 
 as_module(Namespace)

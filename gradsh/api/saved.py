@@ -22,6 +22,7 @@ class saved_tensors_hooks:
     """
 
     __script_attributes__ = frozenset({"__enter__", "__exit__", "pack_hook", "unpack_hook"})
+    __script_base__ = True
 
     def __init__(self, pack_hook: Callable[..., Any], unpack_hook: Callable[[Any], Any]) -> None:
         self.pack_hook = pack_hook

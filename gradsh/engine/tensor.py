@@ -53,6 +53,7 @@ class Tensor(Elements):
 
     __slots__ = ("__dict__", "__weakref__", "array", "form", "meta", "origin", "tracked", "versions")
     __array_priority__ = 1000
+    __script_base__ = True
     __array_ufunc__ = None  # numpy's operators leave the work to ours
 
     array: Array
@@ -311,6 +312,9 @@ class Parameter(Tensor):
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> "Parameter":
         """Make a leaf over the memory of `data` (an empty tensor if None)."""
+        if data is not None and not isinstance(data, Tensor):
+            text = f"'{type(data).__name__}' object has no attribute 'detach'"
+            raise fail("attribute", text, AttributeError, owner=data, name="detach")
         fresh = object.__new__(cls)
         fresh.array = np.empty(0, current().default_dtype) if data is None else data.array
         fresh.form = None

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.elements import Elements, Lent
 from gradsh.engine.node import SAVED, Node
 from gradsh.engine.tensor import Tensor
@@ -21,8 +22,9 @@ from gradsh.interpreter.absent import Absent
 from gradsh.interpreter.allowed import ATTRIBUTES, public, table_of
 from gradsh.interpreter.formatting import Format
 from gradsh.interpreter.kinds import KindOf
+from gradsh.interpreter.members import Member, needs_check
 from gradsh.interpreter.special import CALLABLE_SPECIALS, SPECIAL_METHODS
-from gradsh.interpreter.tensors import ARRAY, DTYPE, tensor_lets_set, tensor_names, tensor_offers
+from gradsh.interpreter.tensors import ARRAY, DTYPE, tensor_names, tensor_offers
 from gradsh.text.fault import fail
 
 _CLASS_NAMES = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})
@@ -54,8 +56,11 @@ OFFERS: dict[type, Any] = {
     np.ndarray: ARRAY, np.generic: ARRAY, np.dtype: DTYPE, np.ufunc: frozenset({"__name__", "__doc__"}),
 }
 """Classes of the engine and of numpy -> what they offer: a frozenset, or a function of the name."""
-SETTABLE: dict[type, Any] = {Tensor: tensor_lets_set, np.ndarray: frozenset({"shape"}), np.generic: frozenset()}
-"""Classes -> the attributes that a script may set, where they are others than those offered."""
+_PYTORCHS = frozenset({
+    "_apply", "_check_input_dim", "_extended_shape", "_get_closed_form_lr", "_get_name", "_is_better", "_output_padding",
+    "_reset", "_reset_parameters", "_sequence_nr", "_update_lr", "_validate_args", "_validate_sample",
+})
+"""Names with an underscore that PyTorch's classes have, too. All others in a class of the engine are its own affair."""
 
 
 def offered(offers: tuple[Any, ...], name: str) -> bool:
@@ -70,7 +75,7 @@ class Guard:
         self.program = program
         self.kinds = KindOf()
         self.namespaces: tuple[type[Any], ...] = ()
-        self.replacements: dict[tuple[type, str], Callable[[Any], Any]] = {}
+        self._members: dict[tuple[type, str], Member] = {}
         self._getters: dict[str, Getter] = {}
 
     def getter(self, name: str) -> Getter:
@@ -117,24 +122,42 @@ class Guard:
         value = owner.ask(name) if name.startswith(SAVED) and isinstance(owner, Node) else getattr(owner, name)
         if kind is np.ndarray and callable(value):
             return numbers_only(value)
+        if isinstance(owner, type) or kind is super:
+            return self._member(owner, name, value)
         if known is not None and self._by_type(kind, name):
             known.add(kind)
         return value
 
-    @staticmethod
-    def _by_type(kind: type, name: str) -> bool:
+    def _by_type(self, kind: type, name: str) -> bool:
         """Tell whether what was allowed for one value of this type is allowed for all."""
-        if issubclass(kind, type) or kind is super or kind is FunctionType:
+        if kind is FunctionType:
             return False
-        return not issubclass(kind, Tensor) or tensor_offers(name)
+        return tensor_offers(name) if issubclass(kind, Tensor) else not self.keeps(kind, name)
+
+    def _member(self, owner: Any, name: str, value: Any) -> Any:
+        """Return what a class (or `super`) gave; what would take any object as its `self` gets a check of that."""
+        base = self._home(owner, name)
+        if base is None or is_script_class(base) or not offer_of(base):
+            return value
+        entry = type.__getattribute__(base, "__dict__")[name]
+        if value is not entry or not needs_check(entry):
+            return value
+        key = base, name
+        return self._members.get(key) or self._members.setdefault(key, Member(base, name, entry))
+
+    @staticmethod
+    def _home(owner: Any, name: str) -> type | None:
+        """Return the class that answers for an attribute of a class or a `super`."""
+        if isinstance(owner, type):
+            bases = type.__getattribute__(owner, "__mro__")
+        else:
+            mro = type.__getattribute__(owner.__self_class__, "__mro__")
+            bases = mro[mro.index(owner.__thisclass__) + 1:]
+        return next((base for base in bases if name in type.__getattribute__(base, "__dict__")), None)
 
     def _replacement(self, owner: Any, kind: type, name: str) -> Any:
         if name in _FORMATS and (kind is str or owner is str or (kind is super and isinstance(owner.__self__, str))):
             return Format(self, name, owner if kind is str else None)
-        for base in kind.__mro__ if self.replacements else ():
-            made = self.replacements.get((base, name))
-            if made is not None:
-                return made(owner)
         return None
 
     def _from_namespace(self, owner: Any, kind: type, name: str, known: set[type] | None) -> Any:
@@ -153,24 +176,24 @@ class Guard:
         if table is not None:
             return name in table or (kind is FunctionType and self._own(owner, name))
         if isinstance(owner, type):
-            return name in _CLASS_NAMES or self._class_allows(owner, name)
+            base = self._home(owner, name)
+            return name in _CLASS_NAMES or (base is not None and self._entry_allows(base, name))
         if kind is super:
-            return self._super_allows(owner, name)
-        if is_script_class(kind):
-            return self._instance_allows(kind, name)
-        if offered(offer_of(kind), name):
-            return True
-        return isinstance(owner, Tensor) and public(name) and name in owner.__dict__
+            base = self._home(owner, name)
+            return public(name) if base is None else self._entry_allows(base, name)  # not there: Python's own error says so
+        if is_script_class(kind) or issubclass(kind, ScriptBase):
+            base = self._home(kind, name)
+            return public(name) if base is None else self._entry_allows(base, name) or self._holds(owner, name)
+        return offered(offer_of(kind), name) or (isinstance(owner, Tensor) and self._holds(owner, name))
+
+    @staticmethod
+    def _holds(owner: Any, name: str) -> bool:
+        """Tell whether a script has put the attribute on the object."""
+        return public(name) and name in getattr(owner, "__dict__", ())
 
     def _own(self, function: FunctionType, name: str) -> bool:
         """Tell whether a script's function carries the attribute that the script gave it."""
         return function.__globals__ is self.program and public(name) and name in function.__dict__
-
-    def _class_allows(self, owner: type, name: str) -> bool:
-        for base in type.__getattribute__(owner, "__mro__"):
-            if name in type.__getattribute__(base, "__dict__"):
-                return self._entry_allows(base, name)
-        return False
 
     def _entry_allows(self, base: type, name: str) -> bool:
         """Tell whether an attribute that stands in the dictionary of class `base` is offered."""
@@ -181,21 +204,18 @@ class Guard:
         table = table_of(base)
         if table is not None:
             return name in table
-        offers = offer_of(base)
-        return bool(offers) and (offered(offers, name) or name in {"__init__", "__repr__", "__call__", "__len__"})
+        if name in CALLABLE_SPECIALS and getattr(base, "__script_base__", False):
+            return True
+        if not offered(offer_of(base), name):
+            return False
+        return name[0] != "_" or not issubclass(base, ScriptBase) or name in _PYTORCHS
 
-    def _super_allows(self, owner: Any, name: str) -> bool:
-        mro = list(type.__getattribute__(owner.__self_class__, "__mro__"))
-        for base in mro[mro.index(owner.__thisclass__) + 1:]:
-            if name in type.__getattribute__(base, "__dict__"):
-                return self._entry_allows(base, name)
-        return public(name)  # not there: Python's own AttributeError says so
-
-    def _instance_allows(self, kind: type, name: str) -> bool:
+    def keeps(self, kind: type, name: str) -> bool:
+        """Tell whether a class of the engine among the bases of `kind` has the attribute for itself."""
         for base in type.__getattribute__(kind, "__mro__"):
-            if name in type.__getattribute__(base, "__dict__"):
-                return self._entry_allows(base, name)
-        return public(name)
+            if name in type.__getattribute__(base, "__dict__") and not is_script_class(base):
+                return not self._entry_allows(base, name)
+        return False
 
     def assign(self, owner: Any, name: str, value: Any) -> None:
         """Set attribute `name` of `owner`, if its type lets scripts do that."""
@@ -212,19 +232,18 @@ class Guard:
     def _lets_set(self, owner: Any, name: str) -> bool:
         kind = type(owner)
         if isinstance(owner, type):
-            return is_script_class(owner) and (public(name) or name in SPECIAL_METHODS)
-        if is_script_class(kind):
-            return public(name)
+            return is_script_class(owner) and (name in SPECIAL_METHODS or (public(name) and not self.reserved(owner, name)))
+        if is_script_class(kind) or issubclass(kind, (ScriptBase, Tensor)):
+            return public(name) and not self.reserved(kind, name)
         if kind is FunctionType:
-            return owner.__globals__ is self.program and (public(name) or name in {"__name__", "__doc__"})
-        settable = getattr(kind, "__script_settable__", None)
-        for base in kind.__mro__ if settable is None else ():
-            settable = settable or SETTABLE.get(base)
-        if settable is not None:
-            return name in settable if isinstance(settable, frozenset) else bool(public(name) and settable(name))
-        if name == "default_factory":
-            return name in (table_of(kind) or ())
-        return public(name) and offered(offer_of(kind), name)
+            return owner.__globals__ is self.program and (public(name) or name in {"__name__", "__qualname__", "__doc__"})
+        if kind is np.ndarray:
+            return name == "shape"
+        return name == "default_factory" and name in (table_of(kind) or ())
+
+    def reserved(self, kind: type, name: str) -> bool:
+        """Tell whether the engine would take an attribute of a script's for its own. (A `ScriptBase` looks out for itself.)"""
+        return not issubclass(kind, ScriptBase) and self.keeps(kind, name)
 
     def unsettable(self, owner: Any, name: str) -> Exception:
         """Return the error for an attribute that cannot be set; the caller raises it."""
@@ -233,6 +252,9 @@ class Guard:
             return fail("type", text, TypeError)
         if self.kinds.readable(owner, name):
             text = f"'{type(owner).__name__}' object attribute '{name}' is read-only"
+            return fail("attribute", text, AttributeError, owner=owner, name=name)
+        if self.allows(owner, type(owner), name):
+            text = f"attribute '{name}' of '{self.kinds.name(owner)}' objects is not writable"
             return fail("attribute", text, AttributeError, owner=owner, name=name)
         return self.missing(owner, name)
 

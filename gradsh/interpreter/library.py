@@ -1,6 +1,7 @@
 """The parts of Python's library that scripts may import, each an explicit list of names."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -110,9 +111,9 @@ def _bounded(function: Callable[..., int]) -> Callable[..., int]:
 
 
 def _copy() -> Mapping[str, Any]:
-    import copy
+    from gradsh.api import copying
 
-    return _listed(copy, "copy deepcopy")
+    return _listed(copying, "copy deepcopy")
 
 
 def _random() -> Mapping[str, Any]:
@@ -227,8 +228,8 @@ def _functools(machine: "Machine") -> Mapping[str, Any]:
 
         def decorate(wrapper: Any) -> Any:
             for name in ("__name__", "__qualname__", "__doc__"):
-                if type(wrapper) is type(wraps) and hasattr(wrapped, name):
-                    setattr(wrapper, name, getattr(wrapped, name))
+                with suppress(AttributeError, TypeError):
+                    machine.guard.assign(wrapper, name, machine.guard.read(wrapped, name))
             return wrapper
 
         return decorate
@@ -269,7 +270,8 @@ def _numpy_random() -> Mapping[str, Any]:
     import numpy as np
 
     own = np.random.RandomState(0)
-    return _listed(own, "seed rand randn randint random random_sample uniform normal choice permutation shuffle")
+    found = _listed(own, "seed rand randn randint random random_sample uniform normal choice permutation shuffle")
+    return {name: numbers_only(function) for name, function in found.items()}
 
 
 def libraries(machine: "Machine") -> dict[str, Library]:

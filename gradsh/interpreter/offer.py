@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 from gradsh.api.namespace import Namespace
 from gradsh.api.torch import BARE, NAMESPACES
 from gradsh.interpreter import hooks
+from gradsh.interpreter.allowed import public
 from gradsh.interpreter.builtins import make_builtins
-from gradsh.interpreter.guard import is_script_class, offer_of
+from gradsh.interpreter.guard import is_script_class
 from gradsh.interpreter.imports import Imports
 from gradsh.interpreter.library import Library
 from gradsh.text.fault import fail
@@ -48,14 +49,15 @@ class Offer:
             found.update(name for name in namespace.names() if name[0] != "_")
         return sorted(found)
 
-    def base(self, base: Any) -> Any:
-        """Return the base class of a class statement, if a script may derive from it."""
+    def base(self, base: Any, names: tuple[str, ...]) -> Any:
+        """Return the base class of a class statement, if a script may derive from it a class with these names."""
         if isinstance(base, type):
             if is_script_class(base) or base is object or (issubclass(base, Exception) and not base.__dict__.get("fault")):
                 return base
-            if offer_of(base) and getattr(base, "__script_base__", True):
+            if getattr(base, "__script_base__", False):
+                self._check_names(base, names)
                 return base
-        name = getattr(base, "__name__", type(base).__name__)
+        name = base.__name__ if isinstance(base, type) else type(base).__name__
         raise fail(
             "type",
             f"a class cannot derive from `{name}` here: its base is nn.Module, torch.autograd.Function, an exception, "
@@ -63,3 +65,8 @@ class Offer:
             TypeError,
         )
 
+    def _check_names(self, base: type, names: tuple[str, ...]) -> None:
+        for name in names:
+            if public(name) and self.machine.guard.reserved(base, name):
+                text = f"a class derived from `{base.__name__}` cannot define `{name}`: gradsh's own class uses the name"
+                raise fail("name", text, TypeError, name=name)

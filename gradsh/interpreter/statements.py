@@ -193,8 +193,10 @@ class StatementLowering(ExpressionLowering):
         self._check_class(node)
         place = self.place(node.span)
         decorators = self.expressions(node.decorator_list)
+        bound = tuple(dict(bound_names(node.body)))
         bases: list[ast.expr] = [
-            self.hook(hooks.BASE, self.place(base.span), self.expression(base)) for base in node.bases
+            self.hook(hooks.BASE, self.place(base.span), self.expression(base), self.constant(bound, place))
+            for base in node.bases
         ]
         name = self.name(node.name)
         functions, self.functions = self.functions, []

@@ -39,11 +39,6 @@ def tensor_offers(name: str) -> bool:
     return method(name) is not None
 
 
-def tensor_lets_set(name: str) -> bool:
-    """Tell whether a script may set an attribute of a tensor: PyTorch's own, or one of the script's making."""
-    return public(name) and name not in _HIDDEN
-
-
 def tensor_names() -> list[str]:
     """Return the names that every tensor offers."""
     from gradsh.engine.op import operations
@@ -51,4 +46,4 @@ def tensor_names() -> list[str]:
     return sorted({*_OWN, *(name for name in operations() if tensor_offers(name))})
 
 
-__all__ = ["ARRAY", "DTYPE", "Tensor", "tensor_lets_set", "tensor_names", "tensor_offers"]
+__all__ = ["ARRAY", "DTYPE", "Tensor", "tensor_names", "tensor_offers"]

@@ -72,6 +72,9 @@ class Generator:
         """Return another generator that goes on with the same numbers."""
         return Generator.over(self.stream.clone())
 
+    def __deepcopy__(self, _: object) -> "Generator":
+        return self.clone_state()
+
     def __repr__(self) -> str:
         return f"<torch._C.Generator object at {id(self):#x}>"
 

@@ -11,6 +11,7 @@ class Constraint:
     """A named condition on the elements (or the last axes) of a tensor; its bounds are attributes."""
 
     __script_attributes__ = frozenset({"check", "lower_bound", "upper_bound", "event_dim"})
+    __script_base__ = True
     event_dim = 0
 
     def __init__(self, title: str, holds: Callable[[Any], Any], **bounds: Any) -> None:

@@ -1,10 +1,10 @@
 """Distributions of real numbers: normal, uniform, exponential; and any of them with axes taken together."""
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from gradsh.api.distributions import constraints
-from gradsh.api.distributions.distribution import Distribution, broadcast_all, shape_of, sum_rightmost
+from gradsh.api.distributions.distribution import Constraints, Distribution, broadcast_all, shape_of, sum_rightmost
 from gradsh.api.modes import no_grad
 from gradsh.engine.extents import Size
 from gradsh.engine.op import find
@@ -14,7 +14,7 @@ from gradsh.text.fault import fail
 class Normal(Distribution):
     """The normal distribution with mean `loc` and standard deviation `scale`."""
 
-    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = Constraints(loc=constraints.real, scale=constraints.positive)
     support = constraints.real
     has_rsample = True
     _parameters = ("loc", "scale")
@@ -141,7 +141,7 @@ class Uniform(Distribution):
 class Exponential(Distribution):
     """The exponential distribution with the given `rate`."""
 
-    arg_constraints: ClassVar[Any] = {"rate": constraints.positive}
+    arg_constraints = Constraints(rate=constraints.positive)
     support = constraints.nonnegative
     has_rsample = True
     _parameters = ("rate",)
@@ -192,7 +192,7 @@ class Exponential(Distribution):
 class Independent(Distribution):
     """A distribution whose last batch axes belong to the event."""
 
-    arg_constraints: ClassVar[Any] = {}
+    arg_constraints = Constraints()
 
     def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
         batch, event = base_distribution.batch_shape, base_distribution.event_shape

@@ -1,10 +1,17 @@
 """Distributions of whole numbers: categorical and Bernoulli, given by probabilities or by logits."""
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from gradsh.api.distributions import constraints
-from gradsh.api.distributions.distribution import Computed, Distribution, broadcast_all, shape_of, to_logits
+from gradsh.api.distributions.distribution import (
+    Computed,
+    Constraints,
+    Distribution,
+    broadcast_all,
+    shape_of,
+    to_logits,
+)
 from gradsh.api.modes import no_grad
 from gradsh.api.settings import finfo
 from gradsh.engine import dtype as dtypes
@@ -49,7 +56,7 @@ class _Discrete(Distribution):
 class Categorical(_Discrete):
     """The distribution of a class among several."""
 
-    arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints = Constraints(probs=constraints.simplex, logits=constraints.real_vector)
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         given = _given(probs, logits)
@@ -120,7 +127,7 @@ class Categorical(_Discrete):
 class Bernoulli(_Discrete):
     """The distribution of 0 and 1."""
 
-    arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = Constraints(probs=constraints.unit_interval, logits=constraints.real)
     support = constraints.boolean
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:

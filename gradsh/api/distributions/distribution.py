@@ -7,6 +7,7 @@ from gradsh.api.distributions.constraints import Constraint
 from gradsh.api.modes import enable_grad, no_grad
 from gradsh.api.settings import finfo, get_default_dtype
 from gradsh.engine.ambient import current
+from gradsh.engine.attribute_names import ScriptBase, read
 from gradsh.engine.extents import Size
 from gradsh.engine.op import find
 from gradsh.engine.tensor import Tensor
@@ -32,6 +33,16 @@ class Computed:
             value = self._compute(instance)
         instance.__dict__[self._name] = value
         return value
+
+
+class Constraints:
+    """The `arg_constraints` of a class: a dictionary made anew whenever it is asked for, since scripts share the class."""
+
+    def __init__(self, **constraints: Constraint) -> None:
+        self._constraints = constraints
+
+    def __get__(self, instance: Any, owner: type | None = None) -> dict[str, Constraint]:
+        return dict(self._constraints)
 
 
 def broadcast_all(*values: Any) -> Any:
@@ -70,18 +81,13 @@ def abstract() -> Exception:
     return error
 
 
-class Distribution:
+class Distribution(ScriptBase):
     """Base of distributions. Those derived give their parameters as tensors and set `arg_constraints` and `support`."""
 
     has_rsample = False
     has_enumerate_support = False
     _validate_args = True
     _parameters: tuple[str, ...] = ()
-
-    @staticmethod
-    def __script_attributes__(name: str) -> bool:
-        """Offer every ordinary name: scripts derive distributions of their own."""
-        return not name.startswith("__")
 
     def __init__(
         self, batch_shape: Any = Size(), event_shape: Any = Size(), validate_args: bool | None = None  # noqa: B008
@@ -105,9 +111,9 @@ class Distribution:
 
     def _validate_parameters(self) -> None:
         for name, constraint in self._constraints().items():
-            if name not in self.__dict__ and isinstance(getattr(type(self), name, None), Computed):
+            if name not in self.__dict__ and isinstance(read(type(self), name, None), Computed):
                 continue
-            value = getattr(self, name)
+            value = read(self, name)
             if not constraint.check(value).all():
                 message = (
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "

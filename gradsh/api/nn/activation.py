@@ -12,7 +12,7 @@ from gradsh.text.fault import fail
 class ReLU(Declared):
     """max(0, x)."""
 
-    settings = takes(inplace=False)
+    _settings = takes(inplace=False)
 
     def forward(self, input: Any) -> Any:
         """Call relu, in place if asked."""
@@ -22,15 +22,15 @@ class ReLU(Declared):
 class Threshold(Declared):
     """x where x > threshold, else value."""
 
-    function = "threshold"
-    settings = takes(threshold=REQUIRED, value=REQUIRED, inplace=False)
+    _function = "threshold"
+    _settings = takes(threshold=REQUIRED, value=REQUIRED, inplace=False)
 
 
 class RReLU(Declared):
     """Leaky relu with a random slope in training."""
 
-    function = "rrelu"
-    settings = takes(lower=1.0 / 8, upper=1.0 / 3, inplace=False)
+    _function = "rrelu"
+    _settings = takes(lower=1.0 / 8, upper=1.0 / 3, inplace=False)
 
     def passed(self) -> dict[str, Any]:
         """Return the settings and the mode."""
@@ -40,8 +40,8 @@ class RReLU(Declared):
 class Hardtanh(Declared):
     """x cut off to [min_val, max_val]."""
 
-    function = "hardtanh"
-    settings = takes(min_val=-1.0, max_val=1.0, inplace=False)
+    _function = "hardtanh"
+    _settings = takes(min_val=-1.0, max_val=1.0, inplace=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -52,85 +52,85 @@ class Hardtanh(Declared):
 class ReLU6(Declared):
     """x cut off to [0, 6]."""
 
-    function = "relu6"
-    settings = takes(inplace=False)
+    _function = "relu6"
+    _settings = takes(inplace=False)
 
 
 class Sigmoid(Declared):
     """1 / (1 + exp(-x))."""
 
-    function = "sigmoid"
+    _function = "sigmoid"
 
 
 class Hardsigmoid(Declared):
     """Sigmoid in three straight pieces."""
 
-    function = "hardsigmoid"
-    settings = takes(inplace=False)
-    shown = ()
+    _function = "hardsigmoid"
+    _settings = takes(inplace=False)
+    _shown = ()
 
 
 class Tanh(Declared):
     """tanh(x)."""
 
-    function = "tanh"
+    _function = "tanh"
 
 
 class SiLU(Declared):
     """x * sigmoid(x)."""
 
-    function = "silu"
-    settings = takes(inplace=False)
+    _function = "silu"
+    _settings = takes(inplace=False)
 
 
 class Mish(Declared):
     """x * tanh(softplus(x))."""
 
-    function = "mish"
-    settings = takes(inplace=False)
+    _function = "mish"
+    _settings = takes(inplace=False)
 
 
 class Hardswish(Declared):
     """SiLU in pieces."""
 
-    function = "hardswish"
-    settings = takes(inplace=False)
-    shown = ()
+    _function = "hardswish"
+    _settings = takes(inplace=False)
+    _shown = ()
 
 
 class ELU(Declared):
     """x, or alpha * (exp(x) - 1) below 0."""
 
-    function = "elu"
-    settings = takes(alpha=1.0, inplace=False)
+    _function = "elu"
+    _settings = takes(alpha=1.0, inplace=False)
 
 
 class CELU(Declared):
     """ELU with a continuous derivative."""
 
-    function = "celu"
-    settings = takes(alpha=1.0, inplace=False)
+    _function = "celu"
+    _settings = takes(alpha=1.0, inplace=False)
 
 
 class SELU(Declared):
     """ELU with the self-normalising constants."""
 
-    function = "selu"
-    settings = takes(inplace=False)
+    _function = "selu"
+    _settings = takes(inplace=False)
 
 
 class GLU(Declared):
     """The first half times the sigmoid of the second half of a dimension."""
 
-    function = "glu"
-    settings = takes(dim=-1)
+    _function = "glu"
+    _settings = takes(dim=-1)
 
 
 class GELU(Declared):
     """x times the normal distribution function of x."""
 
-    function = "gelu"
-    settings = takes(approximate="none")
+    _function = "gelu"
+    _settings = takes(approximate="none")
 
     def extra_repr(self) -> str:
         """Return the approximation."""
@@ -140,8 +140,8 @@ class GELU(Declared):
 class Hardshrink(Declared):
     """x, or 0 where |x| <= lambd."""
 
-    function = "hardshrink"
-    settings = takes(lambd=0.5)
+    _function = "hardshrink"
+    _settings = takes(lambd=0.5)
 
     def extra_repr(self) -> str:
         """Return lambd."""
@@ -151,39 +151,39 @@ class Hardshrink(Declared):
 class Softshrink(Hardshrink):
     """x moved towards 0 by lambd."""
 
-    function = "softshrink"
+    _function = "softshrink"
 
 
 class LeakyReLU(Declared):
     """x, or negative_slope * x below 0."""
 
-    function = "leaky_relu"
-    settings = takes(negative_slope=0.01, inplace=False)
+    _function = "leaky_relu"
+    _settings = takes(negative_slope=0.01, inplace=False)
 
 
 class LogSigmoid(Declared):
     """log(sigmoid(x))."""
 
-    function = "logsigmoid"
+    _function = "logsigmoid"
 
 
 class Softplus(Declared):
     """log(1 + exp(beta * x)) / beta."""
 
-    function = "softplus"
-    settings = takes(beta=1.0, threshold=20.0)
+    _function = "softplus"
+    _settings = takes(beta=1.0, threshold=20.0)
 
 
 class Softsign(Declared):
     """x / (1 + |x|)."""
 
-    function = "softsign"
+    _function = "softsign"
 
 
 class Tanhshrink(Declared):
     """x - tanh(x)."""
 
-    function = "tanhshrink"
+    _function = "tanhshrink"
 
 
 class PReLU(Module):
@@ -212,7 +212,7 @@ class PReLU(Module):
 
 
 class _AlongDim(Declared):
-    settings = takes(dim=None)
+    _settings = takes(dim=None)
 
     def forward(self, input: Any) -> Any:
         """Call the operation along the dimension, guessed as PyTorch does where none was given."""
@@ -221,29 +221,29 @@ class _AlongDim(Declared):
             from gradsh.engine.ambient import current
 
             current().warning(
-                f"Implicit dimension choice for {self.function} has been deprecated. Change the call to include dim=X as an "
+                f"Implicit dimension choice for {self._function} has been deprecated. Change the call to include dim=X as an "
                 "argument."
             )
             dim = 0 if input.ndim in {0, 1, 3} else 1
-        return functional(self.function)(input, dim)
+        return functional(self._function)(input, dim)
 
 
 class Softmax(_AlongDim):
     """exp(x) divided by its sum along a dimension."""
 
-    function = "softmax"
+    _function = "softmax"
 
 
 class LogSoftmax(_AlongDim):
     """The logarithm of softmax."""
 
-    function = "log_softmax"
+    _function = "log_softmax"
 
 
 class Softmin(_AlongDim):
     """softmax(-x)."""
 
-    function = "softmin"
+    _function = "softmin"
 
 
 class Softmax2d(Module):

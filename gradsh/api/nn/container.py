@@ -8,6 +8,7 @@ from typing import Any
 
 from gradsh.api.nn.module import Module, indented
 from gradsh.api.nn.typename import typename
+from gradsh.engine.attribute_names import check_ordinary, read, write
 from gradsh.engine.tensor import Parameter, Tensor
 from gradsh.text.fault import fail
 
@@ -32,11 +33,12 @@ class _Listed(Module):
         return iter(list(self._modules.values()))
 
     def __setitem__(self, index: Any, module: Module) -> None:
-        setattr(self, self._key(index), module)
+        write(self, self._key(index), module)
 
     def __delitem__(self, index: Any) -> None:
         keys = list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]
         for key in keys:
+            check_ordinary(self, key)
             delattr(self, key)
         self.__dict__["_modules"] = {str(place): module for place, module in enumerate(self._modules.values())}
 
@@ -256,13 +258,14 @@ class ParameterDict(Module):
     def __getitem__(self, key: str) -> Any:
         if key not in self._keys:
             raise fail("key", key, KeyError, key=key)
-        return getattr(self, key)
+        return read(self, key)
 
     def __setitem__(self, key: str, value: Any) -> None:
+        write(self, key, as_parameter(value))
         self._keys[key] = None
-        setattr(self, key, as_parameter(value))
 
     def __delitem__(self, key: str) -> None:
+        check_ordinary(self, key)
         del self._keys[key]
         delattr(self, key)
 

@@ -5,6 +5,7 @@ from types import FunctionType, MappingProxyType
 from typing import Any
 
 from gradsh.api.nn.module import Module
+from gradsh.engine.attribute_names import read, write
 from gradsh.engine.op import lookup
 from gradsh.text.fault import fail
 
@@ -36,32 +37,32 @@ def own(cls: type, name: str) -> None:
 
 
 class Declared(Module):
-    """Calls operation `function` with the input and its settings.
+    """Calls operation `_function` with the input and its settings.
 
-    `settings` maps each constructor argument, in order, to its default; each becomes an attribute and is passed by name
-    unless `unpassed` lists it. `shown` names those that the repr shows (all); `inplace` shows only when True.
+    `_settings` maps each constructor argument, in order, to its default; each becomes an attribute and is passed by name
+    unless `_unpassed` lists it. `_shown` names those that the repr shows (all); `inplace` shows only when True.
     """
 
-    function = ""
-    settings: Mapping[str, Any] = takes()
-    shown: tuple[str, ...] | None = None
-    unpassed: tuple[str, ...] = ()
+    _function = ""
+    _settings: Mapping[str, Any] = takes()
+    _shown: tuple[str, ...] | None = None
+    _unpassed: tuple[str, ...] = ()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
         for name, value in self._bind(args, kwargs).items():
-            setattr(self, name, value)
+            write(self, name, value)
 
     @classmethod
     def _bind(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        names = list(cls.settings)
+        names = list(cls._settings)
         call = f"{cls.__name__}.__init__()"
         if len(args) > len(names):
-            least = 1 + sum(value is REQUIRED for value in cls.settings.values())
+            least = 1 + sum(value is REQUIRED for value in cls._settings.values())
             most = len(names) + 1
             span = f"{most}" if least == most else f"from {least} to {most}"
             raise fail("type", f"{call} takes {span} positional argument{'s' * (most > 1)} but {len(args) + 1} were given", TypeError)
-        values = dict(cls.settings)
+        values = dict(cls._settings)
         values.update(zip(names, args, strict=False))
         for name, value in kwargs.items():
             if name not in values:
@@ -79,15 +80,15 @@ class Declared(Module):
 
     def passed(self) -> dict[str, Any]:
         """Return the settings as keyword arguments of the operation."""
-        return {name: getattr(self, name) for name in self.settings if name not in self.unpassed}
+        return {name: read(self, name) for name in self._settings if name not in self._unpassed}
 
     def forward(self, input: Any) -> Any:
         """Call the operation."""
-        return functional(self.function)(input, **self.passed())
+        return functional(self._function)(input, **self.passed())
 
     def extra_repr(self) -> str:
         """Return the shown settings."""
-        names = self.settings if self.shown is None else self.shown
+        names = self._settings if self._shown is None else self._shown
         return ", ".join(
-            f"{name}={getattr(self, name)}" for name in names if name != "inplace" or getattr(self, name)
+            f"{name}={read(self, name)}" for name in names if name != "inplace" or read(self, name)
         )

@@ -8,7 +8,7 @@ from gradsh.text.fault import fail
 
 
 class _Dropout(Module):
-    function = ""
+    _function = ""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -19,7 +19,7 @@ class _Dropout(Module):
 
     def forward(self, input: Any) -> Any:
         """Drop, in training mode only."""
-        return functional(self.function)(input, self.p, self.training, self.inplace)
+        return functional(self._function)(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
         """Return the probability."""
@@ -29,34 +29,34 @@ class _Dropout(Module):
 class Dropout(_Dropout):
     """Zero each element with probability p in training, and scale the rest."""
 
-    function = "dropout"
+    _function = "dropout"
 
 
 class Dropout1d(_Dropout):
     """Zero whole channels of (N, C, L)."""
 
-    function = "dropout1d"
+    _function = "dropout1d"
 
 
 class Dropout2d(_Dropout):
     """Zero whole channels of (N, C, H, W)."""
 
-    function = "dropout2d"
+    _function = "dropout2d"
 
 
 class Dropout3d(_Dropout):
     """Zero whole channels of (N, C, D, H, W)."""
 
-    function = "dropout3d"
+    _function = "dropout3d"
 
 
 class AlphaDropout(_Dropout):
     """Dropout that keeps mean and variance of self-normalising networks."""
 
-    function = "alpha_dropout"
+    _function = "alpha_dropout"
 
 
 class FeatureAlphaDropout(_Dropout):
     """AlphaDropout of whole channels."""
 
-    function = "feature_alpha_dropout"
+    _function = "feature_alpha_dropout"

@@ -9,14 +9,14 @@ from gradsh.text.fault import fail
 class Flatten(Declared):
     """Make one dimension of those from start_dim to end_dim."""
 
-    function = "flatten"
-    settings = takes(start_dim=1, end_dim=-1)
+    _function = "flatten"
+    _settings = takes(start_dim=1, end_dim=-1)
 
 
 class Unflatten(Declared):
     """Split a dimension into several."""
 
-    settings = takes(dim=REQUIRED, unflattened_size=REQUIRED)
+    _settings = takes(dim=REQUIRED, unflattened_size=REQUIRED)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

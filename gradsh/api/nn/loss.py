@@ -4,6 +4,7 @@ from typing import Any
 
 from gradsh.api.nn.declared import Declared, functional, own, takes
 from gradsh.engine.ambient import current
+from gradsh.engine.attribute_names import read, write
 
 _OLD = takes(size_average=None, reduce=None, reduction="mean")
 _OLD_NAMES = ("size_average", "reduce")
@@ -21,7 +22,7 @@ class Loss(Declared):
     """A loss of two tensors. `_held` names the settings that are tensors of the module's state."""
 
     _held: tuple[str, ...] = ()
-    shown = ()
+    _shown = ()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -38,58 +39,58 @@ class Loss(Declared):
             if name in self._held:
                 self.register_buffer(name, value)
             else:
-                setattr(self, name, value)
+                write(self, name, value)
 
     def passed(self) -> dict[str, Any]:
         """Return the settings as keyword arguments of the operation."""
-        return {name: getattr(self, name) for name in self.settings if name not in _OLD_NAMES}
+        return {name: read(self, name) for name in self._settings if name not in _OLD_NAMES}
 
     def forward(self, input: Any, target: Any) -> Any:  # type: ignore[override]
         """Return the loss."""
-        return functional(self.function)(input, target, **self.passed())
+        return functional(self._function)(input, target, **self.passed())
 
 
 class L1Loss(Loss):
     """|input - target|."""
 
-    function = "l1_loss"
-    settings = _OLD
+    _function = "l1_loss"
+    _settings = _OLD
 
 
 class MSELoss(Loss):
     """(input - target)²."""
 
-    function = "mse_loss"
-    settings = _OLD
+    _function = "mse_loss"
+    _settings = _OLD
 
 
 class SmoothL1Loss(Loss):
     """Squared near 0, absolute beyond beta."""
 
-    function = "smooth_l1_loss"
-    settings = takes(**_OLD, beta=1.0)
+    _function = "smooth_l1_loss"
+    _settings = takes(**_OLD, beta=1.0)
 
 
 class HuberLoss(Loss):
     """Squared near 0, absolute beyond delta."""
 
-    function = "huber_loss"
-    settings = takes(reduction="mean", delta=1.0)
+    _function = "huber_loss"
+    _settings = takes(reduction="mean", delta=1.0)
 
 
 class NLLLoss(Loss):
     """The negative log-probability of the target class."""
 
-    function = "nll_loss"
-    settings = takes(weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean")
+    _function = "nll_loss"
+    _settings = takes(weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean")
     _held = ("weight",)
 
 
 class CrossEntropyLoss(Loss):
     """nll_loss of log_softmax."""
 
-    function = "cross_entropy"
-    settings = takes(
+    _function = "cross_entropy"
+    _settings = takes(
         weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
     )
     _held = ("weight",)
@@ -98,113 +99,113 @@ class CrossEntropyLoss(Loss):
 class BCELoss(Loss):
     """Binary cross entropy of probabilities."""
 
-    function = "binary_cross_entropy"
-    settings = takes(weight=None, **_OLD)
+    _function = "binary_cross_entropy"
+    _settings = takes(weight=None, **_OLD)
     _held = ("weight",)
 
 
 class BCEWithLogitsLoss(Loss):
     """Binary cross entropy of logits."""
 
-    function = "binary_cross_entropy_with_logits"
-    settings = takes(weight=None, **_OLD, pos_weight=None)
+    _function = "binary_cross_entropy_with_logits"
+    _settings = takes(weight=None, **_OLD, pos_weight=None)
     _held = ("weight", "pos_weight")
 
 
 class KLDivLoss(Loss):
     """target * (log target - input)."""
 
-    function = "kl_div"
-    settings = takes(**_OLD, log_target=False)
+    _function = "kl_div"
+    _settings = takes(**_OLD, log_target=False)
 
 
 class PoissonNLLLoss(Loss):
     """Negative log-likelihood of a Poisson distribution."""
 
-    function = "poisson_nll_loss"
-    settings = takes(log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean")
+    _function = "poisson_nll_loss"
+    _settings = takes(log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean")
 
 
 class GaussianNLLLoss(Loss):
     """Negative log-likelihood of normal distributions."""
 
-    function = "gaussian_nll_loss"
-    settings = takes(full=False, eps=1e-6, reduction="mean")
+    _function = "gaussian_nll_loss"
+    _settings = takes(full=False, eps=1e-6, reduction="mean")
 
     def forward(self, input: Any, target: Any, var: Any) -> Any:  # type: ignore[override]
         """Return the loss."""
-        return functional(self.function)(input, target, var, **self.passed())
+        return functional(self._function)(input, target, var, **self.passed())
 
 
 class HingeEmbeddingLoss(Loss):
     """input where target is 1, max(0, margin - input) where it is -1."""
 
-    function = "hinge_embedding_loss"
-    settings = takes(margin=1.0, **_OLD)
+    _function = "hinge_embedding_loss"
+    _settings = takes(margin=1.0, **_OLD)
 
 
 class SoftMarginLoss(Loss):
     """log(1 + exp(-target * input))."""
 
-    function = "soft_margin_loss"
-    settings = _OLD
+    _function = "soft_margin_loss"
+    _settings = _OLD
 
 
 class MultiLabelMarginLoss(Loss):
     """Margins between the target classes and the others."""
 
-    function = "multilabel_margin_loss"
-    settings = _OLD
+    _function = "multilabel_margin_loss"
+    _settings = _OLD
 
 
 class MultiLabelSoftMarginLoss(Loss):
     """Binary cross entropy over classes."""
 
-    function = "multilabel_soft_margin_loss"
-    settings = takes(weight=None, **_OLD)
+    _function = "multilabel_soft_margin_loss"
+    _settings = takes(weight=None, **_OLD)
     _held = ("weight",)
 
 
 class MultiMarginLoss(Loss):
     """Margins between the target class and the others."""
 
-    function = "multi_margin_loss"
-    settings = takes(p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean")
+    _function = "multi_margin_loss"
+    _settings = takes(p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean")
     _held = ("weight",)
 
 
 class _Paired(Loss):
     def forward(self, input1: Any, input2: Any, target: Any) -> Any:  # type: ignore[override]
         """Return the loss."""
-        return functional(self.function)(input1, input2, target, **self.passed())
+        return functional(self._function)(input1, input2, target, **self.passed())
 
 
 class CosineEmbeddingLoss(_Paired):
     """1 - cos where target is 1, max(0, cos - margin) where it is -1."""
 
-    function = "cosine_embedding_loss"
-    settings = takes(margin=0.0, **_OLD)
+    _function = "cosine_embedding_loss"
+    _settings = takes(margin=0.0, **_OLD)
 
 
 class MarginRankingLoss(_Paired):
     """max(0, -target * (input1 - input2) + margin)."""
 
-    function = "margin_ranking_loss"
-    settings = takes(margin=0.0, **_OLD)
+    _function = "margin_ranking_loss"
+    _settings = takes(margin=0.0, **_OLD)
 
 
 class TripletMarginLoss(_Paired):
     """max(0, distance to the positive - distance to the negative + margin)."""
 
-    function = "triplet_margin_loss"
-    settings = takes(margin=1.0, p=2.0, eps=1e-6, swap=False, **_OLD)
+    _function = "triplet_margin_loss"
+    _settings = takes(margin=1.0, p=2.0, eps=1e-6, swap=False, **_OLD)
 
 
 class TripletMarginWithDistanceLoss(_Paired):
     """TripletMarginLoss with a distance function of one's own (keyword arguments only)."""
 
-    function = "triplet_margin_with_distance_loss"
-    settings = takes(distance_function=None, margin=1.0, swap=False, reduction="mean")
+    _function = "triplet_margin_with_distance_loss"
+    _settings = takes(distance_function=None, margin=1.0, swap=False, reduction="mean")
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -217,9 +218,9 @@ class TripletMarginWithDistanceLoss(_Paired):
 class CTCLoss(Loss):
     """Connectionist temporal classification."""
 
-    function = "ctc_loss"
-    settings = takes(blank=0, reduction="mean", zero_infinity=False)
+    _function = "ctc_loss"
+    _settings = takes(blank=0, reduction="mean", zero_infinity=False)
 
     def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Any:  # type: ignore[override]
         """Return the loss."""
-        return functional(self.function)(log_probs, targets, input_lengths, target_lengths, **self.passed())
+        return functional(self._function)(log_probs, targets, input_lengths, target_lengths, **self.passed())

@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.api.nn.state import State
 from gradsh.api.nn.typename import typename
 from gradsh.api.nn.walk import Walk
+from gradsh.engine.attribute_names import check_ordinary, ordinary
 from gradsh.engine.dtype import bfloat16, float16
 from gradsh.engine.handle import Handle
 from gradsh.engine.tensor import Parameter, Tensor, make
@@ -64,7 +65,7 @@ class Module(Walk, State):
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        for table in _TABLES:
+        for table in _TABLES if ordinary(name) else ():
             if table in own and name in own[table]:
                 return own[table][name]
         message = f"'{type(self).__name__}' object has no attribute '{name}'"
@@ -85,6 +86,7 @@ class Module(Walk, State):
         elif isinstance(value, Module):
             if parameters is None:
                 raise _too_early("module", self)
+            check_ordinary(self, name)
             self._forget(name, "_parameters", "_buffers")
             self._modules[name] = value
         elif parameters is not None and name in self._modules:
@@ -122,6 +124,7 @@ class Module(Walk, State):
             raise _too_early(what, self)
         if not isinstance(name, str):
             raise fail("type", f"{what} name should be a string. Got {typename(name)}", TypeError)
+        check_ordinary(self, name)
         if hasattr(self, name) and name not in self.__dict__[table]:
             raise fail("key", f"attribute '{name}' already exists", KeyError)
         if "." in name:

@@ -116,8 +116,8 @@ class RMSNorm(_Affine):
 class LocalResponseNorm(Declared):
     """Normalise over neighbouring channels."""
 
-    function = "local_response_norm"
-    settings = takes(size=REQUIRED, alpha=1e-4, beta=0.75, k=1.0)
+    _function = "local_response_norm"
+    _settings = takes(size=REQUIRED, alpha=1e-4, beta=0.75, k=1.0)
 
     def extra_repr(self) -> str:
         """Return the settings."""

@@ -7,10 +7,10 @@ from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes
 
 
 class _MaxPool(Declared):
-    settings = takes(
+    _settings = takes(
         kernel_size=REQUIRED, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False
     )
-    shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
     stride: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -22,23 +22,23 @@ class _MaxPool(Declared):
 class MaxPool1d(_MaxPool):
     """The largest element of each window of (N, C, L)."""
 
-    function = "max_pool1d"
+    _function = "max_pool1d"
 
 
 class MaxPool2d(_MaxPool):
     """The largest element of each window of (N, C, H, W)."""
 
-    function = "max_pool2d"
+    _function = "max_pool2d"
 
 
 class MaxPool3d(_MaxPool):
     """The largest element of each window of (N, C, D, H, W)."""
 
-    function = "max_pool3d"
+    _function = "max_pool3d"
 
 
 class _MaxUnpool(Declared):
-    settings = takes(kernel_size=REQUIRED, stride=None, padding=0)
+    _settings = takes(kernel_size=REQUIRED, stride=None, padding=0)
     dimensions = 0
     kernel_size: Any
     padding: Any
@@ -76,10 +76,10 @@ class MaxUnpool3d(_MaxUnpool):
 
 
 class _AvgPool(Declared):
-    settings = takes(
+    _settings = takes(
         kernel_size=REQUIRED, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
     )
-    shown = ("kernel_size", "stride", "padding")
+    _shown = ("kernel_size", "stride", "padding")
     stride: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -91,8 +91,8 @@ class _AvgPool(Declared):
 class AvgPool1d(_AvgPool):
     """The mean of each window of (N, C, L)."""
 
-    function = "avg_pool1d"
-    settings = takes(kernel_size=REQUIRED, stride=None, padding=0, ceil_mode=False, count_include_pad=True)
+    _function = "avg_pool1d"
+    _settings = takes(kernel_size=REQUIRED, stride=None, padding=0, ceil_mode=False, count_include_pad=True)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -103,77 +103,77 @@ class AvgPool1d(_AvgPool):
 class AvgPool2d(_AvgPool):
     """The mean of each window of (N, C, H, W)."""
 
-    function = "avg_pool2d"
+    _function = "avg_pool2d"
 
 
 class AvgPool3d(_AvgPool):
     """The mean of each window of (N, C, D, H, W)."""
 
-    function = "avg_pool3d"
+    _function = "avg_pool3d"
 
 
 class _LPPool(Declared):
-    settings = takes(norm_type=REQUIRED, kernel_size=REQUIRED, stride=None, ceil_mode=False)
+    _settings = takes(norm_type=REQUIRED, kernel_size=REQUIRED, stride=None, ceil_mode=False)
 
 
 class LPPool1d(_LPPool):
     """The p-norm of each window of (N, C, L)."""
 
-    function = "lp_pool1d"
+    _function = "lp_pool1d"
 
 
 class LPPool2d(_LPPool):
     """The p-norm of each window of (N, C, H, W)."""
 
-    function = "lp_pool2d"
+    _function = "lp_pool2d"
 
 
 class LPPool3d(_LPPool):
     """The p-norm of each window of (N, C, D, H, W)."""
 
-    function = "lp_pool3d"
+    _function = "lp_pool3d"
 
 
 class _AdaptiveMaxPool(Declared):
-    settings = takes(output_size=REQUIRED, return_indices=False)
-    shown = ("output_size",)
+    _settings = takes(output_size=REQUIRED, return_indices=False)
+    _shown = ("output_size",)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     """Max pooling to a given size, over (N, C, L)."""
 
-    function = "adaptive_max_pool1d"
+    _function = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     """Max pooling to a given size, over (N, C, H, W)."""
 
-    function = "adaptive_max_pool2d"
+    _function = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     """Max pooling to a given size, over (N, C, D, H, W)."""
 
-    function = "adaptive_max_pool3d"
+    _function = "adaptive_max_pool3d"
 
 
 class _AdaptiveAvgPool(Declared):
-    settings = takes(output_size=REQUIRED)
+    _settings = takes(output_size=REQUIRED)
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     """Average pooling to a given size, over (N, C, L)."""
 
-    function = "adaptive_avg_pool1d"
+    _function = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     """Average pooling to a given size, over (N, C, H, W)."""
 
-    function = "adaptive_avg_pool2d"
+    _function = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
     """Average pooling to a given size, over (N, C, D, H, W)."""
 
-    function = "adaptive_avg_pool3d"
+    _function = "adaptive_avg_pool3d"

@@ -3,12 +3,13 @@
 from typing import Any
 
 from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes
+from gradsh.engine.attribute_names import read
 
 
 class Upsample(Declared):
     """Interpolate to a size or by a factor."""
 
-    settings = takes(
+    _settings = takes(
         size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None
     )
 
@@ -25,7 +26,7 @@ class Upsample(Declared):
 
     def forward(self, input: Any) -> Any:
         """Return the input resized."""
-        given = {name: value for name in self.settings if (value := getattr(self, name)) is not None}
+        given = {name: value for name in self._settings if (value := read(self, name)) is not None}
         return functional("interpolate")(input, **given)
 
     def extra_repr(self) -> str:
@@ -51,36 +52,36 @@ class UpsamplingBilinear2d(Upsample):
 class PixelShuffle(Declared):
     """(C r², H, W) to (C, H r, W r)."""
 
-    function = "pixel_shuffle"
-    settings = takes(upscale_factor=REQUIRED)
+    _function = "pixel_shuffle"
+    _settings = takes(upscale_factor=REQUIRED)
 
 
 class PixelUnshuffle(Declared):
     """(C, H r, W r) to (C r², H, W)."""
 
-    function = "pixel_unshuffle"
-    settings = takes(downscale_factor=REQUIRED)
+    _function = "pixel_unshuffle"
+    _settings = takes(downscale_factor=REQUIRED)
 
 
 class ChannelShuffle(Declared):
     """Interleave groups of channels."""
 
-    function = "channel_shuffle"
-    settings = takes(groups=REQUIRED)
+    _function = "channel_shuffle"
+    _settings = takes(groups=REQUIRED)
 
 
 class Fold(Declared):
     """Add windows, given as columns, up to an image."""
 
-    function = "fold"
-    settings = takes(output_size=REQUIRED, kernel_size=REQUIRED, dilation=1, padding=0, stride=1)
+    _function = "fold"
+    _settings = takes(output_size=REQUIRED, kernel_size=REQUIRED, dilation=1, padding=0, stride=1)
 
 
 class Unfold(Declared):
     """Lay the windows of an image out as columns."""
 
-    function = "unfold"
-    settings = takes(kernel_size=REQUIRED, dilation=1, padding=0, stride=1)
+    _function = "unfold"
+    _settings = takes(kernel_size=REQUIRED, dilation=1, padding=0, stride=1)
 
     def forward(self, input: Any) -> Any:
         """Return (N, C · window, positions)."""
@@ -90,8 +91,8 @@ class Unfold(Declared):
 class PairwiseDistance(Declared):
     """The p-norm of the difference of two vectors."""
 
-    settings = takes(p=2.0, eps=1e-6, keepdim=False)
-    shown = ()
+    _settings = takes(p=2.0, eps=1e-6, keepdim=False)
+    _shown = ()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -106,8 +107,8 @@ class PairwiseDistance(Declared):
 class CosineSimilarity(Declared):
     """The cosine of the angle between two vectors."""
 
-    settings = takes(dim=1, eps=1e-8)
-    shown = ()
+    _settings = takes(dim=1, eps=1e-8)
+    _shown = ()
 
     def forward(self, x1: Any, x2: Any) -> Any:  # type: ignore[override]
         """Return the cosines."""

@@ -12,6 +12,7 @@ from gradsh.api.nn.conversion import blank, factory
 from gradsh.api.nn.module import Module
 from gradsh.api.nn.recurrence import gru_cell, lstm_cell, plain_cell
 from gradsh.engine.ambient import current
+from gradsh.engine.attribute_names import read
 from gradsh.engine.op import find
 from gradsh.engine.tensor import Tensor, make
 from gradsh.text.fault import fail
@@ -98,7 +99,7 @@ class RNNBase(Module):
     @property
     def all_weights(self) -> list[list[Any]]:
         """The weights of each layer and direction."""
-        return [[getattr(self, name) for name in names] for names in self._names]
+        return [[read(self, name) for name in names] for names in self._names]
 
     def _weights(self, place: int) -> tuple[Any, Any, Any, Any]:
         own = [self._parameters[name] for name in self._names[place]]

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradsh.engine.ambient import grad_mode
+from gradsh.engine.attribute_names import ScriptBase, write
 from gradsh.engine.handle import Handle
 from gradsh.engine.op import find
 from gradsh.engine.tensor import Parameter, Tensor
@@ -48,13 +49,8 @@ class _Report:
         self.errors: list[str] = []
 
 
-class State:
+class State(ScriptBase):
     """The part of `Module` that saves and loads its state."""
-
-    @staticmethod
-    def __script_attributes__(name: str) -> bool:
-        """Offer every ordinary name: scripts give modules attributes of their own."""
-        return not name.startswith("__")
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
@@ -152,9 +148,9 @@ def _load_one(module: Any, name: str, key: str, own: Tensor, given: Any, assign:
             find("copy_")(own, given)
         elif isinstance(own, Parameter):
             fresh = given if isinstance(given, Parameter) else Parameter(given)
-            setattr(module, name, fresh.requires_grad_(own.requires_grad))
+            write(module, name, fresh.requires_grad_(own.requires_grad))
         else:
-            setattr(module, name, given)
+            write(module, name, given)
     return ""
 
 

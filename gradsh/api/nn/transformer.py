@@ -1,11 +1,11 @@
 """Transformer encoder and decoder layers, and stacks of them."""
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from gradsh.api.copying import deepcopy
 from gradsh.api.nn import init
 from gradsh.api.nn.attention import MultiheadAttention, float_mask
 from gradsh.api.nn.container import ModuleList
@@ -123,7 +123,7 @@ def _is_causal(mask: Any, given: bool | None) -> bool:
 class _Stack(Module):
     def __init__(self, layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
+        self.layers = ModuleList([deepcopy(layer) for _ in range(num_layers)])
         self.num_layers = num_layers
         self.norm = norm
 

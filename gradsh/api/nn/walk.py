@@ -3,20 +3,18 @@
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from gradsh.engine.attribute_names import ScriptBase, read
 from gradsh.engine.tensor import Parameter, Tensor
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
     from gradsh.api.nn.module import Module
 
+_MISSING = object()
 
-class Walk:
+
+class Walk(ScriptBase):
     """The part of `Module` that lists what a tree of modules holds. Each thing is listed once, where it is met first."""
-
-    @staticmethod
-    def __script_attributes__(name: str) -> bool:
-        """Offer every ordinary name: scripts give modules attributes of their own."""
-        return not name.startswith("__")
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
@@ -94,10 +92,7 @@ class Walk:
 
         found: Any = self
         for part in target.split(".") if target else ():
-            if not hasattr(found, part):
-                message = f"{found._get_name()} has no attribute `{part}`"
-                raise fail("attribute", message, AttributeError, owner=found, name=part)
-            found = getattr(found, part)
+            found = _named(found, part)
             if not isinstance(found, Module):
                 raise fail("attribute", f"`{part}` is not an nn.Module", AttributeError, name=part)
         return found  # type: ignore[no-any-return]
@@ -119,11 +114,7 @@ class Walk:
 
     def _member_at(self, target: str) -> Any:
         path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if not hasattr(module, name):
-            message = f"{module._get_name()} has no attribute `{name}`"
-            raise fail("attribute", message, AttributeError, owner=module, name=name)
-        return getattr(module, name)
+        return _named(self.get_submodule(path), name)
 
     def apply(self, fn: "Callable[[Module], Any]") -> Any:
         """Call `fn` on every module below, then on this one; return this one."""
@@ -131,3 +122,11 @@ class Walk:
             child.apply(fn)
         fn(self)  # type: ignore[arg-type]
         return self
+
+
+def _named(module: Any, name: str) -> Any:
+    found = read(module, name, _MISSING)
+    if found is _MISSING:
+        message = f"{module._get_name()} has no attribute `{name}`"
+        raise fail("attribute", message, AttributeError, owner=module, name=name)
+    return found

@@ -41,7 +41,7 @@ class _Combined(LRScheduler):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what state_dict returned."""
-        self.__dict__.update({name: value for name, value in state_dict.items() if name != "_schedulers"})
+        super().load_state_dict({name: value for name, value in state_dict.items() if name != "_schedulers"})
         for one, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             one.load_state_dict(state)
 

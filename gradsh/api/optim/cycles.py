@@ -7,6 +7,7 @@ from typing import Any
 
 from gradsh.api.optim.optimizer import Optimizer
 from gradsh.api.optim.scheduler_base import LRScheduler, check_optimizer, rates
+from gradsh.engine.attribute_names import attributes_of, take_over
 from gradsh.text.fault import fail
 
 _NO_MOMENTUM = "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
@@ -146,7 +147,7 @@ class CyclicLR(_WithMomentum):
         state = super().state_dict()
         custom = state.pop("_scale_fn_custom")
         held = custom is not None and not inspect.isroutine(custom)
-        state["_scale_fn_custom"] = dict(vars(custom)) if held else None
+        state["_scale_fn_custom"] = attributes_of(custom) if held else None
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -155,7 +156,7 @@ class CyclicLR(_WithMomentum):
         attributes = held.pop("_scale_fn_custom", None)
         super().load_state_dict(held)
         if attributes is not None and self._scale_fn_custom is not None:
-            vars(self._scale_fn_custom).update(attributes)
+            take_over(self._scale_fn_custom, attributes)
 
     def get_lr(self) -> list[Any]:
         """Return the rates for this step; sets momentum too."""

@@ -6,15 +6,16 @@ does; nothing of it is recorded.
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
-from copy import deepcopy
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from gradsh.api.copying import deepcopy
 from gradsh.api.grads import clear_grads
 from gradsh.api.nn.typename import typename
 from gradsh.engine.ambient import current, grad_mode
+from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.dtype import Array
 from gradsh.engine.handle import Handle
 from gradsh.engine.tensor import Tensor, make
@@ -46,15 +47,10 @@ class State(defaultdict[Any, dict[str, Any]]):
     __script_attributes__ = frozenset({"get", "items", "keys", "values", "pop", "clear", "setdefault", "update", "copy"})
 
 
-class Optimizer:
+class Optimizer(ScriptBase):
     """Base of the optimizers: `param_groups`, `state`, `defaults`, and a step over all parameters with a gradient."""
 
     step_hooks: Any
-
-    @staticmethod
-    def __script_attributes__(name: str) -> bool:
-        """Offer every ordinary name: scripts may add attributes of their own."""
-        return not name.startswith("__")
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults

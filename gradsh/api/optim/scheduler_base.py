@@ -5,6 +5,7 @@ from typing import Any
 
 from gradsh.api.optim.optimizer import Optimizer
 from gradsh.engine.ambient import current
+from gradsh.engine.attribute_names import ScriptBase, take_over
 from gradsh.text.fault import fail
 
 _EPOCH = (
@@ -20,7 +21,6 @@ _ORDER = (
     "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 )
 
-
 def rates(optimizer: Optimizer) -> list[Any]:
     """Return the learning rates of the groups."""
     return [group["lr"] for group in optimizer.param_groups]
@@ -32,13 +32,8 @@ def check_optimizer(optimizer: Any) -> None:
         raise fail("type", f"{type(optimizer).__name__} is not an Optimizer", TypeError)
 
 
-class LRScheduler:
+class LRScheduler(ScriptBase):
     """Base of the schedulers: `step()` after each `optimizer.step()` (or epoch) sets the groups' learning rates."""
-
-    @staticmethod
-    def __script_attributes__(name: str) -> bool:
-        """Offer every ordinary name: scripts may derive schedulers of their own."""
-        return not name.startswith("__")
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         check_optimizer(optimizer)
@@ -65,8 +60,8 @@ class LRScheduler:
         return {name: value for name, value in self.__dict__.items() if name not in skip}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what state_dict returned."""
-        self.__dict__.update(state_dict)
+        """Take over what state_dict returned: values of names that the scheduler has, of the types they have."""
+        take_over(self, state_dict)
 
     def get_last_lr(self) -> list[Any]:
         """Return the learning rates that the last step set."""

@@ -29,7 +29,7 @@ class _ByFunction(LRScheduler):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what state_dict returned; the functions stay."""
-        self.__dict__.update({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
+        super().load_state_dict({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
 
 
 class LambdaLR(_ByFunction):

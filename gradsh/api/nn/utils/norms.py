@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.api.nn.module import Module
 from gradsh.engine.ambient import current, grad_mode
+from gradsh.engine.attribute_names import read
 from gradsh.engine.op import find
 from gradsh.engine.tensor import Parameter, Tensor, make
 from gradsh.text.fault import fail
@@ -21,6 +23,12 @@ def norm_except_dim(weight: Any, dim: int | None) -> Any:
         flat = weight.contiguous().view(-1, weight.shape[-1])
         return find("norm")(flat, 2, [0]).view(*[1] * (weight.ndim - 1), weight.shape[-1])
     return norm_except_dim(weight.transpose(0, dim), 0).transpose(0, dim)
+
+
+def _checked(module: Any) -> Any:
+    if not isinstance(module, Module):
+        raise fail("type", f"{type(module).__name__} is not a Module", TypeError)
+    return module
 
 
 def _restore(module: Any, name: str) -> None:
@@ -50,7 +58,7 @@ class WeightNorm:
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     """Split a weight into its length `NAME_g` and direction `NAME_v`."""
     hook = WeightNorm(name, dim)
-    weight = getattr(module, name)
+    weight = read(_checked(module), name)
     _restore(module, name)
     module.register_parameter(name + "_g", Parameter(norm_except_dim(weight, hook.dim).detach()))
     module.register_parameter(name + "_v", Parameter(weight.data))
@@ -65,7 +73,7 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
 
 
 def _remove(module: Any, name: str, sort: type, message: str, endings: tuple[str, ...]) -> Any:
-    hooks = module.__dict__["_hooks"]
+    hooks = _checked(module).__dict__["_hooks"]
     table = {} if hooks is None else hooks.tables["forward_pre"]
     for number, hook in list(table.items()):
         if isinstance(hook, sort) and hook.name == name:  # type: ignore[attr-defined]
@@ -137,7 +145,7 @@ def spectral_norm(
     if dim is None:
         dim = int(type(module).__name__.startswith("ConvTranspose"))
     hook = SpectralNorm(name, n_power_iterations, dim, eps)
-    weight = module._parameters[name]
+    weight = _checked(module)._parameters[name]
     matrix = hook.matrix(weight.detach())
     rows, columns = matrix.array.shape
     generator = current().generator

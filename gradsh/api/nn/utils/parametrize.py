@@ -10,12 +10,15 @@ from typing import Any
 from gradsh.api.nn.container import ModuleDict, ModuleList
 from gradsh.api.nn.module import Module
 from gradsh.engine.ambient import current, grad_mode
+from gradsh.engine.attribute_names import check_ordinary
 from gradsh.engine.tensor import Parameter, Tensor
 from gradsh.text.fault import fail
 
 _PARTS = "original"
-_CACHE: list[dict[tuple[int, str], Any]] = []
-"""One table for each `cached()` that is open: what was computed for (module, name)."""
+_CACHE = "parametrizations_cached"
+"""The ambient flag: one table for each `cached()` that is open, what was computed for (module, name)."""
+_MARK = ".parametrized"
+"""What the class of a parametrized module carries; no script can name it."""
 
 
 class cached:
@@ -24,10 +27,11 @@ class cached:
     __script_attributes__ = frozenset({"__enter__", "__exit__"})
 
     def __enter__(self) -> None:
-        _CACHE.append(_CACHE[-1] if _CACHE else {})
+        open_tables = current().flags.setdefault(_CACHE, [])
+        open_tables.append(open_tables[-1] if open_tables else {})
 
     def __exit__(self, *_: object) -> None:
-        _CACHE.pop()
+        current().flags[_CACHE].pop()
 
 
 class ParametrizationList(ModuleList):
@@ -144,9 +148,10 @@ def _computed(name: str) -> property:
     """Return the property that stands for a parametrized tensor."""
 
     def read(self: Any) -> Any:
-        table = _CACHE[-1] if _CACHE else None
-        if table is None:
+        open_tables = current().flags.get(_CACHE)
+        if not open_tables:
             return self.parametrizations[name]()
+        table = open_tables[-1]
         key = id(self), name
         if key not in table:
             table[key] = self.parametrizations[name]()
@@ -160,6 +165,9 @@ def _computed(name: str) -> property:
 
 def register_parametrization(module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> Module:
     """Let a parameter or buffer be computed by `parametrization` from what stands in its place; return the module."""
+    if not isinstance(module, Module):
+        raise fail("type", f"{type(module).__name__} is not a Module", TypeError)
+    check_ordinary(module, tensor_name)
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
         known = module.parametrizations[tensor_name]
@@ -178,7 +186,8 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
     delattr(module, tensor_name)
     if not is_parametrized(module):
         kind = type(module)
-        module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), {"__module__": kind.__module__})
+        own = {"__module__": kind.__module__, _MARK: True}
+        object.__setattr__(module, "__class__", type(f"Parametrized{kind.__name__}", (kind,), own))
         module.parametrizations = ModuleDict()
     setattr(type(module), tensor_name, _computed(tensor_name))
     module.parametrizations[tensor_name] = made
@@ -187,7 +196,9 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Whether a module has parametrized tensors, or whether this one is."""
-    held = module.__dict__.get("_modules", {}).get("parametrizations")
+    if _MARK not in vars(type(module)):
+        return False
+    held = module._modules.get("parametrizations")
     if not isinstance(held, ModuleDict):
         return False
     return len(held) > 0 if tensor_name is None else tensor_name in held
@@ -219,7 +230,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         module.register_buffer(tensor_name, original)
     if not is_parametrized(module):
         del module._modules["parametrizations"]
-        module.__class__ = type(module).__bases__[0]
+        object.__setattr__(module, "__class__", type(module).__bases__[0])
     return module
 
 

@@ -1,0 +1,92 @@
+"""Attribute names that come from data (a key, an argument, a saved state), and the base of classes that take any name.
+
+Law: a name that data gives is an ordinary one. Python and numpy ask instances for special names (`__array_interface__`,
+`__deepcopy__`), and what an instance answers decides what their C code does with memory.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gradsh.text.fault import fail
+
+
+class ScriptBase:
+    """Base of classes whose instances offer and take every ordinary name. Scripts may derive from them."""
+
+    __slots__ = ()
+    __script_base__ = True
+    """Whether a script may derive from the class (also on some classes whose instances take no names)."""
+
+    @staticmethod
+    def __script_attributes__(name: str) -> bool:
+        """Offer every ordinary name."""
+        return not name.startswith("__")
+
+
+def ordinary(name: Any) -> bool:
+    """Tell whether a name has no meaning to Python itself."""
+    return isinstance(name, str) and not (name[:2] == "__" == name[-2:])
+
+
+def read(owner: Any, name: str, *default: Any) -> Any:
+    """Return the attribute that data names. Raises AttributeError, also for a special name."""
+    if ordinary(name):
+        return getattr(owner, name, *default)
+    if default:
+        return default[0]
+    text = f"'{type(owner).__name__}' object has no attribute '{name}'"
+    raise fail("attribute", text, AttributeError, owner=owner, name=name)
+
+
+def write(owner: Any, name: str, value: Any) -> None:
+    """Set the attribute that data names. Raises AttributeError for a special name."""
+    check_ordinary(owner, name)
+    setattr(owner, name, value)
+
+
+def check_ordinary(owner: Any, name: Any) -> None:
+    """Raise AttributeError for a special name."""
+    if not ordinary(name):
+        text = f"'{type(owner).__name__}' object takes no attribute '{name}': Python gives the name a meaning of its own"
+        raise fail("attribute", text, AttributeError, owner=owner, name=name)
+
+
+def attributes_of(owner: Any) -> dict[str, Any]:
+    """Return an instance's own attributes of ordinary names; a class has none to give."""
+    own = {} if isinstance(owner, type) else getattr(owner, "__dict__", {})
+    return {name: value for name, value in own.items() if ordinary(name)}
+
+
+def take_over(owner: Any, state: Mapping[str, Any]) -> None:
+    """Set the attributes that `owner` has to a saved state's values, which must be of the types that they replace."""
+    held = attributes_of(owner)
+    for name, value in state.items():
+        if name in held:
+            if not _may_replace(held[name], value):
+                message = f"load_state_dict: {name} is of type {type(held[name]).__name__}, not {type(value).__name__}"
+                raise fail("type", message, TypeError)
+            setattr(owner, name, value)
+
+
+def _may_replace(held: Any, value: Any) -> bool:
+    """Tell whether data may take the place of other data. Numbers are of one type; None stands for any data."""
+    if value is None or type(value) is type(held):
+        return True
+    sorts = (_is_number, _is_list, _is_dictionary, _is_text)
+    return any(of_sort(value) and (held is None or of_sort(held)) for of_sort in sorts)
+
+
+def _is_number(value: Any) -> bool:
+    return hasattr(type(value), "__float__")
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple))
+
+
+def _is_dictionary(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
