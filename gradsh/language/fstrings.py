@@ -18,7 +18,11 @@ _patterns: _Patterns = {}
 
 
 def _pattern(quote: str, part: str) -> re.Pattern[str]:
-    """Return the pattern of what is literal, for a part that is `text`, `raw` or `spec`; made on first use."""
+    """Return the pattern of what is literal, for a part that is `text`, `raw` or `spec`; made on first use.
+
+    Nothing follows its repetition, which therefore never gives anything back: it needs no possessive quantifier. (Python 3.11.2
+    matches a possessive repetition of alternatives wrongly.)
+    """
     pattern = _patterns.get((quote, part))
     if pattern is None:
         q = quote[0]
@@ -26,7 +30,7 @@ def _pattern(quote: str, part: str) -> re.Pattern[str]:
         escapes = r"|\\(?![{}]).|\\(?=[{}])"
         doubled = "" if part == "spec" else r"|\{\{|\}\}"
         named = r"|\\N\{[^{}]*\}" if part == "text" else ""
-        pattern = _patterns[quote, part] = re.compile(f"(?:{plain}{named}{escapes}{doubled})*+", re.DOTALL)
+        pattern = _patterns[quote, part] = re.compile(f"(?:{plain}{named}{escapes}{doubled})*", re.DOTALL)
     return pattern
 
 

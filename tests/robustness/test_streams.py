@@ -141,7 +141,8 @@ def test_no_name_leads_out_of_the_folder(gradsh: Callable, tmp_path: Path, comma
     done = gradsh("run", "--allow-files", "in", "-c", f'{GRAPH}{command} "{name}"')
     assert (done.status, done.out) == (1, "")
     assert done.err.startswith("error[io]: ")
-    assert "outside of in" in done.err or "is no name of a file" in done.err
+    reasons = ("outside of in", "is no name of a file", "Too many levels of symbolic links")
+    assert any(reason in done.err for reason in reasons)
     assert (tmp_path / "x").read_text() == "old"
 
 

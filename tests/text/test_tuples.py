@@ -78,7 +78,8 @@ def test_methods():
     assert type(one._replace(line=2)) is Ours
     assert Ours._make(["x", "y", 1, 2]) == Theirs._make(["x", "y", 1, 2])
     for wrong in (lambda kind: kind._make([1]), lambda kind: kind(1, "a")._replace(other=1)):
-        assert outcome(lambda: wrong(Ours)) is outcome(lambda: wrong(Theirs)) in {TypeError, ValueError}
+        assert outcome(lambda: wrong(Ours)) in {TypeError, ValueError}
+        assert outcome(lambda: wrong(Theirs)) in {TypeError, ValueError}  # which of them depends on Python's version
 
 
 def test_copies_are_of_the_class():
