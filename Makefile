@@ -5,8 +5,15 @@ VENV = .venv
 BIN = $(VENV)/bin
 PARITY = .venv-parity
 PACKAGE = .venv-package
+# What `make unit` and `make test` run of the tests: folders, files, options of pytest.
+TESTS =
+# Other Pythons that `make pythons` tries, those of them that exist.
+PYTHONS = /usr/bin/python3.1[1-9] /usr/local/bin/python3.1[1-9] $$HOME/.pyenv/versions/3.1[1-9]*/bin/python
+VERSION = 'import platform; print(platform.python_version())'
+# Tells one Python from another.
+WHICH = 'import sys; print(sys.version, sys.base_prefix)'
 
-.PHONY: bench fuzz run test check parity package docs lint types unit golden clean
+.PHONY: bench fuzz run test check parity package docs lint types unit golden clean pythons oldest newest FORCE
 
 # The main job on scenario S1: a script goes in, what its backward freed and the failure that it announces come out.
 run: $(VENV)/installed
@@ -14,12 +21,18 @@ run: $(VENV)/installed
 	@echo
 	@echo "A guided session of the same: $(BIN)/gradsh -c tour. The shell: $(BIN)/gradsh. More stories: scripts/README.md"
 
-test: unit golden
+# The goldens run whatever the unit tests say; the status is that of whichever failed.
+test: $(VENV)/developed
+	@echo "unit tests and goldens: about five minutes on two idle cores"
+	@started=$$(date +%s); status=0; \
+	$(BIN)/python -m pytest $(TESTS) || status=$$?; \
+	$(BIN)/gradsh test scripts || status=$$?; \
+	echo "unit tests and goldens took $$(($$(date +%s) - started)) s"; exit $$status
 
 check: lint types test
 
 unit: $(VENV)/developed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(TESTS)
 
 golden: $(VENV)/installed
 	$(BIN)/gradsh test scripts
@@ -40,6 +53,24 @@ parity: $(PARITY)/installed
 	$(PARITY)/bin/python -m pytest -m parity tests
 	$(PARITY)/bin/python -m pytest tests/oracle
 
+# Runs unit tests under each other Python of the machine, in an environment of its own; a version is tried once.
+pythons:
+	@tried=" $$($(PYTHON) -c $(VERSION))"; for python in $(PYTHONS); do \
+	version=$$("$$python" -c $(VERSION) 2>/dev/null) || continue; \
+	case "$$tried " in *" $$version "*) continue;; esac; tried="$$tried $$version"; \
+	"$$python" -c 'import ensurepip' 2>/dev/null || { echo "$$python cannot make an environment: left out"; continue; }; \
+	echo "Python $$version ($$python):"; \
+	$(MAKE) unit PYTHON="$$python" VENV=.venv-$$version TESTS="tests/language tests/engine tests/text tests/interpreter" || exit 1; \
+	done; echo "tried:$$tried"
+
+# Runs unit tests with the oldest, or the newest, of each package that pyproject.toml admits.
+oldest newest:
+	[ -x .venv-$@/bin/python ] || $(PYTHON) -m venv .venv-$@
+	$(PYTHON) -m tools.ends $@ > .venv-$@/constraints.txt
+	.venv-$@/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager \
+		-c .venv-$@/constraints.txt -e '.[dev]'
+	.venv-$@/bin/python -m pytest tests/language tests/engine tests/shell
+
 # Prints the table of speed and memory beside PyTorch, HIPS autograd and hand-written numpy (those that are installed).
 bench: $(VENV)/developed
 	$(BIN)/python -m benchmarks
@@ -58,8 +89,13 @@ package: $(VENV)/developed
 	$(PACKAGE)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	cd $(PACKAGE) && bin/gradsh --version && bin/gradsh -c 'x = ones(2, requires_grad=True); backward (x * x).sum()'
 
-$(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV)
+# An environment that was made here by another Python than PYTHON is made anew.
+$(VENV)/bin/python: FORCE
+	@wanted=$$($(PYTHON) -c $(WHICH)) && if [ -f $(VENV)/installed ] && [ "$$($@ -c $(WHICH))" != "$$wanted" ]; \
+	then rm -rf $(VENV); fi
+	@[ -x $@ ] || $(PYTHON) -m venv $(VENV)
+
+FORCE:
 
 $(VENV)/installed: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
@@ -75,4 +111,4 @@ $(PARITY)/installed: pyproject.toml constraints.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(PARITY) $(PACKAGE) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PARITY) $(PACKAGE) .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
