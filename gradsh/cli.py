@@ -154,7 +154,7 @@ def golden(
 
 @app.command()
 def explain(
-    kind: Annotated[list[str] | None, typer.Argument(help="A kind of error, or PyTorch's sentence.")] = None,
+    kind: Annotated[list[str] | None, typer.Argument(metavar="[KIND]...", help="A kind of error, or PyTorch's sentence.")] = None,
 ) -> None:
     """Say what a kind of error means, with an example and the ways out."""
     from gradsh.commands.explain import Report, lookup, view
@@ -169,7 +169,7 @@ def explain(
 
 
 @app.command()
-def check(files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Scripts.")]) -> None:
+def check(files: Annotated[list[str], typer.Argument(metavar="FILE", help="Scripts.")]) -> None:
     """Parse scripts and look up their names, without running them."""
     from gradsh.check import check_files
 
