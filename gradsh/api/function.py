@@ -1,11 +1,12 @@
 """torch.autograd.Function: operations that a script writes, with their own backward.
 
-The `ctx` that forward and backward receive is the node itself, as in PyTorch: what is put on it lives as long as the
-graph does. Saved tensors are kept as any node's are, so they are listed, freed and checked for versions alike.
+The `ctx` that forward and backward receive stands for the node (`function_context.py`). Saved tensors are kept as any
+node's are, so they are listed, freed and checked for versions alike.
 """
 
 import functools
 import inspect
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,13 +26,12 @@ from gradsh.text.fault import fail
 
 
 class FunctionNode(Node):
-    """The node of a custom function, and the `ctx` of its forward and backward."""
+    """The node of a custom function. `own` holds what the program puts on its ctx, and lives as long as the graph."""
 
     __slots__ = (
-        "__dict__", "_args", "_dirty", "_function", "_given", "_inputs", "_materialize", "_shapes", "_to_save",
-        "_undifferentiable", "needs_input_grad",
+        "_args", "_context", "_function", "_given", "_inputs", "_shapes", "dirty", "materialize", "needs_input_grad", "own",
+        "to_save", "undifferentiable",
     )
-    __getattr__ = Node.ask
 
     def __init__(self, function: "type[Function]", args: tuple[Any, ...], recorded: bool) -> None:
         tensors = [one for one in args if isinstance(one, Tensor)]
@@ -41,46 +41,23 @@ class FunctionNode(Node):
         self._given = tuple(isinstance(one, Tensor) for one in args)
         self._inputs = tuple((one.array.shape, one.array.dtype) for one in tensors)
         self._shapes: tuple[Any, ...] = ()
-        self._materialize = True
-        self._to_save: Any = ()
-        self._dirty: Any = ()
-        self._undifferentiable: Any = ()
+        self.materialize = True
+        self.to_save: Any = ()
+        self.dirty: Any = ()
+        self.undifferentiable: Any = ()
+        self.own: dict[str, Any] = {}
+        self._context: Any = None
         self.needs_input_grad = tuple(isinstance(one, Tensor) and is_tracked(one) for one in args)
 
-    @staticmethod
-    def __script_attributes__(name: str) -> bool:
-        """Offer every ordinary name: a function keeps what it likes on its ctx."""
-        return not name.startswith("__") and name not in {"_function", "run", "entries", "edges"}
+    def facade(self) -> Any:
+        """Return the `ctx`: the same object as long as somebody holds it."""
+        found = None if self._context is None else self._context()
+        if found is None:
+            from gradsh.api.function_context import FunctionCtx
 
-    # --- what forward says ------------------------------------------------------------------------------------------
-
-    def save_for_backward(self, *tensors: Any) -> None:
-        """Save tensors (or None) for backward, which finds them in `saved_tensors`."""
-        self._to_save = tensors
-
-    def save_for_forward(self, *tensors: Any) -> None:
-        """Take tensors for forward mode, which is not offered: nothing is kept."""
-
-    def mark_dirty(self, *tensors: Any) -> None:
-        """Say which inputs forward modified in place; they must be returned."""
-        self._dirty = tensors
-
-    def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Say which outputs have no gradient."""
-        self._undifferentiable = tensors
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Say whether backward gets zeros (True) or None for outputs that no gradient reached."""
-        self._materialize = bool(value)
-
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
-        """The saved tensors; raises once they are freed or where one was modified in place."""
-        if not self.entries:
-            return ()
-        return tuple(self.unpack(0, as_tensor=True))
-
-    # --- what the graph asks ----------------------------------------------------------------------------------------
+            found = FunctionCtx(self)
+            self._context = weakref.ref(found)
+        return found
 
     def name(self) -> str:
         """Return the function's name with Backward."""
@@ -95,15 +72,12 @@ class FunctionNode(Node):
         entries = self.entries
         return type(entries) is tuple and any(one is not None for entry in entries for one in entry)
 
-    def __repr__(self) -> str:
-        return f"<torch.autograd.function.{self.name()} object at {id(self):#x}>"
-
     def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
         """Call the script's backward and check what it returns."""
         running = current().running
         recorded = any(isinstance(one, Tensor) for one in grads) or (running is not None and running.create)
         given = [self._shown(place, one) for place, one in enumerate(grads)]
-        found = _backward_of(self._function)(self, *given)
+        found = _backward_of(self._function)(self.facade(), *given)
         return self._checked(found if isinstance(found, tuple) else (found,), needs, recorded)
 
     def _shown(self, place: int, grad: Any) -> Any:
@@ -112,7 +86,7 @@ class FunctionNode(Node):
         if grad is not None:
             return make(np.asarray(grad))
         shape = self._shapes[place]
-        if shape is None or not self._materialize:
+        if shape is None or not self.materialize:
             return None
         return make(np.zeros(*shape))
 
@@ -159,7 +133,7 @@ class FunctionNode(Node):
 
     def keep_saved(self) -> None:
         """Keep what save_for_backward was given, as it is after forward."""
-        saved, self._to_save = self._to_save, ()
+        saved, self.to_save = self.to_save, ()
         if not saved:
             self.entries = ([],)  # an empty list can be freed, too: PyTorch then refuses `saved_tensors`
             return
@@ -243,18 +217,19 @@ class Function(ScriptBase):
             args = _bound(cls, args, kwargs, apart)
         recorded = current().grad_enabled and any(isinstance(one, Tensor) and is_tracked(one) for one in args)
         node = FunctionNode(cls, args, recorded)
+        ctx = node.facade()
         with grad_mode(False):
             if apart:
                 output = cls.forward(*args)
-                cls.setup_context(node, args, output)
+                cls.setup_context(ctx, args, output)
             else:
-                output = cls.forward(node, *args)
+                output = cls.forward(ctx, *args)
         many = isinstance(output, tuple)
         outputs = list(output) if many else [output]
         wrapped = _Outputs(node, args, outputs, recorded).wrap()
         if recorded:
             node.keep_saved()
-        node._to_save = ()
+        node.to_save = ()
         return tuple(wrapped) if many else wrapped[0]
 
 
@@ -280,12 +255,12 @@ class _Outputs:
         self.outputs = outputs
         self.recorded = recorded
         self.inputs = {id(one) for one in args if isinstance(one, Tensor)}
-        _check_tensors("save_for_backward can only save variables, but argument {} is of type {}", node._to_save)
-        for one in node._dirty:
+        _check_tensors("save_for_backward can only save variables, but argument {} is of type {}", node.to_save)
+        for one in node.dirty:
             if not isinstance(one, Tensor):
                 raise fail("type", "mark_dirty can only accept variables, but argument ", RuntimeError, node=node)
-        self.dirty = {id(one) for one in node._dirty}
-        self.undifferentiable = {id(one) for one in node._undifferentiable}
+        self.dirty = {id(one) for one in node.dirty}
+        self.undifferentiable = {id(one) for one in node.undifferentiable}
 
     def wrap(self) -> list[Any]:
         """Return the outputs, each with its history."""
@@ -299,9 +274,9 @@ class _Outputs:
         shapes = [(one.array.shape, one.array.dtype) if isinstance(one, Tensor) else None for one in self.outputs]
         node._shapes = tuple(shapes)
         node.outputs = tuple(((), np.dtype(np.float32)) if one is None else one for one in shapes)
-        for one in node._dirty:
+        for one in node.dirty:
             one.counter.bump(node.where)
-        node._dirty = node._undifferentiable = ()
+        node.dirty = node.undifferentiable = ()
         wrapped = [self._one(place, one) for place, one in enumerate(self.outputs)]
         if sum(isinstance(one, Tensor) and one.edge is not None and one.edge[0] is node for one in wrapped) > 1:
             for one in wrapped:

@@ -8,7 +8,7 @@ from typing import Any
 from gradsh.engine.ambient import current
 from gradsh.engine.handle import Handle
 from gradsh.engine.node import Node
-from gradsh.engine.tensor import Tensor, accumulator, gradient_edge
+from gradsh.engine.tensor import Tensor, accumulator, gradient_edge, node_of
 from gradsh.text.fault import fail
 
 DISABLED = "saved_tensors_hooks_disabled"
@@ -134,14 +134,14 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         return copy
 
 
-class GradientEdge(tuple[Node, int]):
+class GradientEdge(tuple[Any, int]):
     """Where a tensor's gradient goes: a node and the number of its output."""
 
     __slots__ = ()
     __script_attributes__ = frozenset({"node", "output_nr"})
 
     @property
-    def node(self) -> Node:
+    def node(self) -> Any:
         """The node."""
         return self[0]
 
@@ -160,7 +160,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     if edge is None:
         message = "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         raise fail("no_grad", message, RuntimeError, tensor=tensor)
-    return GradientEdge(edge)
+    return GradientEdge((edge[0].facade(), edge[1]))
 
 
 class MultiHandle:
@@ -225,7 +225,7 @@ class _All:
     def __init__(self, tensors: Sequence[Tensor], fn: Callable[..., Any]) -> None:
         self.fn = fn
         # weak: a hook stands on a node, and must not keep a graph alive
-        self.places = [weakref.ref(one if one.grad_fn is None else one.grad_fn) for one in tensors]
+        self.places = [weakref.ref(node_of(one) or one) for one in tensors]
         self.running: Any = None
         self.left = 0
         self.buffer: list[Tensor | None] = []

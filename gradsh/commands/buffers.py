@@ -6,7 +6,7 @@ from typing import Literal
 from gradsh.commands.record import command
 from gradsh.commands.words import count, listed
 from gradsh.engine.node import Node
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.tensor import Tensor, node_of
 from gradsh.probe.buffers import BufferReport, BufferRow, BufferTotals, RollUp, Survey, roll_up
 from gradsh.probe.names import roots_of, top_name
 from gradsh.probe.snapshot import nodes_below
@@ -36,7 +36,7 @@ def run(
     variables = state.names_in_reach()
     if targets:
         texts = (*state.call.texts, *[""] * len(targets))
-        roots = [(text, one.grad_fn) for text, one in zip(texts, targets, strict=False) if one.grad_fn is not None]
+        roots = [(text, node) for text, one in zip(texts, targets, strict=False) if (node := node_of(one)) is not None]
     else:
         roots = roots_of(variables)
     survey = Survey(roots, variables, state.line_of, lambda where: _function(state, where))

@@ -5,7 +5,7 @@ from typing import Literal
 from gradsh.commands.record import Word, command
 from gradsh.commands.words import count, listed
 from gradsh.engine.node import Node
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.tensor import Tensor, node_of
 from gradsh.probe.fold import LOOP
 from gradsh.probe.graph import GraphNode, GraphReport, SavedMark, Wanted, graph_report
 from gradsh.probe.names import roots_of
@@ -51,7 +51,7 @@ def run(
 
 
 def _root(state: State, place: int, tensor: Tensor) -> Node:
-    node = tensor.grad_fn
+    node = node_of(tensor)
     if node is None:
         text = state.call.texts[place] if place < len(state.call.texts) else "the tensor"
         if tensor.requires_grad:

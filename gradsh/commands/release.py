@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from gradsh.commands.record import Lazy, command
 from gradsh.engine.ambient import current
-from gradsh.engine.node import Node
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.node import Node, behind
+from gradsh.engine.tensor import Tensor, node_of
 from gradsh.probe.given import given_back
 from gradsh.probe.passes import live_entries
 from gradsh.state import Pin, State
@@ -69,7 +69,8 @@ def _pins_of(state: State, text: str, thunk: Lazy, taken: list[Pin]) -> list[Pin
     if found:
         return found
     value = thunk()  # type: ignore[operator]
-    node = value if isinstance(value, Node) else value.grad_fn if isinstance(value, Tensor) else None
+    value = behind(value)
+    node = value if isinstance(value, Node) else node_of(value) if isinstance(value, Tensor) else None
     found = [pin for pin in state.pins if node is not None and pin.root() is node and pin not in taken]
     if not found:
         names = ", ".join(dict.fromkeys(pin.name for pin in state.pins)) or "none"

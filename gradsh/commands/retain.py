@@ -4,9 +4,9 @@ import weakref
 from typing import NamedTuple
 
 from gradsh.commands.record import command
-from gradsh.engine.node import AccumulateGrad, Node
+from gradsh.engine.node import AccumulateGrad, Node, behind
 from gradsh.engine.storage import owner_of
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.tensor import Tensor, node_of
 from gradsh.probe.given import arrays_in
 from gradsh.probe.snapshot import nodes_below
 from gradsh.state import Pin, State
@@ -48,7 +48,7 @@ def run(state: State, *targets: object, grad: bool = False) -> Report:
         return Report(tuple(_row(pin) for pin in state.pins), True)
     made = []
     for one, text in zip(targets, texts, strict=False):
-        made.append(_pin(state, one if isinstance(one, Node) else _root(text, _tensor(text, one)), text))
+        made.append(_pin(state, behind(one) if isinstance(behind(one), Node) else _root(text, _tensor(text, one)), text))
     return Report(tuple(_row(pin) for pin in made), False)
 
 
@@ -59,7 +59,7 @@ def _tensor(text: str, value: object) -> Tensor:
 
 
 def _root(text: str, tensor: Tensor) -> Node:
-    root = tensor.grad_fn
+    root = node_of(tensor)
     if root is not None:
         return root
     if tensor.requires_grad:

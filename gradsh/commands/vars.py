@@ -4,8 +4,8 @@
 from typing import NamedTuple
 
 from gradsh.commands.record import command
-from gradsh.engine.node import Node
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.node import Node, behind
+from gradsh.engine.tensor import Tensor, node_of
 from gradsh.probe.snapshot import node_name
 from gradsh.state import State
 from gradsh.view.shapes import Column, Row, Table, View
@@ -40,9 +40,9 @@ def run(state: State) -> Report:
 
 def _describe(name: str, value: object) -> Variable:
     if not isinstance(value, Tensor):
-        return Variable(name, (isinstance(value, Node) and node_name(value)) or type(value).__name__)
+        return Variable(name, (isinstance(behind(value), Node) and node_name(behind(value))) or type(value).__name__)
     try:
-        made_by = node_name(value.grad_fn) or "leaf"
+        made_by = node_name(node_of(value)) or "leaf"
     except RuntimeError:
         made_by = "an invalid view"
     has_grad = value.meta is not None and value.meta.grad is not None

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.diagnosis.out_of_place import out_of_place
 from gradsh.diagnosis.provenance import Origin, is_tensor, silent_block
+from gradsh.engine.node import behind
+from gradsh.engine.tensor import node_of
 from gradsh.interpreter.activation import Place, circumstances
 from gradsh.interpreter.scopes import bound_by
 from gradsh.language import tree
@@ -86,14 +88,14 @@ _MOST_NAMES = 30
 def _trunk(case: "Case", first: str) -> str:
     """Return the variables whose graphs hold all that two backpropagated variables share, as few as do; empty if none do."""
     second = _subject(case.text())
-    roots = [getattr(case.origins.value(name), "grad_fn", None) for name in (first, second)]
+    roots = [behind(getattr(case.origins.value(name), "grad_fn", None)) for name in (first, second)]
     if not first or not second or first == second or None in roots or roots[0] is roots[1]:
         return ""
     shared = set(nodes_below(roots[0])) & set(nodes_below(roots[1]))
     local = case.origins.frames[-1].local if case.origins.frames else None
     named = sorted(
-        ((value.grad_fn.seq, name, value.grad_fn) for name, value in {**case.machine.variables(), **(local or {})}.items()
-         if name not in {first, second} and is_tensor(value) and value.grad_fn in shared),
+        ((node.seq, name, node) for name, value in {**case.machine.variables(), **(local or {})}.items()
+         if name not in {first, second} and is_tensor(value) and (node := node_of(value)) in shared and node is not None),
         key=lambda one: one[:2], reverse=True,
     )
     left = {node for node in shared if saves(node)}
@@ -253,7 +255,7 @@ def _built(case: "Case", tensor: Any, text: str) -> None:
     """Mark the line that made a tensor: its node's, else the statement that bound its name."""
     if not is_tensor(tensor):
         return
-    node = tensor.grad_fn
+    node = node_of(tensor)
     if node is not None and case.mark("built", node.where, text) is not None:
         return
     origin = case.origins.made(tensor)

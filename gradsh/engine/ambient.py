@@ -7,6 +7,7 @@ that uses gradsh as a library lives in the default one.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,8 @@ import numpy as np
 if TYPE_CHECKING:
     from gradsh.engine.random import Generator
 
+sequence_numbers = count()
+"""The numbers of nodes, in the order in which they are made."""
 _FLOAT32 = np.dtype(np.float32)
 
 
@@ -21,8 +24,8 @@ class Ambient:
     """Everything that an operation reads besides its arguments."""
 
     __slots__ = (
-        "_generator", "_print_options", "anomaly", "atomic", "check", "default_dtype", "flags", "grad_enabled",
-        "passes", "running", "saved_hooks", "trail", "warn", "where",
+        "_generator", "_print_options", "anomaly", "atomic", "check", "default_dtype", "first_node", "flags", "grad_enabled",
+        "handle_ids", "passes", "running", "saved_hooks", "trail", "warn", "where",
     )
 
     def __init__(self) -> None:
@@ -48,6 +51,10 @@ class Ambient:
         """The backward pass that is running now (the innermost), for hooks that ask."""
         self.atomic = False
         self.flags: dict[str, Any] = {}
+        self.handle_ids = count()
+        """The numbers of hooks' handles."""
+        self.first_node = next(sequence_numbers) + 1
+        """Sequence number of the first node that is made here."""
 
     @property
     def generator(self) -> "Generator":

@@ -1,10 +1,9 @@
 """What registering a hook returns."""
 
 from collections.abc import Callable
-from itertools import count
 from typing import Any
 
-_handle_ids = count().__next__
+from gradsh.engine.ambient import current
 
 
 class Handle:
@@ -16,7 +15,7 @@ class Handle:
 
     def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
         self.hooks = hooks
-        self.id = _handle_ids()
+        self.id = next(current().handle_ids)
         hooks[self.id] = hook
 
     def remove(self) -> None:

@@ -6,10 +6,9 @@ A graph therefore dies with its last reference, at once, without the garbage col
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from gradsh.engine.ambient import current
+from gradsh.engine.ambient import current, sequence_numbers
 from gradsh.engine.dtype import of_numpy
 from gradsh.engine.handle import Handle
 from gradsh.engine.saved import DETACHED, Freed, Kept, SavedTensor, outline
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 Edge = tuple["Node", int]
 
-next_sequence_number = count(1).__next__
+next_sequence_number = sequence_numbers.__next__
 LAST = 1 << 62
 """Sequence number of AccumulateGrad nodes: they run as soon as nothing more can arrive."""
 
@@ -75,7 +74,7 @@ class NodeExtra:
 SAVED = ("_saved_", "_raw_saved_")
 """How the attributes begin that show what a node saved."""
 _OFFERED = frozenset({
-    "name", "next_functions", "saved", "metadata", "register_hook", "register_prehook", "variable", "_sequence_nr",
+    "name", "next_functions", "saved", "metadata", "register_hook", "register_prehook", "requires_grad", "variable", "_sequence_nr",
 })
 
 
@@ -153,11 +152,14 @@ class Node:
             self.extra = NodeExtra()
         return self.extra
 
+    def facade(self) -> Any:
+        """Return what programs see of the node: itself, except where they put attributes of their own on it."""
+        return self
+
     @property
-    def next_functions(self) -> tuple[tuple["Node | None", int], ...]:
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that receive this one's gradients: (node or None, its output number), input by input."""
-        edges = self.edges
-        return tuple([edge or (None, 0) for edge in edges]) if None in edges else edges  # type: ignore[return-value]
+        return tuple([(None, 0) if edge is None else (edge[0].facade(), edge[1]) for edge in self.edges])
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -283,8 +285,12 @@ class Node:
         return Handle(self.more().prehooks, hook)
 
     @property
+    def requires_grad(self) -> bool:
+        """True: only what requires a gradient has a node."""
+        return True
+
     def _sequence_nr(self) -> int:
-        return self.seq
+        return sequence_number(self)
 
     def __repr__(self) -> str:
         return f"<{self.name().rpartition('::')[2]} object at {id(self):#x}>"
@@ -316,6 +322,24 @@ class Node:
         if name in attributes:
             return attributes[name]
         raise AttributeError(f"'{self.name().rpartition('::')[2]}' object has no attribute '_saved_{name}'")
+
+
+class Facade:
+    """What programs see of a node on which they may put attributes of their own: these live apart from the node's."""
+
+    __slots__ = ("__node__", "__weakref__")
+
+    __node__: Node
+
+
+def behind(value: Any) -> Any:
+    """Return the node that a program's value stands for; any other value as it is."""
+    return value.__node__ if isinstance(value, Facade) else value
+
+
+def sequence_number(node: Node) -> int:
+    """Return how many nodes the program had made before this one."""
+    return (1 << 64) - 1 if node.seq == LAST else node.seq - current().first_node
 
 
 class SavedName:

@@ -33,7 +33,7 @@ def _packed(node: "Node", name: str, kept: Kept, pack: Any, unpacker: Any) -> Ke
     shown = restored(kept, edge)
     before = kept.counter.version
     with grad_mode(False):
-        value = pack(shown, node, name) if getattr(pack, "wants_node", False) else pack(shown)
+        value = pack(shown, node.facade(), name) if getattr(pack, "wants_node", False) else pack(shown)
     if kept.counter.version != before:
         message = (
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "

@@ -94,14 +94,10 @@ class ShortNode(OpNode):
         self._clear()
 
     @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that receive this one's gradients: (node or None, its output number), input by input."""
-        left = self.left
-        first = left if type(left) is tuple else (left, 0)
-        if len(self.record._plan.edges) == 1:
-            return (first,)
-        right = self.right
-        return first, right if type(right) is tuple else (right, 0)
+        ends = (self.left,) if len(self.record._plan.edges) == 1 else (self.left, self.right)
+        return tuple([_shown(end) for end in ends])
 
     @property
     def saved(self) -> tuple[SavedTensor, ...]:
@@ -217,3 +213,8 @@ def counter_of(node: ShortNode | None) -> VersionCounter:
         counter = node.counted = VersionCounter()
         counter.maker = weakref.ref(node)
     return counter
+
+
+def _shown(end: Any) -> tuple[Any, int]:
+    node, place = end if type(end) is tuple else (end, 0)
+    return (None, 0) if node is None else (node.facade(), place)

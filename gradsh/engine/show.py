@@ -2,7 +2,7 @@
 
 from gradsh.engine.ambient import current
 from gradsh.engine.printing import dtype_shown, format_tensor
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.tensor import Tensor, node_of
 from gradsh.text.fault import fault_of
 
 
@@ -20,7 +20,7 @@ def show(tensor: Tensor) -> str:
 
 def _grad_fn_name(tensor: Tensor) -> str | None:
     try:
-        node = tensor.grad_fn
+        node = node_of(tensor)
     except RuntimeError as error:
         if fault_of(error) is None:
             raise

@@ -117,13 +117,10 @@ class Tensor(Elements):
         assign_requires_grad(self, value)
 
     @property
-    def grad_fn(self) -> Node | None:
-        """The node that made the tensor; None for a leaf."""
-        if self.meta is not None and self.meta.view is not None:
-            current_edge(self)
-        origin = self.origin
-        node: Node | None = origin[0] if type(origin) is tuple else origin
-        return node
+    def grad_fn(self) -> Any:
+        """The node that made the tensor, as programs see it; None for a leaf."""
+        node = node_of(self)
+        return None if node is None else node.facade()
 
     @property
     def output_nr(self) -> int:
@@ -133,7 +130,7 @@ class Tensor(Elements):
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operation made the tensor."""
-        return self.grad_fn is None
+        return node_of(self) is None
 
     @property
     def grad(self) -> "Tensor | None":
@@ -398,6 +395,15 @@ def more(tensor: Tensor) -> Meta:
     if meta is None:
         meta = tensor.meta = Meta()
     return meta
+
+
+def node_of(tensor: Tensor) -> Node | None:
+    """Return the node that made the tensor; None for a leaf."""
+    if tensor.meta is not None and tensor.meta.view is not None:
+        current_edge(tensor)
+    origin = tensor.origin
+    node: Node | None = origin[0] if type(origin) is tuple else origin
+    return node
 
 
 def gradient_edge(tensor: Tensor) -> Edge | None:

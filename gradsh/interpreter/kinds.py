@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gradsh.engine.node import Node
+from gradsh.engine.node import Node, behind
 from gradsh.interpreter import hooks
 from gradsh.interpreter.allowed import ATTRIBUTES
 
@@ -53,7 +53,7 @@ class NodeKind(Kind):
         return self._name.rpartition("::")[2]
 
     def __instancecheck__(self, value: object) -> bool:
-        return isinstance(value, Node) and value.name() == self._name
+        return isinstance(behind(value), Node) and behind(value).name() == self._name
 
     def __repr__(self) -> str:
         return f"<class '{self.__name__}'>"
@@ -82,8 +82,9 @@ class KindOf:
 
     def of(self, value: Any) -> Any:
         """Return the type of `value`: its class if scripts may have it, else a `Kind` that stands for it."""
-        if isinstance(value, Node):
-            name = value.name()
+        node = behind(value)
+        if isinstance(node, Node):
+            name = node.name()
             return self._nodes.get(name) or self._nodes.setdefault(name, NodeKind(name))
         return self.seen(type(value))
 
@@ -99,7 +100,7 @@ class KindOf:
 
     def name(self, value: Any) -> str:
         """Return the name of a value's type, as error messages have it."""
-        return self.of(value).__name__ if isinstance(value, Node) else type(value).__name__
+        return self.of(value).__name__ if isinstance(behind(value), Node) else type(value).__name__
 
     def readable(self, owner: Any, name: str) -> bool:
         """Tell whether a value of Python's own type has the attribute, so that only setting it fails."""

@@ -74,7 +74,7 @@ def saved_memories(roots: Iterable[Node]) -> tuple[dict[int, int], int]:
         if root in seen:
             continue
         for node in nodes_below(root, seen):
-            own = getattr(node, "__dict__", None)  # what a custom function put on its ctx lives with the graph, too
+            own = getattr(node, "own", None)  # what a custom function put on its ctx lives with the graph, too
             for array in arrays_in(node) if not own else (*arrays_in(node), *arrays_instead(own)):
                 owner = owner_of(array)
                 sizes[id(owner)] = owner.nbytes

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gradsh.engine.node import Node
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.tensor import Tensor, node_of
 from gradsh.probe.accounts import saved_memories
 from gradsh.probe.given import given_back
 from gradsh.probe.meter import Meter
@@ -39,7 +39,7 @@ def functions(variables: Callable[[], Mapping[str, object]], meter: Meter | None
 def freed(tensor: Tensor) -> bool:
     """Whether what the tensor's node saved was freed; where it saves nothing, the nearest nodes below that do."""
     found = False
-    level = [_tensor("freed", tensor).grad_fn]
+    level = [node_of(_tensor("freed", tensor))]
     seen: set[Node] = set()
     while level:
         below: list[Node | None] = []
@@ -51,14 +51,14 @@ def freed(tensor: Tensor) -> bool:
             if not all(states):
                 return False
             found = found or bool(states)
-            below += [] if states else [one for one, _ in node.next_functions]
+            below += [] if states else [edge[0] for edge in node.edges if edge]
         level = below
     return found
 
 
 def saved(tensor: Tensor, name: str) -> bool:
     """Whether the tensor's node holds a saved tensor of that name, not freed."""
-    node = _tensor("saved", tensor).grad_fn
+    node = node_of(_tensor("saved", tensor))
     return node is not None and any(one.name == name and not one.freed for one in saved_inside(node))
 
 
@@ -69,5 +69,5 @@ def _tensor(function: str, value: object) -> Tensor:
 
 
 def _reclaimable(tensor: Tensor) -> int:
-    nodes = [node for node in nodes_below(tensor.grad_fn) if not node.pins]
+    nodes = [node for node in nodes_below(node_of(tensor)) if not node.pins]
     return sum(given_back(nodes).values())

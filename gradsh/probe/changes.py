@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from gradsh.engine.node import Node
 from gradsh.engine.saved import Freed
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.tensor import Tensor, node_of
 from gradsh.probe.names import Names, named_tensors, roots_of
 from gradsh.probe.passes import saved_inside, saved_title
 from gradsh.probe.snapshot import node_name, nodes_below
@@ -99,5 +99,5 @@ def _bumped(variables: Mapping[str, object], unit: int, unit_of: UnitOf) -> tupl
 def _told(value: object) -> str:
     if not isinstance(value, Tensor):
         return type(value).__name__
-    made = node_name(value.grad_fn) or ("leaf" if value.tracked else "no grad")
+    made = node_name(node_of(value)) or ("leaf" if value.tracked else "no grad")
     return f"{tuple(value.array.shape)} {made}"

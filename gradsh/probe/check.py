@@ -14,7 +14,7 @@ from gradsh.api.function import FunctionNode
 from gradsh.engine.ambient import current
 from gradsh.engine.backward import grad
 from gradsh.engine.node import AccumulateGrad, Node
-from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.tensor import Tensor, make, node_of
 from gradsh.probe.names import Names, named_tensors
 from gradsh.probe.snapshot import node_name, nodes_below
 from gradsh.text.fault import fail
@@ -163,7 +163,7 @@ class _Runs:
 
 
 def _leaves(out: Tensor) -> list[Tensor]:
-    nodes = nodes_below(out.grad_fn)
+    nodes = nodes_below(node_of(out))
     return [one.variable for one in nodes if isinstance(one, AccumulateGrad)]
 
 
@@ -202,7 +202,7 @@ def _quotient(run: _Runs, array: Any, index: tuple[int, ...], cotangent: Any, st
 
 def _suspects(out: Tensor, line_of: Callable[[Any], int | None]) -> tuple[tuple[str, int | None], ...]:
     found: dict[tuple[str, int | None], None] = {}
-    for node in nodes_below(out.grad_fn):
+    for node in nodes_below(node_of(out)):
         if _custom(node):
             found[(node_name(node) or "", line_of(node.where))] = None
     return tuple(found)

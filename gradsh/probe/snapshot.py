@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gradsh.engine.node import Node
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.tensor import Tensor, node_of
 from gradsh.probe.modules import is_module, parameters_of
 from gradsh.text.fault import fail
 
@@ -37,7 +37,7 @@ def snapshot(variables: Mapping[str, object], line_of: LineOf) -> tuple[dict[str
     for name, tensor in tensors_of(variables):
         tensors[name] = record = describe(tensor)
         if record["grad_fn"] is not None and "." not in name:
-            buffers[name] = saved_below(tensor.grad_fn, line_of)
+            buffers[name] = saved_below(node_of(tensor), line_of)
     return tensors, buffers
 
 
@@ -56,7 +56,7 @@ def describe(tensor: Tensor) -> dict[str, Any]:
         "dtype": str(tensor.dtype).removeprefix("torch."),
         "requires_grad": ask(lambda: bool(tensor.requires_grad)),
         "is_leaf": ask(lambda: bool(tensor.is_leaf)),
-        "grad_fn": ask(lambda: node_name(tensor.grad_fn)),
+        "grad_fn": ask(lambda: node_name(node_of(tensor))),
         "version": ask(lambda: tensor._version),
         "data": _numbers(tensor),
         "grad": None if grad is None else _numbers(grad),

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gradsh.engine.node import AccumulateGrad, Node
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.tensor import Tensor, node_of
 from gradsh.probe.accounts import saved_memories
 from gradsh.probe.modules import parameters_of
 from gradsh.probe.names import Names, roots_of, top_name
@@ -97,7 +97,7 @@ class Asker:
 
     def tensor(self, tensor: Tensor, text: str) -> TensorStory:
         """Return the story of a tensor."""
-        node = tensor.grad_fn
+        node = node_of(tensor)
         below = list(nodes_below(node)) if node is not None else []
         leaves = tuple(dict.fromkeys(self.names.of_leaf(one.variable) for one in below if isinstance(one, AccumulateGrad)))
         sizes, nodes = saved_memories([node] if node is not None else [])

@@ -28,7 +28,7 @@ def facts(result, leaves):
         if node is None or node.name() == "torch::autograd::AccumulateGrad":
             told.append(None if node is None else [place for place, one in enumerate(leaves) if one is node.variable])
             continue
-        numbers.append(node._sequence_nr)
+        numbers.append(node._sequence_nr())
         told.append((
             node.name(), node.outputs, list(node.attributes().items()),
             [(one.name, one.shape, one.version, one.nbytes) for one in node.saved],

@@ -1,0 +1,159 @@
+"""`ctx`: what the forward and backward of a custom function get, and what `grad_fn` is for their results.
+
+In PyTorch it is the node itself. Here it stands for the node: it offers what PyTorch offers, and whatever else a program sets
+on it is the program's own, under every name, and reaches nothing of the engine.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from gradsh.engine.ambient import current
+from gradsh.engine.attribute_names import ScriptBase
+from gradsh.engine.node import Facade, sequence_number
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.api.function import FunctionNode
+
+
+class _Default:
+    """An attribute that the object answers until the program sets its own of that name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, ctx: Any, owner: type | None = None) -> Any:
+        return self if ctx is None else getattr(ctx.__node__, self.name)
+
+
+class FunctionCtx(Facade, ScriptBase):
+    """Methods may be hidden by attributes of the same name, as in PyTorch; properties may not."""
+
+    __slots__ = ("__dict__",)
+    __script_base__ = False
+    __node__: "FunctionNode"
+
+    saved = _Default("saved")
+
+    def __init__(self, node: "FunctionNode") -> None:
+        self.__node__ = node
+        self.__dict__ = node.own
+
+    # --- what forward says ------------------------------------------------------------------------------------------
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Save tensors (or None) for backward, which finds them in `saved_tensors`."""
+        self.__node__.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Take tensors for forward mode, which is not offered: nothing is kept."""
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Say which inputs forward modified in place; they must be returned."""
+        self.__node__.dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Say which outputs have no gradient."""
+        self.__node__.undifferentiable = tensors
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Do nothing but warn: PyTorch finds shared storage by itself."""
+        current().warning(
+            "mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked. Note that calls to "
+            "`set_()` are not tracked"
+        )
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Say whether backward gets zeros (True) or None for outputs that no gradient reached."""
+        self.__node__.materialize = bool(value)
+
+    @property
+    def to_save(self) -> Any:
+        """What save_for_backward was given, until forward is over."""
+        return self.__node__.to_save or None
+
+    @to_save.setter
+    def to_save(self, tensors: Any) -> None:
+        self.__node__.to_save = _tuple(tensors)
+
+    @property
+    def dirty_tensors(self) -> Any:
+        """What mark_dirty was given, until forward is over."""
+        return self.__node__.dirty or None
+
+    @dirty_tensors.setter
+    def dirty_tensors(self, tensors: Any) -> None:
+        self.__node__.dirty = _tuple(tensors)
+
+    @property
+    def non_differentiable(self) -> Any:
+        """What mark_non_differentiable was given, until forward is over."""
+        return self.__node__.undifferentiable or None
+
+    @non_differentiable.setter
+    def non_differentiable(self, tensors: Any) -> None:
+        self.__node__.undifferentiable = _tuple(tensors)
+
+    # --- what backward reads ----------------------------------------------------------------------------------------
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """The saved tensors; raises once they are freed or where one was modified in place."""
+        node = self.__node__
+        return tuple(node.unpack(0, as_tensor=True)) if node.entries else ()
+
+    @property
+    def needs_input_grad(self) -> Any:
+        """Whether each argument of forward requires a gradient."""
+        return self.__node__.needs_input_grad
+
+    @needs_input_grad.setter
+    def needs_input_grad(self, value: Any) -> None:
+        self.__node__.needs_input_grad = value
+
+    # --- what every node offers -------------------------------------------------------------------------------------
+
+    @property
+    def next_functions(self) -> Any:
+        """The nodes that receive the gradients: (node or None, its output number), input by input."""
+        return self.__node__.next_functions
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for the user's own notes."""
+        return self.__node__.metadata
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether any argument requires a gradient."""
+        return any(self.__node__.needs_input_grad)
+
+    def name(self) -> str:
+        """Return the function's name with Backward."""
+        return self.__node__.name()
+
+    def register_hook(self, hook: Any) -> Any:
+        """Call `hook(grad_inputs, grad_outputs)` after the node has run; a returned tuple replaces grad_inputs."""
+        return self.__node__.register_hook(hook)
+
+    def register_prehook(self, hook: Any) -> Any:
+        """Call `hook(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
+        return self.__node__.register_prehook(hook)
+
+    def _sequence_nr(self) -> int:
+        return sequence_number(self.__node__)
+
+    def __getattr__(self, name: str) -> Any:
+        text = f"'{self.__node__.name()}' object has no attribute '{name}'"
+        raise fail("attribute", text, AttributeError, owner=self, name=name)
+
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{self.__node__.name()} object at {id(self.__node__):#x}>"
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        raise fail("type", f"cannot pickle '{self.__node__.name()}' object", TypeError, node=self.__node__)
+
+
+def _tuple(tensors: Any) -> tuple[Any, ...]:
+    if tensors is None:
+        return ()
+    return tensors if isinstance(tensors, tuple) else (tensors,)
