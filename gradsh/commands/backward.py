@@ -47,7 +47,7 @@ def run(
     if step:
         from gradsh.commands.walking import walk
 
-        return walk(state, observed)
+        return walk(state, [one.grad_fn for one in tensors if one.grad_fn is not None], observed)
     recorder = Recorder(state.line_of)
     observed(recorder)
     return account_of(state, recorder)

@@ -1,62 +1,134 @@
 """`backward --step`: the walk through a pass, shown step by step where a person is there to say how to go on."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from gradsh.commands import words
 from gradsh.commands.backward import account_of
+from gradsh.engine.node import AccumulateGrad, Node
 from gradsh.probe.names import Names
 from gradsh.probe.passes import PassReport, Recorder
+from gradsh.probe.snapshot import node_name, nodes_below
 from gradsh.probe.walk import Gradient, Step, Walk
-from gradsh.state import State
+from gradsh.state import Control, State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 
+PROMPT = "step (next, until NODE, back, quit)> "
+WORDS = (
+    "next (n, Enter)   run the next node",
+    "until NODE (u)    run on to a node: its operation, its variable, or a leaf",
+    "back (b)          show the node before again",
+    "rest (r)          run all that is left",
+    "quit (q, Ctrl-C)  end the pass here",
+)
+_STAYS = "what the pass had done stays done"
+
 
 class WalkReport(NamedTuple):
-    """A pass with its steps."""
+    """A pass with its steps; `shown` tells that a person has seen them already."""
 
     steps: tuple[Step, ...]
     account: PassReport
+    shown: bool = False
 
 
-def walk(state: State, observed: Callable[[Recorder], None]) -> WalkReport:
-    """Run a pass under the eyes of a recorder of steps; return them and the account."""
-    recorder = Walk(state.line_of, Names(state.names_in_reach()), _stepper(state))
+def walk(state: State, roots: Iterable[Node], observed: Callable[[Recorder], None]) -> WalkReport:
+    """Run a pass from `roots` under the eyes of a recorder of steps; return them and the account."""
+    names = Names(state.names_in_reach())
+    stepper = _Stepper(state.control, names, roots) if state.control.interactive() else None
+    recorder = Walk(state.line_of, names, stepper)
     observed(recorder)
+    if stepper is not None:
+        stepper.over = True
     recorder.finish()
-    return WalkReport(tuple(recorder.steps), account_of(state, recorder))
+    if stepper is not None and stepper.until:
+        state.control.show((f"the pass ended without {stepper.until}",))
+    return WalkReport(tuple(recorder.steps), account_of(state, recorder), stepper is not None)
 
 
-def _stepper(state: State) -> Callable[[Step], None] | None:
-    """Return what stops after each step, where a person is there to say how to go on."""
-    if not state.control.interactive():
-        return None
-    seen: list[Step] = []
-    skipping = [""]
+class _Stepper:
+    """Stops after each step and asks how to go on; `over` tells that the pass itself has ended."""
 
-    def pause(step: Step) -> None:
-        seen.append(step)
-        place = len(seen) - 1
-        if skipping[0]:
-            if skipping[0] not in (step.node, *step.variables):
-                return
-            skipping[0] = ""
-        while True:
-            state.control.show(_step_lines(seen[place]))
-            answer = state.control.ask("step (next, until NODE, back, quit)> ")
-            word, _, rest = (answer or "next").strip().partition(" ")
-            if word in {"q", "quit"}:
-                raise fail("interrupt", "the walk was ended; what it had done stays done", RuntimeError)
-            if word in {"b", "back"}:
-                place = max(0, place - 1)
-            elif place < len(seen) - 1:
-                place += 1
-            else:
-                skipping[0] = rest.strip() if word in {"u", "until"} else ""
-                return
+    def __init__(self, control: Control, names: Names, roots: Iterable[Node]) -> None:
+        self.control = control
+        self.ahead = _names_below(roots, names)
+        self.seen: list[Step] = []
+        self.place = 0
+        self.until = ""
+        self.rest = False
+        self.over = False
 
-    return pause
+    def __call__(self, step: Step) -> None:
+        """Take a step that has just been done; return when the next one may run."""
+        self.seen.append(step)
+        self.ahead.subtract(_names_of(step))
+        if self.rest or (self.until and self.until not in _names_of(step)):
+            return
+        self.until = ""
+        self._show(len(self.seen) - 1)
+        while not self._goes_on():
+            pass
+
+    def _show(self, place: int) -> None:
+        self.place = place
+        self.control.show(_step_lines(self.seen[place]))
+
+    def _goes_on(self) -> bool:
+        """Follow one answer; return whether it lets the pass go on."""
+        answer = self.control.ask(PROMPT)
+        word, _, name = ("" if answer is None else answer.strip()).partition(" ")
+        if answer is None or word in {"q", "quit"}:
+            if self.over:
+                return True
+            raise fail("interrupt", f"the walk was {'aborted' if answer is None else 'ended with `quit`'}; {_STAYS}", RuntimeError)
+        if word in {"", "n", "next"}:
+            return self._forward()
+        if word in {"u", "until"} and name:
+            return self._towards(name.strip())
+        if word in {"r", "rest"}:
+            self.rest = True
+            return True
+        if word in {"b", "back"}:
+            self._show(max(0, self.place - 1))
+        else:
+            self.control.show(WORDS)
+        return False
+
+    def _forward(self) -> bool:
+        if self.place == len(self.seen) - 1:
+            return True
+        self._show(self.place + 1)
+        return False
+
+    def _towards(self, name: str) -> bool:
+        """Go on to a node by its name: among the steps after the one that is shown, else among what has yet to run."""
+        for place in range(self.place + 1, len(self.seen)):
+            if name in _names_of(self.seen[place]):
+                self._show(place)
+                return False
+        if self.ahead[name] > 0:
+            self.until = name
+            return True
+        self.control.show((f"no node called {name} is ahead",))
+        return False
+
+
+def _names_below(roots: Iterable[Node], names: Names) -> Counter[str]:
+    """Count the names by which `until` can reach what is below the roots."""
+    found: Counter[str] = Counter()
+    seen: set[Node] = set()
+    for root in roots:
+        for node in nodes_below(root, seen):
+            leaf = isinstance(node, AccumulateGrad)
+            found.update([names.of_leaf(node.variable)] if leaf else {node_name(node) or "", *names.of_node(node)})
+    return found
+
+
+def _names_of(step: Step) -> set[str]:
+    """Return the names of a step: its operation, its variables, and the leaves that it wrote."""
+    return {step.node, *step.variables, *(one.partition(".grad ")[0] for one in step.wrote)}
 
 
 def _step_lines(step: Step) -> list[str]:
@@ -77,6 +149,6 @@ def _gradient(one: Gradient) -> str:
 
 
 def view(report: WalkReport) -> View:
-    """Shape the walk, and then the account."""
-    steps = [line for step in report.steps for line in _step_lines(step)]
+    """Shape the walk, unless a person has seen it, and then the account."""
+    steps = [] if report.shown else [line for step in report.steps for line in _step_lines(step)]
     return Lines((*steps, words.account(report.account)))

@@ -326,7 +326,8 @@ def partial_pass(case: "Case") -> None:
     if done.wrote:
         names = [f"{_leaf_name(case, leaf)}.grad" for leaf in done.wrote[:3]]
         parts.append("wrote " + ", ".join(names) + (" and more" if len(done.wrote) > 3 else ""))
-    case.notes.append("before it failed, the pass " + "; ".join(parts))
+    end = "was ended" if case.kind == "interrupt" else "failed"
+    case.notes.append(f"before it {end}, the pass " + "; ".join(parts))
 
 
 def _leaf_name(case: "Case", leaf: Any) -> str:

@@ -238,8 +238,11 @@ def _limit(case: "Case") -> None:
 
 
 def _interrupt(case: "Case") -> None:
-    case.message = "interrupted"
-    case.failed(f"{_how_far(case)} when it was interrupted")
+    if isinstance(case.error, KeyboardInterrupt):
+        case.message = "interrupted"
+        case.failed(f"{_how_far(case)} when it was interrupted")
+    else:
+        case.failed("ended here")
 
 
 def _how_far(case: "Case") -> str:

@@ -1,5 +1,10 @@
 """Drawings of graphs: everything at small size, folded at large size, filtered, before and after a backward."""
 
+import pytest
+
+from gradsh.events import Print, Result
+from gradsh.render.style import Style
+from gradsh.render.text import event_text
 from tests.probe.asking import Asked
 
 LOOP = """
@@ -100,14 +105,48 @@ def test_walk_shows_gradients_and_fates():
     assert report.account.ran == 4
 
 
-def test_walk_stops_where_a_person_asks():
+def walked(*answers: str | None) -> tuple[Asked, list[str], list[str]]:
+    """Step through a pass with these answers; return the session, the lines shown and what was not needed of the answers."""
     asked = Asked("x = ones(2, requires_grad=True)\nz = (x * 3).exp().sum()")
-    answers = ["next", "back", "next", "quit"]
-    asked.session.asker = lambda _prompt: answers.pop(0)
+    left = list(answers)
+    asked.session.asker = lambda _prompt: left.pop(0)
     asked.run("backward z --step")
+    results = [event_text(event, Style()) for event in asked.events if isinstance(event, Print | Result)]
+    return asked, "".join(shown[1] for shown in results if shown is not None).splitlines(), left
+
+
+def steps_in(lines: list[str]) -> list[str]:
+    return [line.partition(" ")[0] for line in lines if line[:1].isdigit()]
+
+
+@pytest.mark.parametrize(("answers", "sentence"), [
+    (["next", "back", "next", "quit"], "ended with `quit`"), ([None], "aborted"), (["bogus", "", None], "aborted"),
+])
+def test_walk_ends_where_a_person_asks(answers, sentence):
+    asked, _, left = walked(*answers)
     assert [problem.kind for problem in asked.failures] == ["interrupt"]
-    assert answers == []
+    assert sentence in asked.failures[0].message
+    assert left == []
     assert asked["x"].grad is None
+
+
+@pytest.mark.parametrize(("answers", "steps"), [
+    (["", "n", "next"], "1. 2. 3."), (["rest"], "1."), (["until x", ""], "1. 3."), (["u MulBackward0", "q"], "1. 3."),
+    (["", "", "b", "b", "back", "until ExpBackward0", "until x", ""], "1. 2. 3. 2. 1. 1. 2. 3."),
+    (["", "back", "until x", ""], "1. 2. 1. 3."), (["", "until SumBackward0", "rest"], "1. 2."),
+])
+def test_walk_shows_each_step_once_and_then_the_account(answers, steps):
+    asked, lines, left = walked(*answers)
+    assert (asked.failures, left) == ([], [])
+    assert " ".join(steps_in(lines)) == steps
+    assert lines[-1].startswith("ran 4 nodes")
+
+
+def test_walk_tells_its_words_to_one_it_does_not_know():
+    _, lines, _ = walked("bogus", "until", "until nobody", "rest")
+    assert steps_in(lines) == ["1."]
+    assert [line.split()[0] for line in lines[-12:-2]] == ["next", "until", "back", "rest", "quit"] * 2
+    assert lines[-2:-1] == ["no node called nobody is ahead"]
 
 
 def test_nodes_are_grouped_by_the_call_that_made_them():
