@@ -128,7 +128,7 @@ class Controls(ABC):
         """Show lines at once, before the command's own result."""
         for one in lines:
             self.spend(len(one))
-            self.emit(Print(one))
+            self.emit(Print(one, told=True))
 
     def interactive(self) -> bool:
         """Whether a person is there to answer `ask`."""

@@ -13,10 +13,14 @@ from gradsh.view.shapes import View
 
 
 class Print(NamedTuple):
-    """Text written by `print`, with its line end only where `end` was given another one than a line end."""
+    """Text written by `print`, with its line end only where `end` was given another one than a line end.
+
+    `told` says that a command wrote it: a terminal wraps it.
+    """
 
     text: str
     newline: bool = True
+    told: bool = False
 
 
 class Value(NamedTuple):

@@ -15,7 +15,7 @@ def draw(chart: Chart, style: Style) -> list[str]:
     """Return a line of bars, and what the first, the last and the largest are; nothing for fewer than two points."""
     if len(chart.points) < 2:
         return []
-    values = squeezed([value for _, value in chart.points], min(_WIDTH, style.width - 30))
+    values = squeezed([value for _, value in chart.points], min(_WIDTH, (style.width or 100) - 30))
     top = max(values) or 1
     bars = style.pick(_BARS, _PLAIN)
     line = "".join(bars[min(7, value * 8 // top) if value < top else 7] for value in values)

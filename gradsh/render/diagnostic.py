@@ -1,27 +1,37 @@
 """Draws a problem: the sentence, the lines of its story with carets under the exact expressions, the ways out."""
 
-from gradsh.render.style import Style, pad, printable, width_of
+from gradsh.render.style import Style, printable, width_of
+from gradsh.render.window import window
+from gradsh.render.wrap import clipped, wrap
 from gradsh.text.problem import Label, Problem
 from gradsh.text.span import Source, Span
 
 MAX_LINES = 4  # of one span; a longer one is drawn by its first and last lines
-TAB = 4
+LEAST = 24  # columns that words behind carets need; where there are fewer, they stand below
 
 
 def draw(problem: Problem, source: Source, style: Style) -> list[str]:
     """Return the lines of a problem's text, in the look of product.md."""
     head = problem.title or problem.message.split("\n", 1)[0]
     first, *rest = head.split("\n")
-    out = [f"{style.paint('error', f'error[{problem.kind}]')}: {first}", *rest]
+    out = _told("error", f"error[{problem.kind}]", first, style, 0, 2)
+    out += [part for line in rest for part in wrap(line, style.width)]
     if not problem.title:
-        out += [printable(line) for line in problem.message.rstrip().split("\n")[1:]]
+        lines = problem.message.rstrip().split("\n")[1:]
+        out += [part for line in lines for part in wrap(printable(line), style.width)]
     labels = [label._replace(source=label.source or source) for label in problem.labels]
     out += _places(labels, source, style)
     if problem.title and key_sentence(problem.message) not in problem.title:
-        out.append(f"  PyTorch says: {key_sentence(problem.message)}")
-    out += [f"  {style.paint('note', 'note')}: {note}" for note in problem.notes]
-    out += [f"  {style.paint('help', 'help')}: {text}" for text in problem.help]
+        out += wrap(f"  PyTorch says: {key_sentence(problem.message)}", style.width, 4)
+    for role, texts in (("note", problem.notes), ("help", problem.help)):
+        out += [line for text in texts for line in _told(role, role, text, style)]
     return out
+
+
+def _told(role: str, word: str, text: str, style: Style, indent: int = 2, hang: int = 8) -> list[str]:
+    """Return a sentence behind the word that says what it is, in its colour."""
+    first, *more = wrap(text, style.width, hang, indent + len(word) + 2)
+    return [f"{' ' * indent}{style.paint(role, word)}: {first}", *more]
 
 
 def key_sentence(message: str) -> str:
@@ -47,7 +57,8 @@ def _places(labels: list[Label], main: Source, style: Style) -> list[str]:
         mine = [label for label in labels if label.source is file]
         if style.files or len({f.name for f in files} - {main.name}) > 0:
             place = mine[-1].span
-            out.append(f"{' ' * (gutter - 1)}{style.paint('dim', '-->')} {printable(file.name)}:{place.line}:{place.column}")
+            where = clipped(f"{printable(file.name)}:{place.line}:{place.column}", style, gutter + 3)
+            out.append(f"{' ' * (gutter - 1)}{style.paint('dim', '-->')} {where}")
         out += _file_places(_merged(mine), file, gutter, style)
     return out
 
@@ -73,20 +84,35 @@ def _within(inner: Span, outer: Span) -> bool:
 
 def _file_places(labels: list[Label], source: Source, gutter: int, style: Style) -> list[str]:
     out: list[str] = []
-    shown: int | None = None
+    room = None if style.width is None else style.width - gutter - 3
+    number, shown = 0, None
     for label in labels:
         for line, start, end, last in _rows(label.span, source):
             if line is None:
                 out.append(f"{' ' * gutter} ...")
                 continue
-            window = _Window(source.line(line), start, end, style.width - gutter - 3)
-            if line != shown or window.cropped:
-                out.append(f"{str(line).rjust(gutter)} | {window.text}".rstrip())
-                shown = line
-            carets = " " * window.indent + style.paint(label.role, "^" * window.length)
-            words = f" {printable(label.text)}" if last and label.text else ""
-            out.append(f"{' ' * gutter} | {carets}{words}")
+            if shown is None or line != number or not shown.holds(start, end):
+                number, shown = line, window(source.line(line), start, end, style, room)
+                out.append(f"{str(line).rjust(gutter)} | {shown.text}".rstrip())
+            words = label.text if last else ""
+            out += [f"{' ' * gutter} | {one}" for one in _carets(shown.mark(start, end), label.role, words, style, room)]
     return out
+
+
+def _carets(mark: tuple[int, int], role: str, words: str, style: Style, room: int | None) -> list[str]:
+    """Return the line of carets, with what is said of the place behind it, or below where there is no room for it."""
+    indent, length = mark
+    carets = " " * indent + style.paint(role, "^" * length)
+    if not words:
+        return [carets]
+    words, behind = printable(words), indent + length + 1
+    if room is None or behind + width_of(words) <= room:
+        return [f"{carets} {words}"]
+    if room - behind >= LEAST:
+        first, *more = wrap(words, room, behind, behind)
+        return [f"{carets} {first}", *more]
+    left = max(0, min(indent, room - min(LEAST, width_of(words))))
+    return [carets, *wrap(" " * left + words, room, left)]
 
 
 def _rows(span: Span, source: Source) -> list[tuple[int | None, int, int, bool]]:
@@ -104,31 +130,3 @@ def _rows(span: Span, source: Source) -> list[tuple[int | None, int, int, bool]]
         return [(span.line, span.column, span.column + 1, True)]
     rows[-1] = (*rows[-1][:3], True)
     return rows if len(rows) <= MAX_LINES else [rows[0], (None, 0, 0, False), rows[-1]]
-
-
-class _Window:
-    """A source line as it is shown: tabs widened, controls pictured, long lines cropped around the marked stretch."""
-
-    def __init__(self, line: str, start: int, end: int, width: int) -> None:
-        before, marked, after = line[: start - 1], line[start - 1 : end - 1], line[end - 1 :]
-        self.cropped = len(line) > 4 * width
-        if self.cropped:
-            keep = width // 2
-            before = before if len(before) <= keep else "..." + before[len(before) - keep :]
-            marked = marked if len(marked) <= keep else marked[:keep]
-            after = after if len(after) <= keep else after[:keep] + "..."
-        head = _widened(before, 0)
-        middle = _widened(marked, width_of(head))
-        tail = _widened(after, width_of(head) + width_of(middle))
-        self.text = head + middle + tail
-        self.indent = width_of(head) if len(line) >= start - 1 else width_of(pad(head, start - 1))
-        self.length = max(1, width_of(middle))
-
-
-def _widened(text: str, column: int) -> str:
-    if "\t" not in text:
-        return printable(text)
-    out = ""
-    for char in text:
-        out += " " * (TAB - (column + width_of(out)) % TAB) if char == "\t" else printable(char)
-    return out

@@ -1,6 +1,7 @@
 """How text may look: colours, box drawing or ASCII, width; and the measures of text on a terminal's grid."""
 
 import os
+from contextlib import suppress
 
 from gradsh.text.tuples import NamedTuple
 
@@ -10,14 +11,19 @@ COLOURS = {
     "pinned": "\x1b[36m", "dim": "\x1b[2m", "bold": "\x1b[1m", "added": "\x1b[32m", "removed": "\x1b[31m",
 }
 RESET = "\x1b[0m"
+NARROWEST = 24
+"""Columns that every terminal is taken to have."""
 
 
 class Style(NamedTuple):
-    """The look of text output. `files` says that several files run, so that places must name theirs."""
+    """The look of text output. `files` says that several files run, so that places must name theirs.
+
+    `width` is that of the terminal, to which lines are wrapped; None where there is none, and lines stay as long as they are.
+    """
 
     colour: bool = False
     ascii: bool = False
-    width: int = 100
+    width: int | None = None
     files: bool = False
 
     def paint(self, role: str, text: str) -> str:
@@ -38,7 +44,7 @@ def style_for(stream: object, *, plain: bool = False, files: bool = False) -> St
     return Style(
         colour=terminal and not quiet and not dumb,
         ascii=plain or dumb or bool(os.environ.get("ACCESSIBLE")) or not _can_draw(stream),
-        width=_width() if terminal else 100,
+        width=width_of_terminal(stream) if terminal else None,
         files=files,
     )
 
@@ -52,19 +58,25 @@ def _can_draw(stream: object) -> bool:
     return True
 
 
-def _width() -> int:
-    import shutil
+def width_of_terminal(stream: object) -> int:
+    """Return the columns of the terminal behind a stream, as it is now; what `COLUMNS` says where it does not know them."""
+    columns = 0
+    with suppress(OSError, ValueError, AttributeError):
+        columns = os.get_terminal_size(stream.fileno()).columns  # type: ignore[attr-defined]
+    if not columns:
+        import shutil
 
-    return max(40, shutil.get_terminal_size((100, 24)).columns)
+        columns = shutil.get_terminal_size((80, 24)).columns
+    return max(NARROWEST, columns)
 
 
 def width_of(text: str) -> int:
     """Return the columns that `text` takes on a terminal: wide characters two, combining ones none."""
     if text.isascii():
         return len(text)
-    from unicodedata import combining, east_asian_width
+    from unicodedata import category, east_asian_width
 
-    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+    return sum(0 if category(c) in {"Mn", "Me"} else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def printable(text: str) -> str:

@@ -4,6 +4,7 @@ from typing import Literal, assert_never
 
 from gradsh.events import Done, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
 from gradsh.render.style import Style, printable
+from gradsh.render.wrap import wrap
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Chart, Dag, Diagnostic, Group, Lines, Table, TensorView, View
 
@@ -14,16 +15,18 @@ def event_text(event: Event, style: Style) -> tuple[Stream, str] | None:
     """Return (stream, text with its line ends) for an event, or None for one that is not shown."""
     match event:
         case Print(text=text, newline=newline):
+            text = _wrapped(text, style) if event.told else text
             return "out", text + "\n" if newline else text
         case Value(text=text):
-            return "out", text + "\n"
+            return "out", (text if text[:1] in "'\"" else _wrapped(text, style)) + "\n"
         case Result():
             return _result_text(event, style)
         case Warn(line=line, message=message):
             place = f" (line {line})" if line else ""
-            return "err", f"{style.paint('warning', 'warning')}: {message}{place}\n"
+            told = wrap(f"{message}{place}", style.width, 2, len("warning: "))
+            return "err", style.paint("warning", "warning") + ": " + "\n".join(told) + "\n"
         case Note(text=text):
-            return "err", style.paint("dim", text.replace("µ", "u") if style.ascii else text) + "\n"
+            return "err", style.paint("dim", _wrapped(text.replace("µ", "u") if style.ascii else text, style)) + "\n"
         case Failure(problem=problem, source=source):
             from gradsh.render.diagnostic import draw
 
@@ -32,6 +35,11 @@ def event_text(event: Event, style: Style) -> tuple[Stream, str] | None:
             return None
         case _:
             assert_never(event)
+
+
+def _wrapped(text: str, style: Style) -> str:
+    """Return a text with its lines wrapped to the terminal, where there is one."""
+    return text if style.width is None else "\n".join(part for line in text.split("\n") for part in wrap(line, style.width))
 
 
 def _result_text(result: Result, style: Style) -> tuple[Stream, str] | None:
@@ -81,7 +89,7 @@ def lines_of(view: View, style: Style) -> list[str]:
     """Return a view as lines of text."""
     match view:
         case Lines(lines=lines):
-            return [printable(part) for line in lines for part in line.split("\n")]
+            return [part for line in lines for one in line.split("\n") for part in wrap(printable(one), style.width)]
         case Table():
             from gradsh.render import table
 
@@ -95,7 +103,7 @@ def lines_of(view: View, style: Style) -> list[str]:
 
             return chart.draw(view, style)
         case TensorView(text=text):
-            return text.split("\n")
+            return _wrapped(text, style).split("\n")
         case Diagnostic(problem=problem, source=source):
             from gradsh.render import diagnostic
 
