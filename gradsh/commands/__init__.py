@@ -17,7 +17,7 @@ USAGE: dict[str, str] = {
     "plan": "T… [--grad T]… [--retain] [--create-graph] [--inputs T…]",
     "retain": "[E…] [--grad]",
     "release": "[EXPR…] [--free]",
-    "graph": "[T…] [--depth N] [--expand] [--group] [--from T…] [--to T…] [--state live|freed|pinned|modified] [--name WORD]",
+    "graph": "[T…] [--depth N] [--expand] [--limit N] [--group] [--from T…] [--to T…] [--state live|freed|pinned|modified] [--name WORD]",
     "buffers": "[T…] [--live] [--freed] [--sort graph|line|bytes] [--by line|op|function|variable]",
     "memory": "",
     "holders": "T",

@@ -22,7 +22,7 @@ _SUMMARY_FROM = 30
     "Draw the graph of the tensors: variables, operations, shapes, saved tensors and their state, lines.",
     examples=[
         "x = ones(2, requires_grad=True)\nz = (x * 3).pow(2).sum()\ngraph z",
-        "x = ones(2, requires_grad=True)\nz = x.pow(2).sum()\ngraph z --depth 1\ngraph z --state live\ngraph z --format mermaid",
+        "x = ones(2, requires_grad=True)\nz = x.pow(2).sum()\ngraph z --depth 1\ngraph z --limit 3\ngraph z --format mermaid",
         "w = ones(2, requires_grad=True)\nh = w\nfor i in range(30):\n    h = (h * w).tanh()\n\ngraph h\ngraph h --name tanh --depth 3",
         "def layer(h, w):\n    return (h * w).tanh()\n\nw = ones(2, requires_grad=True)\ny = layer(layer(w, w), w).sum()\ngraph y --group",
     ],
@@ -32,6 +32,7 @@ def run(
     *targets: Tensor,
     depth: int | None = None,
     expand: bool = False,
+    limit: int | None = None,
     group: bool = False,
     from_: tuple[Tensor, ...] | None = None,
     to: tuple[Tensor, ...] | None = None,
@@ -40,13 +41,17 @@ def run(
 ) -> GraphReport:
     """Return the graph below the targets (below every variable's tensor without any), cut at `--depth` steps.
 
-    `--from` are further targets; `--to` leaves only the ways to these tensors; `--state` and `--name` only nodes that match;
-    large graphs are folded by function and loop unless `--expand`; `--group` draws what each call of a function made as one.
+    Large graphs are folded by function and loop, and of very large ones only the nearest nodes are drawn: `--expand` draws all,
+    `--limit` at most so many. `--group` draws what each call of a function made as one. `--from` are further targets; `--to`
+    leaves only the ways to these tensors; `--state` and `--name` only nodes that match.
     """
+    for option, number, least in (("--depth", depth, 0), ("--limit", limit, 1)):
+        if number is not None and number < least:
+            raise fail("value", f"{option} is a number of at least {least}, not {number}", ValueError)
     tensors = (*targets, *(from_ or ()))
     roots = [_root(state, place, tensor) for place, tensor in enumerate(tensors)] if tensors else _outermost(state)
     ends = tuple(_end(one) for one in to or ())
-    wanted = Wanted(depth, _MOST, expand, ends, state_ or "", str(name or ""), group)
+    wanted = Wanted(depth, limit or (None if expand else _MOST), expand, ends, state_ or "", str(name or ""), group)
     return graph_report(roots, state.names_in_reach(), state.line_of, state.control.scopes_of, wanted)
 
 
@@ -89,16 +94,30 @@ def view(report: GraphReport) -> View:
         return Lines(("no graph: no variable has a grad_fn",))
     if not report.nodes:
         return Lines((f"none of the {count(report.total, 'node')} matches",))
-    nodes = tuple(_node(node) for node in report.nodes)
-    edges = tuple(Edge(a, b, f":{output}" if output else "") for a, b, output in report.edges)
-    drawn = sum(node.members + len(node.leaves) for node in report.nodes)
-    more = ""
-    if drawn < report.total:
-        more = f"{report.total - drawn:,} of {report.total:,} nodes are not drawn; `--depth`, `--to`, `--name` and `--state` choose"
-    elif report.folded:
-        more = "what repeats is folded; `graph T --expand` draws every node"
     totals = (_summary(report),) if report.total > _SUMMARY_FROM else ()
-    return Dag(nodes, edges, report.roots, report.hidden, totals, more)
+    return Dag(*_parts(report), report.roots, totals, _advice(report))
+
+
+def _parts(report: GraphReport) -> tuple[tuple[DagNode, ...], tuple[Edge, ...]]:
+    """Return nodes and edges of the drawing: for each edge that is cut a stub, at the edge's place among the others."""
+    nodes = [_node(node) for node in report.nodes]
+    below: list[list[Edge]] = [[] for _ in nodes]
+    for source, target, output in report.edges:
+        below[source].append(Edge(source, target, f":{output}" if output else ""))
+    for source, place, number in report.cuts:
+        below[source].insert(place, Edge(source, len(nodes)))
+        nodes.append(DagNode(f"… {number:,} more node{'' if number == 1 else 's'} below", stub=True))
+    return tuple(nodes), tuple(edge for edges in below for edge in edges)
+
+
+def _advice(report: GraphReport) -> str:
+    """Say how to see what is not drawn, if there is any."""
+    drawn = sum(node.members + len(node.leaves) for node in report.nodes)
+    if drawn < report.total:
+        every = "; `--expand` draws all" if report.cuts else ""
+        ways = f"`--depth`, `--limit`, `--to`, `--name` and `--state` choose{every}"
+        return f"{report.total - drawn:,} of {report.total:,} nodes are not drawn; {ways}"
+    return "what repeats is folded; `graph T --expand` draws every node" if report.folded else ""
 
 
 def _summary(report: GraphReport) -> str:

@@ -58,10 +58,21 @@ class GraphNode(NamedTuple):
     leaves: tuple[str, ...] = ()
 
 
+class Cut(NamedTuple):
+    """An edge to what is not drawn: the node it comes from, its place among that node's edges, how many nodes it leads to.
+
+    Nodes to which several cut edges lead count for each of them; those that are drawn elsewhere do not.
+    """
+
+    source: int
+    place: int
+    nodes: int
+
+
 class GraphReport(NamedTuple):
     """Nodes in the order they are drawn; `edges` are (from, to, output number of `to`), `roots` where it starts.
 
-    `hidden` has (position, nodes below it that were left out); `kinds` how many nodes there are of each operation;
+    `cuts` are the edges to what was left out; `kinds` how many nodes there are of each operation;
     `saved` the live saved tensors, the freed ones, and the bytes of the memories that the live ones stand in.
     """
 
@@ -69,14 +80,15 @@ class GraphReport(NamedTuple):
     edges: tuple[tuple[int, int, int], ...]
     roots: tuple[int, ...]
     total: int
-    hidden: tuple[tuple[int, int], ...] = ()
+    cuts: tuple[Cut, ...] = ()
     kinds: tuple[tuple[str, int], ...] = ()
     saved: tuple[int, int, int] = (0, 0, 0)
     folded: bool = False
 
 
 class Wanted(NamedTuple):
-    """What part of a graph to show: how deep, how many nodes, unfolded or not, towards what, which states and names.
+    """What part of a graph to show: how deep, at most how many nodes (the nearest), unfolded or not, towards what, which
+    states and names.
 
     `group` draws what each call of a function made as one.
     """
@@ -114,16 +126,15 @@ def graph_report(
     elif whole and not wanted.expand and total > FOLD_FROM:
         folds = fold(inner, scopes_of, FOLD_FROM)
     drawing = _Drawing(shown, folds, by_birth, whole)
-    order, cut = drawing.walk(roots, wanted.depth, wanted.most)
+    order = drawing.walk(roots, wanted.depth, wanted.most)
     place = {id(unit): i for i, unit in enumerate(order)}
     edges = [
-        (place[id(unit)], place[id(below)], output) for unit in order if unit not in cut
+        (place[id(unit)], place[id(below)], output) for unit in order
         for below, output in drawing.below(unit) if id(below) in place
     ]
-    hidden = _hidden(order, cut, place, drawing)
     told = tuple(_told(unit, names, line_of, drawing) for unit in order)
     starts = tuple(dict.fromkeys(place[id(unit)] for unit in drawing.starts(roots) if id(unit) in place))
-    return GraphReport(told, tuple(edges), starts, total, hidden, kinds, saved, bool(folds) and not wanted.group)
+    return GraphReport(told, tuple(edges), starts, total, _cuts(place, order, drawing), kinds, saved, bool(folds) and not wanted.group)
 
 
 def _reachable(roots: Sequence[Node]) -> dict[Node, None]:
@@ -262,25 +273,34 @@ class _Drawing:
             out += [unit] if unit is not None else [below for below, _ in self.through.get(root, [])]
         return out
 
-    def walk(self, roots: Sequence[Node], depth: int | None, most: int | None) -> tuple[list[Unit], list[Unit]]:
-        """Return what is drawn, depth first, and of that what is cut off at `depth`."""
+    def walk(self, roots: Sequence[Node], depth: int | None, most: int | None) -> list[Unit]:
+        """Return what is drawn, depth first: all, or the nearest to the roots, down to `depth` steps and at most so many."""
+        near: dict[int, None] | None = None if depth is None and most is None else self._nearest(roots, depth, most)
         order: list[Unit] = []
-        cut: list[Unit] = []
         seen: set[int] = set()
-        for start in self.starts(roots):
-            stack = [(start, 0)]
-            while stack:
-                unit, level = stack.pop()
-                if id(unit) in seen or (most is not None and len(order) >= most):
-                    continue
+        stack = self.starts(roots)[::-1]
+        while stack:
+            unit = stack.pop()
+            if id(unit) not in seen and (near is None or id(unit) in near):
                 seen.add(id(unit))
                 order.append(unit)
-                below = self.below(unit)
-                if depth is not None and level >= depth and below:
-                    cut.append(unit)
-                    continue
-                stack += [(one, level + 1) for one, _ in reversed(below)]
-        return order, cut
+                stack += [one for one, _ in reversed(self.below(unit))]
+        return order
+
+    def _nearest(self, roots: Sequence[Node], depth: int | None, most: int | None) -> dict[int, None]:
+        """Return the things that are reached first, breadth first."""
+        level, steps = self.starts(roots), 0
+        found: dict[int, None] = {}
+        while level and (depth is None or steps <= depth):
+            below: list[Unit] = []
+            for unit in level:
+                if id(unit) not in found:
+                    if most is not None and len(found) >= most:
+                        return found
+                    found[id(unit)] = None
+                    below += [one for one, _ in self.below(unit)]
+            level, steps = below, steps + 1
+        return found
 
 
 def _owned(by_birth: Sequence[Node], unit: Mapping[Node, Fold | Node]) -> dict[Node, Fold]:
@@ -297,25 +317,49 @@ def _owned(by_birth: Sequence[Node], unit: Mapping[Node, Fold | Node]) -> dict[N
     return {leaf: by_id[next(iter(who))] for leaf, who in users.items() if len(who) == 1 and next(iter(who)) in by_id}
 
 
-def _hidden(
-    order: list[Unit], cut: list[Unit], place: Mapping[int, int], drawing: _Drawing
-) -> tuple[tuple[int, int], ...]:
-    """Count below each cut one what is not drawn."""
-    if not cut:
-        return ()
-    seen = {id(unit) for unit in order}
-    counts: list[tuple[int, int]] = []
-    for start in cut:
-        stack, found = [start], 0
-        while stack:
-            for below, _ in drawing.below(stack.pop()):
-                if id(below) not in seen:
-                    seen.add(id(below))
-                    stack.append(below)
-                    found += len(below.nodes) if isinstance(below, Fold) else 1
-        if found:
-            counts.append((place[id(start)], found))
-    return tuple(counts)
+def _cuts(place: Mapping[int, int], order: list[Unit], drawing: _Drawing) -> tuple[Cut, ...]:
+    """Return the edges from what is drawn to what is not, with how many nodes each leads to that are not drawn."""
+    found = [
+        (place[id(unit)], i, below) for unit in order for i, (below, _) in enumerate(drawing.below(unit)) if id(below) not in place
+    ]
+    counts = _left_out({id(below): below for _, _, below in found}, place, drawing) if found else {}
+    return tuple(Cut(source, i, counts[id(below)]) for source, i, below in found)
+
+
+def _left_out(targets: dict[int, Unit], place: Mapping[int, int], drawing: _Drawing) -> dict[int, int]:
+    """Return for each target (by its id) how many nodes it leads to, itself included, that are not drawn.
+
+    Which targets lead to a thing is carried from above to below as bits of a number, so each thing is visited once.
+    """
+    units = dict(targets)
+    stack = list(targets.values())
+    while stack:
+        for below, _ in drawing.below(stack.pop()):
+            if id(below) not in place and id(below) not in units:
+                units[id(below)] = below
+                stack.append(below)
+    leaves = Counter(id(one) for one in drawing.owned.values())
+    masks = {key: 1 << i for i, key in enumerate(targets)}
+    nodes: Counter[int] = Counter()
+    for unit in sorted(units.values(), key=_birth, reverse=True):
+        mask = masks.pop(id(unit))
+        nodes[mask] += len(unit.nodes) + leaves[id(unit)] if isinstance(unit, Fold) else 1
+        for below, _ in drawing.below(unit):
+            if id(below) in units:
+                masks[id(below)] = masks.get(id(below), 0) | mask
+    totals = [0] * len(targets)
+    for mask, number in nodes.items():
+        while mask:
+            totals[(mask & -mask).bit_length() - 1] += number
+            mask &= mask - 1
+    return dict(zip(targets, totals, strict=True))
+
+
+def _birth(unit: Unit) -> int:
+    """Order what edges lead from before what they lead to, from the last."""
+    if isinstance(unit, Fold):
+        return unit.nodes[-1].seq
+    return -1 if type(unit) is AccumulateGrad else unit.seq
 
 
 def _told(unit: Unit, names: Names, line_of: LineOf, drawing: _Drawing) -> GraphNode:

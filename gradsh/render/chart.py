@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 from gradsh.render.style import Style
+from gradsh.render.wrap import wrap
 from gradsh.view.shapes import Chart
 
 _WIDTH = 60
@@ -15,14 +16,14 @@ def draw(chart: Chart, style: Style) -> list[str]:
     """Return a line of bars, and what the first, the last and the largest are; nothing for fewer than two points."""
     if len(chart.points) < 2:
         return []
-    values = squeezed([value for _, value in chart.points], min(_WIDTH, (style.width or 100) - 30))
+    values = squeezed([value for _, value in chart.points], min(_WIDTH, max(8, (style.width or 100) - 30)))
     top = max(values) or 1
     bars = style.pick(_BARS, _PLAIN)
     line = "".join(bars[min(7, value * 8 // top) if value < top else 7] for value in values)
     first, last = chart.points[0], chart.points[-1]
     label, value = chart.points[chart.peak]
     to = style.pick("…", "...")
-    return [f"{chart.title}  {line}  {first[0]} {to} {last[0]}, most {value:,} {chart.unit} at {label}"]
+    return wrap(f"{chart.title}  {line}  {first[0]} {to} {last[0]}, most {value:,} {chart.unit} at {label}", style.width)
 
 
 def squeezed(values: list[int], width: int) -> list[int]:

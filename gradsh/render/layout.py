@@ -26,7 +26,7 @@ class Text(NamedTuple):
 
 
 class Box(NamedTuple):
-    """A node: its centre, size, lines, and what it is (leaf, fold or node)."""
+    """A node: its centre, size, lines, and what it is (leaf, fold, stub or node)."""
 
     x: float
     y: float
@@ -80,8 +80,7 @@ def lay_out(dag: Dag) -> Layout:
     except ImportError:
         raise fail("value", "pictures need the library grandalf: pip install grandalf", ValueError) from None
     dag = with_copies(dag)
-    hidden = dict(dag.hidden)
-    lines = [lines_of(node, hidden.get(i, 0)) for i, node in enumerate(dag.nodes)]
+    lines = [lines_of(node) for node in dag.nodes]
     vertices = [Vertex(i) for i in range(len(dag.nodes))]
     for vertex, texts in zip(vertices, lines, strict=True):
         vertex.view = _View(*_size(texts))
@@ -187,16 +186,16 @@ def _layout(dag: Dag, vertices: list[Any], edges: list[Any], lines: list[tuple[T
     return Layout(right + MARGIN, below + MARGIN + LINE * len(footer), boxes, paths, footer)
 
 
-def lines_of(node: DagNode, hidden: int = 0) -> tuple[Text, ...]:
+def lines_of(node: DagNode) -> tuple[Text, ...]:
     """Return what stands in a node's box."""
+    if node.stub:
+        return (Text(node.title, "more"),)
     out = [Text(", ".join(node.names), "name")] if node.names else []
     out.append(Text(node_text(node._replace(names=())), "title"))
     out += [Text(f"{BULLETS.get(mark.state, BULLETS['live'])[0]} {mark.text}", mark.state) for mark in node.marks]
     if node.line is not None:
         last = f"–{node.last_line}" if node.last_line not in (None, node.line) else ""
         out.append(Text(f"line {node.line}{last}", "line"))
-    if hidden:
-        out.append(Text(f"… {hidden:,} more node{'' if hidden == 1 else 's'} below", "more"))
     return tuple(out)
 
 
@@ -205,6 +204,8 @@ def _size(lines: tuple[Text, ...]) -> tuple[float, float]:
 
 
 def _kind(node: DagNode) -> str:
+    if node.stub:
+        return "stub"
     if node.title == LEAF:
         return "leaf"
     return "fold" if node.last_line is not None else "node"

@@ -49,18 +49,17 @@ def _drawing_of(view: View) -> Dag | Chart | None:
     return next((found for found in map(_drawing_of, parts) if found is not None), None)
 
 
-def _label(node: DagNode, hidden: int, line_end: str) -> str:
+def _label(node: DagNode, line_end: str) -> str:
     """A node's words, one below the other: what it is, what it saved, its line."""
-    return line_end.join(one.text for one in lines_of(node, hidden))
+    return line_end.join(one.text for one in lines_of(node))
 
 
 def dot(dag: Dag) -> str:
     """Return the graph in Graphviz's language."""
-    hidden = dict(dag.hidden)
     out = ["digraph gradsh {", "  rankdir=TB;", '  node [shape=box, fontname="monospace", fontsize=10];']
     for i, node in enumerate(dag.nodes):
-        text = _label(node, hidden.get(i, 0), "\n").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        out.append(f'  n{i} [label="{text}"];')
+        text = _label(node, "\n").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        out.append(f'  n{i} [label="{text}"{", style=dashed" * node.stub}];')
     for source, target, label in dag.edges:
         out.append(f"  n{source} -> n{target}" + (f' [label="{label}"]' if label else "") + ";")
     return "\n".join([*out, "}"]) + "\n"
@@ -68,11 +67,10 @@ def dot(dag: Dag) -> str:
 
 def mermaid(dag: Dag) -> str:
     """Return the graph as a Mermaid flow chart."""
-    hidden = dict(dag.hidden)
     out = ["flowchart TD"]
     for i, node in enumerate(dag.nodes):
-        text = _label(node, hidden.get(i, 0), "<br>").replace('"', "#quot;")
-        out.append(f'  n{i}["{text}"]')
+        text = _label(node, "<br>").replace('"', "#quot;")
+        out.append(f'  n{i}{"([" if node.stub else "["}"{text}"{"])" if node.stub else "]"}')
     for source, target, label in dag.edges:
         out.append(f"  n{source} -->" + (f"|{label}|" if label else "") + f" n{target}")
     return "\n".join(out) + "\n"

@@ -12,7 +12,8 @@ COLOURS = {
 }
 _FONT = 'font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="11"'
 _HEAD = '<path d="M0,0 L8,4 L0,8 z" fill="#888888"/></marker>'
-FILLS = {"leaf": ("#eef7ee", "#4f9d5d"), "fold": ("#eef2fb", "#5b7bc0"), "node": ("#ffffff", "#555555")}
+FILLS = {"leaf": ("#eef7ee", "#4f9d5d"), "fold": ("#eef2fb", "#5b7bc0"), "node": ("#ffffff", "#555555"),
+         "stub": ("#f8f8f8", "#bbbbbb")}
 
 
 def svg(dag: Dag) -> str:

@@ -59,7 +59,7 @@ class Mark(NamedTuple):
 class DagNode(NamedTuple):
     """A node of a drawing: variable names bound to its result, title (its operation), shape, marks and source line.
 
-    What stands for several nodes reaches from `line` to `last_line`.
+    What stands for several nodes reaches from `line` to `last_line`. A `stub` stands for those that were left out.
     """
 
     title: str
@@ -69,6 +69,7 @@ class DagNode(NamedTuple):
     line: int | None = None
     note: str = ""
     last_line: int | None = None
+    stub: bool = False
 
 
 class Edge(NamedTuple):
@@ -82,13 +83,12 @@ class Edge(NamedTuple):
 class Dag(NamedTuple):
     """A directed graph: nodes, edges in the order of each node's children, and the nodes where a drawing starts.
 
-    `hidden` counts nodes below a node that were left out (keyed by the node's position), `more` says how to see them.
+    `more` says how to see what was left out.
     """
 
     nodes: tuple[DagNode, ...]
     edges: tuple[Edge, ...]
     roots: tuple[int, ...]
-    hidden: tuple[tuple[int, int], ...] = ()
     totals: tuple[str, ...] = ()
     more: str = ""
 

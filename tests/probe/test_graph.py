@@ -80,7 +80,7 @@ def test_depth_says_what_is_hidden():
     asked = Asked(LOOP)
     report = asked.report("graph z --depth 1 --expand")
     assert len(report.nodes) == 2
-    assert report.hidden == ((1, report.total - 2),)
+    assert report.cuts == ((1, 0, report.total - 2),)
     assert "61 more nodes below" in asked.shown("graph z --depth 1 --expand")
 
 

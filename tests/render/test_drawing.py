@@ -77,11 +77,13 @@ def test_long_chains_stay_on_the_screen_and_do_not_recurse() -> None:
     assert max(map(len, lines)) < 60
 
 
-def test_hidden_nodes_are_counted() -> None:
-    dag = DIAMOND._replace(hidden=((1, 2), (2, 1)), more="graph --depth 9 shows more")
+def test_what_is_left_out_is_a_stub_in_every_format() -> None:
+    stub = DagNode("… 2 more nodes below", stub=True)
+    dag = Dag((*DIAMOND.nodes[:2], stub, stub), (Edge(0, 1), Edge(0, 2), Edge(1, 3)), (0,), more="graph --depth 9 shows more")
     lines = lines_of(dag, PLAIN)
-    assert "│  └─ … 2 more nodes below" in lines
-    assert lines[-1] == "graph --depth 9 shows more"
+    assert lines[-3:] == ["│  └─ … 2 more nodes below", "└─ … 2 more nodes below", "graph --depth 9 shows more"]
+    assert 'n3 [label="… 2 more nodes below", style=dashed];' in dot(dag)
+    assert 'n3(["… 2 more nodes below"])' in mermaid(dag)
 
 
 def test_dot_and_mermaid() -> None:
