@@ -1,5 +1,6 @@
 """The command line in full: subcommands, options and their help. The only file that knows typer."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -158,14 +159,14 @@ def explain(
 ) -> None:
     """Say what a kind of error means, with an example and the ways out."""
     from gradsh.commands.explain import Report, lookup, view
-    from gradsh.render.style import Style
+    from gradsh.render.style import style_for
     from gradsh.render.text import lines_of
 
     try:
         report = Report(lookup(" ".join(kind)) if kind else ())
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    typer.echo("\n".join(lines_of(view(report), Style())))
+    typer.echo("\n".join(lines_of(view(report), style_for(sys.stdout)._replace(colour=False))))
 
 
 @app.command()

@@ -1,5 +1,6 @@
 """Events as text: what goes to standard output, what to standard error, and views as lines."""
 
+import re
 from typing import Literal, assert_never
 
 from gradsh.events import Done, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
@@ -18,7 +19,7 @@ def event_text(event: Event, style: Style) -> tuple[Stream, str] | None:
             text = _wrapped(text, style) if event.told else text
             return "out", text + "\n" if newline else text
         case Value(text=text):
-            return "out", (text if text[:1] in "'\"" else _wrapped(text, style)) + "\n"
+            return "out", value_text(text, style) + "\n"
         case Result():
             return _result_text(event, style)
         case Warn(line=line, message=message):
@@ -40,6 +41,17 @@ def event_text(event: Event, style: Style) -> tuple[Stream, str] | None:
 def _wrapped(text: str, style: Style) -> str:
     """Return a text with its lines wrapped to the terminal, where there is one."""
     return text if style.width is None else "\n".join(part for line in text.split("\n") for part in wrap(line, style.width))
+
+
+_OPENING = re.compile(r"\s*(?:\w+\()?[\[({]*")
+
+
+def value_text(text: str, style: Style) -> str:
+    """Return a value's repr; on a terminal with the rows of tensors and lists wrapped within their brackets, but no string."""
+    if style.width is None or text[:1] in {"'", '"'}:
+        return text
+    lines = [wrap(line, style.width, _OPENING.match(line).end()) for line in text.split("\n")]  # type: ignore[union-attr]
+    return "\n".join(part for parts in lines for part in parts)
 
 
 def _result_text(result: Result, style: Style) -> tuple[Stream, str] | None:
@@ -103,7 +115,7 @@ def lines_of(view: View, style: Style) -> list[str]:
 
             return chart.draw(view, style)
         case TensorView(text=text):
-            return _wrapped(text, style).split("\n")
+            return value_text(text, style).split("\n")
         case Diagnostic(problem=problem, source=source):
             from gradsh.render import diagnostic
 

@@ -4,7 +4,8 @@ import re
 
 from gradsh.render.style import Style, width_of
 
-_PIECES = re.compile(r"\s+|[^\s`]*`[^`]+`[^\s`]*|\S+")
+_PIECES = re.compile(r"\s+|[^\s`]*`[^`]+`[^\s`]*|\S*\d B\b\S*|\S+")
+"""Blanks, code in backquotes, a number of bytes, a word."""
 _SECOND_COLUMN = re.compile(r"\s*\S+(?: \S+)*\s{2,}(?=\S)")
 _INDENT = 2
 """Columns by which the further lines of a sentence are indented, beyond its own indent."""

@@ -95,8 +95,9 @@ class Editor:
     def _message(self) -> StyleAndTextTuples:
         return [("class:prompt", str(self.host.setting("prompt")))]
 
-    def _more(self, width: int, _line: int, _wraps: int) -> StyleAndTextTuples:
-        return [("class:prompt", MORE.rjust(width)[-width:] if width else "")]
+    def _more(self, width: int, _line: int, wraps: int) -> StyleAndTextTuples:
+        """The prompt of a further line; a line that the terminal wraps goes on below blanks."""
+        return [("class:prompt", "" if not width else " " * width if wraps else MORE.rjust(width)[-width:])]
 
     def _style(self) -> Style:
         theme = str(self.host.setting("theme"))
@@ -137,10 +138,15 @@ class Editor:
     def _help(self, name: str) -> None:
         """Show help for a name (for none: the overview)."""
         from gradsh.commands.help import about, run
+        from gradsh.render.text import lines_of
+        from gradsh.view.shapes import Lines
 
         state = self.host.session.state
         lines = about(state, name) if name else list(run(state).lines)
-        self.host.sink.show("".join(f"{line}\n" for line in lines or [f"nothing is known of {name}; `help` alone says more"]))
+        told = Lines(tuple(lines or [f"nothing is known of {name}; `help` alone says more"]))
+        sink = self.host.sink
+        sink.refresh()
+        sink.show("".join(f"{line}\n" for line in lines_of(told, sink.style)))
 
 
 class ShellHistory(History):

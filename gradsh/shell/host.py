@@ -99,12 +99,14 @@ class Host:
 
     def greet(self) -> None:
         """Say what to type, and what is wrong with the configuration."""
+        from gradsh.render.wrap import wrap
         from gradsh.version import PYTORCH_VERSION, __version__
 
         self.sink.refresh()
         for line in GREETING:
-            where = self.sink.out if self.sink.out.isatty() else self.sink.err
-            where.write(line.format(version=__version__, pytorch=PYTORCH_VERSION) + "\n")
+            where, style = (self.sink.out, self.sink.style) if self.sink.out.isatty() else (self.sink.err, self.sink.err_style)
+            told = wrap(line.format(version=__version__, pytorch=PYTORCH_VERSION), style.width)
+            where.write("".join(f"{part}\n" for part in told))
         for problem in self.config.problems:
             self.sink.err.write(f"warning: {problem}\n")
         self.sink.out.flush()
