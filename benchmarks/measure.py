@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from gradsh.allocator import give_back
+from gradsh.process.malloc import give_back
 
 Metrics = dict[str, float]
 """What one repetition measured, by metric: seconds (or bytes, or a plain ratio)."""

@@ -7,10 +7,10 @@ import gc
 import sys
 import time
 
-from gradsh.events import Result
+from gradsh.contracts.events import Result
 from gradsh.render.style import Style
 from gradsh.render.text import result_text
-from gradsh.session import Session
+from gradsh.session.session import Session
 
 SCRIPT = """
 w = ones(3, requires_grad=True)

@@ -52,8 +52,8 @@ def shown(name: str, metric: str, pair: tuple[float, float], against: str, bound
 def language(repetitions: int) -> tuple[float, float]:
     """Seconds of a loop as a script, and of the same text as Python's own."""
     import gradsh
-    from gradsh.batch import prepare
-    from gradsh.session import Session
+    from gradsh.run.script import prepare
+    from gradsh.session.session import Session
 
     prepare()
     session = Session()

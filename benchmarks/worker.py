@@ -17,7 +17,7 @@ def library(name: str) -> Any:
         torch.set_num_threads(1)
         return torch
     import gradsh
-    from gradsh.batch import prepare
+    from gradsh.run.script import prepare
 
     prepare()
     return gradsh

@@ -1,4 +1,4 @@
-"""The program's entry: the common forms are read here at once, everything else goes to typer (`cli.py`).
+"""The program's entry: the common forms are read here at once, everything else goes to typer (`cli/app.py`).
 
 Importing typer costs as much as numpy does, so `gradsh`, `gradsh FILE…`, `gradsh run FILE…`, `gradsh -c CODE` and
 `gradsh --version` never do.
@@ -13,8 +13,8 @@ TYPE_CHECKING = False  # importing `typing` for it would double the time of --ve
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    from gradsh.batch import RunOptions
-    from gradsh.limits import Limits
+    from gradsh.process.limits import Limits
+    from gradsh.run.script import RunOptions
 
 SUBCOMMANDS = frozenset({"run", "test", "explain", "check", "watch"})
 OF_THE_PROGRAM = frozenset({"--help", "-h", "--version", "-V", "--show-completion", "--man"})
@@ -28,7 +28,7 @@ LIMITS = {
 
 def main() -> NoReturn:
     """Run the program with the arguments of the process; never returns."""
-    from gradsh.signals import INTERRUPTED, answer, leave_at_once, take_over
+    from gradsh.process.signals import INTERRUPTED, answer, leave_at_once, take_over
 
     try:
         take_over()
@@ -47,7 +47,7 @@ def main() -> NoReturn:
 def open_streams() -> None:
     """Stand in for streams that were closed before the program began: Python has None there."""
     if sys.stdout is None or sys.stderr is None or sys.stdin is None:
-        from gradsh.sinks import ClosedStream
+        from gradsh.run.sinks import ClosedStream
 
         sys.stdin = sys.stdin or ClosedStream()
         sys.stdout = sys.stdout or ClosedStream()
@@ -85,11 +85,11 @@ def _main(arguments: list[str]) -> int:
     gc.disable()  # what is imported stays: looking through it again and again takes a tenth of the start
     options = fast_options(arguments)
     if options is None:
-        from gradsh.cli import run_cli
+        from gradsh.cli.app import run_cli
 
         return run_cli(with_default(arguments))
-    from gradsh.start import start
-    from gradsh.threads import hold
+    from gradsh.cli.dispatch import start
+    from gradsh.process.blas_threads import hold
 
     hold()
     return start(options)
@@ -168,7 +168,7 @@ def _checked(given: dict[str, Any], limits: dict[str, str], files: list[str]) ->
             return None
     if given.get("format", "text") not in {"text", "json"} or ("code" in given and files):
         return None
-    from gradsh.batch import RunOptions
+    from gradsh.run.script import RunOptions
 
     if limits:
         try:
@@ -180,7 +180,7 @@ def _checked(given: dict[str, Any], limits: dict[str, str], files: list[str]) ->
 
 def _limits(texts: dict[str, str]) -> Limits:
     """Return the limits that options give. Raises ValueError."""
-    from gradsh.limits import UNBOUNDED, changed
+    from gradsh.process.limits import UNBOUNDED, changed
 
     if "off" in texts.values():
         raise ValueError("a word of `set`, not of the command line")

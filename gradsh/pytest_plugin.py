@@ -58,10 +58,10 @@ class GradFile(pytest.File):
 
     def _blocks(self) -> Iterator[tuple[str, int, "Block"]]:
         """(name, first line, expectations) of each statement with expectations; nothing for an unusable script."""
-        from gradsh.batch import read_script
         from gradsh.commands import GRAMMARS
         from gradsh.language.parser import parse
         from gradsh.language.paste import clean
+        from gradsh.run.script import read_script
         from gradsh.text.expectations import scan
         from gradsh.text.problem import ProblemError
         from gradsh.text.span import Source
@@ -88,10 +88,10 @@ class GradFile(pytest.File):
         return self.checked
 
     def _check(self, path: str) -> "Checked":
-        from gradsh.batch import RunOptions
         from gradsh.golden.check import check_file
         from gradsh.golden.compare import Tolerance
-        from gradsh.limits import FOR_TESTS
+        from gradsh.process.limits import FOR_TESTS
+        from gradsh.run.script import RunOptions
 
         options = RunOptions(limits=FOR_TESTS._replace(max_memory=None), owns_process=False)  # the process is pytest's, not ours to bound
         tolerance = Tolerance(float(self.config.getini("grad_rtol")), float(self.config.getini("grad_atol")))

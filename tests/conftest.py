@@ -3,6 +3,6 @@
 Scripts, situations and whatever else runs in a process of its own go the long way first, as programs do.
 """
 
-from gradsh.engine import record
+from gradsh.engine.schema import overload
 
-record.FEW = 0
+overload.FEW = 0

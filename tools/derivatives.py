@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from gradsh.engine.op import Operation, lookup, operations
-from gradsh.engine.record import Record
+from gradsh.engine.dispatch.declare import Operation, lookup, operations
+from gradsh.engine.schema.overload import Record
 
 ROOT = Path(__file__).parents[1]
 HEAD = """# Derivatives

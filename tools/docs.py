@@ -10,13 +10,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from gradsh.batch import RunOptions, Script
 from gradsh.commands import USAGE, find
-from gradsh.engine.op import lookup, operations
-from gradsh.engine.record import Record
+from gradsh.engine.dispatch.declare import lookup, operations
+from gradsh.engine.schema.overload import Record
 from gradsh.golden.check import check_script
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.update import proposed
+from gradsh.run.script import RunOptions, Script
 from gradsh.text.kind import Kind
 from gradsh.text.kinds import KINDS
 from tools.derivatives import derivatives_page

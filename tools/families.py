@@ -11,7 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from gradsh.engine import op
+from gradsh.engine.dispatch import declare as op
 
 ROOT = Path(__file__).parents[1]
 FAMILIES = ROOT / "gradsh/ops/families.py"

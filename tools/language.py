@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 
 from gradsh.api.torch import NAMESPACES
-from gradsh.interpreter.builtins import REFUSED
-from gradsh.interpreter.library import libraries
 from gradsh.language.tokens import KEYWORDS
-from gradsh.session import ASSERTIONS, Session
+from gradsh.runtime.builtins import REFUSED
+from gradsh.runtime.library import libraries
+from gradsh.session.session import ASSERTIONS, Session
 
 PARSERS = ("blocks", "statements", "commands", "functions", "expressions", "atoms")
 RULE = re.compile(r'"""(?:(?!""").)*?\n\n[ ]*((?:\w+: )(?:(?!""").)*?)\s*"""', re.DOTALL)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from gradsh.cli import described
-from gradsh.manual import man
+from gradsh.cli.app import described
+from gradsh.cli.manual import man
 
 PAGE = Path(__file__).parents[1] / "docs" / "gradsh.1"
 

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 
 from gradsh.commands import GRAMMARS
-from gradsh.events import Done, Event
+from gradsh.contracts.events import Done, Event
 from gradsh.golden.compare import Tolerance, agree
 from gradsh.language.parser import parse
 from gradsh.render.style import Style
 from gradsh.render.text import event_text
-from gradsh.session import Session
+from gradsh.session.session import Session
 from gradsh.text.expectations import Expected
 from gradsh.text.span import Source
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gradsh.engine import backward as engine
 from gradsh.engine.ambient import current
-from gradsh.engine.op import find
-from gradsh.engine.tensor import VOLATILE, Tensor
+from gradsh.engine.autograd import backward as engine
+from gradsh.engine.dispatch.declare import find
+from gradsh.engine.graph.tensor import VOLATILE, Tensor
 from gradsh.text.fault import fail
 
 

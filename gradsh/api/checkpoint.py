@@ -13,13 +13,13 @@ from typing import Any
 from gradsh.api.function import Function
 from gradsh.api.saved import saved_tensors_hooks
 from gradsh.engine.ambient import current, grad_mode
-from gradsh.engine.backward import backward
-from gradsh.engine.dtype import of_numpy
-from gradsh.engine.extents import CPU, Size
-from gradsh.engine.node import Node
-from gradsh.engine.saved import Kept
-from gradsh.engine.saved_hooks import Recomputed
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.autograd.backward import backward
+from gradsh.engine.dispatch.saved_hooks import Recomputed
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.saved import Kept
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.dtype import of_numpy
+from gradsh.engine.values.size import CPU, Size
 from gradsh.text.fault import fail
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import ScriptBase
-from gradsh.engine.op import find
-from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.dispatch.declare import find
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.text.fault import fail
 
 
@@ -140,7 +140,7 @@ class RandomSampler(ScriptBase):
 
 def _seeded() -> Any:
     """Return a generator seeded from the default one, as PyTorch makes for each pass."""
-    from gradsh.engine.random import Generator
+    from gradsh.engine.rng.generator import Generator
 
     seed = int(current().generator.random_full((), np.dtype(np.int64)))
     return Generator().manual_seed(seed)

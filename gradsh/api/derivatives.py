@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import grad_mode
-from gradsh.engine.backward import grad as gradients
-from gradsh.engine.op import find
-from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.autograd.backward import grad as gradients
+from gradsh.engine.dispatch.declare import find
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.text.fault import fail
 
 Tensors = tuple[Tensor, ...]

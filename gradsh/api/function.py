@@ -14,14 +14,14 @@ import numpy as np
 
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.attribute_names import ScriptBase
-from gradsh.engine.dtype import of_numpy
-from gradsh.engine.node import Node
-from gradsh.engine.opnode import invalid_gradient, sum_tensor_to
-from gradsh.engine.saved import Kept
-from gradsh.engine.shape import expandable, sum_to
-from gradsh.engine.tensor import Tensor, gradient_edge, make
-from gradsh.engine.view import is_tracked
-from gradsh.engine.writes import note
+from gradsh.engine.values.dtype import of_numpy
+from gradsh.engine.graph.node import Node
+from gradsh.engine.dispatch.op_node import invalid_gradient, sum_tensor_to
+from gradsh.engine.graph.saved import Kept
+from gradsh.engine.values.shape import expandable, sum_to
+from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
+from gradsh.engine.dispatch.views import is_tracked
+from gradsh.engine.autograd.gradient_versions import note
 from gradsh.text.fault import fail
 
 
@@ -139,7 +139,7 @@ class FunctionNode(Node):
             return
         self.entries = ([None if one is None else self._kept(one) for one in saved],)
         if current().saved_hooks:
-            from gradsh.engine.saved_hooks import pack_entries
+            from gradsh.engine.dispatch.saved_hooks import pack_entries
 
             pack_entries(self)
 
@@ -298,7 +298,7 @@ class _Outputs:
         if id(output) in self.dirty:
             return self._modified(place, output, given)
         if given:
-            from gradsh.engine.view import view_of
+            from gradsh.engine.dispatch.views import view_of
 
             return view_of(output, output.array, self.node, place, "custom")
         output.edge = (self.node, place)
@@ -311,7 +311,7 @@ class _Outputs:
         return output
 
     def _modified(self, place: int, output: Tensor, given: bool) -> Tensor:
-        from gradsh.engine.view import rebase
+        from gradsh.engine.dispatch.views import rebase
 
         if is_tracked(output) and output.grad_fn is None:
             message = "a leaf Variable that requires grad has been used in an in-place operation."

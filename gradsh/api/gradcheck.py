@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current, grad_mode
-from gradsh.engine.backward import grad as gradients
-from gradsh.engine.dtype import Array
-from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.autograd.backward import grad as gradients
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from gradsh.engine.ambient import current
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.graph.tensor import Tensor
 
 
 def clear_grads(parameters: Iterable[Tensor], set_to_none: bool) -> None:

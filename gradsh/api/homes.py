@@ -4,8 +4,9 @@ _FILES = {
     "gradsh.api.modes": "torch.autograd.grad_mode", "gradsh.api.anomaly": "torch.autograd.anomaly_mode",
     "gradsh.api.function": "torch.autograd.function", "gradsh.api.autograd": "torch.autograd.variable",
     "gradsh.api.saved": "torch.autograd.graph", "gradsh.api.checkpoint": "torch.utils.checkpoint",
-    "gradsh.api.settings": "torch", "gradsh.ops.random": "torch._C", "gradsh.engine.tensor": "torch", "gradsh.engine.extents": "torch",
-    "gradsh.engine.dtype": "torch", "gradsh.engine.node": "torch.autograd.graph",
+    "gradsh.api.settings": "torch", "gradsh.ops.random": "torch._C", "gradsh.engine.graph.tensor": "torch",
+    "gradsh.engine.values.size": "torch",
+    "gradsh.engine.values.dtype": "torch", "gradsh.engine.graph.node": "torch.autograd.graph",
     "gradsh.api.nn.attention": "torch.nn.modules.activation", "gradsh.api.nn.cells": "torch.nn.modules.rnn",
     **{f"gradsh.api.optim.{file}": "torch.optim.lr_scheduler" for file in (
         "scheduler_base", "schedulers", "cycles", "combined",

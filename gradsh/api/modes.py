@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradsh.engine.ambient import current
-from gradsh.engine.inference import inferring, switch
+from gradsh.engine.dispatch.inference import inferring, switch
 
 
 class _Mode:

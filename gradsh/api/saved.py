@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradsh.engine.ambient import current
-from gradsh.engine.handle import Handle
-from gradsh.engine.node import Node
-from gradsh.engine.tensor import Tensor, accumulator, gradient_edge, node_of
+from gradsh.engine.graph.hook_handle import Handle
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import Tensor, accumulator, gradient_edge, node_of
 from gradsh.text.fault import fail
 
 DISABLED = "saved_tensors_hooks_disabled"

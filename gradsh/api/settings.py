@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dtype import DType, of_numpy, promote_pair, result_type
-from gradsh.engine.extents import CPU, Device
-from gradsh.engine.tensor import Tensor
-from gradsh.ops.copy import check_device
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.dtype import DType, of_numpy, promote_pair, result_type
+from gradsh.engine.values.size import CPU, Device
+from gradsh.ops.copy_cast import check_device
 from gradsh.text.fault import fail
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from gradsh.api.homes import settle
 from gradsh.api.namespace import Lazy, Namespace, lazily, lazy
-from gradsh.engine import dtype as dtypes
-from gradsh.engine.extents import CPU, Device, Size
-from gradsh.engine.handle import Handle
-from gradsh.engine.tensor import Parameter, Tensor
+from gradsh.engine.graph.hook_handle import Handle
+from gradsh.engine.graph.tensor import Parameter, Tensor
+from gradsh.engine.values import dtype as dtypes
+from gradsh.engine.values.size import CPU, Device, Size
 from gradsh.version import PYTORCH_VERSION
 
 _SETTINGS = "gradsh.api.settings"
@@ -121,7 +121,7 @@ _TORCH: dict[str, Any] = {
     "special": _spaces("torch.special"),
     "linalg": _spaces("torch.linalg"),
     "func": _spaces("torch.func"),
-    **lazily("gradsh.engine.inference", "is_inference"),
+    **lazily("gradsh.engine.dispatch.inference", "is_inference"),
     **lazily("gradsh.api.anomaly", "is_anomaly_enabled is_anomaly_check_nan_enabled"),
     "Generator": lazy("gradsh.ops.random", "Generator"),
 }
@@ -240,7 +240,7 @@ NAMESPACES: dict[str, Namespace] = {
     **_distributions(),
     "torch.random": Namespace("torch.random", dict(_RANDOM)),
     "torch.special": Namespace("torch.special", {}, "special"),
-    "torch.linalg": Namespace("torch.linalg", lazily("gradsh.ops.factor", "LinAlgError=_LinAlgError"), "linalg"),
+    "torch.linalg": Namespace("torch.linalg", lazily("gradsh.ops.kernels.lu", "LinAlgError=_LinAlgError"), "linalg"),
     "torch.cuda": Namespace(
         "torch.cuda",
         lazily(_SETTINGS, "is_available=cuda_is_available device_count synchronize=ignore empty_cache=ignore manual_seed=ignore "

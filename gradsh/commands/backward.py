@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from gradsh.commands import words
 from gradsh.commands.record import command
-from gradsh.engine.backward import backward
-from gradsh.engine.tensor import Tensor
+from gradsh.contracts.state import State
+from gradsh.engine.autograd.backward import backward
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.probe.passes import PassReport, Recorder
-from gradsh.state import State
 from gradsh.view.shapes import Lines, View
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
 """The one-line account of a statement that `set account on` asks for: what it added to the graph, freed and wrote."""
 
 from gradsh.commands.words import count, listed
-from gradsh.engine.node import LAST
+from gradsh.contracts.state import Entry, State
+from gradsh.engine.graph.node import LAST
 from gradsh.probe.changes import Changes, changes
-from gradsh.state import Entry, State
 
 
 def brief(state: State, entry: Entry) -> str:

@@ -5,9 +5,9 @@ from typing import Any, cast
 
 from gradsh.commands.record import Lazy, command
 from gradsh.commands.words import count
-from gradsh.engine.tensor import Tensor
+from gradsh.contracts.state import State
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.probe.check import CheckReport, InputCheck, check
-from gradsh.state import State
 from gradsh.view.shapes import Lines, View
 
 

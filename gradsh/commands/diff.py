@@ -4,9 +4,9 @@ from collections import Counter
 
 from gradsh.commands.record import command
 from gradsh.commands.words import count, listed
-from gradsh.engine.node import LAST
+from gradsh.contracts.state import Entry, State
+from gradsh.engine.graph.node import LAST
 from gradsh.probe.changes import Changes, changes
-from gradsh.state import Entry, State
 from gradsh.view.shapes import Lines, View
 
 _LOOKS = frozenset({
@@ -42,7 +42,7 @@ def _counts(entry: Entry) -> bool:
 def _names(text: str) -> list[str]:
     """Return the names that a statement binds or deletes."""
     from gradsh.commands import GRAMMARS
-    from gradsh.interpreter.scopes import bound_names
+    from gradsh.compiler.scopes import bound_names
     from gradsh.language.parser import parse
     from gradsh.text.problem import ProblemError
     from gradsh.text.span import Source

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple, cast
 
 from gradsh.commands.record import AfterColon, KindName, command
-from gradsh.state import State
+from gradsh.contracts.state import State
 from gradsh.text.fault import fail
 from gradsh.text.kinds import KINDS
 from gradsh.view.shapes import Lines, View

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from gradsh.commands.record import Text, command
-from gradsh.state import State
+from gradsh.contracts.state import State
 from gradsh.text.fault import fail
 from gradsh.text.kind import Kind
 from gradsh.text.kinds import KINDS, kinds_for

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from gradsh.commands import USAGE, find
 from gradsh.commands.example import example_of
 from gradsh.commands.record import Word, command
-from gradsh.engine.op import BoundOperation, Operation, lookup, operations
-from gradsh.state import State
+from gradsh.contracts.state import State
+from gradsh.engine.dispatch.declare import BoundOperation, Operation, lookup, operations
 from gradsh.text.fault import fail
 from gradsh.text.kinds import KINDS
 from gradsh.view.shapes import Lines, View
@@ -105,7 +105,7 @@ def _command(name: str) -> list[str]:
 
 
 def _variable(name: str, value: Any) -> list[str]:
-    from gradsh.engine.tensor import Tensor
+    from gradsh.engine.graph.tensor import Tensor
 
     if not isinstance(value, Tensor):
         kind = type(value).__name__

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from gradsh.commands.record import File, command
 from gradsh.commands.save import write
 from gradsh.commands.undo import in_story
-from gradsh.state import Entry, State
+from gradsh.contracts.state import Entry, State
 from gradsh.view.shapes import Lines, View
 
 

@@ -2,9 +2,9 @@
 
 from gradsh.commands.record import command
 from gradsh.commands.words import count
-from gradsh.engine.tensor import Tensor
+from gradsh.contracts.state import State
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.probe.memory import HoldersReport, holders_of
-from gradsh.state import State
 from gradsh.view.shapes import Column, Row, Table, View
 
 _MOST = 60

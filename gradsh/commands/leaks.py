@@ -2,8 +2,8 @@
 
 from gradsh.commands.record import command
 from gradsh.commands.words import count
+from gradsh.contracts.state import State
 from gradsh.probe.growth import Leak, LeakReport, leaks
-from gradsh.state import State
 from gradsh.view.shapes import Lines, View
 
 

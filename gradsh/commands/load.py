@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gradsh.commands.record import File, command
-from gradsh.files import read_text
-from gradsh.state import State
+from gradsh.contracts.state import State
+from gradsh.process.files import read_text
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 

@@ -2,8 +2,8 @@
 
 from gradsh.commands.record import command
 from gradsh.commands.words import count
+from gradsh.contracts.state import State
 from gradsh.probe.memory import Keeper, MemoryReport, memory_report
-from gradsh.state import State
 from gradsh.view.shapes import Chart, Column, Group, Lines, Row, Table, View
 
 _MOST = 12

@@ -2,9 +2,9 @@
 
 from gradsh.commands import words
 from gradsh.commands.record import command
-from gradsh.engine.tensor import Tensor
+from gradsh.contracts.state import State
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.probe.plan import Foreseen, Plan, plan
-from gradsh.state import State
 from gradsh.view.shapes import Lines, View
 
 

@@ -32,7 +32,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NewType, get_args, get_origin, get_type_hints
 
-from gradsh.interpreter.machine import Invocation
+from gradsh.runtime.machine import Invocation
 from gradsh.text.fault import fail
 from gradsh.text.tuples import NamedTuple
 
@@ -218,6 +218,6 @@ def _check(name: str, parameter: Parameter, value: Any) -> None:
 
 
 def _is_tensor_value(value: Any) -> bool:
-    from gradsh.engine.tensor import Tensor
+    from gradsh.engine.graph.tensor import Tensor
 
     return isinstance(value, Tensor)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from gradsh.commands.record import command
 from gradsh.commands.undo import Undone, redoable, told
-from gradsh.state import Entry, State
+from gradsh.contracts.state import Entry, State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from gradsh.commands.record import Lazy, command
 from gradsh.engine.ambient import current
-from gradsh.engine.node import Node, behind
-from gradsh.engine.tensor import Tensor, node_of
+from gradsh.engine.graph.node import Node, behind
+from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.probe.given import given_back
 from gradsh.probe.passes import live_entries
-from gradsh.state import Pin, State
+from gradsh.contracts.state import Pin, State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 

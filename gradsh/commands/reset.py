@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from gradsh.commands.record import command
-from gradsh.state import State
+from gradsh.contracts.state import State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 

@@ -3,8 +3,8 @@
 from typing import Any, NamedTuple
 
 from gradsh.commands.record import Text, Word, command
+from gradsh.contracts.state import State
 from gradsh.engine.ambient import current
-from gradsh.state import State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Column, Row, Table, View
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple, cast
 
 from gradsh.commands.record import Tail, command
-from gradsh.state import State
+from gradsh.contracts.state import State
 from gradsh.view.shapes import Lines, View
 
 

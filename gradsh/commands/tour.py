@@ -6,7 +6,7 @@ Where a person is there, each statement waits for Enter (or for what is typed in
 from typing import NamedTuple
 
 from gradsh.commands.record import command
-from gradsh.state import State
+from gradsh.contracts.state import State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 

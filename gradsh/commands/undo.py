@@ -6,7 +6,7 @@ What a script brought in (`load`, `tour`, `init.grad`) is taken back as one.
 from typing import NamedTuple
 
 from gradsh.commands.record import command
-from gradsh.state import Entry, State
+from gradsh.contracts.state import Entry, State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 

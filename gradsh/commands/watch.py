@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, cast
 
 from gradsh.commands.record import Lazy, command
-from gradsh.state import State
+from gradsh.contracts.state import State
 from gradsh.view.shapes import Lines, View
 
 

@@ -7,10 +7,10 @@ from gradsh.commands.record import command
 from gradsh.commands.words import count, listed
 from gradsh.diagnosis.fix import Way
 from gradsh.diagnosis.fixes import ways_of
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.probe.modules import is_module
 from gradsh.probe.why import Asker, Block, Gradient, ParameterStory, TensorStory
-from gradsh.state import Failed, State
+from gradsh.contracts.state import Failed, State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Column, Group, Lines, Row, Table, View
 

@@ -5,7 +5,7 @@ The sentences come first, so that a message has one kind whoever raised it: the 
 
 import re
 
-from gradsh.interpreter.activation import Stopped
+from gradsh.runtime.activation import Stopped
 from gradsh.text.fault import fault_of
 
 LONGEST = 100_000

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from gradsh.diagnosis.classify import LONGEST, kind_of, kind_of_class, words_of
 from gradsh.diagnosis.provenance import Frame, Origins, expression_at
 from gradsh.diagnosis.trace import local_variables, trace_of
-from gradsh.interpreter import hooks
-from gradsh.interpreter.activation import Place, circumstances
+from gradsh.compiler import runtime_names as hooks
+from gradsh.runtime.activation import Place, circumstances
 from gradsh.language.node import expr
 from gradsh.text.fault import fault_of
 from gradsh.text.problem import Label, Problem
 from gradsh.text.span import Source, Span
 
 if TYPE_CHECKING:
-    from gradsh.interpreter.lower import Unit
-    from gradsh.interpreter.machine import Failed, Machine
+    from gradsh.compiler.lower import Unit
+    from gradsh.runtime.machine import Failed, Machine
 
 
 class Case:
@@ -49,7 +49,7 @@ class Case:
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
         where = None if trace is None else trace.tb_frame.f_globals
-        return where is None or where is self.machine.program or str(where.get("__name__")).startswith("gradsh.interpreter")
+        return where is None or where is self.machine.program or str(where.get("__name__")).startswith("gradsh.runtime.")
 
     @property
     def span(self) -> Span:
@@ -127,7 +127,7 @@ def _told(message: str) -> str:
 def diagnose(machine: "Machine", error: BaseException, unit: "Unit | None") -> "Failed":
     """Return a failure as data: its problem, and the first lines of the innermost and of the top-level statement."""
     from gradsh.diagnosis.explain_other import tell
-    from gradsh.interpreter.machine import Failed
+    from gradsh.runtime.machine import Failed
 
     try:
         machine.telling = True  # what a script made may take for ever when it is looked at

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.diagnosis.out_of_place import out_of_place
 from gradsh.diagnosis.provenance import Origin, is_tensor, silent_block
-from gradsh.engine.node import behind
-from gradsh.engine.tensor import node_of
-from gradsh.interpreter.activation import Place, circumstances
-from gradsh.interpreter.scopes import bound_by
+from gradsh.engine.graph.node import behind
+from gradsh.engine.graph.tensor import node_of
+from gradsh.runtime.activation import Place, circumstances
+from gradsh.compiler.scopes import bound_by
 from gradsh.language import tree
 from gradsh.language.node import expr
 from gradsh.probe.modules import is_module, parameters_of
@@ -332,7 +332,7 @@ def partial_pass(case: "Case") -> None:
 
 def _leaf_name(case: "Case", leaf: Any) -> str:
     """Name a leaf; a parameter's place in its net tells more than the `p` that a loop left behind."""
-    from gradsh.engine.tensor import Parameter
+    from gradsh.engine.graph.tensor import Parameter
 
     names = case.origins.names_of(leaf)
     if isinstance(leaf, Parameter):

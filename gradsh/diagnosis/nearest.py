@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gradsh.interpreter.machine import Machine
+    from gradsh.runtime.machine import Machine
 
 _ELSEWHERE = (
     "torch", "torch.nn.functional", "torch.nn", "torch.optim", "torch.autograd", "torch.linalg", "torch.nn.init",

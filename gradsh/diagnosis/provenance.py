@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradsh.interpreter.scopes import bound_by, children, own_expressions, statements_of
+from gradsh.compiler.scopes import bound_by, children, own_expressions, statements_of
 from gradsh.language import tree
 from gradsh.language.node import Node, expr, stmt
 from gradsh.probe.modules import is_module, parameters_of
@@ -17,8 +17,8 @@ from gradsh.text.span import Source, Span
 if TYPE_CHECKING:
     from gradsh.diagnosis.diagnose import Case
     from gradsh.diagnosis.trace import Step
-    from gradsh.interpreter.lower import Unit
-    from gradsh.interpreter.machine import Machine
+    from gradsh.compiler.lower import Unit
+    from gradsh.runtime.machine import Machine
 
 _DEPTH = 12
 
@@ -238,7 +238,7 @@ def _creates(value: Node) -> bool:
 
 def is_tensor(value: Any) -> bool:
     """Tell whether a value is a tensor."""
-    from gradsh.engine.tensor import Tensor
+    from gradsh.engine.graph.tensor import Tensor
 
     return isinstance(value, Tensor)
 

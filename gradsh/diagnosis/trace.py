@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradsh.interpreter import hooks
+from gradsh.compiler import runtime_names
 from gradsh.text.span import Source, Span
 
 if TYPE_CHECKING:
-    from gradsh.interpreter.machine import Machine
+    from gradsh.runtime.machine import Machine
 
 _OPTIMIZED = 1  # CO_OPTIMIZED: a function, with variables of its own
 _INLINE = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
@@ -52,7 +52,7 @@ def _step(machine: "Machine", code: Any, offset: int) -> Step:
 
 
 def _stands_in(code: Any, inner: Step, outer: Step) -> bool:
-    if hooks.THUNK in code.co_varnames:
+    if runtime_names.THUNK in code.co_varnames:
         return True
     return code.co_name in _INLINE and inner.source is outer.source and covers(outer.statement, inner.span)
 

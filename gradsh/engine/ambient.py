@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from gradsh.engine.random import Generator
+    from gradsh.engine.rng.generator import Generator
 
 sequence_numbers = count()
 """The numbers of nodes, in the order in which they are made."""
@@ -60,7 +60,7 @@ class Ambient:
     def generator(self) -> "Generator":
         """The default generator of random numbers, made on first use (seed 0 until seeded)."""
         if self._generator is None:
-            from gradsh.engine.random import Generator
+            from gradsh.engine.rng.generator import Generator
 
             self._generator = Generator().manual_seed(0)
         return self._generator
@@ -69,7 +69,7 @@ class Ambient:
     def print_options(self) -> Any:
         """The options of `set_printoptions`."""
         if self._print_options is None:
-            from gradsh.engine.printing import Options
+            from gradsh.engine.printing.format import Options
 
             self._print_options = Options()
         return self._print_options

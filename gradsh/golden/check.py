@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from gradsh.batch import RunOptions, Script, collect_again, end_stuck, read_script
-from gradsh.events import Done, Event, Failure, Result
+from gradsh.contracts.events import Done, Event, Failure, Result
 from gradsh.golden.compare import Tolerance, agree
 from gradsh.language.parser import MAX_TEXT
 from gradsh.render.style import Style
-from gradsh.sinks import write_result
+from gradsh.run.script import RunOptions, Script, collect_again, end_stuck, read_script
+from gradsh.run.sinks import write_result
 from gradsh.text.expectations import Block, Expected, options_of, scan
 from gradsh.text.problem import Problem, ProblemError
 from gradsh.text.span import Source
@@ -147,7 +147,7 @@ def _unusable(problem: Problem, source: Source) -> Mismatch:
 
 
 def _compared(found: Checked, source: Source, options: RunOptions, bare: bool) -> Checked:
-    from gradsh.session import Session
+    from gradsh.session.session import Session
 
     said = options_of(source)
     rtol, atol = found.tolerance

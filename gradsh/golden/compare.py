@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import NamedTuple, NoReturn
 
-from gradsh.limits import alarm
+from gradsh.process.limits import alarm
 from gradsh.text.expectations import Expected
 
 ANYTHING = "[..]"

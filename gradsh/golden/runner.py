@@ -9,17 +9,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gradsh.batch import DONE, FAILED, INTERRUPTED, UNREADABLE, RunOptions
-from gradsh.files import write_whole
 from gradsh.golden import report
 from gradsh.golden.check import Checked, check_file, lost_script
 from gradsh.golden.collect import matching, orphans, scripts_below
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.update import proposed, settle
-from gradsh.limits import FOR_TESTS, bound_memory
-from gradsh.progress import Progress
+from gradsh.process.files import write_whole
+from gradsh.process.limits import FOR_TESTS, bound_memory
+from gradsh.process.signals import Raising
 from gradsh.render.style import Style, style_for
-from gradsh.signals import Raising
+from gradsh.run.progress import Progress
+from gradsh.run.script import DONE, FAILED, INTERRUPTED, UNREADABLE, RunOptions
 
 
 class GoldenOptions(NamedTuple):
@@ -116,7 +116,7 @@ def _outcomes(scripts: Sequence[str], options: GoldenOptions) -> Iterator[Checke
     if jobs <= 1:
         yield from map(_Task(options), scripts)
         return
-    from gradsh.workers import Lost, answers
+    from gradsh.run.workers import Lost, answers
 
     for path, tested in zip(scripts, answers(_Task(options), scripts, jobs), strict=False):
         yield lost_script(path, tested.line, tested.reason) if isinstance(tested, Lost) else tested

@@ -30,7 +30,7 @@ def with_expectations(text: str, seed: int = 0) -> str:
 
 def _ran(text: str, seed: int) -> list[Ran]:
     """Run a script in a session of its own; return what its statements showed."""
-    from gradsh.session import Session
+    from gradsh.session.session import Session
 
     recorder = Recorder()
     Session(seed).run(text, recorder, name="<session>", keep_going=True)

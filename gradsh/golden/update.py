@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gradsh.files import write_whole
 from gradsh.golden.check import Checked, Mismatch, Ran, as_comment, sibling_lines, sibling_path
 from gradsh.golden.compare import Tolerance, align, has_wildcard
+from gradsh.process.files import write_whole
 from gradsh.text.expectations import Block, Expected
 
 ROUNDS = 4

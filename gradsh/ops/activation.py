@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import of_numpy
-from gradsh.engine.op import REGISTRY, Operation, composite, find, op, sample
+from gradsh.engine.dispatch.declare import REGISTRY, Operation, composite, find, op, sample
+from gradsh.engine.values.dtype import of_numpy
 from gradsh.ops.arguments import zeros
-from gradsh.ops.kernels import bounded, gated, in_blocks, pick, reusing, unsupported
+from gradsh.ops.kernels.common import bounded, gated, in_blocks, pick, reusing, unsupported
 from gradsh.ops.scalars import times
 from gradsh.ops.select import where
 from gradsh.text.fault import fail

@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.op import Operation, find, op, sample
-from gradsh.engine.shape import wrap_dim
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.dispatch.declare import Operation, find, op, sample
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.activation import functional
 from gradsh.ops.arithmetic import sub
-from gradsh.ops.kernels import in_blocks, pick, unsupported
+from gradsh.ops.kernels.common import in_blocks, pick, unsupported
+from gradsh.ops.kernels.special_functions import erf_kernel
 from gradsh.ops.pointwise import exp, log1p, sigmoid, sigmoid_backward, tanh
 from gradsh.ops.scalars import plus, times
 from gradsh.ops.select import where
-from gradsh.ops.special_functions import erf_kernel
 from gradsh.text.fault import fail
 
 _BETA = math.sqrt(2.0 / math.pi)

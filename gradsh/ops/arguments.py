@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.op import find
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.dispatch.declare import find
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.text.fault import fail
 
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.op import Operation, Within, alias, composite, find, implements, op, sample
-from gradsh.engine.shape import broadcast_shapes
-from gradsh.engine.tensor import Tensor
-from gradsh.ops import remainders
-from gradsh.ops.kernels import together, unsupported, zero_division
+from gradsh.engine.dispatch.declare import Operation, Within, alias, composite, find, implements, op, sample
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.shape import broadcast_shapes
+from gradsh.ops.kernels import remainders
+from gradsh.ops.kernels.common import together, unsupported, zero_division
 from gradsh.ops.operators import FIT, binary, inplace, reflected
 from gradsh.ops.scalars import times
 from gradsh.text.fault import fail

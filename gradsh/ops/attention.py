@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array
-from gradsh.engine.op import composite, find, op, sample
-from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import array_of
 from gradsh.ops.scalars import times
 from gradsh.text.fault import fail

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from gradsh.engine.op import Operation, alias, find, op, sample
-from gradsh.engine.tensor import Tensor
-from gradsh.ops.kernels import bounded, together
+from gradsh.engine.dispatch.declare import Operation, alias, find, op, sample
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.ops.kernels.common import bounded, together
 from gradsh.ops.select import where
 from gradsh.text.fault import fail
 

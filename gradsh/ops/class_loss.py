@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.op import composite, find, op, sample
+from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import array_of, no_gradient
-from gradsh.ops.at_once import cross_entropy_at_once
+from gradsh.ops.fused import cross_entropy_at_once
 from gradsh.ops.loss import F
 from gradsh.ops.reduction import MEAN, NONE, chosen, reduced
 from gradsh.ops.scalars import over, plus, times

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.op import alias, composite, find, implements, op
-from gradsh.engine.tensor import Tensor
-from gradsh.ops.kernels import unsupported
+from gradsh.engine.dispatch.declare import alias, composite, find, implements, op
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.ops.kernels.common import unsupported
 from gradsh.ops.operators import FIT, binary, inplace, reflected
 from gradsh.text.fault import fail
 
@@ -60,7 +60,7 @@ op("isreal(self)", "", "True everywhere: there are no complex numbers.", forward
 
 def _isclose(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     if self.dtype != other.dtype:
-        from gradsh.engine.dtype import of_numpy
+        from gradsh.engine.values.dtype import of_numpy
 
         a, b = of_numpy(self.dtype).title, of_numpy(other.dtype).title
         raise fail("dtype", f"{a} did not match {b}", RuntimeError)

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.op import Operation, composite, find, op, sample
+from gradsh.engine.dispatch.declare import Operation, composite, find, op, sample
+from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import array_of, word
-from gradsh.ops.conv_kernels import adjoints, correlate, filter_of, spread
-from gradsh.ops.conv_windows import Geometry
+from gradsh.ops.kernels.conv import adjoints, correlate, filter_of, spread
+from gradsh.ops.kernels.conv_windows import Geometry
 from gradsh.text.fault import fail
 
 _REST = "stride: ints, padding: ints, dilation: ints, transposed: bool, output_padding: ints, groups: int"

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dtype import Array, number_dtype, of_numpy
-from gradsh.engine.op import composite
-from gradsh.engine.tensor import Tensor, make
-from gradsh.ops.copy import check_device
-from gradsh.ops.geometry import array_of, dense_like
+from gradsh.engine.dispatch.declare import composite
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.dtype import Array, number_dtype, of_numpy
+from gradsh.ops.copy_cast import check_device
+from gradsh.ops.kernels.geometry import array_of, dense_like
+from gradsh.process.blas_threads import LARGE, let_go
 from gradsh.text.fault import fail
-from gradsh.threads import LARGE, let_go
 
 OPTIONS = "dtype: dtype? = None, layout: any? = None, device: any? = None, requires_grad: bool = False, pin_memory: bool = False"
 LIKE = OPTIONS.replace("pin_memory: bool = False", "memory_format: any? = None")
@@ -104,7 +104,7 @@ composite(
 
 
 def _empty_strided(size: Any, stride: Any, dtype: Any, requires_grad: bool) -> Tensor:
-    from gradsh.engine.storage import strided
+    from gradsh.engine.values.storage import strided
 
     extent = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) if all(size) else 0
     flat = allocate((extent,), default_or(dtype))

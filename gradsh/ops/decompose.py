@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array
-from gradsh.engine.op import composite, find, op, sample
+from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import array_of
-from gradsh.ops.factor import (
+from gradsh.ops.kernels.lu import (
     PLAIN,
     _LinAlgError,
     check_float,
@@ -21,9 +21,9 @@ from gradsh.ops.factor import (
     with_diagonal,
     with_half_diagonal,
 )
+from gradsh.ops.linear_solve import BOTH, LINALG, linalg_solve_triangular, with_info
 from gradsh.ops.matmul import matmul
 from gradsh.ops.scalars import times
-from gradsh.ops.systems import BOTH, LINALG, linalg_solve_triangular, with_info
 from gradsh.text.fault import fail
 
 # --- Cholesky ---------------------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def _qr_wide_grad(part: Any, grad1: Any, Q: Any, R: Any) -> Any:
     first = linalg_solve_triangular(turned(narrow(R, -1, 0, rows)), matmul(Q, skew), upper=False, left=False)
     rest: Any = np.zeros((*R.shape[:-1], columns - rows), array_of(R).dtype)
     if not isinstance(first, PLAIN):
-        from gradsh.engine.tensor import make
+        from gradsh.engine.graph.tensor import make
 
         rest = make(rest)
     whole = find("cat")([first, rest], -1)
@@ -265,7 +265,7 @@ _linalg_svd: Any = op(
 
 
 def _svd_of(A: Any, full_matrices: bool, name: str, fields: tuple[str, ...]) -> Any:
-    from gradsh.engine.named import named_result
+    from gradsh.engine.values.named_result import named_result
 
     parts = _linalg_svd(A, full_matrices, min(A.shape[-2:]) if A.ndim > 1 else 0)
     return parts if isinstance(parts[0], PLAIN) else named_result(name, fields, list(parts))
@@ -284,7 +284,7 @@ composite(
 
 
 def _old_svd(self: Any, some: bool, compute_uv: bool) -> Any:
-    from gradsh.engine.named import named_result
+    from gradsh.engine.values.named_result import named_result
 
     del compute_uv
     U, S, Vh = _linalg_svd(self, not some, min(self.shape[-2:]))
@@ -329,7 +329,7 @@ _linalg_eigh: Any = op(
 
 
 def _eigh_named(A: Any, UPLO: str) -> Any:
-    from gradsh.engine.named import named_result
+    from gradsh.engine.values.named_result import named_result
 
     return named_result("linalg_eigh", ("eigenvalues", "eigenvectors"), list(_linalg_eigh(A, UPLO)))
 

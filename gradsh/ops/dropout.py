@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.op import composite, find
-from gradsh.engine.tensor import make
+from gradsh.engine.dispatch.declare import composite, find
+from gradsh.engine.graph.tensor import make
 from gradsh.ops.create import TORCH
-from gradsh.ops.geometry import array_of
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.random import in_memory_order
 from gradsh.text.fault import fail
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from gradsh.engine.op import composite, find
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.dispatch.declare import composite, find
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.ops.matmul import bmm
 from gradsh.text.fault import fail
 

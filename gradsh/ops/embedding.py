@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.op import Operation, composite, find, op
+from gradsh.engine.dispatch.declare import Operation, composite, find, op
+from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import array_of
-from gradsh.ops.rows import sum_rows
+from gradsh.ops.kernels.row_scatter import sum_rows
 from gradsh.text.fault import fail
 
 
@@ -101,7 +101,7 @@ def _renorm(weight: Any, indices: Any, max_norm: float, norm_type: float) -> Non
     factor = np.where(norms > max_norm, max_norm / (norms + 1e-7), 1.0)[:, None]
     fresh = array_of(weight).copy()
     fresh[rows] = (values * factor).astype(values.dtype)
-    from gradsh.engine.tensor import make
+    from gradsh.engine.graph.tensor import make
 
     with grad_mode(False):
         find("copy_")(weight, make(fresh))

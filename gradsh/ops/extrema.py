@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array
-from gradsh.engine.op import composite, find, op, sample
-from gradsh.engine.shape import wrap_dim, wrap_dims
-from gradsh.engine.writes import note, writes
+from gradsh.engine.autograd.gradient_versions import note, writes
+from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.shape import wrap_dim, wrap_dims
 from gradsh.ops.arguments import array_of
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, restored, unsqueezed
 from gradsh.text.fault import fail

@@ -22,7 +22,10 @@ FAMILIES = {
         "_safe_softmax _scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention_for_cpu_backward "
         "scaled_dot_product_attention "
     ),
-    "bag": "_embedding_bag _embedding_bag_backward _embedding_bag_per_sample_weights_backward embedding_bag",
+    "binary": (
+        "addcdiv addcdiv_ addcmul addcmul_ atan2 atan2_ copysign copysign_ fmax fmin frexp gcd gcd_ heaviside heaviside_ hypot "
+        "hypot_ lcm lcm_ ldexp ldexp_ lerp lerp_ logaddexp logaddexp2 maximum minimum nextafter nextafter_ xlogy xlogy_ "
+    ),
     "clamp": "clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_",
     "class_loss": "cross_entropy nll_loss nll_loss2d_backward nll_loss2d_forward nll_loss_backward nll_loss_forward",
     "compare": (
@@ -35,13 +38,7 @@ FAMILIES = {
         "not_equal not_equal_ "
     ),
     "conv": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d convolution convolution_backward",
-    "copies": (
-        "adjoint alias_copy as_strided_copy as_strided_scatter broadcast_shapes detach detach_ detach_copy diagonal_scatter "
-        "expand_copy is_conj is_neg is_same_size is_signed narrow_copy permute_copy resize_ resize_as_ resolve_conj resolve_neg "
-        "select_copy select_scatter slice_copy slice_scatter split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy "
-        "unbind_copy unfold_copy unravel_index unsqueeze_copy view_copy "
-    ),
-    "copy": (
+    "copy_cast": (
         "_to_copy bfloat16 bool byte cdouble cfloat char clone contiguous copy_ cpu cuda double fill fill_ fill_diagonal_ float "
         "half int long numpy short to type type_as zero_ "
     ),
@@ -49,20 +46,19 @@ FAMILIES = {
         "arange empty empty_like empty_strided eye full full_like linspace logspace new_empty new_empty_strided new_full new_ones "
         "new_zeros ones ones_like tril_indices triu_indices zeros zeros_like "
     ),
-    "data": "_legacy_tensor as_tensor asarray from_numpy new_tensor scalar_tensor tensor",
     "decompose": (
         "_linalg_cholesky_ex _linalg_eigh _linalg_svd cholesky cholesky_inverse cholesky_solve linalg_cholesky linalg_cholesky_ex "
         "linalg_cond linalg_eigh linalg_eigvalsh linalg_matrix_rank linalg_qr linalg_svd linalg_svdvals qr svd "
     ),
-    "distance": "_norm_over _norm_whole _trilinear bilinear cosine_similarity normalize pairwise_distance",
-    "distances": "_cdist_backward _cdist_forward _euclidean_dist _pdist_backward _pdist_forward cdist dist pdist renorm renorm_",
     "dropout": (
         "F_alpha_dropout F_dropout F_dropout1d F_dropout2d F_dropout3d F_feature_alpha_dropout alpha_dropout dropout dropout_ "
         "feature_alpha_dropout feature_dropout "
     ),
     "einsum": "einsum",
     "embedding": "F_embedding _one_hot embedding embedding_dense_backward one_hot",
+    "embedding_bag": "_embedding_bag _embedding_bag_backward _embedding_bag_per_sample_weights_backward embedding_bag",
     "extrema": "amax amin aminmax argmax argmin max min",
+    "from_data": "_legacy_tensor as_tensor asarray from_numpy new_tensor scalar_tensor tensor",
     "index": "__getitem__ __setitem__ _index_put_impl index index_put index_put_",
     "index_parts": "index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_ index_select",
     "join": (
@@ -79,6 +75,7 @@ FAMILIES = {
         "linalg_matrix_exp linalg_pinv linalg_slogdet linalg_tensorinv linalg_tensorsolve linalg_vander logdet matrix_exp "
         "pinverse slogdet "
     ),
+    "linear_solve": "_linalg_solve_ex linalg_solve linalg_solve_ex linalg_solve_triangular triangular_solve",
     "loss": (
         "_binary_cross_entropy _binary_cross_entropy_with_logits _huber_loss _mse_loss _smooth_l1_loss binary_cross_entropy "
         "binary_cross_entropy_backward binary_cross_entropy_with_logits huber_loss huber_loss_backward l1_loss mse_loss "
@@ -88,24 +85,18 @@ FAMILIES = {
         "cosine_embedding_loss gaussian_nll_loss hinge_embedding_loss kl_div margin_ranking_loss multilabel_soft_margin_loss "
         "poisson_nll_loss triplet_margin_loss triplet_margin_with_distance_loss "
     ),
-    "masks": "argwhere masked_scatter masked_scatter_ masked_scatter_backward masked_select nonzero put put_ take take_along_dim",
+    "masked": "argwhere masked_scatter masked_scatter_ masked_scatter_backward masked_select nonzero put put_ take take_along_dim",
     "matmul": "__imatmul__ __matmul__ __rmatmul__ addmm addmm_ bmm dot linear matmul mm mv vdot",
-    "norm": (
+    "normalization": (
         "F_batch_norm group_norm instance_norm layer_norm local_response_norm native_batch_norm native_batch_norm_backward "
         "native_group_norm native_group_norm_backward native_layer_norm native_layer_norm_backward rms_norm "
     ),
-    "norms": "linalg_matrix_norm linalg_norm linalg_vector_norm norm",
-    "order": "diag diag_embed diagflat diagonal_copy flip fliplr flipud roll rot90 tril tril_ triu triu_",
     "pad": (
         "constant_pad_nd pad reflection_pad1d reflection_pad1d_backward reflection_pad2d reflection_pad2d_backward "
         "reflection_pad3d reflection_pad3d_backward replication_pad1d replication_pad1d_backward replication_pad2d "
         "replication_pad2d_backward replication_pad3d replication_pad3d_backward "
     ),
-    "pairs": (
-        "addcdiv addcdiv_ addcmul addcmul_ atan2 atan2_ copysign copysign_ fmax fmin frexp gcd gcd_ heaviside heaviside_ hypot "
-        "hypot_ lcm lcm_ ldexp ldexp_ lerp lerp_ logaddexp logaddexp2 maximum minimum nextafter nextafter_ xlogy xlogy_ "
-    ),
-    "parts": "diagonal diagonal_backward narrow select select_backward slice slice_backward unfold unfold_backward",
+    "pairwise_distance": "_cdist_backward _cdist_forward _euclidean_dist _pdist_backward _pdist_forward cdist dist pdist renorm renorm_",
     "pointwise": (
         "__abs__ abs abs_ absolute absolute_ acos acos_ acosh acosh_ angle arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh "
         "arcsinh_ arctan arctan_ arctanh arctanh_ asin asin_ asinh asinh_ atan atan_ atanh atanh_ ceil ceil_ conj conj_physical "
@@ -131,6 +122,7 @@ FAMILIES = {
         "bernoulli bernoulli_ cauchy_ exponential_ geometric_ get_rng_state initial_seed log_normal_ manual_seed multinomial "
         "normal normal_ rand rand_like randint randint_like randn randn_like random_ randperm seed set_rng_state uniform_ "
     ),
+    "rearrange": "diag diag_embed diagflat diagonal_copy flip fliplr flipud roll rot90 tril tril_ triu triu_",
     "recurrent": "mkldnn_rnn_layer unsafe_chunk unsafe_split",
     "reduce": "all any count_nonzero mean nanmean nansum prod sum",
     "resize": (
@@ -152,6 +144,8 @@ FAMILIES = {
         "expand_as flatten moveaxis movedim pixel_shuffle pixel_unshuffle ravel repeat repeat_interleave reshape reshape_as "
         "sum_to_size swapaxes swapdims tile unflatten view_as "
     ),
+    "similarity": "_norm_over _norm_whole _trilinear bilinear cosine_similarity normalize pairwise_distance",
+    "slicing": "diagonal diagonal_backward narrow select select_backward slice slice_backward unfold unfold_backward",
     "softmax": "F_log_softmax F_softmax _log_softmax_backward_data _softmax_backward_data log_softmax logsumexp softmax softmin",
     "sort": "argsort kthvalue median mode msort nanmedian nanquantile quantile sort topk",
     "special": (
@@ -160,12 +154,18 @@ FAMILIES = {
         "zeta "
     ),
     "statistics": "corrcoef cov std std_mean var var_mean",
-    "systems": "_linalg_solve_ex linalg_solve linalg_solve_ex linalg_solve_triangular triangular_solve",
     "unique": "_unique2 _unique_consecutive bincount bucketize histc searchsorted unique unique_consecutive unique_dim",
     "unpool": "_max_unpool2d _max_unpool3d max_unpool1d max_unpool2d max_unpool3d",
+    "vector_norms": "linalg_matrix_norm linalg_norm linalg_vector_norm norm",
     "view": (
         "_reshape_alias _unsafe_view alias as_strided as_strided_ as_strided_backward expand permute squeeze squeeze_ swapaxes_ "
         "swapdims_ t t_ transpose transpose_ unsqueeze unsqueeze_ view "
+    ),
+    "view_copies": (
+        "adjoint alias_copy as_strided_copy as_strided_scatter broadcast_shapes detach detach_ detach_copy diagonal_scatter "
+        "expand_copy is_conj is_neg is_same_size is_signed narrow_copy permute_copy resize_ resize_as_ resolve_conj resolve_neg "
+        "select_copy select_scatter slice_copy slice_scatter split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy "
+        "unbind_copy unfold_copy unravel_index unsqueeze_copy view_copy "
     ),
     "weight_norm": "_weight_norm_interface",
 }

@@ -5,19 +5,19 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.apply import run_record
-from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.layout import in_order, order_of
-from gradsh.engine.op import Operation, find, implements, op
-from gradsh.engine.overlap import check_distinct, check_outside
-from gradsh.engine.shape import expandable
-from gradsh.engine.storage import strided
-from gradsh.engine.tensor import Tensor, make
-from gradsh.engine.writes import writes
-from gradsh.ops.copy import copy_
-from gradsh.ops.index_range import check_range, shape_of
-from gradsh.ops.parts import MAX, select, slice_
-from gradsh.ops.rows import add_rows
+from gradsh.engine.autograd.gradient_versions import writes
+from gradsh.engine.dispatch.call import run_record
+from gradsh.engine.dispatch.declare import Operation, find, implements, op
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.layout import in_order, order_of
+from gradsh.engine.values.overlap import check_distinct, check_outside
+from gradsh.engine.values.shape import expandable
+from gradsh.engine.values.storage import strided
+from gradsh.ops.copy_cast import copy_
+from gradsh.ops.kernels.index_range import check_range, shape_of
+from gradsh.ops.kernels.row_scatter import add_rows
+from gradsh.ops.slicing import MAX, select, slice_
 from gradsh.ops.view import alias_view, unsqueeze, view
 from gradsh.text.fault import fail
 
@@ -233,7 +233,7 @@ def _index_tensor(one: Any) -> Tensor | None:
     if isinstance(one, str):
         raise fail("type", "new(): invalid data type 'str'", TypeError)
     if isinstance(one, (list, tuple, range)):
-        from gradsh.ops.data import to_array
+        from gradsh.ops.from_data import to_array
 
         array = to_array(list(one), None)
         return make(array.astype(np.int64) if array.size == 0 and array.dtype.kind == "f" else array)

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.op import Operation, find, op
-from gradsh.engine.shape import wrap_dim
-from gradsh.engine.writes import writes
-from gradsh.ops.geometry import array_of
+from gradsh.engine.autograd.gradient_versions import writes
+from gradsh.engine.dispatch.declare import Operation, find, op
+from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.index import zeros_of_shape
-from gradsh.ops.rows import add_rows
+from gradsh.ops.kernels.geometry import array_of
+from gradsh.ops.kernels.row_scatter import add_rows
 from gradsh.ops.scalars import times
 from gradsh.ops.scatter import Along, reduce_at, reduce_gradients, write_at
 from gradsh.text.fault import fail

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array
-from gradsh.engine.layout import laid
-from gradsh.engine.op import alias, composite, find, op, sample
-from gradsh.engine.shape import wrap_dim
-from gradsh.engine.signature import ACCEPT, MISMATCH
-from gradsh.engine.tensor import Tensor
-from gradsh.ops.parts import narrow, select, slice_
+from gradsh.engine.dispatch.declare import alias, composite, find, op, sample
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.schema.signature import ACCEPT, MISMATCH
+from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.layout import laid
+from gradsh.engine.values.shape import wrap_dim
+from gradsh.ops.slicing import narrow, select, slice_
 from gradsh.ops.view import unsqueeze, view
 from gradsh.text.fault import fail
 
@@ -364,7 +364,7 @@ composite(
 
 
 def _broadcast_tensors(tensors: Any) -> tuple[Any, ...]:
-    from gradsh.engine.shape import broadcast_shapes
+    from gradsh.engine.values.shape import broadcast_shapes
 
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
     shape: tuple[int, ...] = ()

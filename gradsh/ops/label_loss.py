@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array
-from gradsh.engine.op import Operation, composite, find, op
-from gradsh.engine.shape import broadcast_shapes
-from gradsh.engine.tensor import make
+from gradsh.engine.dispatch.declare import Operation, composite, find, op
+from gradsh.engine.graph.tensor import make
+from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.ops.arguments import array_of, no_gradient
-from gradsh.ops.ctc_kernels import ctc_backward, ctc_forward
+from gradsh.ops.kernels.ctc import ctc_backward, ctc_forward
 from gradsh.ops.loss import LEGACY, F
 from gradsh.ops.reduction import MEAN, NONE, chosen, number, reduce_array, scale
 from gradsh.ops.scalars import over

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array, DType, bool_, float32, float64, int8, int16, int32, int64, uint8
-from gradsh.engine.extents import Size
-from gradsh.engine.tensor import Tensor, make
-from gradsh.ops.kernels import row_major
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.dtype import Array, DType, bool_, float32, float64, int8, int16, int32, int64, uint8
+from gradsh.engine.values.size import Size
+from gradsh.ops.kernels.common import row_major
 from gradsh.text.fault import fail
 
 
@@ -70,7 +70,7 @@ class TensorType:
     def __call__(self, *args: Any) -> Tensor:
         """Make a tensor from data, or an uninitialised one (zeros here) of the given extents."""
         from gradsh.ops.create import allocate
-        from gradsh.ops.data import to_array
+        from gradsh.ops.from_data import to_array
 
         dtype = self.tensor_dtype.numpy
         if len(args) == 1 and not isinstance(args[0], (int, Size)):

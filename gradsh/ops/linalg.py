@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array
-from gradsh.engine.op import composite, find, op, sample
-from gradsh.engine.tensor import make
+from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.graph.tensor import make
+from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import array_of
-from gradsh.ops.factor import (
+from gradsh.ops.kernels.lu import (
     PLAIN,
     check_float,
     check_matrix,
@@ -25,9 +25,9 @@ from gradsh.ops.factor import (
     tolerance,
     turned,
 )
+from gradsh.ops.linear_solve import BOTH, LINALG, linalg_solve, with_info
 from gradsh.ops.matmul import matmul
 from gradsh.ops.scalars import times
-from gradsh.ops.systems import BOTH, LINALG, linalg_solve, with_info
 from gradsh.text.fault import fail
 
 # --- determinants -----------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ _linalg_lstsq: Any = op(
 
 
 def _lstsq_named(self: Any, b: Any, rcond: float | None, driver: str | None) -> Any:
-    from gradsh.engine.named import named_result
+    from gradsh.engine.values.named_result import named_result
 
     solution, residuals = _linalg_lstsq(self, b, rcond, driver)
     array = array_of(self)

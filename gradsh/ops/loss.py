@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import of_numpy
-from gradsh.engine.op import Operation, composite, find, op, sample
-from gradsh.engine.writes import writes
+from gradsh.engine.autograd.gradient_versions import writes
+from gradsh.engine.dispatch.declare import Operation, composite, find, op, sample
+from gradsh.engine.values.dtype import of_numpy
 from gradsh.ops.arguments import check_same_float, count, no_gradient
 from gradsh.ops.reduction import (
     MEAN,

@@ -4,12 +4,12 @@ import math
 from typing import Any
 
 from gradsh.engine.ambient import current, grad_mode
-from gradsh.engine.op import composite, find, sample
+from gradsh.engine.dispatch.declare import composite, find, sample
 from gradsh.ops.arguments import array_of
-from gradsh.ops.distance import pairwise
 from gradsh.ops.loss import LEGACY, F
 from gradsh.ops.reduction import chosen, named, number, reduced
 from gradsh.ops.scalars import minus, plus, times
+from gradsh.ops.similarity import pairwise
 from gradsh.text.fault import fail
 
 _EPSILON = 1e-12

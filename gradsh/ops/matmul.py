@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.op import composite, find, implements, op, sample
-from gradsh.engine.quick import quicken
-from gradsh.engine.record import DECLINED
-from gradsh.engine.shape import broadcast_shapes, expandable
-from gradsh.engine.tensor import Tensor
-from gradsh.ops.at_once import linear_at_once
-from gradsh.ops.kernels import unsupported
+from gradsh.engine.codegen.forward_elementwise import quicken
+from gradsh.engine.dispatch.declare import composite, find, implements, op, sample
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.schema.overload import DECLINED
+from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.shape import broadcast_shapes, expandable
+from gradsh.ops.fused import linear_at_once
+from gradsh.ops.kernels.common import unsupported
 from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.op import Operation, find, implements
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.dispatch.declare import Operation, find, implements
+from gradsh.engine.graph.tensor import Tensor
 
 FIT = (Tensor, int, float, np.ndarray, np.generic)
 

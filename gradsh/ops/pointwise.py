@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.op import Operation, Within, alias, composite, find, implements, op, sample
-from gradsh.engine.tensor import Tensor
-from gradsh.engine.writes import note
+from gradsh.engine.autograd.gradient_versions import note
+from gradsh.engine.dispatch.declare import Operation, Within, alias, composite, find, implements, op, sample
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.ops.arguments import zeros
 from gradsh.ops.arithmetic import sub
-from gradsh.ops.kernels import ONE, chained, floats_only, not_bool, reusing, unsupported
+from gradsh.ops.kernels.common import ONE, chained, floats_only, not_bool, reusing, unsupported
 from gradsh.ops.power import pow, power
 from gradsh.ops.scalars import minus, plus, times
 from gradsh.ops.select import where

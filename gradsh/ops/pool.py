@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from gradsh.engine.dtype import Array
-from gradsh.engine.op import Operation, composite, find, op, sample
-from gradsh.engine.tensor import Tensor
-from gradsh.ops import pool_kernels as kernels
-from gradsh.ops.pool_kernels import Window
+from gradsh.engine.dispatch.declare import Operation, composite, find, op, sample
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.dtype import Array
+from gradsh.ops.kernels import pool as kernels
+from gradsh.ops.kernels.pool import Window
 from gradsh.text.fault import fail
 
 _WORDS = {1: "a single int", 2: "a tuple of two ints", 3: "a tuple of three ints"}
@@ -157,7 +157,7 @@ def _max_rows(
 
 def _own(values: Any, dim: int) -> Any:
     """Return a tensor of its own over the squeezed values."""
-    from gradsh.engine.tensor import make
+    from gradsh.engine.graph.tensor import make
 
     return make(values.array.squeeze(dim))
 

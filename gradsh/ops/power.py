@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import float64, of_numpy
-from gradsh.engine.op import Operation, Within, composite, find, implements, op, sample
-from gradsh.engine.tensor import Tensor
-from gradsh.ops.kernels import chained, common_dtype, reusing, together, unsupported
+from gradsh.engine.dispatch.declare import Operation, Within, composite, find, implements, op, sample
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.dtype import float64, of_numpy
+from gradsh.ops.kernels.common import chained, common_dtype, reusing, together, unsupported
 from gradsh.ops.operators import FIT
 from gradsh.ops.scalars import minus, times
 from gradsh.ops.select import where

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.attributes import at_dim
-from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.op import alias, composite, find, op, sample
-from gradsh.engine.shape import wrap_dim
-from gradsh.engine.writes import writes
+from gradsh.engine.autograd.gradient_versions import writes
+from gradsh.engine.dispatch.attributes import at_dim
+from gradsh.engine.dispatch.declare import alias, composite, find, op, sample
+from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.arguments import array_of
-from gradsh.ops.kernels import unsupported
+from gradsh.ops.kernels.common import unsupported
 from gradsh.ops.matmul import batched, bmm, check_batches, dot, matmul, mm, mv, plus, scaled, transposed, vdot
 from gradsh.text.fault import fail
 
@@ -340,7 +340,7 @@ composite("chain_matmul(*matrices: any)", "Product of several matrices in the ch
 
 def _matrix_power(self: Any, n: int) -> Any:
     if self.ndim < 2 or self.shape[-1] != self.shape[-2]:
-        from gradsh.ops.factor import check_square
+        from gradsh.ops.kernels.lu import check_square
 
         check_square(array_of(self), "linalg.matrix_power", "A")
     if n == 0:
@@ -386,7 +386,7 @@ def _trace_grad(grad: Any, self_sizes: tuple[int, ...]) -> Any:
         flat = np.zeros(rows * columns, grad.dtype)
         flat[: min(rows, columns) * columns : columns + 1] = grad
         return flat.reshape(self_sizes)  # a view, as PyTorch's is: nothing is added to it in place
-    from gradsh.engine.tensor import make
+    from gradsh.engine.graph.tensor import make
 
     places = make(np.arange(0, rows * columns, columns + 1)[: min(rows, columns)])
     places.counter.version = 1  # PyTorch writes it
@@ -407,7 +407,7 @@ def _cross(self: Array, other: Array, dim: int) -> Any:
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[axis]} and {other.shape[axis]}"
         )
         raise fail("shape", message, RuntimeError)
-    from gradsh.engine.shape import broadcast_shapes
+    from gradsh.engine.values.shape import broadcast_shapes
 
     broadcast_shapes(self.shape, other.shape)
     a, b = np.moveaxis(self, axis, 0), np.moveaxis(other, axis, 0)

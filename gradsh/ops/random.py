@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine import random as streams
 from gradsh.engine.ambient import current
-from gradsh.engine.dtype import Array
-from gradsh.engine.extents import CPU, Device
-from gradsh.engine.op import composite, find, op
-from gradsh.engine.tensor import Tensor, make
-from gradsh.engine.writes import writes
-from gradsh.ops.copy import check_device, zeros_of
+from gradsh.engine.autograd.gradient_versions import writes
+from gradsh.engine.dispatch.declare import composite, find, op
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.rng import generator as streams
+from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.size import CPU, Device
+from gradsh.ops.copy_cast import check_device, zeros_of
 from gradsh.ops.create import LIKE, OPTIONS, TORCH, check_bytes, finished
-from gradsh.ops.geometry import array_of, dense_like, memory_order
+from gradsh.ops.kernels.geometry import array_of, dense_like, memory_order
 from gradsh.text.fault import fail
 
 
@@ -222,7 +222,7 @@ op(
 def _float_dtype(dtype: Any, what: str) -> Any:
     chosen = np.dtype(current().default_dtype if dtype is None else dtype)
     if chosen.kind != "f":
-        from gradsh.engine.dtype import of_numpy
+        from gradsh.engine.values.dtype import of_numpy
 
         raise fail("dtype", f"\"{what}\" not implemented for '{of_numpy(chosen).title}'", NotImplementedError)
     return chosen

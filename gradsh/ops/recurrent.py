@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array
-from gradsh.engine.op import composite, find, op, sample
-from gradsh.engine.shape import wrap_dim
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.join import _split_backward
 
 
@@ -92,7 +92,7 @@ def _backward(
 
 def _differentiable(grads: Sequence[Any], inputs: tuple[Any, ...], reverse: bool, has_biases: bool) -> tuple[Any, ...]:
     """Return the gradients as recorded operations: those of the same layer composed of single steps."""
-    from gradsh.engine.backward import grad
+    from gradsh.engine.autograd.backward import grad
 
     input, weight0, weight1, weight2, weight3, hx_, cx_ = inputs
     outputs = compose(input, weight0, weight1, weight2, weight3, hx_, cx_, reverse, has_biases)

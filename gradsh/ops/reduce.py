@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.op import composite, find, op, sample
-from gradsh.engine.shape import wrap_dim, wrap_dims
+from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.shape import wrap_dim, wrap_dims
 from gradsh.ops.arguments import array_of
 from gradsh.ops.scalars import over
 from gradsh.text.fault import fail

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.op import find
-from gradsh.engine.shape import broadcast_shapes
+from gradsh.engine.dispatch.declare import find
+from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.text.fault import fail
 
 NONE, MEAN, SUM = 0, 1, 2

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dtype import Array
-from gradsh.engine.op import Operation, composite, find, op, sample
+from gradsh.engine.dispatch.declare import Operation, composite, find, op, sample
+from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import with_parameters
 from gradsh.ops.conv import spatial
-from gradsh.ops.conv_windows import Geometry, add_windows, out_extents, padded, windows
-from gradsh.ops.resize_kernels import interpolated, spread_back
+from gradsh.ops.kernels.conv_windows import Geometry, add_windows, out_extents, padded, windows
+from gradsh.ops.kernels.resize import interpolated, spread_back
 from gradsh.text.fault import fail
 
 _LETTERS = {1: ("W",), 2: ("H", "W"), 3: ("D", "H", "W")}

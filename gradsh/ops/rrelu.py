@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.op import Operation, composite, op, sample
-from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.dispatch.declare import Operation, composite, op, sample
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.ops.activation import functional, leaky_relu_backward
 from gradsh.ops.arguments import zeros
-from gradsh.ops.kernels import unsupported
+from gradsh.ops.kernels.common import unsupported
 from gradsh.text.fault import fail
 
 

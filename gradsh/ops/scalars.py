@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.op import op
-from gradsh.ops.kernels import together
+from gradsh.engine.dispatch.declare import op
+from gradsh.ops.kernels.common import together
 
 _PLAIN = (np.ndarray, np.generic)
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array
-from gradsh.engine.op import composite, find, op, sample
-from gradsh.engine.shape import wrap_dim
-from gradsh.engine.writes import writes
+from gradsh.engine.autograd.gradient_versions import writes
+from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.arguments import array_of
-from gradsh.ops.kernels import unsupported
+from gradsh.ops.kernels.common import unsupported
 from gradsh.ops.reduce import PLAIN, row_major, widened
 from gradsh.ops.scalars import over, times
 from gradsh.text.fault import fail

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array
-from gradsh.engine.op import Operation, find, op
-from gradsh.engine.shape import wrap_dim
-from gradsh.engine.writes import writes
+from gradsh.engine.autograd.gradient_versions import writes
+from gradsh.engine.dispatch.declare import Operation, find, op
+from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.index import zeros_of_shape
 from gradsh.text.fault import fail
 

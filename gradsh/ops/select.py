@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import of_numpy
-from gradsh.engine.op import Operation, composite, find, op, sample
-from gradsh.engine.shape import broadcast_shapes
-from gradsh.engine.tensor import Tensor
-from gradsh.ops.kernels import pick, together
+from gradsh.engine.dispatch.declare import Operation, composite, find, op, sample
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.dtype import of_numpy
+from gradsh.engine.values.shape import broadcast_shapes
+from gradsh.ops.kernels.common import pick, together
 from gradsh.text.fault import fail
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array
-from gradsh.engine.op import Operation, alias, composite, find, op, sample
-from gradsh.engine.shape import wrap_dim
-from gradsh.ops.copy import clone
-from gradsh.ops.geometry import array_of, resolve_size, view_strides
+from gradsh.engine.dispatch.declare import Operation, alias, composite, find, op, sample
+from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.shape import wrap_dim
+from gradsh.ops.copy_cast import clone
 from gradsh.ops.join import at_least
+from gradsh.ops.kernels.geometry import array_of, resolve_size, view_strides
 from gradsh.ops.layout import contiguous_format
 from gradsh.ops.view import (
     expand,
@@ -150,7 +150,7 @@ for _ndim in (1, 2, 3):
 
 
 def _sum_to_size(self: Any, size: tuple[int, ...]) -> Any:
-    from gradsh.engine.shape import expandable
+    from gradsh.engine.values.shape import expandable
 
     if not expandable(tuple(size), tuple(self.shape)):
         message = f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}."
@@ -232,7 +232,7 @@ def _repeat_interleave(self: Any, repeats: Any, dim: int | None, output_size: An
 
 
 def _interleaved(counts: Array) -> Any:
-    from gradsh.engine.tensor import make
+    from gradsh.engine.graph.tensor import make
 
     if counts.dtype.kind not in "iu":
         raise fail("dtype", "repeats has to be Long or Int tensor", RuntimeError)
@@ -352,7 +352,7 @@ def _combinations(self: Any, r: int, with_replacement: bool) -> Any:
         raise fail("value", f"Expect a non-negative number, but got {r}", RuntimeError)
     if r == 0:
         return find("empty")((0,), dtype=self.dtype)
-    from gradsh.engine.tensor import make
+    from gradsh.engine.graph.tensor import make
 
     grids = find("meshgrid")([self] * r)
     places = np.indices((self.shape[0],) * r)

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.op import composite, find, op, sample
-from gradsh.engine.shape import wrap_dim, wrap_dims
+from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.shape import wrap_dim, wrap_dims
 from gradsh.ops.arguments import array_of
-from gradsh.ops.kernels import in_parts, unsupported
+from gradsh.ops.kernels.common import in_parts, unsupported
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, row_major, unsqueezed
 
 max_reduce: Any = np.maximum.reduce

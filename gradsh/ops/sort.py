@@ -4,18 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array, int64
-from gradsh.engine.layout import in_order, order_of
-from gradsh.engine.op import composite, find, op, sample
-from gradsh.engine.shape import wrap_dim
-from gradsh.engine.tensor import Tensor, make
-from gradsh.engine.writes import writes
+from gradsh.engine.autograd.gradient_versions import writes
+from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.dtype import Array, int64
+from gradsh.engine.values.layout import in_order, order_of
+from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.arguments import array_of
 from gradsh.ops.extrema import at_indices, chosen, nonzero_extent, shared_evenly
-from gradsh.ops.kernels import unsupported
+from gradsh.ops.kernels.common import unsupported
+from gradsh.ops.kernels.topk_ties import top_places
 from gradsh.ops.reduction import broadcast_pair
 from gradsh.ops.scalars import minus, times
-from gradsh.ops.ties import top_places
 from gradsh.text.fault import fail
 
 # --- sort -------------------------------------------------------------------------------------------------------

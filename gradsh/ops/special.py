@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.op import Operation, Within, alias, composite, find, op, sample
-from gradsh.ops import special_functions as functions
-from gradsh.ops.kernels import together
+from gradsh.engine.dispatch.declare import Operation, Within, alias, composite, find, op, sample
+from gradsh.ops.kernels import special_functions as functions
+from gradsh.ops.kernels.common import together
 from gradsh.ops.pointwise import exp, log, reciprocal, sgn
 from gradsh.ops.power import power
 from gradsh.ops.scalars import minus, over, plus, times
@@ -114,7 +114,7 @@ op(
 
 def _mvlgamma_gradient(grad: Any, self: Any, p: int) -> Any:
     """The sum of digamma over the shifted arguments."""
-    from gradsh.engine.tensor import Tensor, make
+    from gradsh.engine.graph.tensor import Tensor, make
 
     steps = np.arange(1 - p, 1, dtype=np.float64) / 2
     shifts: Any = steps.astype(self.array.dtype if isinstance(self, Tensor) else self.dtype)

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.op import composite, find, op, sample
-from gradsh.engine.shape import wrap_dim, wrap_dims
-from gradsh.engine.tensor import make
+from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.graph.tensor import make
+from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.shape import wrap_dim, wrap_dims
 from gradsh.ops.arguments import array_of
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, mean_over, unsqueezed
 from gradsh.ops.scalars import minus, times

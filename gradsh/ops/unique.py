@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.op import composite, op
-from gradsh.engine.shape import wrap_dim
-from gradsh.ops.kernels import unsupported
+from gradsh.engine.dispatch.declare import composite, op
+from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.shape import wrap_dim
+from gradsh.ops.kernels.common import unsupported
 from gradsh.text.fault import fail
 
 # --- unique values, bins, searches ------------------------------------------------------------------------------

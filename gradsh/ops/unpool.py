@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array
-from gradsh.engine.op import Operation, composite, find, op
+from gradsh.engine.dispatch.declare import Operation, composite, find, op
+from gradsh.engine.values.dtype import Array
 from gradsh.ops.pool import _gathered, numbers
 from gradsh.text.fault import fail
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array, of_numpy
-from gradsh.engine.op import Operation, composite, find, op, sample
-from gradsh.engine.shape import wrap_dim, wrap_dims
-from gradsh.engine.storage import owner_of, strided
-from gradsh.engine.writes import writes
-from gradsh.ops.geometry import as_strided_backward, resolve_size, view_strides
+from gradsh.engine.autograd.gradient_versions import writes
+from gradsh.engine.dispatch.declare import Operation, composite, find, op, sample
+from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.shape import wrap_dim, wrap_dims
+from gradsh.engine.values.storage import owner_of, strided
+from gradsh.ops.kernels.geometry import as_strided_backward, resolve_size, view_strides
 from gradsh.text.fault import fail
 
 # --- another shape ----------------------------------------------------------------------------------------------
@@ -130,8 +130,8 @@ def _cannot_expand(shape: tuple[int, ...], size: tuple[int, ...], wanted: int, e
 
 def sum_to_shape(grad: Any, shape: tuple[int, ...]) -> Any:
     """Sum a gradient (array or Tensor) down to the shape it was expanded from."""
-    from gradsh.engine.opnode import sum_tensor_to
-    from gradsh.engine.shape import sum_to
+    from gradsh.engine.dispatch.op_node import sum_tensor_to
+    from gradsh.engine.values.shape import sum_to
 
     shape = tuple(shape)
     if isinstance(grad, np.ndarray):

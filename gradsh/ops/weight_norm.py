@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array
-from gradsh.engine.op import find, op, sample
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.dispatch.declare import find, op, sample
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.dtype import Array
 
 
 def _others(ndim: int, dim: int) -> tuple[int, ...]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from gradsh.engine.node import Node
-from gradsh.engine.storage import memory_bytes, memory_key, owner_of
-from gradsh.engine.tensor import Parameter, Tensor
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import Parameter, Tensor
+from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.given import arrays_in, arrays_instead
 from gradsh.probe.names import named_tensors, roots_of
 from gradsh.probe.snapshot import nodes_below

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gradsh.engine.node import Node
-from gradsh.engine.tensor import Tensor, node_of
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.probe.accounts import saved_memories
 from gradsh.probe.given import given_back
 from gradsh.probe.meter import Meter

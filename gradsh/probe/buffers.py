@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
-from gradsh.engine.node import AccumulateGrad, Node
-from gradsh.engine.saved import SavedTensor
-from gradsh.engine.storage import memory_bytes, memory_key
+from gradsh.engine.graph.node import AccumulateGrad, Node
+from gradsh.engine.graph.saved import SavedTensor
+from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.given import arrays_instead
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title, saves

@@ -6,9 +6,9 @@ Nothing is noted while statements run: nodes carry their birth, freed ones who f
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from gradsh.engine.node import Node
-from gradsh.engine.saved import Freed
-from gradsh.engine.tensor import Tensor, node_of
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.saved import Freed
+from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.probe.names import Names, named_tensors, roots_of
 from gradsh.probe.passes import saved_inside, saved_title
 from gradsh.probe.snapshot import node_name, nodes_below

@@ -7,7 +7,7 @@ later to earlier nodes only.
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from gradsh.engine.node import Node
+from gradsh.engine.graph.node import Node
 
 LOOP = "pass of the loop"
 _FEWEST = 4

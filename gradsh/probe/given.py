@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.node import Node
-from gradsh.engine.saved import Freed, Kept
-from gradsh.engine.saved_hooks import Recomputed
-from gradsh.engine.storage import owner_of
-from gradsh.engine.tensor import Tensor
-from gradsh.engine.view import CopySlices
+from gradsh.engine.dispatch.saved_hooks import Recomputed
+from gradsh.engine.dispatch.views import CopySlices
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.saved import Freed, Kept
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.storage import owner_of
 
 
 def given_back(nodes: Iterable[Node]) -> dict[int, int]:

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gradsh.engine.node import AccumulateGrad, Node
-from gradsh.engine.reach import needed_nodes
-from gradsh.engine.storage import memory_bytes, memory_key
+from gradsh.engine.autograd.topology import needed_nodes
+from gradsh.engine.graph.node import AccumulateGrad, Node
+from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.fold import Fold, ScopesOf, by_call, fold
 from gradsh.probe.given import freed_count, kept_in
 from gradsh.probe.names import Names

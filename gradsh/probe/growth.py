@@ -8,8 +8,8 @@ import gc
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
-from gradsh.engine.node import AccumulateGrad, Node
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.graph.node import AccumulateGrad, Node
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.probe.accounts import saved_memories
 from gradsh.probe.names import named_tensors, top_name
 from gradsh.probe.snapshot import node_name, nodes_below

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from numpy import zeros
 
-from gradsh.engine.node import Node
-from gradsh.engine.storage import memory_bytes, memory_key, owner_of
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.accounts import Account, saved_memories, take_account
 from gradsh.probe.given import kept_in, references
 from gradsh.probe.meter import Meter

@@ -7,8 +7,8 @@ a rule that depends on the program alone, not on the clock: each pass earns cred
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from gradsh.engine.node import Node
-from gradsh.engine.storage import memory_bytes, memory_key
+from gradsh.engine.graph.node import Node
+from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.accounts import Account, take_account
 from gradsh.probe.names import named_tensors
 

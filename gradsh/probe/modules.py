@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.graph.tensor import Tensor
 
 _HOME = "gradsh.api.nn.module"
 

@@ -12,9 +12,9 @@ from types import FunctionType, GeneratorType, MethodType, NoneType
 from typing import Any
 
 from gradsh.api.namespace import Namespace
-from gradsh.engine.node import AccumulateGrad, Node
-from gradsh.engine.storage import memory_key
-from gradsh.engine.tensor import Parameter, Tensor
+from gradsh.engine.graph.node import AccumulateGrad, Node
+from gradsh.engine.graph.tensor import Parameter, Tensor
+from gradsh.engine.values.storage import memory_key
 from gradsh.probe.modules import is_module
 
 _LONG = 200  # characters of a key that are shown

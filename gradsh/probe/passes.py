@@ -4,12 +4,12 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gradsh.engine.execution import Observer
-from gradsh.engine.node import Node
-from gradsh.engine.saved import Freed, Kept, SavedTensor
-from gradsh.engine.storage import owner_of
-from gradsh.engine.tensor import Tensor
-from gradsh.engine.view import CopySlices
+from gradsh.engine.autograd.backward_pass import Observer
+from gradsh.engine.dispatch.views import CopySlices
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.saved import Freed, Kept, SavedTensor
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.storage import owner_of
 from gradsh.probe.names import Names
 from gradsh.probe.snapshot import node_name
 from gradsh.text.tuples import NamedTuple

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from gradsh.api.function import FunctionNode
 from gradsh.engine.ambient import current
-from gradsh.engine.backward import make_roots
-from gradsh.engine.node import FREED_SENTENCE, AccumulateGrad, Node
-from gradsh.engine.opnode import OpNode
-from gradsh.engine.reach import arriving_from, collect, needed_nodes
-from gradsh.engine.saved import Freed, Kept
-from gradsh.engine.storage import memory_bytes, memory_key
-from gradsh.engine.tensor import Tensor, gradient_edge
-from gradsh.engine.view import CopySlices
+from gradsh.engine.autograd.backward import make_roots
+from gradsh.engine.autograd.topology import arriving_from, collect, needed_nodes
+from gradsh.engine.dispatch.op_node import OpNode
+from gradsh.engine.dispatch.views import CopySlices
+from gradsh.engine.graph.node import FREED_SENTENCE, AccumulateGrad, Node
+from gradsh.engine.graph.saved import Freed, Kept
+from gradsh.engine.graph.tensor import Tensor, gradient_edge
+from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.given import given_back
 from gradsh.probe.names import Names
 from gradsh.probe.passes import Buffer, PassReport, Written, live_entries, saves

@@ -6,8 +6,8 @@ Plain data only (dicts, lists, numbers); the renderer writes nan and the infinit
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from gradsh.engine.node import Node
-from gradsh.engine.tensor import Tensor, node_of
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.probe.modules import is_module, parameters_of
 from gradsh.text.fault import fail
 

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from gradsh.events import Event, Failure, Note, Print, Result, Snapshot, Value, Warn
+from gradsh.contracts.events import Event, Failure, Note, Print, Result, Snapshot, Value, Warn
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
 

@@ -3,7 +3,7 @@
 import re
 from typing import Literal, assert_never
 
-from gradsh.events import Done, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
+from gradsh.contracts.events import Done, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
 from gradsh.render.style import Style, printable
 from gradsh.render.wrap import wrap
 from gradsh.text.fault import fail

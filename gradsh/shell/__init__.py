@@ -4,11 +4,11 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from gradsh.process.signals import answer, ignore
 from gradsh.shell.host import Host, Writer, loop
-from gradsh.signals import answer, ignore
 
 if TYPE_CHECKING:
-    from gradsh.batch import RunOptions
+    from gradsh.run.script import RunOptions
 
 
 def interactive(options: "RunOptions", writer: Writer | None = None) -> int:

@@ -2,8 +2,8 @@
 
 import sys
 
+from gradsh.process.signals import Raising
 from gradsh.shell.host import Host, loop
-from gradsh.signals import Raising
 
 MORE = "....> "
 

@@ -12,7 +12,7 @@ from gradsh.shell import resolve
 from gradsh.shell.context import Context, context
 
 if TYPE_CHECKING:
-    from gradsh.session import Session
+    from gradsh.session.session import Session
 
 TOPICS = ("help", "explain", "set", "expect", "load", "save")
 
@@ -76,7 +76,7 @@ class Candidates:
             yield Candidate(name, lambda value=value: resolve.kind_of(value))  # type: ignore[misc]
 
     def _tensors(self) -> Iterator[Candidate]:
-        from gradsh.engine.tensor import Tensor
+        from gradsh.engine.graph.tensor import Tensor
 
         variables = self.session.machine.variables()
         return (one for one in self._variables() if isinstance(variables.get(one.text), Tensor))
@@ -115,7 +115,7 @@ class Candidates:
 
     def _imports(self, where: Context) -> Iterator[Candidate]:
         from gradsh.api.torch import NAMESPACES
-        from gradsh.interpreter.library import libraries
+        from gradsh.runtime.library import libraries
 
         known: dict[str, Any] = {**libraries(self.session.machine), **NAMESPACES}
         if where.kind == "member":
@@ -193,8 +193,8 @@ class _Bound:
 def _more_names(owner: object) -> Iterable[str]:
     """The attributes that no class lists: operations as methods of a tensor, parameters and parts of a module."""
     from gradsh.api.nn.module import Module
-    from gradsh.engine.op import every_operation
-    from gradsh.engine.tensor import Tensor
+    from gradsh.engine.dispatch.declare import every_operation
+    from gradsh.engine.graph.tensor import Tensor
 
     if isinstance(owner, Tensor):
         return (name for name, one in every_operation().items() if "Tensor" in one.spaces and name[0] != "_")

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from gradsh.state import Preference
+from gradsh.contracts.state import Preference
 
 ON_OFF = ("on", "off")
 

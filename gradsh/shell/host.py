@@ -5,14 +5,14 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gradsh.batch import RunOptions, collect_again, interruptible, prepare
 from gradsh.commands import GRAMMARS
+from gradsh.run.script import RunOptions, collect_again, interruptible, prepare
 from gradsh.shell.config import PREFERENCES, Config, read_config, state_folder
 from gradsh.shell.history import HistoryFile
 from gradsh.shell.output import ShellSink
 
 if TYPE_CHECKING:
-    from gradsh.session import Session
+    from gradsh.session.session import Session
 
 NAME = "<shell>"
 Writer = Callable[[str, int], str]
@@ -67,7 +67,7 @@ class Host:
 
     def _build(self) -> None:
         try:
-            from gradsh.session import Session
+            from gradsh.session.session import Session
 
             collect_again()
             session = Session(self.options.seed, limits=self.options.limits, typed=True)

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from gradsh.events import Event, Result
+from gradsh.contracts.events import Event, Result
 from gradsh.render.style import Style, style_for
-from gradsh.sinks import TextSink
+from gradsh.run.sinks import TextSink
 
 
 class ShellSink(TextSink):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradsh.session import Session
+    from gradsh.session.session import Session
     from gradsh.shell.context import Part
 
 UNKNOWN: Any = object()
@@ -58,7 +58,7 @@ def _is_property(owner: Any, name: str) -> bool:
     """Whether reading the attribute would run code of the script's."""
     from inspect import getattr_static
 
-    from gradsh.interpreter.guard import is_script_class
+    from gradsh.runtime.guard import is_script_class
 
     kind = type(owner)
     return is_script_class(kind) and isinstance(getattr_static(kind, name, None), property)
@@ -67,7 +67,7 @@ def _is_property(owner: Any, name: str) -> bool:
 def _result(called: Any) -> Any:
     """An example of what a call gives, where that is known without calling."""
     from gradsh.api.nn.module import Module
-    from gradsh.engine.op import BoundOperation, Operation
+    from gradsh.engine.dispatch.declare import BoundOperation, Operation
 
     if isinstance(called, (Operation, BoundOperation, Module)):
         return example()
@@ -76,13 +76,13 @@ def _result(called: Any) -> Any:
 
 def example() -> Any:
     """Return a tensor that stands for any."""
-    from gradsh.engine.op import find
+    from gradsh.engine.dispatch.declare import find
 
     return find("zeros")(1)
 
 
 def _item(owner: Any, text: str) -> Any:
-    from gradsh.engine.tensor import Tensor
+    from gradsh.engine.graph.tensor import Tensor
 
     if isinstance(owner, Tensor):
         return owner
@@ -93,8 +93,8 @@ def _item(owner: Any, text: str) -> Any:
 
 def kind_of(value: Any) -> str:
     """Return a few words on a value: shape, dtype and grad_fn of a tensor, else what it is."""
-    from gradsh.engine.op import BoundOperation, Operation
-    from gradsh.engine.tensor import Tensor
+    from gradsh.engine.dispatch.declare import BoundOperation, Operation
+    from gradsh.engine.graph.tensor import Tensor
 
     if isinstance(value, Tensor):
         made = value.grad_fn.name() if value.grad_fn is not None else "leaf" if value.requires_grad else ""

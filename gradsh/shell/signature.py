@@ -8,7 +8,7 @@ from gradsh.shell.context import Token as _Token
 from gradsh.shell.resolve import UNKNOWN, resolve
 
 if TYPE_CHECKING:
-    from gradsh.session import Session
+    from gradsh.session.session import Session
 
 OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "@": "mm", "**": "pow"}
 
@@ -24,7 +24,7 @@ class Shown(NamedTuple):
 
 def parameters_of(called: Any) -> list[tuple[str, str]]:
     """Return (name, default) of the parameters that a call may name; an empty default for one that is needed."""
-    from gradsh.engine.op import BoundOperation, Operation
+    from gradsh.engine.dispatch.declare import BoundOperation, Operation
 
     if called is UNKNOWN:
         return []
@@ -41,7 +41,7 @@ def parameters_of(called: Any) -> list[tuple[str, str]]:
 
 
 def _default(param: Any) -> str:
-    from gradsh.engine.signature import REQUIRED
+    from gradsh.engine.schema.signature import REQUIRED
 
     return "" if param.default is REQUIRED else repr(param.default)
 
@@ -67,7 +67,7 @@ def shown_for(session: "Session", before: str, after: str) -> Shown | None:
 
 
 def _signature(call: Call, called: Any) -> Shown | None:
-    from gradsh.engine.op import BoundOperation, Operation
+    from gradsh.engine.dispatch.declare import BoundOperation, Operation
 
     name = call.callee[-1][1] if call.callee else ""
     bound = isinstance(called, BoundOperation)
@@ -125,7 +125,7 @@ def saves_of(operation: Any) -> str:
 
 def _under(session: "Session", before: str, after: str) -> tuple[str, str] | None:
     """The name and the saved tensors of the operation that the cursor touches: a name, a method or an operator."""
-    from gradsh.engine.op import BoundOperation, Operation, lookup
+    from gradsh.engine.dispatch.declare import BoundOperation, Operation, lookup
     from gradsh.language.tokens import pieces
 
     line = before.rpartition("\n")[2]

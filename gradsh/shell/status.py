@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gradsh.session import Session
+    from gradsh.session.session import Session
 
 MOST = 5_000
 """How many nodes are looked at: the line must not make the prompt wait."""
@@ -11,7 +11,7 @@ MOST = 5_000
 
 def status_of(session: "Session") -> str:
     """Return the status line of a session."""
-    from gradsh.engine.storage import owner_of
+    from gradsh.engine.values.storage import owner_of
     from gradsh.probe.given import arrays_in
     from gradsh.probe.names import named_tensors, roots_of
     from gradsh.probe.snapshot import nodes_below

@@ -131,7 +131,7 @@ def test_left_out_parts_say_so() -> None:
 
 def test_every_class_offers_its_methods_to_scripts() -> None:
     """The interpreter's guard lets scripts reach every public method, whichever base class holds it."""
-    from gradsh.interpreter.guard import Guard
+    from gradsh.runtime.guard import Guard
 
     guard = Guard({})
     for space in ("torch.nn", "torch.optim", "torch.optim.lr_scheduler", "torch.utils.data"):

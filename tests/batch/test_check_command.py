@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.batch import Script
-from gradsh.check import check_script
+from gradsh.run.check import check_script
+from gradsh.run.script import Script
 
 SCRIPTS = sorted(Path(__file__).parents[2].glob("scripts/*.grad"))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.files import write_whole
+from gradsh.process.files import write_whole
 
 CODE = "x = ones(2, requires_grad=True)\nz = x.exp().sum()\n"
 

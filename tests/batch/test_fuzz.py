@@ -3,16 +3,16 @@
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gradsh.batch import RunOptions, Script
 from gradsh.golden.check import check_script
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.report import annotations, failure_lines, junit, tap
 from gradsh.golden.update import proposed
-from gradsh.limits import Limits
+from gradsh.process.limits import Limits
 from gradsh.render.json import line_of
 from gradsh.render.style import Style
 from gradsh.render.text import event_text
-from gradsh.session import Session
+from gradsh.run.script import RunOptions, Script
+from gradsh.session.session import Session
 
 PIECES = st.sampled_from([
     "x", "y = ", "ones(2)", "backward ", "x.exp()", "graph ", "--retain", "\n", "\n    ", "for i in range(2):", "(", ")",

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.batch import RunOptions
 from gradsh.golden.collect import scripts_below
-from gradsh.parameters import WrongValueError, converted, parameters_in
-from gradsh.watch import watch
+from gradsh.run.script import RunOptions
+from gradsh.run.watch import watch
+from gradsh.session.parameters import WrongValueError, converted, parameters_in
 
 
 def scripts(folder: Path, **texts: str) -> list[str]:
@@ -160,9 +160,9 @@ def test_explain(gradsh: Callable) -> None:
 
 
 def test_fast_and_full_command_lines_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradsh import start as starting
     from gradsh.__main__ import fast_options, with_default
-    from gradsh.cli import run_cli
+    from gradsh.cli import dispatch as starting
+    from gradsh.cli.app import run_cli
 
     seen: list[RunOptions] = []
     monkeypatch.setattr(starting, "start", lambda options: seen.append(options) or 0)

@@ -3,8 +3,8 @@
 import pytest
 
 from gradsh.diagnosis.fixes import applied
-from gradsh.events import Failure, Result
-from gradsh.session import Session
+from gradsh.contracts.events import Failure, Result
+from gradsh.session.session import Session
 
 
 def told(text, command="why"):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gradsh.session import Session
+from gradsh.session.session import Session
 
 PROGRAMS = {
     "writes after saving": """
@@ -111,7 +111,7 @@ def told(program: str) -> list[str]:
 def answers(few: int) -> dict[str, list[str]]:
     """What all programs show in a process that writes short ways after so many uses."""
     code = (
-        "import gc, json; gc.disable(); import gradsh.engine.record as record; "
+        "import gc, json; gc.disable(); import gradsh.engine.schema.overload as record; "
         f"record.FEW = {few}; from tests.engine import test_both_ways as here; "
         "print(json.dumps({name: here.told(text) for name, text in here.PROGRAMS.items()}))"
     )

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.engine.node import described
-from gradsh.engine.tensor import Tensor
-from gradsh.events import Done, Event
-from gradsh.session import Session
+from gradsh.contracts.events import Done, Event
+from gradsh.engine.graph.node import described
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.session.session import Session
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((ROOT / "scripts").glob("g*.grad"))[:10]}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gradsh
-from gradsh.engine.storage import owner_of
-from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.storage import owner_of
 
 
 @pytest.fixture(autouse=True)
@@ -131,9 +131,9 @@ def test_a_number_is_kept_apart_from_the_constant_it_computes_with() -> None:
 
 def test_the_short_way_does_what_the_long_way_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """An elementwise operation's generated function builds the same node as `apply`."""
-    from gradsh.engine import op
-    from gradsh.engine.record import FEW
-    from gradsh.engine.step import declined
+    from gradsh.engine.codegen.backward_step import declined
+    from gradsh.engine.dispatch import declare as op
+    from gradsh.engine.schema.overload import FEW
 
     def facts() -> list[object]:
         x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gradsh.api.torch import NAMESPACES
-from gradsh.engine.layout import in_order, is_channels_last, order_of
+from gradsh.engine.values.layout import in_order, is_channels_last, order_of
 
 torch = NAMESPACES["torch"]
 F = torch.nn.functional

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from gradsh.engine.printing import Options, dtype_shown, format_parameter, format_scalar, format_tensor
+from gradsh.engine.printing.format import Options, dtype_shown, format_parameter, format_scalar, format_tensor
 from gradsh.text.fault import fault_of
 
 DEFAULT = np.dtype(np.float32)

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradsh.engine.normals import scale
-from gradsh.engine.random import STATE_BYTES, Generator
+from gradsh.engine.rng.generator import STATE_BYTES, Generator
+from gradsh.engine.rng.normals import scale
 from gradsh.text.fault import fault_of
 
 VECTORS = Path(__file__).parents[1] / "oracle" / "rng_vectors.json"
@@ -352,7 +352,7 @@ def test_bad_arguments_are_told_in_the_words_of_pytorch(draw, error, message):
 
 def test_numpy_random_is_not_loaded():
     code = (
-        "import sys; from gradsh.engine.random import Generator; Generator(0).normal((20,)); "
+        "import sys; from gradsh.engine.rng.generator import Generator; Generator(0).normal((20,)); "
         "sys.exit('numpy.random' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import gradsh
-from gradsh.engine.resaved import _nodes_with
+from gradsh.engine.autograd.replace_saved import _nodes_with
 
 torch: Any = gradsh
 NEW = [5.0, 6.0]
@@ -88,7 +88,7 @@ def test_who_saved_nothing_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) ->
         searches.append(array)
         return []
 
-    monkeypatch.setattr("gradsh.engine.resaved._nodes_with", nowhere)
+    monkeypatch.setattr("gradsh.engine.autograd.replace_saved._nodes_with", nowhere)
     p = leaf()
     h = p * p
     h.sum().backward()

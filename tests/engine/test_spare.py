@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gradsh
-from gradsh.engine import spare
+from gradsh.engine.autograd import donation
 
 SIZE = 1 << 20  # 4 MB: heavy enough for the short step to be written at once
 RANDOM = np.random.default_rng(8)
@@ -18,33 +18,33 @@ def leaf(low=-1.0, high=1.0):
 
 def test_a_gradient_that_one_name_holds_is_spare():
     alone = np.empty(3)
-    assert spare.spare(alone) is alone
+    assert donation.spare(alone) is alone
     other = alone
-    assert spare.spare(alone) is None
+    assert donation.spare(alone) is None
     del other
-    assert spare.spare(alone) is alone
+    assert donation.spare(alone) is alone
     view = alone[:2]
-    assert spare.spare(view) is None
-    assert spare.spare(alone) is None
+    assert donation.spare(view) is None
+    assert donation.spare(alone) is None
     del view
     alone.flags.writeable = False
-    assert spare.spare(alone) is None
+    assert donation.spare(alone) is None
 
 
 def test_a_view_of_all_of_an_array_gives_it_back_where_nothing_else_sees_it():
     view = np.arange(6.0).reshape(2, 3).copy().T.T
-    whole = spare.whole_of(view)
+    whole = donation.whole_of(view)
     assert whole is view.base
-    assert spare.whole_of(view) is None  # which `whole` sees now
+    assert donation.whole_of(view) is None  # which `whole` sees now
     del whole
     other = view.base[:1]
-    assert spare.whole_of(view) is None
+    assert donation.whole_of(view) is None
     del other
-    assert spare.whole_of(view) is not None
-    assert spare.whole_of(view.T) is None
-    assert spare.whole_of(view[:1]) is None
-    assert spare.whole_of(view.base) is None
-    assert spare.whole_of(np.frombuffer(bytes(8))) is None
+    assert donation.whole_of(view) is not None
+    assert donation.whole_of(view.T) is None
+    assert donation.whole_of(view[:1]) is None
+    assert donation.whole_of(view.base) is None
+    assert donation.whole_of(np.frombuffer(bytes(8))) is None
 
 
 def test_a_weights_gradient_is_the_product_itself():

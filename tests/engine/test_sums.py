@@ -3,7 +3,7 @@
 import numpy as np
 
 import gradsh
-from gradsh.engine.tensor import make
+from gradsh.engine.graph.tensor import make
 
 
 def leaf(*values: float) -> gradsh.Tensor:

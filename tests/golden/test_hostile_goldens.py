@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.batch import RunOptions, Script
 from gradsh.golden import compare
 from gradsh.golden.check import Checked, check_script
 from gradsh.golden.compare import Patience, Tolerance, align, line_matches
 from gradsh.golden.update import proposed
-from gradsh.limits import Limits
+from gradsh.process.limits import Limits
+from gradsh.run.script import RunOptions, Script
 from gradsh.text.expectations import Expected
 
 

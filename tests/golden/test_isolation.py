@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.batch import RunOptions, Script
-from gradsh.events import Event
+from gradsh.contracts.events import Event
 from gradsh.golden.check import check_script
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.report import failure_lines
 from gradsh.render.style import Style
 from gradsh.render.text import event_text
-from gradsh.session import Session
+from gradsh.run.script import RunOptions, Script
+from gradsh.session.session import Session
 
 PROBE = """
 print(torch.is_grad_enabled(), torch.get_default_dtype(), torch.initial_seed())

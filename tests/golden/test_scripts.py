@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.batch import RunOptions
 from gradsh.golden.check import check_file
 from gradsh.golden.collect import orphans
 from gradsh.golden.report import failure_lines
 from gradsh.render.style import Style
+from gradsh.run.script import RunOptions
 
 FOLDER = Path(__file__).parents[2] / "scripts"
 SCRIPTS = sorted(path.name for path in FOLDER.glob("*.grad"))

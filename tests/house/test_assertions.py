@@ -1,8 +1,8 @@
 """The functions by which scripts assert what their graphs hold."""
 
-from gradsh.events import Event, Failure
+from gradsh.contracts.events import Event, Failure
 from gradsh.probe.assertions import functions
-from gradsh.session import ASSERTIONS, Session
+from gradsh.session.session import ASSERTIONS, Session
 
 SCRIPT = """
 x = ones(2, 3, requires_grad=True)

@@ -6,11 +6,11 @@ import pytest
 
 from gradsh.commands import GRAMMARS, USAGE, find
 from gradsh.commands.usage import FORMATS
-from gradsh.events import Event, Failure, Result
+from gradsh.contracts.events import Event, Failure, Result
 from gradsh.render.json import plain
 from gradsh.render.style import Style
 from gradsh.render.text import result_text
-from gradsh.session import Session
+from gradsh.session.session import Session
 
 COMMANDS = sorted(USAGE)
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.batch import RunOptions, Script
 from gradsh.golden.check import check_script
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.report import failure_lines
 from gradsh.render.style import Style
+from gradsh.run.script import RunOptions, Script
 from tools.docs import picture, stale
 from tools.sessions import FENCE, PROMPT, refreshed, wrong_turns
 

@@ -5,14 +5,14 @@ import sys
 
 import pytest
 
-from gradsh.engine.op import every_operation, find, lookup, operations
+from gradsh.engine.dispatch.declare import every_operation, find, lookup, operations
 from gradsh.ops import homes
 from gradsh.ops.families import FAMILIES
 
 ALONE = """
 import os, sys
-import gradsh.engine.backward, gradsh.engine.apply, gradsh.engine.quick, gradsh.engine.random
-from gradsh.engine import op
+import gradsh.engine.autograd.backward, gradsh.engine.dispatch.call, gradsh.engine.codegen.forward_elementwise, gradsh.engine.rng.generator
+from gradsh.engine.dispatch import declare as op
 from gradsh.ops.families import FAMILIES
 
 for family, names in FAMILIES.items():

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from gradsh.threads import LARGE, SETTERS, SETTINGS
+from gradsh.process.blas_threads import LARGE, SETTERS, SETTINGS
 
 ASK = """
 import ctypes, os, sys
-from gradsh.threads import SETTERS, hold, let_go
+from gradsh.process.blas_threads import SETTERS, hold, let_go
 hold()
 import gradsh
 gradsh.zeros(1)

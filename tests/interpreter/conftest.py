@@ -2,8 +2,8 @@ import pytest
 
 from gradsh.diagnosis.diagnose import diagnose
 from gradsh.engine.ambient import Ambient, enter
-from gradsh.interpreter.machine import Failed, Invocation, Machine
 from gradsh.language.parser import parse
+from gradsh.runtime.machine import Failed, Invocation, Machine
 from gradsh.text.span import Source
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.events import Failure
+from gradsh.contracts.events import Failure
 from gradsh.render.diagnostic import draw
 from gradsh.render.style import Style
-from gradsh.session import Session
+from gradsh.session.session import Session
 
 
 def corpus() -> list[tuple[str, int, str]]:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gradsh.collector import Governor, governor, resident_memory
-from gradsh.session import Session
+from gradsh.process.gc_policy import Governor, governor, resident_memory
+from gradsh.session.session import Session
 
 pytestmark = pytest.mark.skipif(not resident_memory(), reason="the system does not tell how much memory is used")
 

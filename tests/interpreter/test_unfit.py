@@ -2,10 +2,10 @@
 
 import pytest
 
-from gradsh.events import Failure
+from gradsh.contracts.events import Failure
 from gradsh.render.style import Style
 from gradsh.render.text import event_text
-from gradsh.session import Session
+from gradsh.session.session import Session
 
 
 def told(text: str) -> str:

@@ -4,8 +4,8 @@
 numbers) is asked of the public package. A name that does not exist raises `Missing`.
 """
 
-from gradsh.engine.dtype import DTYPES
-from gradsh.engine.op import lookup
+from gradsh.engine.dispatch.declare import lookup
+from gradsh.engine.values.dtype import DTYPES
 
 
 class Missing(LookupError):

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 from ops_namespace import F, absent, torch
 
-from gradsh.engine.execution import Pass
-from gradsh.engine.node import AccumulateGrad
-from gradsh.engine.storage import memory_key
-from gradsh.engine.tensor import Tensor, gradient_edge, make
+from gradsh.engine.autograd.backward_pass import Pass
+from gradsh.engine.graph.node import AccumulateGrad
+from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
+from gradsh.engine.values.storage import memory_key
 
 ORACLE = Path(__file__).parent.parent / "oracle" / "saved_tensors.json"
 POSITIVE_DEFINITE = ("cholesky", "logdet")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradsh
-from gradsh.ops import kernels
+from gradsh.ops.kernels import common as kernels
 
 RANDOM = np.random.default_rng(3)
 F32 = np.float32

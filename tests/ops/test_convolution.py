@@ -6,8 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gradsh.ops import conv_kernels as kernels
-from gradsh.ops.conv_windows import Geometry, out_extents
+from gradsh.ops.kernels import conv as kernels
+from gradsh.ops.kernels.conv_windows import Geometry, out_extents
 
 
 def by_definition(x, w, geometry):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import gradsh
-from gradsh.engine import normals, singles
-from gradsh.engine.random import Generator
-from gradsh.engine.shuffle import shuffled
-from gradsh.ops import remainders
-from gradsh.ops.factor import lu_factor
+from gradsh.engine.rng import float32_math, normals
+from gradsh.engine.rng.generator import Generator
+from gradsh.engine.rng.permutation import shuffled
+from gradsh.ops.kernels import remainders
+from gradsh.ops.kernels.lu import lu_factor
 
 RANDOM = np.random.default_rng(5)
 F32 = np.float32
@@ -91,7 +91,7 @@ def test_fused_products_are_rounded_once_at_ties_too():
     added = np.array([2**-60, -(2**-60), 0, 2**-30], F32)
     for factor in (1.0, -1.0):
         a, c = np.full(4, F32(factor) * near), F32(factor) * added
-        found = singles.fused(a, float(near), c, singles.Room(4))
+        found = float32_math.fused(a, float(near), c, float32_math.Room(4))
         below, above = 1 + 2**-11, 1 + 2**-11 + 2**-23
         assert (factor * found.astype(np.float64)).tolist() == [above, below, below, above]
 

@@ -5,10 +5,10 @@ import zlib
 import numpy as np
 import pytest
 
-from gradsh.engine.backward import grad as gradient
-from gradsh.engine.dtype import float64
-from gradsh.engine.op import Within, every_operation
-from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.autograd.backward import grad as gradient
+from gradsh.engine.dispatch.declare import Within, every_operation
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.dtype import float64
 from gradsh.text.fault import fault_of
 
 STEP = 1e-6

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gradsh
-from gradsh.ops.rows import add_rows, sum_rows
+from gradsh.ops.kernels.row_scatter import add_rows, sum_rows
 
 RANDOM = np.random.default_rng(9)
 

@@ -5,7 +5,7 @@ import pytest
 from ops_namespace import torch
 
 from gradsh.engine.ambient import grad_mode
-from gradsh.engine.backward import backward
+from gradsh.engine.autograd.backward import backward
 from gradsh.text.fault import fault_of
 
 

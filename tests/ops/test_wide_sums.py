@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from gradsh.ops import kernels
-from gradsh.ops.norm_kernels import moments
+from gradsh.ops.kernels import common as kernels
+from gradsh.ops.kernels.accurate_sum import wide_sum
+from gradsh.ops.kernels.norm import moments
 from gradsh.ops.softmax import _log_softmax_backward, _softmax_backward, log_softmax_array, softmax_array
-from gradsh.ops.wide import wide_sum
 
 RANDOM = np.random.default_rng(2)
 

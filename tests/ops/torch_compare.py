@@ -23,9 +23,9 @@ import numpy as np
 import torch as pytorch
 from ops_namespace import torch as ours
 
-import gradsh.engine.backward as engine
-from gradsh.engine.dtype import DType
-from gradsh.engine.tensor import Tensor, make
+import gradsh.engine.autograd.backward as engine
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.dtype import DType
 
 pytorch.set_num_threads(1)
 warnings.filterwarnings("ignore", category=UserWarning)

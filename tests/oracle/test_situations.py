@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gradsh.render.json import plain, to_dict
-from gradsh.session import Session
+from gradsh.session.session import Session
 from tests.oracle import compare, insight_check
 
 HERE = Path(__file__).parent

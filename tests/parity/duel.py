@@ -23,10 +23,10 @@ from typing import Any
 
 import torch as pytorch
 
+from gradsh.contracts.events import Print, Warn
 from gradsh.engine.ambient import enter
-from gradsh.events import Print, Warn
 from gradsh.ops import load_all
-from gradsh.session import Session
+from gradsh.session.session import Session
 from tests.oracle import compare
 from tests.parity.facts import ADDRESS, Difference, Walk, spoken, unheard
 from tests.parity.writer import write

@@ -12,8 +12,8 @@ import warnings
 import numpy as np
 import torch as pytorch
 
-from gradsh.engine.node import Node
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import Tensor
 
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}")
 RTOL = {"float32": 2e-4, "float64": 1e-9}

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gradsh.interpreter.machine import Machine
 from gradsh.render.json import plain, to_dict
-from gradsh.session import Session
+from gradsh.runtime.machine import Machine
+from gradsh.session.session import Session
 from tests.oracle import compare, oracle
 from tests.parity.programs import program
 

@@ -1,9 +1,9 @@
 """A session that is asked for reports."""
 
-from gradsh.events import Failure, Result
+from gradsh.contracts.events import Failure, Result
 from gradsh.render.style import Style
 from gradsh.render.text import result_text
-from gradsh.session import Session
+from gradsh.session.session import Session
 
 
 class Asked:

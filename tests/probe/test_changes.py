@@ -86,7 +86,7 @@ def test_check_refuses_writes():
 
 def test_watch_shows_changes_only():
     asked = Asked("x = ones(1, requires_grad=True)\nwatch x.grad")
-    from gradsh.events import Result
+    from gradsh.contracts.events import Result
 
     def told(line):
         asked.run(line)
@@ -115,6 +115,6 @@ def test_save_and_load(tmp_path):
 
 
 def test_quit_has_a_status():
-    from gradsh.session import Session
+    from gradsh.session.session import Session
 
     assert Session().run("quit 3\nx = 1", lambda _: None).status == 3

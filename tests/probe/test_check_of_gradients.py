@@ -1,7 +1,7 @@
 """`check` compares gradients in double precision, also where the expression differentiates inside."""
 
-from gradsh.events import Result
-from gradsh.session import Session
+from gradsh.contracts.events import Result
+from gradsh.session.session import Session
 
 SECOND_ORDER = """
 w = tensor([[0.3, -0.7]], requires_grad=True)

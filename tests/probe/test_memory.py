@@ -6,8 +6,8 @@ import weakref
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from gradsh.engine.node import Node
-from gradsh.engine.storage import memory_bytes, memory_key, owner_of
+from gradsh.engine.graph.node import Node
+from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.given import kept_in
 from tests.probe.asking import Asked
 from tests.probe.test_plan import programs

@@ -2,10 +2,10 @@
 
 import pytest
 
-from gradsh.events import Result, Value
+from gradsh.contracts.events import Result, Value
 from gradsh.render.style import Style
 from gradsh.render.text import lines_of
-from gradsh.session import Session
+from gradsh.session.session import Session
 
 CHECKPOINT = """
 from torch.utils.checkpoint import checkpoint

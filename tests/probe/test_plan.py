@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gradsh.events import Failure, Result
+from gradsh.contracts.events import Failure, Result
 from gradsh.probe.passes import PassReport
-from gradsh.session import Session
+from gradsh.session.session import Session
 
 OPERATIONS = (
     "{a} * {b}", "{a} + {b}", "{a} - {b} * 2", "{a}.exp()", "{a}.sin()", "{a}.tanh() * {b}", "{a}.relu()", "{a} / ({b} + 9)",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradsh.events import Print, Result, Value
+from gradsh.contracts.events import Print, Result, Value
 from gradsh.render.json import line_of, plain
 from gradsh.render.pictures import dot, mermaid
 from gradsh.render.style import Style

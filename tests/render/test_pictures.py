@@ -4,10 +4,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from gradsh.events import Result
+from gradsh.contracts.events import Result
 from gradsh.render.layout import lay_out
 from gradsh.render.pictures import picture
-from gradsh.session import Session
+from gradsh.session.session import Session
 
 pytest.importorskip("grandalf")
 

@@ -6,9 +6,8 @@ Each takes an input and raises AssertionError (or lets through what should never
 import json
 from pathlib import Path
 
-from gradsh.batch import RunOptions, Script
 from gradsh.commands import GRAMMARS
-from gradsh.events import Event, Failure
+from gradsh.contracts.events import Event, Failure
 from gradsh.golden.check import check_script
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.report import failure_lines
@@ -16,12 +15,13 @@ from gradsh.golden.update import proposed
 from gradsh.language.parser import is_complete, parse
 from gradsh.language.paste import clean
 from gradsh.language.tokens import pieces
-from gradsh.limits import Limits
-from gradsh.parameters import parameters_in, wrong_values
+from gradsh.process.limits import Limits
 from gradsh.render.json import line_of
 from gradsh.render.style import Style
 from gradsh.render.text import event_text
-from gradsh.session import Session
+from gradsh.run.script import RunOptions, Script
+from gradsh.session.parameters import parameters_in, wrong_values
+from gradsh.session.session import Session
 from gradsh.shell.config import DEFAULTS, Config
 from gradsh.shell.history import HistoryFile
 from gradsh.text.kinds import KINDS
@@ -30,7 +30,7 @@ from gradsh.text.span import Source
 
 LIMITS = Limits(timeout=2.0, max_memory=None, max_output=1 << 20, max_nodes=1_000_000)
 INSIDE = (
-    "Traceback (most", "<gradsh ", ".<locals>", "site-packages", "gradsh/interpreter", "gradsh/engine", "gradsh.engine", "gradsh.interp",
+    "Traceback (most", "<gradsh ", ".<locals>", "site-packages", "gradsh/runtime", "gradsh/engine", "gradsh.engine", "gradsh.runtime",
 )
 """What no message may hold: they are the inside of gradsh."""
 PLAIN = Style()

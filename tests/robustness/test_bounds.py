@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.events import Event, Failure, Value
-from gradsh.limits import Limits, bytes_of, changed
-from gradsh.session import Session
+from gradsh.contracts.events import Event, Failure, Value
+from gradsh.process.limits import Limits, bytes_of, changed
+from gradsh.session.session import Session
 from tests.batch.conftest import gradsh  # noqa: F401  (a fixture)
 
 LARGE = """

@@ -2,9 +2,9 @@
 
 import pytest
 
-from gradsh.events import Event, Failure, Print, Value, Warn
-from gradsh.limits import Limits
-from gradsh.session import Session
+from gradsh.contracts.events import Event, Failure, Print, Value, Warn
+from gradsh.process.limits import Limits
+from gradsh.session.session import Session
 from tests.robustness.test_bounds import kinds, run
 
 IMPORTS = "import math, random, itertools, functools, collections\n"

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from gradsh.events import Failure
-from gradsh.session import Session
+from gradsh.contracts.events import Failure
+from gradsh.session.session import Session
 
 SECTIONS = dict(
     section.split("\n", 1) for section in ("\n" + Path(__file__).with_name("escapes.txt").read_text(encoding="utf-8")).split("\n== ")[1:]

@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gradsh import __main__ as entry
-from gradsh import batch, cli, start
+from gradsh.cli import dispatch as start
+from gradsh.cli.app import app as cli
 from gradsh.golden import runner
+from gradsh.run import script as running
 from tests.robustness.hostile import Hostile, words
 
 TIMES = int(os.environ.get("GRADSH_FUZZ", "1"))
@@ -29,9 +31,9 @@ def parsed_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is run: only what reads arguments is at work."""
     monkeypatch.setattr(start, "start", lambda _: 0)
     monkeypatch.setattr(runner, "run_tests", lambda _: 0)
-    monkeypatch.setattr(batch, "prepare", lambda: None)
-    monkeypatch.setattr(batch, "list_parameters", lambda _: 0)
-    monkeypatch.setattr("gradsh.workers.use_threads", lambda *_, **__: None)
+    monkeypatch.setattr(running, "prepare", lambda: None)
+    monkeypatch.setattr(running, "list_parameters", lambda _: 0)
+    monkeypatch.setattr("gradsh.run.workers.use_threads", lambda *_, **__: None)
 
 
 def safe(arguments: list[str]) -> list[str]:
@@ -53,7 +55,7 @@ def test_any_arguments_are_options_or_a_usage_error(parsed_only: None, arguments
         return
     options = entry.fast_options(arguments)
     if options is not None:
-        assert isinstance(options, batch.RunOptions)
+        assert isinstance(options, running.RunOptions)
         return
     assert cli.run_cli(entry.with_default(arguments)) in STATUSES
 

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from gradsh.batch import interruptible
-from gradsh.events import Failure
-from gradsh.session import Session
+from gradsh.contracts.events import Failure
+from gradsh.run.script import interruptible
+from gradsh.session.session import Session
 from tests.robustness.test_bounds import kinds, run
 
 CHAIN = """

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.files import PART
+from gradsh.process.files import PART
 from gradsh.shell.history import HistoryFile
 from tests.batch.conftest import _environment
 
@@ -44,7 +44,7 @@ def tidied(folder: Path) -> Iterator[str]:
     for part in folder.glob(f".*{PART}"):
         os.utime(part, (1, 1))
     subprocess.run(
-        [sys.executable, "-c", "from pathlib import Path; from gradsh.files import write_whole; write_whole(Path('x'), b'')"],
+        [sys.executable, "-c", "from pathlib import Path; from gradsh.process.files import write_whole; write_whole(Path('x'), b'')"],
         cwd=folder, env=_environment(), check=True,
     )
     yield from (path.name for path in folder.iterdir() if path.name.endswith(PART))

@@ -8,10 +8,10 @@ import threading
 
 import pytest
 
-from gradsh.batch import interruptible
 from gradsh.engine.ambient import current
-from gradsh.engine.patience import patiently
-from gradsh.session import Session
+from gradsh.engine.dispatch.cancellable import patiently
+from gradsh.run.script import interruptible
+from gradsh.session.session import Session
 from tests.robustness.test_bounds import kinds, run
 
 HOURS = [

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.files import PART, read_text, write_whole
+from gradsh.process.files import PART, read_text, write_whole
 from tests.batch.conftest import _environment, gradsh  # noqa: F401  (a fixture)
 
 GRAPH = "x = ones(2, requires_grad=True)\nz = (x * x).sum()\n"

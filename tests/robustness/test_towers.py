@@ -5,8 +5,8 @@ from collections import deque
 
 import pytest
 
-from gradsh.interpreter import towers
-from gradsh.interpreter.towers import is_tower
+from gradsh.process import nesting
+from gradsh.process.nesting import is_tower
 from tests.robustness.test_bounds import kinds, run
 
 DEEP = 3_000_000
@@ -25,7 +25,7 @@ def test_a_tower_ends_its_script_and_not_the_process(step: str) -> None:
 
 @pytest.mark.parametrize("make", [slice, staticmethod, lambda x: deque([x]), itertools.repeat, lambda x: slice(x, x)])
 def test_the_storeys_of_a_tower_are_counted(make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(towers, "_stack", [100 * towers.STOREY])
+    monkeypatch.setattr(nesting, "_stack", [100 * nesting.STOREY])
     low = high = 1
     for _ in range(99):
         low = make(low)
@@ -39,7 +39,7 @@ def test_the_storeys_of_a_tower_are_counted(make, monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_is_wide_is_no_tower(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(towers, "_stack", [100 * towers.STOREY])
+    monkeypatch.setattr(nesting, "_stack", [100 * nesting.STOREY])
     assert not is_tower(deque(slice(one) for one in range(1000)), {})
     ring: deque = deque()
     ring.append(ring)

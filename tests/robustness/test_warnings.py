@@ -4,8 +4,8 @@ import warnings
 
 import pytest
 
-from gradsh.events import Warn
-from gradsh.session import Session
+from gradsh.contracts.events import Warn
+from gradsh.session.session import Session
 
 
 @pytest.mark.parametrize("text", ["np.log(np.zeros(2))", "x = ones(2) / 0\nnp.ones(2) / np.zeros(2)"])

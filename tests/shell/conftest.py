@@ -11,10 +11,10 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from gradsh.batch import RunOptions
+from gradsh.cli.dispatch import with_expectations
+from gradsh.run.script import RunOptions
 from gradsh.shell.editor import Editor
 from gradsh.shell.host import Host, loop
-from gradsh.start import with_expectations
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradsh.session import Session
+from gradsh.session.session import Session
 from gradsh.shell.candidates import Candidates
 from gradsh.shell.config import PREFERENCES
 from gradsh.shell.context import context

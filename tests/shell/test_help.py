@@ -2,9 +2,9 @@
 
 from gradsh.commands.example import example_of
 from gradsh.commands.help import about, run
-from gradsh.engine.op import every_operation
-from gradsh.events import Value
-from gradsh.session import Session
+from gradsh.contracts.events import Value
+from gradsh.engine.dispatch.declare import every_operation
+from gradsh.session.session import Session
 
 
 def test_the_overview_fits_a_small_screen_and_leads_on() -> None:

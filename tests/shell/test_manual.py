@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.cli import described
+from gradsh.cli.app import described
+from gradsh.cli.manual import SHELLS, man
 from gradsh.commands import USAGE
-from gradsh.manual import SHELLS, man
 from gradsh.text.kinds import KINDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "gradsh.1"

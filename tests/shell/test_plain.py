@@ -79,7 +79,7 @@ def test_long_results_go_through_the_pager(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_results_are_not_paged_without_a_terminal(capsys) -> None:
-    from gradsh.events import Result
+    from gradsh.contracts.events import Result
 
     sink = ShellSink(False, lambda: True)
     sink(Result(1, "help", None, lambda: Lines(("line",) * 500)))

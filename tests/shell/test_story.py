@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.batch import RunOptions
-from gradsh.events import Failure, Note, Result
+from gradsh.cli.dispatch import with_expectations
+from gradsh.contracts.events import Failure, Note, Result
 from gradsh.golden.check import check_file
-from gradsh.session import Session
+from gradsh.run.script import RunOptions
+from gradsh.session.session import Session
 from gradsh.shell.config import read_config
 from gradsh.shell.keys import unprompted
 from gradsh.shell.status import status_of
-from gradsh.start import with_expectations
 
 
 class Talk:

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from gradsh.commands import USAGE
-from gradsh.events import Failure
+from gradsh.contracts.events import Failure
 from gradsh.language.command_line import CommandGrammar, Positional
 from gradsh.language.parser import parse
-from gradsh.session import Session
+from gradsh.session.session import Session
 from gradsh.text.kinds import KINDS, kinds_for
 from gradsh.text.problem import ProblemError
 from gradsh.text.span import Source

@@ -6,8 +6,8 @@ from typing import Any
 from gradsh.api.distributions import constraints
 from gradsh.api.distributions.distribution import Constraints, Distribution, broadcast_all, shape_of, sum_rightmost
 from gradsh.api.modes import no_grad
-from gradsh.engine.extents import Size
-from gradsh.engine.op import find
+from gradsh.engine.dispatch.declare import find
+from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
 
 

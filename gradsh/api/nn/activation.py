@@ -5,7 +5,7 @@ from typing import Any
 from gradsh.api.nn.conversion import constant, factory
 from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes
 from gradsh.api.nn.module import Module
-from gradsh.engine.tensor import Parameter
+from gradsh.engine.graph.tensor import Parameter
 from gradsh.text.fault import fail
 
 

@@ -9,7 +9,7 @@ from gradsh.api.nn.conversion import blank, constant, factory
 from gradsh.api.nn.declared import functional
 from gradsh.api.nn.module import Module
 from gradsh.engine.ambient import current
-from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.text.fault import fail
 
 

@@ -7,7 +7,7 @@ from gradsh.api.nn import init
 from gradsh.api.nn.conversion import blank, factory
 from gradsh.api.nn.module import Module
 from gradsh.api.nn.recurrence import gru_cell, lstm_cell, plain_cell
-from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.text.fault import fail
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from gradsh.api.nn.module import Module, indented
 from gradsh.api.nn.typename import typename
 from gradsh.engine.attribute_names import check_ordinary, read, write
-from gradsh.engine.tensor import Parameter, Tensor
+from gradsh.engine.graph.tensor import Parameter, Tensor
 from gradsh.text.fault import fail
 
 

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dtype import DType
-from gradsh.engine.extents import Device
-from gradsh.engine.tensor import Parameter, Tensor, make
-from gradsh.ops.copy import check_device
+from gradsh.engine.graph.tensor import Parameter, Tensor, make
+from gradsh.engine.values.dtype import DType
+from gradsh.engine.values.size import Device
+from gradsh.ops.copy_cast import check_device
 from gradsh.text.fault import fail
 
 

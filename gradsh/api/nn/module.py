@@ -9,9 +9,9 @@ from gradsh.api.nn.state import State
 from gradsh.api.nn.typename import typename
 from gradsh.api.nn.walk import Walk
 from gradsh.engine.attribute_names import check_ordinary, ordinary
-from gradsh.engine.dtype import bfloat16, float16
-from gradsh.engine.handle import Handle
-from gradsh.engine.tensor import Parameter, Tensor, make
+from gradsh.engine.values.dtype import bfloat16, float16
+from gradsh.engine.graph.hook_handle import Handle
+from gradsh.engine.graph.tensor import Parameter, Tensor, make
 from gradsh.text.fault import fail
 
 _TABLES = ("_parameters", "_buffers", "_modules")
@@ -247,7 +247,7 @@ class Module(Walk, State):
 
     def cuda(self, device: Any = None) -> Any:
         """Return the module if the session ignores other devices; refuse otherwise."""
-        from gradsh.ops.copy import check_device
+        from gradsh.ops.copy_cast import check_device
 
         check_device("cuda" if device is None else device)
         return self

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.api.function import Function
 from gradsh.engine.ambient import current
-from gradsh.engine.handle import Handle
-from gradsh.engine.node import Node
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.graph.hook_handle import Handle
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from gradsh.api.nn.conversion import blank, factory
 from gradsh.api.nn.declared import functional
 from gradsh.api.nn.module import Module
 from gradsh.engine.ambient import current, grad_mode
-from gradsh.engine.tensor import Parameter
+from gradsh.engine.graph.tensor import Parameter
 from gradsh.text.fault import fail
 
 

@@ -15,7 +15,7 @@ from gradsh.api.nn.linear import Linear
 from gradsh.api.nn.module import Module
 from gradsh.api.nn.normalization import LayerNorm
 from gradsh.engine.ambient import current
-from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.text.fault import fail
 
 Activation = str | Callable[[Any], Any]

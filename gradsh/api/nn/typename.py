@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.graph.tensor import Tensor
 
 _OURS = "gradsh.api.nn."
 

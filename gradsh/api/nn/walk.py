@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.attribute_names import ScriptBase, read
-from gradsh.engine.tensor import Parameter, Tensor
+from gradsh.engine.graph.tensor import Parameter, Tensor
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from gradsh.api.optim.optimizer import Optimizer, check, number, written, zeros_like
-from gradsh.engine.dtype import Array
-from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
 Betas = tuple[float, float]

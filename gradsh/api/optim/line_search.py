@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import Array
+from gradsh.engine.values.dtype import Array
 
 Evaluate = Callable[[float], tuple[float, Array]]
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from gradsh.api.optim.adam import counted, decayed_square
 from gradsh.api.optim.optimizer import Optimizer, check, number, written, zeros_like
-from gradsh.engine.dtype import Array
-from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.dtype import Array
 
 
 def _scalar(value: float) -> Tensor:

@@ -7,8 +7,8 @@ import numpy as np
 from gradsh.api.nn.module import Module
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.attribute_names import read
-from gradsh.engine.op import find
-from gradsh.engine.tensor import Parameter, Tensor, make
+from gradsh.engine.dispatch.declare import find
+from gradsh.engine.graph.tensor import Parameter, Tensor, make
 from gradsh.text.fault import fail
 
 

@@ -11,7 +11,7 @@ from gradsh.api.nn.container import ModuleDict, ModuleList
 from gradsh.api.nn.module import Module
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.attribute_names import check_ordinary
-from gradsh.engine.tensor import Parameter, Tensor
+from gradsh.engine.graph.tensor import Parameter, Tensor
 from gradsh.text.fault import fail
 
 _PARTS = "original"

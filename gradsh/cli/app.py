@@ -1,0 +1,259 @@
+"""The command line in full: subcommands, options and their help. The only file that knows typer."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from gradsh.process.limits import FOR_TESTS, LONGEST, UNBOUNDED, bytes_of
+
+if TYPE_CHECKING:
+    from gradsh.cli.manual import Flag, Sub
+
+app = typer.Typer(
+    name="gradsh", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="A shell for autograd: run tensor scripts as PyTorch would, and see what backward saved, freed and kept. "
+    "`gradsh` alone opens the shell, `gradsh FILE` runs a script.",
+)
+
+KeepGoing = Annotated[bool, typer.Option("--keep-going", help="Go on with the next statement after a failed one.")]
+Format = Annotated[Literal["text", "json"], typer.Option("--format", help="What standard output holds.")]
+Seed = Annotated[str, typer.Option("--seed", metavar="N|random", help="Where random numbers start from.")]
+Plain = Annotated[bool, typer.Option("--plain", help="No colour, no redrawing, ASCII instead of box drawing.")]
+Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="End a script that runs longer.")]
+Memory = Annotated[str | None, typer.Option("--max-memory", metavar="SIZE", help="Bound on memory, as 500M or 2G.")]
+Output = Annotated[str | None, typer.Option("--max-output", metavar="SIZE", help="Bound on what a script prints.")]
+Nodes = Annotated[int | None, typer.Option("--max-nodes", metavar="N", min=1, help="Bound on the nodes recorded.")]
+AllowFiles = Annotated[
+    str | None, typer.Option("--allow-files", metavar="DIR", help="Where a script's commands may touch files.")
+]
+Jobs = Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Processes; 0: one a CPU.")]
+
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    version: Annotated[bool, typer.Option("--version", "-V", help="Say the version and leave.")] = False,
+    show_completion: Annotated[
+        Literal["bash", "zsh", "fish"] | None,
+        typer.Option("--show-completion", metavar="SHELL", help="Print completion for bash, zsh or fish, and leave."),
+    ] = None,
+    man: Annotated[bool, typer.Option("--man", help="Print the man page, and leave.")] = False,
+) -> None:
+    if show_completion or man:
+        from gradsh.cli import manual
+        from gradsh.version import __version__ as number
+
+        told = manual.SHELLS[show_completion](described()) if show_completion else manual.man(described(), number)
+        typer.echo(told, nl=False)
+        raise typer.Exit
+    if version:
+        from gradsh.version import PYTORCH_VERSION, __version__
+
+        typer.echo(f"gradsh {__version__} (behaves as PyTorch {PYTORCH_VERSION})")
+        raise typer.Exit
+
+
+@app.command()
+def run(
+    files: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Scripts; - is standard input.")] = None,
+    code: Annotated[str | None, typer.Option("-c", metavar="CODE", help="Run this text instead of files.")] = None,
+    keep_going: KeepGoing = False,
+    format: Format = "text",
+    seed: Seed = "0",
+    plain: Plain = False,
+    timeout: Timeout = None,
+    max_memory: Memory = None,
+    max_output: Output = None,
+    max_nodes: Nodes = None,
+    allow_files: AllowFiles = None,
+    jobs: Jobs = 1,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="End at the first script that fails.")] = False,
+    values: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter of the scripts.")
+    ] = None,
+    params: Annotated[bool, typer.Option("--params", help="List the parameters of the scripts, and leave.")] = False,
+    threads: Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="Threads of numpy.")] = None,
+    profile: Annotated[bool, typer.Option("--profile", help="Show time and bytes by line at the end.")] = False,
+) -> None:
+    """Run scripts; without any, the shell on a terminal, else standard input."""
+    from gradsh.cli.dispatch import start
+    from gradsh.run.script import RunOptions, list_parameters
+    from gradsh.run.workers import use_threads
+
+    if code is not None and files:
+        raise typer.BadParameter("give either -c CODE or files, not both")
+    if threads is not None:
+        use_threads(threads)
+    limits = UNBOUNDED._replace(
+        timeout=_seconds(timeout), max_memory=_size(max_memory), max_output=_size(max_output), allow_files=allow_files,
+        max_nodes=max_nodes,
+    )
+    options = RunOptions(
+        tuple(files or ()), code, keep_going, format, _seed(seed), plain, limits, jobs or _cpus(), fail_fast,
+        tuple(map(_setting, values or ())), profile,
+    )
+    raise typer.Exit(list_parameters(options) if params else start(options))
+
+
+@app.command("watch")
+def watch_file(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A script.")],
+    keep_going: KeepGoing = False,
+    seed: Seed = "0",
+    plain: Plain = False,
+) -> None:
+    """Run a script, and again whenever its file changes."""
+    from gradsh.run.script import RunOptions, prepare
+    from gradsh.run.watch import watch
+
+    prepare()
+    raise typer.Exit(watch(RunOptions((file,), keep_going=keep_going, seed=_seed(seed), plain=plain)))
+
+
+@app.command("test")
+def golden(
+    paths: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help="Scripts, or folders of them.")] = None,
+    update: Annotated[bool, typer.Option("--update", help="Rewrite the expectations that no longer hold.")] = False,
+    review: Annotated[bool, typer.Option("--review", help="Ask about each difference, then rewrite.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Write expectations into scripts that have none.")] = False,
+    jobs: Jobs = 1,
+    word: Annotated[list[str] | None, typer.Option("-k", metavar="WORD", help="Only paths with this word.")] = None,
+    junit: Annotated[str | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
+    tap: Annotated[bool, typer.Option("--tap", help="Report in TAP (Test Anything Protocol).")] = False,
+    durations: Annotated[
+        int | None, typer.Option("--durations", metavar="N", min=0, help="Show the N slowest scripts; 0: all.")
+    ] = None,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", "-x", help="End at the first script that fails.")] = False,
+    seed: Seed = "0",
+    plain: Plain = False,
+    timeout: Timeout = FOR_TESTS.timeout,
+    max_memory: Memory = "2G",
+    max_output: Output = "50M",
+    max_nodes: Nodes = FOR_TESTS.max_nodes,
+    allow_files: AllowFiles = None,
+) -> None:
+    """Run golden tests: scripts that carry their expected output."""
+    from gradsh.golden.runner import GoldenOptions, run_tests
+    from gradsh.run.script import RunOptions, prepare
+    from gradsh.run.workers import use_threads
+
+    use_threads(1, unless_set=True)
+    prepare()
+    limits = UNBOUNDED._replace(
+        timeout=_seconds(timeout), max_memory=_size(max_memory), max_output=_size(max_output), allow_files=allow_files,
+        max_nodes=max_nodes,
+    )
+    options = GoldenOptions(
+        paths=tuple(paths or (".",)), update=update, review=review, new=new,
+        jobs=jobs or _cpus(), words=tuple(word or ()), junit=junit, tap=tap, durations=durations, plain=plain, fail_fast=fail_fast,
+        run=RunOptions(seed=_seed(seed), limits=limits),
+    )
+    raise typer.Exit(run_tests(options))
+
+
+@app.command()
+def explain(
+    kind: Annotated[list[str] | None, typer.Argument(metavar="[KIND]...", help="A kind of error, or PyTorch's sentence.")] = None,
+) -> None:
+    """Say what a kind of error means, with an example and the ways out."""
+    from gradsh.commands.explain import Report, lookup, view
+    from gradsh.render.style import style_for
+    from gradsh.render.text import lines_of
+
+    try:
+        report = Report(lookup(" ".join(kind)) if kind else ())
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    typer.echo("\n".join(lines_of(view(report), style_for(sys.stdout)._replace(colour=False))))
+
+
+@app.command()
+def check(files: Annotated[list[str], typer.Argument(metavar="FILE", help="Scripts.")]) -> None:
+    """Parse scripts and look up their names, without running them."""
+    from gradsh.run.check import check_files
+
+    raise typer.Exit(check_files(files))
+
+
+def _seed(text: str) -> int | None:
+    from gradsh.text.expectations import seed_of
+
+    if text == "random":
+        return None
+    try:
+        return seed_of(text)
+    except ValueError:
+        wanted = "a whole number between -2**63 and 2**64 - 1, or `random`"
+        raise typer.BadParameter(f"--seed takes {wanted}, not {text[:40]!r}") from None
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, sep, value = text.partition("=")
+    if not sep or not name.isidentifier():
+        raise typer.BadParameter(f"--set takes NAME=VALUE, not {text!r}")
+    return name, value
+
+
+def _size(text: str | None) -> int | None:
+    """The bytes that a size such as 500M or 2G names."""
+    if text is None:
+        return None
+    try:
+        return bytes_of(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _seconds(value: float | None) -> float | None:
+    if value is not None and not 0 < value < LONGEST:
+        raise typer.BadParameter(f"--timeout takes a positive number of seconds, not {value:g}")
+    return value
+
+
+def _cpus() -> int:
+    import os
+
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def described() -> "tuple[Sub, ...]":
+    """Return the command line as data: the program itself, then its subcommands."""
+    from gradsh.cli.manual import Sub
+    from gradsh.text.kinds import KINDS
+
+    top: Any = typer.main.get_command(app)
+    found = [Sub("", top.help, _flags(top))]
+    for name in ("run", *(one for one in top.commands if one != "run")):
+        one = top.commands[name]
+        arguments = " ".join(p.make_metavar(one.make_context(name, [], resilient_parsing=True)) for p in _arguments(one))
+        found.append(Sub(name, one.help or "", _flags(one), arguments, tuple(KINDS) if name == "explain" else ()))
+    return tuple(found)
+
+
+def _arguments(command: Any) -> list[Any]:
+    return [one for one in command.params if one.param_type_name == "argument"]
+
+
+def _flags(command: Any) -> "tuple[Flag, ...]":
+    from gradsh.cli.manual import Flag
+
+    found = []
+    for one in command.params:
+        if one.param_type_name == "option":
+            choices = tuple(getattr(one.type, "choices", ()))
+            names = tuple(sorted((*one.opts, *one.secondary_opts), key=len))
+            found.append(Flag(names, one.help or "", "" if one.is_flag else one.metavar or "VALUE", choices))
+    return (*found, Flag(("-h", "--help"), "Show help and leave."))
+
+
+def run_cli(arguments: list[str]) -> int:
+    """Run the command line; return the exit status. Wrong usage is 2, an interrupt 130."""
+    try:
+        typer.main.get_command(app).main(arguments, prog_name="gradsh")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 1
+    except KeyboardInterrupt:
+        return 130
+    return 0

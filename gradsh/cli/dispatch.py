@@ -1,0 +1,30 @@
+"""Decides what `gradsh` without a subcommand does: scripts, standard input, or the shell."""
+
+import sys
+
+from gradsh.process.limits import bound_memory
+from gradsh.run.script import UNREADABLE, RunOptions, prepare, refused, run
+
+
+def start(options: RunOptions) -> int:
+    """Run scripts, or the shell where a terminal is there and no script is named; return the exit status."""
+    if not options.files and options.code is None and sys.stdin is not None and sys.stdin.isatty():
+        from gradsh.shell import interactive
+
+        return interactive(options, with_expectations)
+    prepare()
+    if refused(options):
+        return UNREADABLE
+    bound_memory(options.limits.max_memory)
+    if len(options.files) > 1:
+        from gradsh.run.scripts import run_many
+
+        return run_many(options)
+    return run(options)
+
+
+def with_expectations(text: str, seed: int) -> str:
+    """Return a script with what it shows as expectations, for `save --expect`."""
+    from gradsh.golden import transcript
+
+    return transcript.with_expectations(text, seed)

@@ -1,0 +1,1 @@
+"""Lowers the tree to Python code objects."""

@@ -1,0 +1,338 @@
+"""Lowers statements to Python's `ast`: loops and functions note their passes and calls, commands become hook calls."""
+
+import ast
+from typing import Any
+
+from gradsh.compiler import runtime_names
+from gradsh.compiler.expressions import DELETE, GROWING, LOAD, STORE, ExpressionLowering, identifier, operator
+from gradsh.compiler.scopes import bound_names, yields
+from gradsh.compiler.special import SPECIAL_METHODS, ways_for
+from gradsh.language import tree
+from gradsh.language.node import expr, stmt
+from gradsh.text.span import Source, Span
+
+Block = list[ast.stmt]
+_GENERIC: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+
+
+class StatementLowering(ExpressionLowering):
+    """Lowers statements. Each method returns the Python statements that stand for one of ours."""
+
+    def __init__(self, source: Source, number: int) -> None:
+        super().__init__(source, number)
+        self.functions: list[bool] = []
+        """For each function around the statement, innermost last: whether it is a generator."""
+        self.statements = {name: getattr(self, "_" + name) for name in _STATEMENTS}
+
+    def top(self, statement: stmt) -> Block:
+        """Lower a top-level statement; the value of an expression is echoed, except that of a string literal."""
+        if isinstance(statement, tree.Expr) and not _is_string(statement.value):
+            place = self.place(statement.span)
+            return [ast.Expr(self.hook(runtime_names.ECHO, place, self.expression(statement.value)), **place)]
+        return self.statement(statement)
+
+    def top_names(self) -> set[str]:
+        """Return every name that the top level may read or bind, the helpers' included."""
+        return self.names | self.hooked
+
+    def statement(self, node: stmt) -> Block:
+        """Lower a statement."""
+        lowered = self.statements[type(node).__name__](node)
+        return lowered if isinstance(lowered, list) else [lowered]
+
+    def block(self, nodes: list[stmt]) -> Block:
+        """Lower the statements of a block."""
+        return [lowered for node in nodes for lowered in self.statement(node)]
+
+    def call(self, name: str, span: Span, *arguments: ast.expr) -> ast.stmt:
+        """Return a call of a helper as a statement."""
+        place = self.place(span)
+        return ast.Expr(self.hook(name, place, *arguments), **place)
+
+    def _Expr(self, node: tree.Expr) -> ast.stmt:
+        return ast.Expr(self.expression(node.value), **self.place(node.span))
+
+    def _Assign(self, node: tree.Assign) -> ast.stmt:
+        value = self.expression(node.value)
+        return ast.Assign([self.target(target) for target in node.targets], value, **self.place(node.span))
+
+    def _AugAssign(self, node: tree.AugAssign) -> ast.stmt:
+        place = self.place(node.span)
+        if isinstance(node.target, tree.Name) and node.op in GROWING:
+            seen = self.name(node.target.id)
+            current = ast.Name(seen, LOAD, **self.place(node.target.span))
+            grown = self.hook(GROWING[node.op] + "=", place, current, self.expression(node.value))
+            return ast.Assign([ast.Name(seen, STORE, **self.place(node.target.span))], grown, **place)
+        return ast.AugAssign(self.target(node.target), operator(node.op), self.expression(node.value), **place)
+
+    def _AnnAssign(self, node: tree.AnnAssign) -> Block:
+        place = self.place(node.span)
+        if node.value is not None:
+            return [ast.Assign([self.target(node.target)], self.expression(node.value), **place)]
+        if isinstance(node.target, tree.Name) and self.functions:  # it makes the name local, as in Python
+            never = ast.Assign([self.target(node.target)], self.constant(None, place), **place)
+            return [ast.If(self.constant(False, place), [never], [], **place)]
+        return [ast.Pass(**place)]
+
+    def _Delete(self, node: tree.Delete) -> ast.stmt:
+        return ast.Delete([self.target(target, DELETE) for target in node.targets], **self.place(node.span))
+
+    def _Pass(self, node: tree.Pass) -> ast.stmt:
+        return ast.Pass(**self.place(node.span))
+
+    def _Break(self, node: tree.Break) -> ast.stmt:
+        return ast.Break(**self.place(node.span))
+
+    def _Continue(self, node: tree.Continue) -> ast.stmt:
+        return ast.Continue(**self.place(node.span))
+
+    def _Return(self, node: tree.Return) -> ast.stmt:
+        return ast.Return(self.optional(node.value), **self.place(node.span))
+
+    def _Raise(self, node: tree.Raise) -> ast.stmt:
+        return ast.Raise(self.optional(node.exc), self.optional(node.cause), **self.place(node.span))
+
+    def _Assert(self, node: tree.Assert) -> ast.stmt:
+        return ast.Assert(self.expression(node.test), self.optional(node.msg), **self.place(node.span))
+
+    def _Global(self, node: tree.Global) -> ast.stmt:
+        names = [self.name(name) for name in node.names]
+        place = self.place(node.span)
+        return ast.Global(names, **place) if self.functions or self.classes else ast.Pass(**place)
+
+    def _Nonlocal(self, node: tree.Nonlocal) -> ast.stmt:
+        return ast.Nonlocal([identifier(name) for name in node.names], **self.place(node.span))
+
+    def _If(self, node: tree.If) -> ast.stmt:
+        branches: list[tree.If] = [node]
+        while len(branches[-1].orelse) == 1 and isinstance(branches[-1].orelse[0], tree.If):
+            branches.append(branches[-1].orelse[0])
+        tests = [(branch, self.expression(branch.test), self.block(branch.body)) for branch in branches]
+        rest = self.block(branches[-1].orelse)
+        for branch, test, body in reversed(tests):
+            rest = [ast.If(test, body, rest, **self.place(branch.span))]
+        return rest[0]
+
+    def _For(self, node: tree.For) -> Block:
+        iterable, target = self.expression(node.iter), self.target(node.target)
+        body = [self._advance(node.span), *self.block(node.body)]
+        loop = ast.For(target, iterable, body, self.block(node.orelse), **self.place(node.span))
+        return self._counted(loop, node.span)
+
+    def _While(self, node: tree.While) -> Block:
+        test = self.expression(node.test)
+        body = [self._advance(node.span), *self.block(node.body)]
+        return self._counted(ast.While(test, body, self.block(node.orelse), **self.place(node.span)), node.span)
+
+    def _in_generator(self) -> bool:
+        return bool(self.functions) and self.functions[-1]
+
+    def _advance(self, span: Span) -> ast.stmt:
+        """Return what opens each pass of a loop. A generator is suspended within its loops, so there it only ticks."""
+        return self.call(runtime_names.TICK if self._in_generator() else runtime_names.PASS, _head(span))
+
+    def _counted(self, loop: ast.stmt, span: Span) -> Block:
+        """Return the loop with its passes counted until it is left, however that happens."""
+        if self._in_generator():
+            return [loop]
+        head = _head(span)
+        left = [self.call(runtime_names.FINISH, head)]
+        return [self.call(runtime_names.LOOP, head), ast.Try([loop], [], [], left, **self.place(span))]
+
+    def _With(self, node: tree.With) -> ast.stmt:
+        items = [
+            ast.withitem(
+                self.expression(item.context_expr),
+                None if item.optional_vars is None else self.target(item.optional_vars),
+            )
+            for item in node.items
+        ]
+        return ast.With(items, self.block(node.body), **self.place(node.span))
+
+    def _Try(self, node: tree.Try) -> ast.stmt:
+        parts = (
+            self.block(node.body), [self._handler(handler) for handler in node.handlers], self.block(node.orelse),
+            self.block(node.finalbody),
+        )
+        return ast.Try(parts[0], parts[1], parts[2], parts[3], **self.place(node.span))
+
+    def _handler(self, node: tree.ExceptHandler) -> ast.ExceptHandler:
+        kind = self.optional(node.type)
+        body = self.block(node.body)
+        if _names_interrupt(node.type):
+            body.insert(0, self.call(runtime_names.CAUGHT_INTERRUPT, _head(node.span)))
+        return ast.ExceptHandler(kind, node.name and self.name(node.name), body, **self.place(node.span))
+
+    def _FunctionDef(self, node: tree.FunctionDef) -> ast.stmt:
+        decorators = self.expressions(node.decorator_list)
+        arguments = self.parameters(node.args)
+        name = self.name(node.name)
+        generator = yields(node.body)
+        self.functions.append(generator)
+        body = self.block(node.body)
+        self.functions.pop()
+        if not generator:
+            body = self._called(body, node)
+        return ast.FunctionDef(name, arguments, body, decorators, None, **_GENERIC, **self.place(node.span))
+
+    def _called(self, body: Block, node: tree.FunctionDef) -> Block:
+        """Return a function's body with the call noted for as long as it runs; a docstring stays in front."""
+        first = node.body[0]
+        documented = isinstance(first, tree.Expr) and _is_string(first.value)
+        opening, rest = (body[:1], body[1:]) if documented else ([], body)
+        if not rest:
+            return opening
+        head = _head(node.span)
+        place = self.place(head)
+        unwound = [self.call(runtime_names.UNWIND, head), ast.Raise(None, None, **place)]
+        handler = ast.ExceptHandler(None, None, unwound, **place)
+        guarded = ast.Try(rest, [handler], [], [self.call(runtime_names.LEAVE, head)], **self.place(node.span))
+        return [*opening, self.call(runtime_names.ENTER, head), guarded]
+
+    def _ClassDef(self, node: tree.ClassDef) -> ast.stmt:
+        self._check_class(node)
+        place = self.place(node.span)
+        decorators = self.expressions(node.decorator_list)
+        bound = tuple(dict(bound_names(node.body)))
+        bases: list[ast.expr] = [
+            self.hook(runtime_names.BASE, self.place(base.span), self.expression(base), self.constant(bound, place))
+            for base in node.bases
+        ]
+        name = self.name(node.name)
+        functions, self.functions = self.functions, []
+        self.classes.append(node.name)
+        body = self.block(node.body)
+        self.classes.pop()
+        self.functions = functions
+        documented = isinstance(node.body[0], tree.Expr) and _is_string(node.body[0].value)
+        first = 1 if documented else 0
+        body[first:first] = self._marks(place)
+        return ast.ClassDef(name, bases, [], body, decorators, **_GENERIC, **place)
+
+    def _marks(self, place: dict[str, Any]) -> Block:
+        """Mark a class as a script's, and keep numpy from putting its instances into arrays of Python objects."""
+        self.hooked.add(runtime_names.NO_ARRAY)
+        values = {
+            runtime_names.SCRIPT: self.constant(True, place), "__array_ufunc__": self.constant(None, place),
+            "__array_interface__": ast.Name(runtime_names.NO_ARRAY, LOAD, **place),
+        }
+        return [ast.Assign([ast.Name(name, STORE, **place)], value, **place) for name, value in values.items()]
+
+    def _check_class(self, node: tree.ClassDef) -> None:
+        """Refuse what could change how classes themselves work."""
+        for word in node.keywords:
+            raise self.refuse(
+                word.span, "metaclasses and other keywords of a class are not part of gradsh",
+                f"write `class {node.name}:` or name one base class, and set attributes in its body",
+            )
+        if len(node.bases) > 1 or any(isinstance(base, tree.Starred) for base in node.bases):
+            raise self.refuse(
+                node.bases[1].span if len(node.bases) > 1 else node.bases[0].span,
+                "a class has one base here: nn.Module, torch.autograd.Function, a class of yours, or none",
+                "keep the second object in an attribute (`self.part = Part()`) and call its methods",
+            )
+        for name, span in bound_names(node.body):
+            if name[:2] == "__" == name[-2:] and name not in SPECIAL_METHODS:
+                raise self.refuse(span, f"`{name}` is not among the special names of gradsh's classes", ways_for(name))
+
+    def _Import(self, node: tree.Import) -> Block:
+        lowered: Block = []
+        for item in node.names:
+            place = self.place(item.span)
+            full = bool(item.asname)
+            value = self.hook(
+                runtime_names.IMPORT, place, self.constant(item.name, place), self.constant(full, place)
+            )
+            bound = self.name(item.asname or item.name.partition(".")[0])
+            lowered.append(ast.Assign([ast.Name(bound, STORE, **place)], value, **place))
+        return lowered
+
+    def _ImportFrom(self, node: tree.ImportFrom) -> Block:
+        if node.level or node.module is None:
+            raise self.refuse(
+                node.span, "a script has no package around it to import from",
+                "put what it needs into the script, or `load` the other file first",
+            )
+        lowered: Block = []
+        for item in node.names:
+            place = self.place(item.span)
+            module = self.constant(node.module, place)
+            if item.name == "*":
+                lowered.append(self.call(runtime_names.IMPORT_STAR, item.span, module))
+                continue
+            value = self.hook(runtime_names.IMPORT_FROM, place, module, self.constant(item.name, place))
+            bound = self.name(item.asname or item.name)
+            lowered.append(ast.Assign([ast.Name(bound, STORE, **place)], value, **place))
+        return lowered
+
+    def _Command(self, node: tree.Command) -> Block:
+        place = self.place(node.span)
+        index = len(self.commands)
+        self.commands.append(node)
+        arguments = ast.Tuple([self._thunk(value) for value in node.arguments], LOAD, **place)
+        names = [self.constant(name, place) for name in node.options]
+        values = [self._option(option.value, place) for option in node.options.values()]
+        options = ast.Dict(list(names), values, **place)
+        before: Block = []
+        tail: ast.expr = self.constant(None, place)
+        if node.tail is not None:
+            before = self._tail(node.tail)
+            self.hooked.add(runtime_names.TAIL)
+            tail = ast.Name(runtime_names.TAIL, LOAD, **place)
+        scope: ast.expr = self.constant(None, place)
+        if self.functions:
+            scope = self.hook(runtime_names.LOCALS, place)
+        number = (self.constant(self.number, place), self.constant(index, place))
+        return [*before, self.call(runtime_names.COMMAND, node.span, *number, arguments, options, tail, scope)]
+
+    def _option(self, value: Any, place: dict[str, Any]) -> ast.expr:
+        if value is True or value is False:
+            return self.constant(value, place)
+        if isinstance(value, list):
+            return ast.List([self._thunk(one) for one in value], LOAD, **place)
+        return self._thunk(value)
+
+    def _thunk(self, value: expr) -> ast.expr:
+        """Return a lambda that evaluates an argument, as often as the command likes, where the command stands."""
+        place = self.place(value.span)
+        none = self.constant(None, place)
+        parameters = ast.arguments([], [], None, [ast.arg(runtime_names.THUNK, None, **place)], [none], None, [])
+        return ast.Lambda(parameters, self.expression(value), **place)
+
+    def _tail(self, statement: stmt) -> Block:
+        """Return a function that runs the statement after a command, binding names where the command stands."""
+        place = self.place(statement.span)
+        bound = sorted({identifier(name) for name, _ in bound_names([statement]) if name != "*"})
+        outer = bool(self.functions)
+        self.functions.append(False)
+        body = self.block([statement])
+        self.functions.pop()
+        before: Block = []
+        if bound and outer:
+            never: Block = [
+                ast.Assign([ast.Name(name, STORE, **place)], self.constant(None, place), **place) for name in bound
+            ]
+            before.append(ast.If(self.constant(False, place), never, [], **place))
+            body.insert(0, ast.Nonlocal(bound, **place))
+        elif bound:
+            body.insert(0, ast.Global(bound, **place))
+        parameters = ast.arguments([], [], None, [ast.arg(runtime_names.THUNK, None, **place)], [self.constant(None, place)], None, [])
+        function = ast.FunctionDef(runtime_names.TAIL, parameters, body, [], None, **_GENERIC, **place)
+        return [*before, function]
+
+
+def _is_string(node: expr) -> bool:
+    return isinstance(node, tree.Constant) and isinstance(node.value, str)
+
+
+def _names_interrupt(node: expr | None) -> bool:
+    parts = node.elts if isinstance(node, tree.Tuple) else [node]
+    return any(isinstance(part, tree.Name) and part.id == "KeyboardInterrupt" for part in parts)
+
+
+def _head(span: Span) -> Span:
+    """Return the first word's place of a compound statement, where its own bookkeeping stands."""
+    return Span(span.line, span.column, span.line, span.column + 1)
+
+
+_STATEMENTS = tuple(name[1:] for name in vars(StatementLowering) if name[0] == "_" and name[1].isupper())

@@ -1,0 +1,207 @@
+"""What a session remembers between statements, for commands to read and change: variables, pins, settings, history.
+
+It stands above `commands/`: a command is given the state and returns a report. What a command needs the session to do
+(run a statement, replay, quit) it asks of `Control`, which the session implements.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gradsh.text.problem import Problem
+from gradsh.text.span import Source
+from gradsh.text.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from gradsh.engine.graph.node import Node
+
+
+class Entry(NamedTuple):
+    """A top-level statement that was run: its text, the line it began on, the name of its source, whether it passed.
+
+    `seconds` is how long it took, `unit` the number of its code, `mark` a sequence number that no node made before it
+    exceeds, `command` the name of the command that it is (empty: it is none).
+    """
+
+    text: str
+    line: int
+    source: str
+    ok: bool
+    seconds: float = 0.0
+    unit: int = -1
+    mark: int = 0
+    command: str = ""
+
+
+class Pin(NamedTuple):
+    """A promise that no backward frees what `nodes` saved. It keeps no graph alive: all references are weak.
+
+    `name` is how the root was written, `line` where, `root` its node. One pin counts 1 on each of its nodes.
+    """
+
+    name: str
+    line: int
+    root: weakref.ref[Node]
+    nodes: tuple[weakref.ref[Node], ...]
+
+
+class Failed(NamedTuple):
+    """The latest failure, with the source whose lines it marks."""
+
+    problem: Problem
+    source: Source
+    line: int
+
+
+class Call(NamedTuple):
+    """The command that is running: where it stands, how its arguments were written, and the names in reach there.
+
+    `top` tells that it is a statement of its own at the top level, in no loop and no function.
+    """
+
+    line: int
+    texts: tuple[str, ...]
+    scope: Mapping[str, object]
+    source: Source
+    top: bool = True
+
+
+class Preference(NamedTuple):
+    """A setting of the shell's: what it means, and the words it chooses from (none: any text)."""
+
+    meaning: str
+    choices: tuple[str, ...] = ()
+
+
+class Settings:
+    """What `set` shows and changes. Each has a default that suits a script."""
+
+    __slots__ = ("account", "atomic", "cuda", "keys", "preferences", "timing", "values")
+
+    def __init__(self) -> None:
+        self.account = False
+        self.atomic = False
+        self.cuda = "explain"
+        self.timing = False
+        self.values: dict[str, object] = {}
+        """Further settings, of the shell's (theme, keys, prompt): words, or True and False for on and off."""
+        self.preferences: dict[str, Preference] = {}
+        """What these mean, by name."""
+        self.keys: tuple[tuple[str, str], ...] = ()
+        """The shell's keys and what they do."""
+
+
+class Control(Protocol):
+    """What a command may ask of the session."""
+
+    def attempt(self, action: Callable[[], object]) -> Any:
+        """Run `action` (a command's tail); return how it failed (problem, line, top, source), untold, or None."""
+
+    def show_failure(self, failed: Any) -> None:
+        """Tell a failure that was asked for, as an expected one."""
+
+    def allowed_file(self, name: str) -> str:
+        """Return the path that a command may use for a file name; raises an error of kind `io` where none."""
+
+    def run_text(self, text: str, name: str, *, muted: bool = False, first_line: int = 1) -> bool:
+        """Run a text in this session; return whether every statement passed."""
+
+    def expectations(self, text: str) -> str:
+        """Return a script with what its statements show as comments below them; kind `value` where that cannot be."""
+
+    def limit(self, name: str, text: str | None = None) -> str:
+        """Return a limit of the run as words, after setting it to `text` where given; kinds `value` and `limit`."""
+
+    def replay(self, entries: list[Entry]) -> int:
+        """Start anew from the recorded seed and run the entries, muted; return how many (fewer where interrupted)."""
+
+    def reset(self) -> None:
+        """Forget every variable, pin and setting, and start from the seed again."""
+
+    def leave(self, status: int = 0) -> None:
+        """End the run after this statement."""
+
+    def warn(self, message: str) -> None:
+        """Show a warning or hint that belongs to the running statement."""
+
+    def show(self, lines: Sequence[str]) -> None:
+        """Show lines at once, before the command's own result."""
+
+    def interactive(self) -> bool:
+        """Whether a person is there to answer `ask`."""
+
+    def ask(self, prompt: str) -> str | None:
+        """Return what a person answers; None where nobody is there, or who leaves."""
+
+    def unit_of(self, where: Any) -> int:
+        """Return the number of the top-level statement (see `Entry.unit`) from which a place was reached, -1 for none."""
+
+    def owns(self, where: Any) -> bool:
+        """Whether a place is in a program of this session."""
+
+    def scopes_of(self, where: Any) -> tuple[Any, ...]:
+        """Return the calls and loop passes (`series`, `instance`, `label`) around a place, outermost first."""
+
+    def cuts_of(self, tensor: Any) -> list[tuple[int, str, bool]]:
+        """Return (line, text, cut) of the statements that ended a tensor's history or made the leaves it rests on."""
+
+
+class State:
+    """The session's memory. `variables` is the program's own namespace: what a command binds there, it sees."""
+
+    __slots__ = (
+        "call", "control", "extras", "failed", "history", "line_of", "meter", "pins", "place_of", "settings",
+        "statement_line", "variables", "watches", "written",
+    )
+
+    def __init__(
+        self, variables: MutableMapping[str, object], control: Control, line_of: Callable[[Any], int | None],
+        place_of: Callable[[Any], Any],
+    ) -> None:
+        self.variables = variables
+        self.control = control
+        self.line_of = line_of
+        """Turns the opaque `where` of a node, write or free into the line of its innermost statement, or None."""
+        self.place_of = place_of
+        """Turns it into the interpreter's `Place` (span, source, calls, iteration), or None."""
+        self.settings = Settings()
+        self.pins: list[Pin] = []
+        self.watches: list[Any] = []
+        self.history: list[Entry] = []
+        self.failed: Failed | None = None
+        self.statement_line = 0
+        self.call = Call(0, (), {}, Source("", ""))
+        self.meter: Any = None
+        """The `probe.meter.Meter` that follows the bytes, where something asks for them."""
+        self.written: tuple[int, dict[int, weakref.ref[Any]]] = (-1, {})
+        """The latest statement (`Entry.unit`) that ran a pass, and the leaves to whose `.grad` it wrote."""
+        self.extras: dict[str, Any] = {}
+        """What single commands keep between runs, by the command's name."""
+
+    def forget(self) -> None:
+        """Go back to how a session begins; the variables are the machine's to forget."""
+        before, self.settings = self.settings, Settings()
+        for name in ("values", "preferences", "keys"):  # the person's, not the program's
+            setattr(self.settings, name, getattr(before, name))
+        self.pins.clear()
+        self.watches.clear()
+        self.history.clear()
+        self.extras.clear()
+        self.written = (-1, {})
+        if self.meter is not None:
+            self.meter = type(self.meter)()
+        self.failed = None
+
+    def names_in_reach(self) -> dict[str, object]:
+        """Return the program's variables and, over them, the local ones where the running command stands."""
+        return {name: value for name, value in {**self.variables, **self.call.scope}.items() if _is_plain(name)}
+
+    def hint(self, message: str) -> None:
+        """Tell the person something beside the output."""
+        self.control.warn(message)
+
+
+def _is_plain(name: str) -> bool:
+    return name.isidentifier() and not name.startswith("__")

@@ -1,0 +1,1 @@
+"""The backward pass: which nodes, in what order, with what gradients."""

@@ -1,0 +1,179 @@
+"""Starting a backward pass: `backward` adds to leaves, `grad` hands the gradients out; what each refuses.
+
+The pass itself is in `execution.py`, the choice and order of its nodes in `reach.py`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import current
+from gradsh.engine.autograd.backward_pass import Observer, Pass
+from gradsh.engine.autograd.gradient_versions import noted
+from gradsh.engine.graph.node import AccumulateGrad, Edge, Node
+from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
+from gradsh.engine.values.size import Size
+from gradsh.text.fault import fail
+
+
+def backward(
+    tensors: Sequence[Tensor],
+    gradients: Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+    observer: Observer | None = None,
+) -> None:
+    """Run one pass from all `tensors`, adding to the `.grad` of the leaves (or of `inputs` only).
+
+    `gradients` gives one cotangent for each tensor, of its shape; None stands for one of ones, for tensors of one
+    element. Saved tensors are freed unless `retain_graph` (default: as `create_graph`).
+    Raises RuntimeError of kind no_grad, scalar, grad_shape, freed or version.
+    """
+    retain = create_graph if retain_graph is None else bool(retain_graph)
+    roots = make_roots(tensors, gradients, create_graph)
+    targets = None
+    if inputs is not None:
+        targets = _input_targets(inputs)
+    if create_graph:
+        current().warning(_CREATE_GRAPH_WARNING)
+    Pass(roots, retain, create_graph, observer, targets).run()
+
+
+_CREATE_GRAPH_WARNING = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
+    "cycle and avoid the leak."
+)
+
+
+def _input_targets(inputs: Any) -> dict[Node, set[int] | None]:
+    chosen = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    if not chosen:
+        raise fail("value", "`inputs` argument to `backward()` cannot be empty.", RuntimeError)
+    targets: dict[Node, set[int] | None] = {}
+    for tensor in chosen:
+        check_input(tensor)
+        tensor.retain_grad()
+        edge = gradient_edge(tensor)
+        if edge is not None:
+            targets[edge[0]] = None
+    return targets
+
+
+def check_input(value: Any) -> None:
+    """Refuse anything but a tensor as that which a pass differentiates with respect to."""
+    if not isinstance(value, Tensor):
+        message = f"all inputs have to be Tensors or GradientEdges, but got {type(value).__name__}"
+        raise fail("type", message, RuntimeError)
+
+
+def grad(
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    grad_outputs: Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """Return the gradients of `outputs` with respect to `inputs`, touching no `.grad`.
+
+    Raises RuntimeError of kind unused where an input is not in the graph, unless `allow_unused`.
+    """
+    retain = create_graph if retain_graph is None else bool(retain_graph)
+    roots = make_roots(outputs, grad_outputs, create_graph)
+    edges: list[Edge] = []
+    if not inputs:
+        raise fail("value", "`inputs` argument to `grad()` cannot be empty.", RuntimeError)
+    for place, tensor in enumerate(inputs):
+        check_input(tensor)
+        edge = gradient_edge(tensor)
+        if edge is None and not tensor.requires_grad:
+            message = "One of the differentiated Tensors does not require grad"
+            raise fail("no_grad", message, RuntimeError, tensor=tensor, index=place)
+        edges.append(edge or (Node((), ()), 0))  # a view made under no_grad is reached by no pass
+    targets: dict[Node, set[int] | None] = {}
+    for node, output in edges:
+        wanted = targets.setdefault(node, set())
+        assert wanted is not None
+        wanted.add(output)
+    task = Pass(roots, retain, create_graph, None, targets)
+    task.run()
+    found: list[Tensor | None] = []
+    made: dict[Edge, Tensor] = {}
+    for place, (node, output) in enumerate(edges):
+        value = made.get((node, output), task.captured.get((node, output)))
+        if value is None and materialize_grads:
+            value = np.zeros_like(inputs[place].array)
+        if value is None and not allow_unused:
+            message = (
+                f"The differentiated Tensor at index {place} appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior."
+            )
+            raise fail("unused", message, RuntimeError, tensor=inputs[place], index=place)
+        if value is not None and not isinstance(value, Tensor):
+            written = noted(value) + (task.sums.get((node, output), 0) if type(node) is AccumulateGrad else 0)
+            value = made[(node, output)] = _handed_out(value)
+            value.counter.version = written
+        found.append(value)
+    return tuple(found)
+
+
+def _handed_out(value: Any) -> Tensor:
+    """Return a captured gradient as a tensor: an expanded one stays a view, made without history, as PyTorch's is."""
+    if value.size and any(extent > 1 and step == 0 for extent, step in zip(value.shape, value.strides, strict=True)):
+        from gradsh.engine.dispatch.views import view_of
+
+        return view_of(make(np.array(value[(0,) * value.ndim])), value, None, 0, "no_grad")
+    return make(value if value.flags.writeable and value.base is None else np.array(value))
+
+
+def make_roots(
+    tensors: Sequence[Tensor], gradients: Sequence[Tensor | None] | None, create_graph: bool
+) -> list[tuple[Edge, Any]]:
+    """Return the edges where a pass starts and the gradient each starts with, after PyTorch's checks."""
+    given: Sequence[Tensor | None] = gradients if gradients is not None else (None,) * len(tensors)
+    if len(given) < len(tensors):  # more of them are not looked at
+        raise RuntimeError(f"got {len(tensors)} tensors and {len(given)} gradients")
+    cotangents = [
+        None if one is None and tensor.array.size == 1 else _cotangent(place, tensor, one)
+        for place, (tensor, one) in enumerate(zip(tensors, given, strict=False))
+    ]
+    roots: list[tuple[Edge, Any]] = []
+    for place, (tensor, cotangent) in enumerate(zip(tensors, cotangents, strict=True)):
+        origin = tensor.origin
+        edge = (origin, 0) if tensor.meta is None and isinstance(origin, Node) else gradient_edge(tensor)
+        if edge is None:
+            message = f"element {place} of tensors does not require grad and does not have a grad_fn"
+            raise fail("no_grad", message, RuntimeError, tensor=tensor, index=place)
+        if cotangent is None:
+            array = tensor.array
+            ones = np.ones(array.shape, array.dtype) if array.ndim else np.array(1, array.dtype)
+            roots.append((edge, make(ones) if create_graph else ones))
+        else:
+            roots.append((edge, cotangent if create_graph else cotangent.array))
+    return roots
+
+
+def _cotangent(place: int, tensor: Tensor, gradient: Tensor | None) -> Tensor | None:
+    if gradient is None:
+        if tensor.requires_grad and tensor.array.size != 1:
+            message = "grad can be implicitly created only for scalar outputs"
+            raise fail("scalar", message, RuntimeError, tensor=tensor, index=place)
+        return None
+    if not isinstance(gradient, Tensor):
+        message = f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
+        raise fail("type", message, TypeError)
+    have, want = gradient.array, tensor.array
+    if have.shape != want.shape:
+        message = (
+            f"Mismatch in shape: grad_output[{place}] has a shape of {Size(gradient.array.shape)} and "
+            f"output[{place}] has a shape of {Size(tensor.array.shape)}."
+        )
+        raise fail("grad_shape", message, RuntimeError, tensor=tensor, index=place)
+    if have.dtype is not want.dtype and have.dtype != want.dtype:
+        return make(have.astype(want.dtype))
+    return gradient

@@ -1,0 +1,388 @@
+"""One backward pass at work: buffers of gradients, frees, leaves, and what a failed pass had already done.
+
+Nodes run from the latest to the earliest sequence number, so a node runs when nothing more can arrive; leaves
+accumulate as soon as their last contribution is there. A node's saved tensors are freed right after it has run.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import Ambient, current, grad_mode
+from gradsh.engine.autograd.gradient_versions import note_more
+from gradsh.engine.autograd.hooks import (
+    accumulate,
+    as_tensor,
+    owns_memory,
+    run_node_hooks,
+    run_post_hooks,
+    run_prehooks,
+    run_tensor_hooks,
+)
+from gradsh.engine.autograd.topology import arriving_from, collect, needed_nodes
+from gradsh.engine.dispatch.compact_node import ShortNode
+from gradsh.engine.dispatch.op_node import OpNode
+from gradsh.engine.graph.node import AccumulateGrad, Edge, Node
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.schema.overload import DECLINED, KEEP
+from gradsh.engine.values.layout import as_operands
+from gradsh.text.fault import fail, fault_of
+
+_ALL = tuple((True,) * n for n in range(16))
+
+
+class Observer:
+    """What may be told about a pass while it runs. The default does nothing; `backward --step` and plans look in."""
+
+    __slots__ = ()
+
+    def before(self, node: Node, grads: Sequence[Any]) -> None:
+        """A node is about to run on these gradients of its outputs."""
+
+    def after(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
+        """A node has run; its saved tensors are still there."""
+
+    def frees(self, node: Node) -> None:
+        """A node's saved tensors are about to be freed."""
+
+    def keeps(self, node: Node) -> None:
+        """A node's saved tensors are kept: the pass retains, or a pin holds them."""
+
+    def wrote(self, leaf: Tensor, first: bool) -> None:
+        """A leaf's `.grad` was set (`first`) or added to."""
+
+
+class Done:
+    """What a pass had done when it ended or failed: nodes run, nodes freed, leaves written. Holds no graph."""
+
+    __slots__ = ("freed", "ran", "wrote")
+
+    def __init__(self, ran: int, freed: tuple[tuple[str, str, int], ...], wrote: tuple[Tensor, ...]) -> None:
+        self.ran = ran
+        self.freed = freed
+        """(node name, saved name, bytes) of each saved tensor that was freed"""
+        self.wrote = wrote
+
+
+class Pass:
+    """One backward pass: its buffers of gradients on the way, and what it has done so far."""
+
+    __slots__ = (
+        "__weakref__", "alone", "ambient", "arriving", "buffers", "captured", "create", "deferred", "leaves", "needed", "observer",
+        "order", "position", "retain", "roots", "sums", "targets", "where", "wrote",
+    )
+
+    def __init__(
+        self, roots: list[tuple[Edge, Any]], retain: bool, create: bool, observer: Observer | None,
+        targets: dict[Node, set[int] | None] | None,
+    ) -> None:
+        self.roots = roots
+        self.retain = retain
+        self.create = create
+        self.observer = observer
+        self.targets = targets
+        """Nodes the pass must reach. None: accumulate there (a leaf), else the outputs whose gradient is captured."""
+        self.ambient: Ambient = current()
+        self.where = self.ambient.place()
+        self.buffers: dict[Node, Any] = {}
+        """What has arrived at each node: a gradient or None for each output; in short steps the array alone of the only one."""
+        self.leaves: dict[Node, list[Any]] = {}
+        """In short steps, what has arrived at leaves: [edges yet to deliver, sum, how often summed in place or None]."""
+        self.sums: dict[Edge, int] = {}
+        """Where gradients were summed into an array of the pass's own: how often in place."""
+        self.captured: dict[tuple[Node, int], Any] = {}
+        self.wrote: list[Tensor] = []
+        self.position = 0
+        self.deferred: list[Callable[[], None]] | None = [] if self.ambient.atomic else None
+        self.order, self.arriving = collect(edge[0] for edge, _ in roots)
+        self.needed = None if targets is None else needed_nodes(self.order, targets)
+        if self.needed is not None:
+            self.arriving = arriving_from(self.order, self.needed, (edge[0] for edge, _ in roots))
+
+    def run(self) -> None:
+        """Run the pass. An exception carries, in its fault's field `done`, what had been done before it."""
+        outer, self.ambient.running = self.ambient.running, self
+        watch = self.ambient.passes
+        with grad_mode(self.create):
+            try:
+                if watch is not None:
+                    watch(self, False)
+                self._start()
+                if self._is_plain():
+                    self._loop_plainly()
+                else:
+                    self._loop()
+                if self.deferred is not None:
+                    for action in self.deferred:
+                        action()
+            except BaseException as error:
+                self._tell(error)
+                raise
+            finally:
+                self.ambient.running = outer
+                self.buffers.clear()
+                self.order = []
+                if watch is not None:
+                    watch(self, True)
+
+    def will_run(self, node: Node) -> bool:
+        """Whether the pass reaches a node (for hooks that wait for several): of a single root PyTorch says no."""
+        if self.needed is not None and node not in self.needed:
+            return False
+        if node is self.alone:
+            return False
+        return node in self.arriving or node in self.order
+
+    def _start(self) -> None:
+        self.alone = self.roots[0][0][0] if len(self.roots) == 1 else None
+        buffers, needed = self.buffers, self.needed
+        for edge, gradient in self.roots:
+            node = edge[0]
+            if type(node) is ShortNode and node not in buffers and (needed is None or node in needed):
+                buffers[node] = [gradient]
+            elif needed is None or node in needed:
+                self._deliver(edge, [gradient], 0)
+        self.roots = []
+
+    def _loop(self) -> None:
+        check = self.ambient.check
+        order = self.order
+        needed, targets = self.needed, self.targets
+        freed_by = KEEP if self.retain else self.where
+        watched = self.observer is not None or self.ambient.anomaly is not None or self.deferred is not None
+        for place, node in enumerate(order):
+            self.position = place
+            if needed is not None and node not in needed:
+                continue
+            if check is not None:
+                check(0)
+            plain = not watched and type(node) is ShortNode and node.extra is None and (targets is None or targets.get(node) is None)
+            if not plain or node.record.recorded(node, self, needed, freed_by) is DECLINED:
+                self._step(node)
+        self.position = len(order)
+
+    def _is_plain(self) -> bool:
+        """Whether nothing but the graph has a say: no graph of the pass, nobody watching."""
+        watched = self.observer is not None or self.ambient.anomaly is not None or self.deferred is not None
+        return not (self.create or watched)
+
+    def _loop_plainly(self) -> None:
+        """Do what `_loop` does for a plain pass, by the short steps of the records where they have one."""
+        check, needed, targets = self.ambient.check, self.needed, self.targets
+        freed_by = KEEP if self.retain else self.where
+        for place, node in enumerate(self.order):
+            self.position = place
+            if needed is not None and (node not in needed or targets.get(node) is not None):  # type: ignore[union-attr]
+                if node not in needed:
+                    continue
+            else:
+                if check is not None:
+                    check(0)
+                if type(node) is ShortNode:
+                    if node.extra is None and node.record.short_step(node, self, needed, freed_by) is not DECLINED:
+                        continue
+                elif type(node) is OpNode and node.extra is None:  # noqa: SIM102
+                    if node.record.step(node, self, needed, freed_by) is not DECLINED:
+                        continue
+            self._return_leaves()
+            self._step(node)
+        self.position = len(self.order)
+
+    def open_leaf(self, leaf: Node) -> list[Any]:
+        """Return where a short step puts what arrives at a leaf."""
+        opened = self.leaves[leaf] = [self.arriving[leaf], None, None]
+        if leaf in self.buffers:
+            opened[1] = self.buffers.pop(leaf)[0]
+            opened[2] = self.sums.get((leaf, 0))
+        return opened
+
+    def close_leaf(self, leaf: Any) -> None:
+        """Let a leaf receive its gradient: nothing more can arrive."""
+        self._return_leaf(leaf)
+        self._finish_leaf(leaf)
+
+    def add_to_leaf(self, leaf: list[Any], holder: list[Any]) -> None:
+        """Add the second gradient to the first that arrived at a leaf, in place if nobody else refers to that."""
+        before = leaf[1]
+        if sys.getrefcount(before) <= 3 and owns_memory(before) and before.flags.writeable:
+            np.add(before, holder[0], out=before)
+            leaf[2] = 1
+        else:
+            leaf[1] = summed(before, holder[0])
+            leaf[2] = 0
+
+    def _return_leaf(self, leaf: Node) -> None:
+        arrived = self.leaves.pop(leaf)
+        left, gradient, sums = arrived
+        self.arriving[leaf] = left
+        arrived.clear()  # the leaf may take the gradient over only if nobody else refers to it
+        if gradient is not None:
+            self.buffers[leaf] = [gradient]
+            if sums is not None:
+                self.sums[(leaf, 0)] = sums
+
+    def _return_leaves(self) -> None:
+        """Put the sums for leaves where the general step looks for them."""
+        for leaf in list(self.leaves):
+            self._return_leaf(leaf)
+
+    def _step(self, node: Node) -> None:
+        grads = self.buffers.pop(node, None)
+        if grads is None:
+            grads = [None] * len(node.outputs)
+        elif type(grads) is np.ndarray:
+            grads = [grads]
+        edges = node.edges
+        wanted = None if self.targets is None else self.targets.get(node)
+        if wanted is not None:
+            further = any(edge is not None and edge[0] in self.needed for edge in edges)  # type: ignore[operator]
+            # as in PyTorch: what is captured has been through the tensor's hooks only if the pass ends here
+            arrived = run_node_hooks(node, grads) if node.extra is not None and not further else grads
+            for output in wanted:
+                self.captured[(node, output)] = arrived[output]
+            if not further:
+                return
+        if node.extra is not None:
+            grads = run_prehooks(node, run_node_hooks(node, list(grads)))
+        if self.targets is not None:
+            needs = tuple(edge is not None and edge[0] in self.needed for edge in edges)  # type: ignore[operator]
+        elif None in edges:
+            needs = tuple(edge is not None for edge in edges)
+        else:
+            needs = _ALL[len(edges)] if len(edges) < len(_ALL) else (True,) * len(edges)
+        observer = self.observer
+        if observer is not None:
+            observer.before(node, grads)
+        results = self._results(node, grads, needs)
+        if observer is not None:
+            observer.after(node, grads, results)
+        self._release(node)
+        if self.ambient.anomaly is not None and self.ambient.anomaly[0]:
+            _check_nan(node, results)
+        del grads
+        for place, edge in enumerate(edges):
+            if edge is not None and needs[place]:
+                self._deliver(edge, results, place)
+
+    def _results(self, node: Node, grads: list[Any], needs: tuple[bool, ...]) -> list[Any]:
+        if isinstance(node, OpNode) and all(grad is None for grad in grads):
+            if node.raw:
+                node._check_saved()
+            results: list[Any] = [None] * len(node.edges)
+        else:
+            results = list(node.run(grads, needs))
+        if node.extra is not None and node.extra.posthooks:
+            results = run_post_hooks(node, results, grads)
+        return results
+
+    def _release(self, node: Node) -> None:
+        if self.retain or node.pins:
+            if self.observer is not None and node.has_saved():
+                self.observer.keeps(node)
+            return
+        if node.entries or node.has_saved():
+            if self.observer is not None and node.has_saved():
+                self.observer.frees(node)
+            if self.deferred is not None:
+                self.deferred.append(lambda: node.free(self.where))
+            else:
+                node.free(self.where)
+
+    def _deliver(self, edge: Edge, gradients: list[Any], place: int) -> None:
+        """Move a gradient to the buffer of its receiver; a leaf receives at once when nothing more can arrive.
+
+        It is taken out of the list, so that a leaf can keep an array to which nobody else refers.
+        """
+        node = edge[0]
+        if gradients[place] is not None:
+            self.add(edge, gradients, place)
+        if type(node) is AccumulateGrad:
+            left = self.arriving[node] = self.arriving[node] - 1
+            if left == 0:
+                self._finish_leaf(node)
+
+    def add(self, edge: Edge, gradients: list[Any], place: int) -> None:
+        """Add a gradient, taken out of the list, to what has arrived at a node."""
+        node, output = edge
+        gradient = gradients[place]
+        gradients[place] = None
+        held = self.buffers.get(node)
+        if held is None:
+            held = self.buffers[node] = [None] * len(node.outputs)
+        elif type(held) is np.ndarray:
+            held = self.buffers[node] = [held]
+        before = held[output]
+        if before is None:
+            held[output] = gradient
+        elif self.create:
+            held[output] = before + gradient
+        elif edge in self.sums or (sys.getrefcount(before) <= 3 and owns_memory(before) and before.flags.writeable):
+            np.add(before, gradient, out=before)
+            self.sums[edge] = self.sums.get(edge, 0) + 1
+            if type(node) is not AccumulateGrad:
+                note_more(before)
+        else:
+            held[output] = summed(before, gradient)
+            self.sums[edge] = 0
+
+    def _finish_leaf(self, node: AccumulateGrad) -> None:
+        held = self.buffers.pop(node, None)
+        if self.targets is not None and node not in self.targets:
+            return
+        if held is None or held[0] is None:
+            meta = node.variable.meta
+            if meta is not None:
+                if meta.hooks:
+                    run_tensor_hooks(meta.hooks, None)
+                for hook in list(meta.post_hooks.values()):
+                    hook(node.variable)
+            return
+        gradient = held[0]
+        del held
+        if self.targets is not None and self.targets.get(node) is not None:
+            hooks = node.variable.meta.hooks if node.variable.meta is not None else None
+            if hooks:
+                gradient = run_tensor_hooks(hooks, as_tensor(gradient, self.sums.get((node, 0), 0)))
+            self.captured[(node, 0)] = gradient
+            return
+        if self.deferred is not None:
+            self.deferred.append(lambda: self._write(node, gradient, False))
+            return
+        sole = not self.create and sys.getrefcount(gradient) <= 2
+        self._write(node, gradient, sole)
+
+    def _write(self, node: AccumulateGrad, gradient: Any, sole: bool) -> None:
+        first = accumulate(node, gradient, self.create, sole, self.where, self.sums.get((node, 0), 0))
+        self.wrote.append(node.variable)
+        if self.observer is not None:
+            self.observer.wrote(node.variable, first)
+
+    def _tell(self, error: BaseException) -> None:
+        """Note on the error what the pass had done: that hides the cause from the next try."""
+        fault = fault_of(error)
+        if fault is None or "done" in fault.fields:
+            return
+        freed = [
+            (node.name(), saved.name, saved.nbytes)
+            for node in self.order[: self.position]
+            if node.freed and node.entries.where is self.where
+            for saved in node.saved
+        ]
+        fault.fields["done"] = Done(self.position, tuple(freed), tuple(self.wrote))
+
+
+def summed(a: Any, b: Any) -> Any:
+    """Return the sum of two gradients, laid out in memory as the first one is."""
+    found = np.asarray(a + b)
+    return found if a.flags.c_contiguous else as_operands(found, [a, b])
+
+
+def _check_nan(node: Node, results: Sequence[Any]) -> None:
+    for place, result in enumerate(results):
+        array = result.array if isinstance(result, Tensor) else result
+        if array is not None and np.isnan(array).any():
+            message = f"Function '{node.name()}' returned nan values in its {place}th output."
+            first = tuple(int(n) for n in np.argwhere(np.isnan(array))[0]) if np.ndim(array) else ()
+            raise fail("value", message, RuntimeError, node=node, element=first, place=place, anomaly=True)

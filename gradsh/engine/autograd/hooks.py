@@ -1,0 +1,324 @@
+"""Hooks on tensors: registration, retain_grad, and running them when a gradient arrives.
+
+The hooks of a non-leaf belong to the output of its grad_fn, as in PyTorch: they stay with the old history when the
+tensor is written in place. retain_grad follows the tensor, and runs last.
+"""
+
+import sys
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.autograd.donation import whole_of
+from gradsh.engine.autograd.gradient_versions import noted
+from gradsh.engine.graph.hook_handle import Handle
+from gradsh.engine.graph.node import AccumulateGrad, Edge, Node
+from gradsh.engine.graph.tensor import Tensor, current_edge, make, more
+from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.overlap import check_distinct
+from gradsh.text.fault import fail
+
+
+def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> Handle:
+    """Call `hook(grad)` whenever the gradient of `tensor` is computed; what it returns replaces the gradient."""
+    if not tensor.requires_grad:
+        message = "cannot register a hook on a tensor that doesn't require gradient"
+        raise fail("no_grad", message, RuntimeError, tensor=tensor)
+    edge = current_edge(tensor) if tensor._base is not None else tensor.edge
+    if edge is None:
+        return Handle(more(tensor).hooks, hook)
+    node, output = edge
+    return Handle(node.more().tensor_hooks.setdefault(output, {}), hook)
+
+
+def register_post_accumulate_grad_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> Handle:
+    """Call `hook(leaf)` after a backward pass has added to the leaf's `.grad`."""
+    if not tensor.requires_grad:
+        message = "cannot register a hook on a tensor that doesn't require gradient"
+        raise fail("no_grad", message, RuntimeError, tensor=tensor)
+    if tensor.grad_fn is not None:
+        message = "post accumulate grad hooks cannot be registered on non-leaf tensors"
+        raise fail("not_leaf", message, RuntimeError, tensor=tensor)
+    return Handle(more(tensor).post_hooks, hook)
+
+
+def retain_grad(tensor: Tensor) -> None:
+    """Keep the gradient of a non-leaf in its `.grad` at each backward."""
+    if not tensor.requires_grad:
+        message = "can't retain_grad on Tensor that has requires_grad=False"
+        raise fail("no_grad", message, RuntimeError, tensor=tensor)
+    edge = current_edge(tensor) if tensor._base is not None else tensor.edge
+    if edge is None:
+        return
+    more(tensor).retains = True
+    node, output = edge
+    node.more().keep_grads[output] = weakref.ref(tensor)
+
+
+def moved_on(tensor: Tensor) -> None:
+    """Let retain_grad follow a tensor whose history a write has just extended."""
+    if tensor.meta is not None and tensor.meta.retains and tensor.edge is not None:
+        retain_at(tensor, tensor.edge[0].edges, tensor.edge)
+
+
+def retain_at(tensor: Tensor, former: Iterable[Edge | None], new: Edge) -> None:
+    """Retain the gradient of a tensor at its new place in the graph, no longer at a former one."""
+    for old in former:
+        if old is not None and old[0].extra is not None:
+            kept = old[0].extra.keep_grads.get(old[1])
+            if kept is not None and kept() is tensor:
+                del old[0].extra.keep_grads[old[1]]
+    new[0].more().keep_grads[new[1]] = weakref.ref(tensor)
+
+
+def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], grad: Any) -> Any:
+    """Run hooks over one gradient (array or Tensor, returned as the same kind; None if none arrived)."""
+    plain = not isinstance(grad, Tensor)
+    value: Tensor | None = None if grad is None else as_tensor(grad)
+    for hook in list(hooks.values()):
+        found = hook(value)
+        if found is None:
+            continue
+        if not isinstance(found, Tensor):
+            message = f"expected Variable, but hook returned '{type(found).__name__}'"
+            raise fail("type", message, TypeError)
+        _check_same(hook, value, found)
+        value = found
+    return value.array if plain and value is not None else value
+
+
+def _check_same(hook: Callable[..., Any], before: Tensor | None, after: Tensor) -> None:
+    """Refuse what a hook returned if it changed dtype or shape."""
+    name = getattr(hook, "__name__", "hook")
+    if before is None:
+        message = f"hook '{name}' has replaced a None with a value"
+        raise fail("grad_shape", message, RuntimeError, hook=hook)
+    if after.array.dtype != before.array.dtype:
+        was, got = (f"torch.{one.dtype.title}Tensor" for one in (before, after))
+        message = f"hook '{name}' has changed the type of value (was {was} got {got})"
+        raise fail("dtype", message, RuntimeError, hook=hook)
+    if after.array.shape != before.array.shape:
+        raise fail("grad_shape", f"hook '{name}' has changed the size of value", RuntimeError, hook=hook)
+
+
+def run_node_hooks(node: Node, grads: list[Any]) -> list[Any]:
+    """Run the hooks of the tensors that are a node's outputs, then fill the `.grad` of those that retain it."""
+    extra = node.extra
+    assert extra is not None
+    for output, hooks in extra.tensor_hooks.items():
+        if hooks:
+            grads[output] = run_tensor_hooks(hooks, grads[output])
+    for output, kept in extra.keep_grads.items():
+        tensor = kept()
+        if tensor is not None and grads[output] is not None:
+            keep_grad(tensor, grads[output])
+    return grads
+
+
+def run_prehooks(node: Node, grads: list[Any]) -> list[Any]:
+    """Run the pre-hooks of a node; a returned tuple replaces the gradients of its outputs."""
+    assert node.extra is not None
+    count = _shown_outputs(node)
+    for hook in list(node.extra.prehooks.values()):
+        shown = grads[:count]
+        grads = [*_replaced(hook, hook(_as_tensors(shown)), shown), *grads[count:]]
+    return grads
+
+
+def _shown_outputs(node: Node) -> int:
+    """Return how many outputs of a node have gradients, as hooks see them: not indices, not what is only saved."""
+    outputs = node.outputs
+    record = getattr(node, "record", None)
+    count = len(outputs) if record is None or record.returns is None else min(record.returns, len(outputs))
+    while count > 1 and outputs[count - 1][1].kind != "f":
+        count -= 1
+    return count
+
+
+def run_post_hooks(node: Node, results: list[Any], grads: list[Any]) -> list[Any]:
+    """Run the post-hooks of a node; a returned tuple replaces the gradients of its inputs."""
+    assert node.extra is not None
+    for hook in list(node.extra.posthooks.values()):
+        results = _replaced(hook, hook(_as_tensors(results), _as_tensors(grads[: _shown_outputs(node)])), results)
+    return results
+
+
+def _replaced(hook: Callable[..., Any], found: Any, before: list[Any]) -> list[Any]:
+    """Return the gradients after a node's hook has answered."""
+    if found is None:
+        return before
+    given = found if isinstance(found, (tuple, list)) else (found,)
+    if len(given) != len(before):
+        name = getattr(hook, "__name__", "hook")
+        message = f"hook '{name}' has returned an incorrect number of values (got {len(given)}, but expected {len(before)})"
+        raise fail("value", message, RuntimeError)
+    for old, new in zip(before, given, strict=True):
+        if isinstance(new, Tensor) and old is not None:
+            _check_same(hook, old if isinstance(old, Tensor) else make(np.asarray(old)), new)
+    return _like(tuple(given), before)
+
+
+def keep_grad(tensor: Tensor, grad: Any) -> None:
+    """Add to the `.grad` of a non-leaf that retains it: PyTorch keeps the sum over passes."""
+    meta = more(tensor)
+    if meta.grad is None:
+        if isinstance(grad, Tensor):
+            from gradsh.engine.dispatch.declare import find
+
+            meta.grad = find("clone")(grad)
+        else:
+            meta.grad = make(np.array(grad, order="C"))
+    elif isinstance(grad, Tensor):
+        meta.grad = meta.grad + grad  # type: ignore[operator]
+    else:
+        meta.grad = make(meta.grad.array + grad)
+
+
+def _as_tensors(grads: Any) -> tuple[Any, ...]:
+    return tuple(one if one is None else as_tensor(one) for one in grads)
+
+
+def _like(found: tuple[Any, ...], grads: Any) -> list[Any]:
+    """Return hook results as the kind of gradients that the pass carries."""
+    recorded = any(isinstance(one, Tensor) for one in grads)
+    return [one.array if isinstance(one, Tensor) and not recorded else one for one in found]
+
+
+def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, sole: bool, where: Any, written: int = 0) -> bool:
+    """Add a gradient to the leaf's `.grad`, after the leaf's hooks; returns whether `.grad` was empty before.
+
+    A later gradient is added in place (which bumps the version of `.grad`) unless the pass is recorded, when a new tensor
+    replaces it. `sole`: nobody else refers to the gradient; `written`: how often it was added to in place on its way.
+    """
+    leaf = node.variable
+    meta = more(leaf)
+    if meta.hooks or node.extra is not None:
+        before, held = id(grad), sys.getrefcount(grad)
+        grad, written = _hooked(node, grad, written)
+        if grad is None or not leaf.requires_grad:
+            return False
+        sole = not recorded and (sys.getrefcount(grad) <= 2 if id(grad) != before else sole and sys.getrefcount(grad) <= held)
+    elif not leaf.requires_grad:
+        return False
+    first = meta.grad is None
+    if meta.grad is None:
+        meta.grad = _recorded(grad, leaf) if recorded else _taken(grad, leaf, sole, written)
+    elif recorded:
+        meta.grad = meta.grad + grad
+    else:
+        _add_in_place(meta.grad, grad)
+        meta.grad.counter.bump(where)
+    for hook in list(meta.post_hooks.values()):
+        hook(leaf)
+    if node.extra is not None and node.extra.posthooks:
+        run_post_hooks(node, [], [grad])
+    return first
+
+
+def _hooked(node: AccumulateGrad, grad: Any, written: int) -> tuple[Any, int]:
+    """Return what the hooks of a leaf and of its node make of a gradient, and how often it has been added to by then."""
+    hooks = more(node.variable).hooks
+    if hooks:
+        found = run_tensor_hooks(hooks, as_tensor(grad, written))
+        if isinstance(grad, Tensor) or found is None:
+            grad = found
+        else:
+            grad = found.array
+            written = found.counter.version - noted(grad)
+    if node.extra is not None:
+        grad = run_prehooks(node, run_node_hooks(node, [grad]))[0]
+    return grad, written
+
+
+def as_tensor(grad: Any, written: int = 0) -> Tensor:
+    """Return a gradient as a tensor, whose version tells how often it was written."""
+    if isinstance(grad, Tensor):
+        return grad
+    fresh = make(np.asarray(grad))
+    fresh.counter.version = noted(grad) + written
+    return fresh
+
+
+def owns_memory(array: Any) -> bool:
+    """Whether `array` (to which its caller alone refers) is no view: PyTorch adds to no view in place."""
+    return array.base is None
+
+
+def _taken(grad: Array, leaf: Tensor, sole: bool, written: int) -> Tensor:
+    """Return a first gradient as the `.grad` it becomes: the array itself where nobody else refers to it and it lies in memory
+    as the leaf does, else a copy that does. A copy into fresh memory is a write, so its version is 1.
+    """
+    fresh = make(grad)
+    if grad.shape != leaf.array.shape:
+        return _of_another_shape(fresh, leaf)
+    strides = _wanted_strides(leaf.array)
+    if sole and (grad.flags.c_contiguous if strides is None else _lies(grad, strides)):
+        if not grad.flags.writeable:
+            fresh.array = np.array(grad)
+        elif not owns_memory(grad):
+            whole = whole_of(grad)
+            fresh.array = grad if whole is None else whole  # it may share memory, say with the gradient that was passed, as in PyTorch
+        fresh.counter.version = noted(grad) + written
+        return fresh
+    if strides is None:
+        fresh.array = np.array(grad, order="C")
+        return fresh
+    fresh.array = laid = np.empty_like(leaf.array, grad.dtype)
+    laid[...] = grad
+    fresh.counter.version = 1
+    return fresh
+
+
+def _of_another_shape(grad: Tensor, leaf: Tensor) -> Tensor:
+    """Return a first gradient of a leaf that got other extents in place since: one that differs in extents of 1 fits, as in PyTorch."""
+    have, want = ([extent for extent in one.array.shape if extent != 1] for one in (grad, leaf))
+    if have == want:
+        return make(np.array(grad.array))
+    from gradsh.engine.dispatch.declare import find
+
+    return find("copy_")(make(np.empty(leaf.array.shape, grad.array.dtype)), grad)  # type: ignore[no-any-return]
+
+
+def _recorded(grad: Tensor, leaf: Tensor) -> Tensor:
+    """Return a copy of a first gradient that is part of a graph."""
+    from gradsh.engine.dispatch.declare import method
+
+    if _wanted_strides(leaf.array) is None:
+        return method("clone")(grad)  # type: ignore[misc,no-any-return]
+    return method("copy_")(make(np.empty_like(leaf.array, grad.array.dtype)), grad)  # type: ignore[misc,no-any-return]
+
+
+def _wanted_strides(array: Array) -> tuple[int, ...] | None:
+    """Return the strides that a leaf's gradient must have: the leaf's own, None (row-major) where it has gaps or overlaps."""
+    if array.flags.forc:
+        return array.strides
+    step = array.itemsize
+    for stride, extent in sorted(zip(array.strides, array.shape, strict=True)):
+        if extent != 1:
+            if stride != step:
+                return None
+            step *= extent
+    return array.strides
+
+
+def _lies(grad: Array, strides: tuple[int, ...]) -> bool:
+    """Whether a gradient has these strides, where they mean anything."""
+    if not grad.size:  # numpy's strides of what has no elements mean nothing: was it expanded?
+        return grad.base is None or (type(grad.base) is np.ndarray and not grad.base.size)
+    if grad.size == 1 and grad.ndim and type(grad.base) is np.ndarray and not grad.base.ndim:
+        return False  # a 0-d gradient that was expanded, whatever numpy says of its steps
+    return grad.strides == strides or all(
+        have if extent == 1 else have == want for extent, have, want in zip(grad.shape, grad.strides, strides, strict=True)
+    )
+
+
+def _add_in_place(held: Tensor, grad: Any) -> None:
+    if held.tracked:
+        from gradsh.engine.dispatch.declare import find
+
+        held.array[...] = find("add")(held.detach(), make(grad)).array
+    else:
+        check_distinct(held.array)
+        np.add(held.array, grad, out=held.array)

@@ -1,0 +1,63 @@
+"""Which nodes a pass reaches, in what order, and how many contributions each leaf waits for. Nothing recurses."""
+
+from collections.abc import Iterable
+from operator import attrgetter
+
+from gradsh.engine.dispatch.compact_node import ShortNode
+from gradsh.engine.graph.node import AccumulateGrad, Node
+
+_SEQUENCE = attrgetter("seq")
+
+
+def collect(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, int]]:
+    """Return the nodes reachable from `roots`, latest first, and how many edges reach each leaf's AccumulateGrad."""
+    seen: set[Node] = set()
+    arriving: dict[Node, int] = {}
+    order: list[Node] = []
+    stack: list[Node] = []
+    for root in roots:
+        if isinstance(root, AccumulateGrad):
+            arriving[root] = arriving.get(root, 0) + 1
+        elif root not in seen:
+            seen.add(root)
+            stack.append(root)
+    while stack:
+        node = stack.pop()
+        order.append(node)  # mostly in order already, which a sort notices
+        for edge in (node.left, node.right) if type(node) is ShortNode else node.edges:
+            if edge is None:
+                continue
+            node = edge[0] if type(edge) is tuple else edge  # type: ignore[assignment]
+            if type(node) is AccumulateGrad:
+                arriving[node] = arriving.get(node, 0) + 1
+            elif node not in seen:
+                seen.add(node)
+                stack.append(node)
+    order.sort(key=_SEQUENCE, reverse=True)
+    return order, arriving
+
+
+def needed_nodes(order: list[Node], targets: Iterable[Node]) -> set[Node]:
+    """Return the nodes on a way to a target, from nodes sorted latest first (targets themselves included)."""
+    needed = set(targets)
+    for node in reversed(order):
+        for edge in (node.left, node.right) if type(node) is ShortNode else node.edges:
+            if edge is not None and (edge[0] if type(edge) is tuple else edge) in needed:
+                needed.add(node)
+                break
+    return needed
+
+
+def arriving_from(order: list[Node], needed: set[Node], roots: Iterable[Node]) -> dict[Node, int]:
+    """Return how many edges of needed nodes (and roots) reach each leaf: what must arrive before it is complete."""
+    arriving: dict[Node, int] = {}
+    for root in roots:
+        if type(root) is AccumulateGrad:
+            arriving[root] = arriving.get(root, 0) + 1
+    for node in order:
+        if node in needed:
+            for edge in (node.left, node.right) if type(node) is ShortNode else node.edges:
+                leaf = edge[0] if type(edge) is tuple else edge
+                if type(leaf) is AccumulateGrad:
+                    arriving[leaf] = arriving.get(leaf, 0) + 1
+    return arriving

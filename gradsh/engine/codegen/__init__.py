@@ -1,0 +1,1 @@
+"""The fast paths: functions generated for operations that are used again."""

@@ -1,0 +1,1 @@
+"""Declaring an operation, calling it, and giving birth to its node."""

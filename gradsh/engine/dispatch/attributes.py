@@ -1,0 +1,146 @@
+"""What setting and reading a tensor's autograd attributes refuses and warns of, in PyTorch's words; and copying a leaf."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import current
+from gradsh.engine.dispatch.inference import inferring, is_inference
+from gradsh.engine.graph.tensor import Tensor, more
+from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.shape import wrap_dim
+from gradsh.engine.values.storage import VersionCounter, owner_of
+from gradsh.text.fault import fail
+
+
+def set_requires_grad(tensor: Tensor, value: bool) -> None:
+    """Set the flag of a leaf, with PyTorch's refusals for integer tensors and non-leaves."""
+    if not isinstance(value, (bool, int)):
+        raise TypeError("requires_grad must be a bool")
+    if value and tensor.array.dtype.kind != "f":
+        message = "only Tensors of floating point and complex dtype can require gradients"
+        raise fail("dtype", message, RuntimeError, tensor=tensor)
+    if value and is_inference(tensor) and not inferring():
+        message = "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+        raise fail("other", message, RuntimeError, tensor=tensor)
+    if not value and tensor.grad_fn is not None:
+        message = (
+            "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+            "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+        )
+        raise fail("not_leaf", message, RuntimeError, tensor=tensor)
+    tensor.tracked = bool(value) or tensor.edge is not None
+
+
+def at_dim(values: tuple[int, ...], dim: int, name: str = "size") -> int:
+    """Return the size or stride of a dimension; a tensor without dimensions has none, also by -1."""
+    if not isinstance(dim, int):
+        raise TypeError(f"{name}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
+    if not values:
+        raise fail("index", f"Dimension specified as {dim} but tensor has no dimensions", IndexError, dim=dim, ndim=0)
+    return values[wrap_dim(dim, len(values))]
+
+
+def assign_requires_grad(tensor: Tensor, value: bool) -> None:
+    """Set `tensor.requires_grad = value`: unlike the method it refuses a non-leaf that requires grad already."""
+    if not isinstance(value, bool):
+        raise fail("type", "requires_grad must be a bool", RuntimeError, tensor=tensor)
+    if value is True and tensor.grad_fn is not None:
+        raise fail("not_leaf", "you can only change requires_grad flags of leaf variables.", RuntimeError, tensor=tensor)
+    set_requires_grad(tensor, value)
+
+
+def check_assigned_data(tensor: Tensor, value: Any) -> None:
+    """Refuse `.data` of another type than a tensor, or of a dtype that cannot require gradients where the tensor does."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if tensor.requires_grad and value.array.dtype.kind != "f":
+        message = "data set to a tensor that requires gradients must be floating point or complex dtype"
+        raise fail("dtype", message, RuntimeError, tensor=tensor)
+
+
+def check_assigned_grad(tensor: Tensor, value: Any) -> None:
+    """Refuse a `.grad` of another type, dtype or shape than the tensor's."""
+    if not isinstance(value, Tensor):
+        message = f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+        raise TypeError(message)
+    if value is tensor:
+        raise fail("other", "can't assign Variable as its own grad", RuntimeError, tensor=tensor)
+    if value.array.dtype != tensor.array.dtype:
+        message = (
+            f"attempting to assign a gradient with dtype '{_type_word(value)}' to a tensor with grad_dtype "
+            f"'{tensor.dtype.title}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). "
+            "You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set "
+            "grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems "
+            "that assume they match."
+        )
+        raise fail("dtype", message, RuntimeError, tensor=tensor)
+    if value.array.shape != tensor.array.shape:
+        message = (
+            f"attempting to assign a gradient of size '{_sizes(value)}' to a tensor of size '{_sizes(tensor)}'. "
+            "Please ensure that the gradient and the tensor are the same size"
+        )
+        raise fail("grad_shape", message, RuntimeError, tensor=tensor)
+
+
+def _type_word(tensor: Tensor) -> str:
+    return tensor.dtype.title.lower()
+
+
+def _sizes(tensor: Tensor) -> str:
+    return str(list(tensor.array.shape))
+
+
+def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
+    """Copy a leaf with its data and its grad; a non-leaf is refused, as in PyTorch."""
+    if id(tensor) in memo:
+        return memo[id(tensor)]  # type: ignore[no-any-return]
+    if tensor.edge is not None:
+        message = (
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+            "see https://github.com/pytorch/pytorch/pull/103001"
+        )
+        raise fail("not_leaf", message, RuntimeError, tensor=tensor)
+    fresh = object.__new__(type(tensor))
+    fresh.array = _copied(tensor.array)
+    fresh.form = None
+    fresh.versions = VersionCounter()
+    fresh.versions.version = int(type(tensor) is Tensor)  # PyTorch sets a plain copy's memory in place
+    fresh.origin = None
+    fresh.meta = None
+    fresh.tracked = tensor.tracked
+    plain = type(tensor) is Tensor  # the copy of a Parameter has no gradient, as in PyTorch
+    if plain and tensor.meta is not None and tensor.meta.grad is not None:
+        more(fresh).grad = deep_copy(tensor.meta.grad, memo)
+    memo[id(tensor)] = fresh
+    return fresh
+
+
+def _copied(array: Array) -> Array:
+    """Return a copy that lies in memory as the original does, within a copy of all that memory where that has gaps."""
+    if array.flags.forc:
+        return array.copy("K")
+    owner = owner_of(array)
+    start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    whole = np.frombuffer(owner.tobytes("K"), array.dtype).copy()
+    return np.ndarray(array.shape, array.dtype, whole, start, array.strides)
+
+
+def warn_non_leaf_grad() -> None:
+    """Warn that a non-leaf's `.grad` stays empty unless it is retained."""
+    current().warning(
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+        "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+        "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
+        "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
+    )
+
+
+def warn_reversed() -> None:
+    """Warn that `x.T` of more or fewer than two dims is on its way out."""
+    current().warning(
+        "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+        "error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - "
+        "1, -1, -1))` to reverse the dimensions of a tensor."
+    )

@@ -1,0 +1,353 @@
+"""Running an operation the long way: dtypes, kernel, node. It does everything, and is what the short ways are held to."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import Ambient, current
+from gradsh.engine.dispatch.cancellable import is_huge, patiently
+from gradsh.engine.dispatch.inference import inferring, marked
+from gradsh.engine.dispatch.op_node import build_node, keep_array, save_inputs, save_results
+from gradsh.engine.dispatch.views import check_inplace, is_tracked, rebase, reshaped, view_of
+from gradsh.engine.graph.saved import Kept
+from gradsh.engine.graph.tensor import Tensor, gradient_edge, make, make_result
+from gradsh.engine.schema.overload import Record
+from gradsh.engine.values.dtype import Array, number_dtype, of_numpy, result_type
+from gradsh.engine.values.layout import laid
+from gradsh.engine.values.overlap import check_apart, check_distinct
+from gradsh.engine.values.shape import broadcast_shapes, expandable
+from gradsh.text.fault import fail, fault_of
+
+
+def run_record(record: Record, values: list[Any]) -> Any:
+    """Run one overload on bound values. Plain arrays (within a derivative) give plain arrays, Tensors give Tensors."""
+    tensors = record.tensors
+    if tensors is None:
+        record.signature  # noqa: B018  (parsed on first use)
+        tensors = record.tensors or ()
+    found = False
+    for place in tensors:
+        value = values[place]
+        if isinstance(value, Tensor) or (type(value) is list and any(isinstance(one, Tensor) for one in value)):
+            found = True
+            break
+    kind = record.kind
+    if kind == "composite":
+        made = record.forward(*values)
+        return marked(values, made) if current().saved_hooks else made
+    if not found:
+        return _run_plain(record, values)
+    for place in tensors:
+        if type(values[place]) is not Tensor:
+            _lift(values, place)
+    if kind == "inplace":
+        return _run_inplace(record, values)
+    if kind == "geometry":
+        return _run_geometry(record, values)
+    arrays = _arrays(record, values)
+    if kind == "view":
+        if values[0].meta is not None and current().grad_enabled:
+            gradient_edge(values[0])  # a view that could not follow a write is refused before its geometry is looked at
+        return wrap_views(record, values, record.forward(*arrays))
+    ambient = current()
+    if ambient.check is not None:
+        ambient.check(0)
+    outputs = _compute(record, arrays)
+    if record.layout:
+        outputs = laid(record.layout, outputs, arrays)
+    made = wrap(record, values, outputs, ambient)
+    return marked(values, made) if ambient.saved_hooks else made
+
+
+def _lift(values: list[Any], place: int) -> None:
+    """Make Tensors of plain arrays that stand among Tensors (constants within a recorded derivative)."""
+    value = values[place]
+    if isinstance(value, (np.ndarray, np.generic)):
+        values[place] = make(np.asarray(value))
+    elif type(value) is list:
+        values[place] = [make(np.asarray(one)) if isinstance(one, (np.ndarray, np.generic)) else one for one in value]
+
+
+def _run_plain(record: Record, values: list[Any]) -> Any:
+    given = [values[place] for place in record.tensors or ()]
+    if not any(isinstance(value, (np.ndarray, np.generic, list)) for value in given):  # numbers alone: torch.add(1, 2)
+        default = current().default_dtype
+        lifted = list(values)
+        done = False
+        for place in record.tensors or ():
+            if isinstance(lifted[place], (int, float)):
+                lifted[place] = make(np.asarray(lifted[place], number_dtype(lifted[place], default)))
+                done = True
+        if done:
+            return run_record(record, lifted)
+        arrays = _arrays(record, values)
+        outputs = record.forward(*arrays)
+        return wrap(record, values, outputs, current())
+    outputs = record.forward(*_arrays(record, values))
+    if type(outputs) is tuple and record.returns is not None:
+        return outputs[0] if record.returns == 1 else outputs[: record.returns]
+    return outputs
+
+
+def _arrays(record: Record, values: list[Any]) -> list[Any]:
+    """Return the kernel's arguments: arrays for tensors, at the dtype that the record's policy asks for."""
+    arrays = list(values)
+    for place in record.tensors or ():
+        value = values[place]
+        if isinstance(value, Tensor):
+            arrays[place] = value.array
+        elif type(value) is list:
+            arrays[place] = [one.array if isinstance(one, Tensor) else one for one in value]
+        elif isinstance(value, np.generic):
+            arrays[place] = np.asarray(value)
+    if record.check is not None:
+        record.check(*arrays)
+    policy = record.dtypes
+    if policy != "keep":
+        _unify(record, values, arrays, policy)
+    return arrays
+
+
+def _compute(record: Record, arrays: list[Any]) -> Any:
+    """Run the kernel; numpy's complaint about shapes becomes PyTorch's sentence."""
+    try:
+        check = current().check
+        if check is not None and is_huge(arrays):
+            return patiently(record.forward, arrays, check)
+        return record.forward(*arrays)
+    except ValueError as error:
+        if "broadcast" in str(error) and fault_of(error) is None:
+            shape: tuple[int, ...] = ()
+            for place in record.tensors or ():
+                if isinstance(arrays[place], np.ndarray):
+                    shape = broadcast_shapes(shape, arrays[place].shape)
+        raise
+
+
+def _unify(record: Record, values: list[Any], arrays: list[Any], policy: str) -> None:
+    places = record.tensors or ()
+    operands: list[Array] = []
+    numbers: list[Any] = []
+    for place in places:
+        each = arrays[place]
+        for one in each if type(each) is list else (each,):
+            if isinstance(one, np.ndarray):
+                operands.append(one)
+            elif one is not None:
+                numbers.append(one)
+    first: Any = operands[0].dtype if operands else None
+    if policy == "same":
+        _check_same(record, operands)
+        return
+    default = current().default_dtype
+    common = result_type(operands, numbers, default) if numbers or any(one.dtype != first for one in operands) else first
+    if policy == "float" and common.kind != "f":
+        common = default
+    for place in places:
+        each = arrays[place]
+        if type(each) is list:
+            arrays[place] = [_cast(one, common) for one in each]
+        elif each is not None:
+            arrays[place] = _cast(each, common)
+
+
+def _cast(value: Any, dtype: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value if value.dtype == dtype else value.astype(dtype)
+    return np.asarray(value).astype(dtype)
+
+
+_CPP_NAMES = {"Long": "long int", "Short": "short int", "Char": "signed char", "Byte": "unsigned char"}
+
+
+def _check_same(record: Record, operands: Sequence[Array]) -> None:
+    names = [of_numpy(one.dtype).title for one in operands]
+    for index, name in enumerate(names):
+        if name != names[0]:
+            message = _different(record.name, index, names)
+            raise fail("dtype", message, RuntimeError, operation=record.name)
+
+
+def _different(operation: str, index: int, names: list[str]) -> str:
+    """Return PyTorch's sentence for operands of different dtypes, of which the one at `index` is the first."""
+    a, b = names[0], names[index]
+    match operation:
+        case "mm":
+            return f"expected m1 and m2 to have the same dtype, but got: {_CPP_NAMES.get(a, a.lower())} != {_CPP_NAMES.get(b, b.lower())}"
+        case "addmm" if names[1] != names[2]:
+            return f"mat1 and mat2 must have the same dtype, but got {names[1]} and {names[2]}"
+        case "addmm":
+            return f"self and mat2 must have the same dtype, but got {a} and {names[2]}"
+        case "mv":
+            return f"addmv input tensors must have the same dtype, but got {b}, {a}, and {b}"
+        case "addmv":
+            return f"addmv input tensors must have the same dtype, but got {', '.join(names[:2])}, and {names[2]}"
+        case "dot":
+            return f"dot : expected both vectors to have same dtype, but found {a} and {b}"
+    return f"expected scalar type {a} but found {b}"
+
+
+def _needs_graph(record: Record, values: list[Any], ambient: Ambient) -> bool:
+    if not ambient.grad_enabled or not record.grads:
+        return False
+    for place in record.plan.edges:
+        value = values[place]
+        if isinstance(value, Tensor):
+            if value.tracked or is_tracked(value):
+                return True
+        elif type(value) is list and any(is_tracked(one) for one in value):
+            return True
+    return False
+
+
+def wrap(record: Record, values: list[Any], outputs: Any, ambient: Ambient) -> Any:
+    """Make tensors of the kernel's outputs and, where a gradient is wanted, the node behind them."""
+    if type(outputs) is np.ndarray and record.returns is None:
+        return _wrap_one(record, values, outputs, ambient)
+    many = type(outputs) is tuple or type(outputs) is list
+    arrays = [_output(one) for one in outputs] if many else [_output(outputs)]
+    visible = len(arrays) if record.returns is None else record.returns
+    if not _needs_graph(record, values, ambient) or not any(
+        one is not None and one.dtype.kind == "f" for one in arrays
+    ):
+        results: list[Any] = [None if one is None else make(one) for one in arrays[:visible]]
+        return _deliver(record, results, many)
+    node = build_node(record, values, arrays)
+    save_inputs(node, values)
+    results = []
+    for place, one in enumerate(arrays):
+        if one is None:
+            results.append(None)
+            continue
+        differentiable = one.dtype.kind == "f" and (place == 0 or place < visible)
+        results.append(make_result(one, node, place) if differentiable else make(one))
+    save_results(node, lambda n: _keep_result(results[n], n, visible))
+    return _deliver(record, results[:visible], many)
+
+
+def _wrap_one(record: Record, values: list[Any], array: Array, ambient: Ambient) -> Tensor:
+    """Do what `wrap` does for the one result that most operations have."""
+    if array.dtype.kind != "f" or not _needs_graph(record, values, ambient):
+        return make(array)
+    node = build_node(record, values, (array,))
+    save_inputs(node, values)
+    result = make_result(array, node, 0)
+    if record.plan.keeps_results:
+        save_results(node, lambda n: _keep_result(result, n, 1))
+    return result
+
+
+def _output(value: Any) -> Any:
+    """Return an output of a kernel as an array; None is a gradient that nobody needs."""
+    return value if type(value) is np.ndarray or value is None else np.asarray(value)
+
+
+def _keep_result(result: Tensor, number: int, visible: int) -> Kept:
+    edge: Any = number if result.tracked and number < visible else None
+    return Kept(result.array, result.counter, result.counter.version, edge)
+
+
+def _deliver(record: Record, results: list[Tensor], many: bool) -> Any:
+    if not many or (record.returns == 1 and len(results) == 1):
+        return results[0]
+    if record.fields:
+        from gradsh.engine.values.named_result import named_result
+
+        return named_result(record.name, record.fields, results)
+    return tuple(results)
+
+
+def wrap_views(record: Record, values: list[Any], outputs: Any) -> Any:
+    """Make views of the first tensor input, sharing its memory and version counter."""
+    base = values[0]
+    many = type(outputs) is tuple or type(outputs) is list
+    arrays = list(outputs) if many else [outputs]
+    ambient = current()
+    node = None
+    if _needs_graph(record, values, ambient) and base.array.dtype.kind == "f":
+        node = build_node(record, values, arrays)
+        save_inputs(node, values)
+    creation = "default" if ambient.grad_enabled else "inference" if inferring() else "no_grad"
+    if record.multi_view and creation == "default":
+        creation = "multi"
+    views = [view_of(base, one, node, place, creation) for place, one in enumerate(arrays)]
+    return tuple(views) if many else views[0]
+
+
+_LENIENT = frozenset({"masked_fill_", "index_fill_", "tril_", "triu_"})
+"""In-place forms that PyTorch lets write into expanded tensors."""
+
+
+def _run_inplace(record: Record, values: list[Any]) -> Tensor:
+    """Write the kernel's result into the first argument, bump its version and put the node into its history."""
+    target: Tensor = values[0]
+    ambient = current()
+    tracked = _needs_graph(record, values, ambient)
+    if ambient.grad_enabled and (tracked or is_tracked(target)):
+        check_inplace(target)
+    arrays = _arrays(record, values)
+    if not record.writes:
+        if record.name not in _LENIENT:
+            check_distinct(target.array)
+        check_apart(target.array, arrays[1:])
+    outputs = _compute(record, arrays)
+    first = outputs[0] if type(outputs) is tuple else outputs
+    first = np.asarray(first)
+    if not record.writes:
+        _check_writable(target, first)
+    node = None
+    if tracked and target.array.dtype.kind == "f":
+        node = build_node(record, values, [target.array])
+        old = None
+        saves = record.plan.saves
+        if any(save.param == 0 and (
+            not save.guard or any(node.edges[slot] is not None for slot in save.guard)
+        ) for save in saves):
+            from gradsh.engine.dispatch.declare import find
+
+            old = find("clone")(target)
+        save_inputs(node, values, old)
+    if record.name in _LENIENT:  # elements may share memory: those that change decide
+        changed = first != target.array
+        target.array[changed] = first[changed]
+    elif not record.writes:
+        target.array[...] = first
+    target.counter.bump(ambient.place())
+    if node is not None:
+        rebase(target, node)
+        save_results(node, lambda n: Kept(target.array, target.counter, target.counter.version, 0) if n == 0
+                     else keep_array(np.asarray(outputs[n])))
+    return target
+
+
+def _run_geometry(record: Record, values: list[Any]) -> Tensor:
+    """Give the first argument another geometry over its memory (`t_`, `squeeze_`, …): a write, though no element changes."""
+    target: Tensor = values[0]
+    ambient = current()
+    tracked = _needs_graph(record, values, ambient)
+    if tracked:
+        check_inplace(target)
+    array = record.forward(*_arrays(record, values))
+    node = build_node(record, values, [array]) if tracked else None
+    if node is None:
+        target.counter.moved(target.array, -1, array)
+    target.array = array
+    target.form = None
+    target.counter.bump(ambient.place())
+    if node is not None:
+        reshaped(target, node)
+    return target
+
+
+def _check_writable(target: Tensor, result: Array) -> None:
+    array = target.array
+    if result.dtype != array.dtype and of_numpy(result.dtype).category > of_numpy(array.dtype).category:
+        a, b = of_numpy(result.dtype).title, of_numpy(array.dtype).title
+        message = f"result type {a} can't be cast to the desired output type {b}"
+        raise fail("dtype", message, RuntimeError, tensor=target)
+    if result.shape != array.shape and not expandable(result.shape, array.shape):
+        message = (
+            f"output with shape {list(array.shape)} doesn't match the broadcast shape {list(result.shape)}"
+        )
+        raise fail("shape", message, RuntimeError, tensor=target, shapes=(array.shape, result.shape))

@@ -1,0 +1,220 @@
+"""The node of a plain operation of one or two operands, laid out for least cost: everything stands in its own slots.
+
+Such a node is made by the short way forward (`quick.py`) and run by the short step (`step.py`). To everybody else it
+looks like any other node: `edges` and `entries` are put together when somebody asks. Measured for a multiplication on
+4 elements, against a node with tuples of edges and entries and a version counter for each result: 1.05 us instead of
+1.3 us, 260 instead of 434 bytes.
+"""
+
+import weakref
+from operator import attrgetter
+from typing import Any
+
+from gradsh.engine.dispatch.op_node import OpNode, keep
+from gradsh.engine.graph.node import Edge, Node
+from gradsh.engine.graph.saved import Freed, Kept, SavedTensor, flat_outline
+from gradsh.engine.values.storage import VersionCounter
+
+LIVE: Any = object()
+"""`raw` of a node whose saved tensors stand in its slots."""
+GONE: Any = object()
+"""`raw` of a node that a short step has freed: outlines stand in the slots, and what freed it in the first counter's."""
+OWN: Any = object()
+"""Tells the version of a saved result of the node's own: the node, which must not refer to itself."""
+
+
+class ShortNode(OpNode):
+    """A node with one or two edges and at most two saved tensors.
+
+    `left` and `right` are where gradients of the operands go: a node (its first output), (node, output) or None. A saved
+    tensor is an array (or a Python number, or None), what tells its version, and the version then. That is a version
+    counter or, as long as nobody has asked for the counter of a result, the node that made it: see `Tensor.counter`.
+    """
+
+    __slots__ = (
+        "activation", "code", "counted", "left", "offset", "right", "saved_array0", "saved_array1", "saved_by0", "saved_by1",
+        "saved_version0", "saved_version1", "version",
+    )
+
+    __init__ = object.__init__  # so that the class can be called at the cost of `object`
+    spans: None = None
+
+    left: Any
+    right: Any
+    activation: Any
+    code: Any
+    offset: int
+    """The place of birth: what the ambient `trail` knew and the offset in the code, or `where` itself, without a code."""
+    version: int
+    """The version of the node's own result, while a node stands for its counter."""
+    counted: VersionCounter
+    """The counter of the result, once somebody has asked for it."""
+
+    @property
+    def where(self) -> Any:
+        """The opaque place where the node was born."""
+        return self.activation if self.code is None else (self.activation, self.code, self.offset)
+
+    @where.setter
+    def where(self, value: Any) -> None:
+        if type(value) is tuple:
+            self.activation, self.code, self.offset = value
+        else:
+            self.activation, self.code = value, None
+
+    @property
+    def edges(self) -> tuple[Edge | None, ...]:  # type: ignore[override]
+        """Where the gradients go."""
+        left = self.left
+        first = left if left is None or type(left) is tuple else (left, 0)
+        if len(self.record._plan.edges) == 1:
+            return (first,)
+        right = self.right
+        return first, right if right is None or type(right) is tuple else (right, 0)
+
+    @property
+    def entries(self) -> Any:
+        """The saved tensors as `Kept`s, mostly put together anew at each call; a `Freed` once they are gone."""
+        raw = self.raw
+        if raw is LIVE:
+            slots = self.slots()
+            found = tuple([self._kept(place, *slot) for place, slot in enumerate(slots)])
+            if any(array is not None and by is None for array, by, _ in slots):
+                self.entries = found  # a number has memory of its own from now on
+            return found
+        if raw is GONE:
+            where = self.saved_by0
+            raw = self.raw = Freed(where, tuple([one for one, _, _ in self.slots()]))
+            self._clear()
+        return raw
+
+    @entries.setter
+    def entries(self, value: Any) -> None:
+        self.raw = value
+        self._clear()
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """The nodes that receive this one's gradients: (node or None, its output number), input by input."""
+        ends = (self.left,) if len(self.record._plan.edges) == 1 else (self.left, self.right)
+        return tuple([_shown(end) for end in ends])
+
+    @property
+    def saved(self) -> tuple[SavedTensor, ...]:
+        """The tensors saved for backward, freed ones included; bytes are those of the tensor, not of its memory."""
+        if self.raw is not LIVE:
+            return self._saved_of_entries()
+        names = self.record._plan.names
+        one = two = None
+        array = self.saved_array0
+        if array is not None:
+            if self.saved_by0 is None:
+                return self._saved_of_entries()
+            one = LiveSaved()
+            one.node = self
+            one.name = names[0]
+            one.array = array
+        if len(names) == 2:
+            array = self.saved_array1
+            if array is not None:
+                if self.saved_by1 is None:
+                    return self._saved_of_entries()
+                two = LiveSaved()
+                two.node = self
+                two.name = names[1]
+                two.array = array
+                return (two,) if one is None else (one, two)
+        return () if one is None else (one,)
+
+    def _saved_of_entries(self) -> tuple[SavedTensor, ...]:
+        return Node.saved.fget(self)  # type: ignore[attr-defined,no-any-return]
+
+    def slots(self) -> tuple[tuple[Any, Any, int], ...]:
+        """Return (array, what tells its version, version then) of each slot in use."""
+        by = self.saved_by0
+        first = (self.saved_array0, self if by is OWN else by, self.saved_version0)
+        if len(self.record._plan.saves) == 1:
+            return (first,)
+        by = self.saved_by1
+        return first, (self.saved_array1, self if by is OWN else by, self.saved_version1)
+
+    def _clear(self) -> None:
+        self.saved_array0 = self.saved_array1 = self.saved_by0 = self.saved_by1 = None
+
+    def _kept(self, place: int, array: Any, by: Any, version: int) -> Kept | None:
+        if array is None:
+            return None
+        if by is None:
+            return keep(array)
+        record = self.record
+        save = record._plan.saves[place]
+        edge: Any = save.output if save.output >= 0 else self.edges[record._plan.edges.index(save.param)]
+        return Kept(array, by if type(by) is VersionCounter else counter_of(by), version, edge)
+
+    def unpack(self, index: int, as_tensor: bool) -> Any:
+        """Return saved entry `index`, as every node does, without putting the other together."""
+        if self.raw is not LIVE:
+            return super().unpack(index, as_tensor)
+        array, by, version = self.slots()[index]
+        if array is None or by is None:
+            return array
+        if not as_tensor and by.version == version:
+            return array
+        return self.restore(self._kept(index, array, by, version), index, as_tensor)  # type: ignore[arg-type]
+
+    def _check_saved(self) -> None:
+        if self.raw is not LIVE or any(by is not None and by.version != version for _, by, version in self.slots()):
+            super()._check_saved()
+
+    def _fit(self, grad: Any, target: int, as_tensor: bool) -> Any:
+        return self._fit_to(self.right if target else self.left, grad, target, as_tensor)
+
+    def has_saved(self) -> bool:
+        """Whether there is any saved tensor that a pass would free."""
+        if self.raw is LIVE:
+            return any(array is not None for array, _, _ in self.slots())
+        return super().has_saved()
+
+    def free(self, where: Any) -> None:
+        """Drop the saved tensors, keeping their names, shapes and the place that freed them."""
+        if self.raw is LIVE:
+            self.entries = Freed(where, tuple([flat_outline(array) for array, _, _ in self.slots()]))
+        elif self.raw is not GONE:
+            super().free(where)
+
+
+class LiveSaved(SavedTensor):
+    """A saved tensor of a `ShortNode`, with no more stored than a listing of many needs."""
+
+    __slots__ = ()
+
+    __init__ = object.__init__  # so that the class can be called at the cost of `object`
+    index: None = None
+    _freed: None = None
+
+    @property
+    def kept(self) -> Kept | None:
+        """What the node keeps; None once freed."""
+        entries = self.node.entries
+        return None if type(entries) is Freed else entries[list(self.node.saved_names()).index(self.name)]
+
+    _kept = kept
+
+    shape = property(attrgetter("array.shape"), doc="Its shape.")
+    nbytes = property(attrgetter("array.nbytes"), doc="Number of elements times the size of one, in bytes.")
+
+
+def counter_of(node: ShortNode | None) -> VersionCounter:
+    """Return the counter of a node's result, made when first asked for (of no node: a new one)."""
+    if node is None:
+        return VersionCounter()
+    counter = getattr(node, "counted", None)
+    if counter is None:
+        counter = node.counted = VersionCounter()
+        counter.maker = weakref.ref(node)
+    return counter
+
+
+def _shown(end: Any) -> tuple[Any, int]:
+    node, place = end if type(end) is tuple else (end, 0)
+    return (None, 0) if node is None else (node.facade(), place)

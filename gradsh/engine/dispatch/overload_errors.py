@@ -1,0 +1,137 @@
+"""The TypeError for a call that fits no overload of an operation, in PyTorch's words.
+
+As a function an operation's first parameter is called `input`; as a method it is not counted.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from gradsh.engine.dispatch.python_errors import python_words, without_arguments
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.schema.signature import ALIASES, MISMATCH, REQUIRED, Param, Signature
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.engine.dispatch.declare import Operation
+
+
+def mismatch(operation: "Operation", args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False) -> Exception:
+    """Return the error; `args` of a method begin with the tensor."""
+    name = operation.name.removeprefix("F_").removeprefix("Tensor_")
+    said = without_arguments(operation, name, args, kwargs) if method else python_words(operation, name, args, kwargs)
+    if said is not None:
+        return fail("type", said, TypeError, operation=operation)
+    signatures = [record.signature for record in operation.records]
+    likely = signatures if len(signatures) == 1 else [one for one in signatures if _takes(one, len(args) + len(kwargs))]
+    if len(likely) == 1:
+        message = _single(name, likely[0], args, kwargs, method)
+        if message is not None:
+            return fail("type", message, TypeError, operation=operation)
+    shown = [type_name(value) for value in args[method:]] + [f"{key}={type_name(v)}" for key, v in kwargs.items()]
+    end = ", " if kwargs and not args[method:] else ""
+    message = f"{name}() received an invalid combination of arguments - got ({', '.join(shown)}{end}), but expected"
+    if len(signatures) == 1:
+        message += f" {parameters(signatures[0], method)}"
+    else:
+        message += " one of:\n"
+        for each in signatures:
+            message += f" * {parameters(each, method)}\n{_why(each, args[1:], kwargs, end) if method else ''}"
+    return fail("type", message, TypeError, operation=operation)
+
+
+def _takes(signature: Signature, count: int) -> bool:
+    """Whether a signature takes that many arguments, whatever they are."""
+    needed = sum(param.default is REQUIRED for param in signature.params)
+    return needed <= count <= len(signature.params)
+
+
+def _why(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], end: str) -> str:
+    """Say why a method's call does not fit an overload of as many parameters as were given, as PyTorch does."""
+    params = signature.params[1:]
+    if len(params) != len(args) + len(kwargs):
+        return ""
+    unknown = [key for key in kwargs if key not in signature.index and ALIASES.get(key) not in signature.index]
+    if unknown:
+        return f"      didn't match because some of the keywords were incorrect: {', '.join(unknown)}\n"
+    given = [("", value, param) for value, param in zip(args, params, strict=False)]
+    for key, value in kwargs.items():
+        place = signature.index.get(key, signature.index.get(ALIASES.get(key, "")))
+        given.append((f"{key}=", value, params[(place or 1) - 1]))
+    marks = ["!" if param.convert(value) is MISMATCH else "" for _, value, param in given]
+    shown = ", ".join(
+        f"{mark}{key}{type_name(value)}{mark}" for mark, (key, value, _) in zip(marks, given, strict=True)
+    )
+    return f"      didn't match because some of the arguments have invalid types: ({shown}{end})\n"
+
+
+def _single(
+    name: str, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool
+) -> str | None:
+    """Return the sentence about what is wrong with a call of the only overload, None where a list says it better."""
+    if len(args) > signature.positional:
+        most, given = signature.positional - method, len(args) - method
+        least = sum(param.default is REQUIRED for param in signature.params) - method
+        takes = f"{most} positional argument{'s' * (most != 1)}" if least == most else f"from {least} to {most} positional arguments"
+        return f"{name}() takes {takes} but {given} {'was' if given == 1 else 'were'} given"
+    for place, value in enumerate(args):
+        param = signature.params[place]
+        if param.convert(value) is MISMATCH:
+            if param.type == "Tensors" and isinstance(value, (list, tuple)):
+                bad = next(n for n, one in enumerate(value) if not isinstance(one, Tensor))
+                return f"expected Tensor as element {bad} in argument {place}, but got {type_name(value[bad])}"
+            wanted = _word(param) if param.type != "ints" else "tuple of ints"
+            shown = _called(param, place, method)
+            position = place + 1 - method
+            if param.type == "ints" and isinstance(value, (list, tuple)):
+                bad = next(n for n, one in enumerate(value) if param.convert([one]) is MISMATCH)
+                found = f"found element of type {type(value[bad]).__name__} at pos {bad}"
+                return f"{name}(): argument '{shown}' (position {position}) must be {wanted}, but {found}"
+            return f"{name}(): argument '{shown}' (position {position}) must be {wanted}, not {type(value).__name__}"
+    for key, value in kwargs.items():
+        index = signature.index.get(key, signature.index.get(ALIASES.get(key, "")))
+        if index is None:
+            return f"{name}() got an unexpected keyword argument '{key}'"
+        param = signature.params[index]
+        if param.convert(value) is MISMATCH:
+            wanted = _word(param) if param.type != "ints" else "tuple of ints"
+            return f"{name}(): argument '{key}' must be {wanted}, not {type(value).__name__}"
+    missing = [
+        _called(param, place, method) for place, param in enumerate(signature.params[len(args) :], len(args))
+        if param.default is REQUIRED and not (param.variadic and param.type == "any")
+        and not ({param.name, ALIASES.get(param.name)} & {*kwargs})
+    ]
+    if missing:
+        quoted = ", ".join(f'"{one}"' for one in missing)
+        plural = "s" if len(missing) == 1 else ""  # the wrong way round, as PyTorch has it
+        return f"{name}() missing {len(missing)} required positional argument{plural}: {quoted}"
+    return None
+
+
+def _word(param: Param) -> str:
+    return str(param).partition(f" {param.name}")[0]
+
+
+def _called(param: Param, place: int, method: bool) -> str:
+    return "input" if place == 0 and param.name == "self" and not method else param.name
+
+
+def parameters(signature: Signature, method: bool = False) -> str:
+    """Return a signature as PyTorch lists it."""
+    shown: list[str] = []
+    for place, param in enumerate(signature.params):
+        if method and place == 0:
+            continue
+        if param.keyword_only and (place == 0 or not signature.params[place - 1].keyword_only):
+            shown.append("*")
+        text = str(param)
+        shown.append(text if place or param.name != "self" else text.replace(" self", " input", 1))
+    return f"({', '.join(shown)})"
+
+
+def type_name(value: Any) -> str:
+    """Return how PyTorch names an argument's type."""
+    if isinstance(value, (list, tuple)) and value:
+        if len(value) > 3:
+            return type(value).__name__
+        inner = ", ".join(type_name(one) for one in value)
+        return f"{type(value).__name__} of ({inner}{',' * (len(value) == 1)})"
+    return type(value).__name__

@@ -1,0 +1,103 @@
+"""Hooks that take a saved tensor's place between forward and backward (`saved_tensors_hooks`)."""
+
+from typing import TYPE_CHECKING, Any
+
+from gradsh.engine.ambient import current, grad_mode
+from gradsh.engine.graph.saved import DETACHED, Kept
+from gradsh.engine.graph.tensor import Tensor, restored
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.engine.graph.node import Node
+
+
+def pack_entries(node: "Node") -> None:
+    """Hand each freshly saved tensor of a node to the innermost pack hook and keep what it returns instead."""
+    pack, unpacker = current().saved_hooks[-1]
+    entries = list(node.entries)
+    names = node.saved_names()
+    for slot, entry in enumerate(entries):
+        if entry is None:
+            continue
+        if type(entry) is list:
+            entries[slot] = [None if one is None else _packed(node, names[slot], one, pack, unpacker) for one in entry]
+        else:
+            entries[slot] = _packed(node, names[slot], entry, pack, unpacker)
+    node.entries = tuple(entries)
+
+
+def _packed(node: "Node", name: str, kept: Kept, pack: Any, unpacker: Any) -> Kept:
+    if kept.array is None or kept.edge is False:  # a Python number is no tensor
+        return kept
+    edge = (node, kept.edge) if type(kept.edge) is int else kept.edge
+    shown = restored(kept, edge)
+    before = kept.counter.version
+    with grad_mode(False):
+        value = pack(shown, node.facade(), name) if getattr(pack, "wants_node", False) else pack(shown)
+    if kept.counter.version != before:
+        message = (
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+            "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need "
+            "to perform in-place operations on the input to a pack hook."
+        )
+        raise fail("other", message, RuntimeError)
+    if value is shown:
+        value = shown.detach()  # the tensor itself would keep its own node alive; unpacking puts it back in its place
+    return Kept(None, kept.counter, before, kept.edge, (unpacker, value, kept.array.shape, kept.array.dtype))
+
+
+def unpack(node: "Node", kept: Kept, as_tensor: bool) -> Any:
+    """Ask the unpack hook for the tensor it stands for."""
+    unpacker, value, _shape, _dtype = kept.packed
+    if unpacker is DETACHED:
+        message = (
+            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please use "
+            "out-of-place `.detach()` instead"
+        )
+        raise fail("other", message, RuntimeError, node=node)
+    found = unpacker(value)
+    if not isinstance(found, Tensor):
+        got = type(found).__name__
+        message = f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {got}"
+        raise fail("type", message, TypeError, node=node)
+    if not as_tensor:
+        return found.array
+    edge = (node, kept.edge) if type(kept.edge) is int else kept.edge
+    return restored(Kept(found.array, found.counter, found.counter.version, kept.edge), edge or None)
+
+
+class RawSaved:
+    """A place where a node saves a tensor, for setting hooks on this one alone (`node._raw_saved_self`)."""
+
+    __slots__ = ("index", "node")
+    __script_attributes__ = frozenset({"register_hooks"})
+
+    def __init__(self, node: "Node", index: int) -> None:
+        self.node = node
+        self.index = index
+
+    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
+        """Pack the saved tensor now; it is unpacked when it is needed."""
+        node = self.node
+        node.unpack(self.index, as_tensor=False)
+        entries = list(node.entries)
+        entry = entries[self.index]
+        if type(entry) is list or entry is None or entry.packed is not None:
+            message = "Calling register_hooks on a saved tensor whose hooks have already been set is not supported."
+            raise fail("other", message, RuntimeError, node=node)
+        entries[self.index] = _packed(node, node.saved_names()[self.index], entry, pack_hook, unpack_hook)
+        node.entries = tuple(entries)
+
+
+class Recomputed:
+    """Stands for a saved tensor that is not kept: the checkpoint it belongs to computes it again when it is needed."""
+
+    __slots__ = ("__weakref__", "dtype", "frame", "running", "shape", "value")
+
+    def __init__(self, frame: Any, shape: tuple[int, ...], dtype: Any) -> None:
+        self.frame = frame
+        self.shape = shape
+        self.dtype = dtype
+        self.value: Tensor | None = None
+        self.running: Any = None
+        """Weak reference to the backward pass for which `value` was computed."""

@@ -1,0 +1,250 @@
+"""What a tensor tells of its elements: extents, memory, data type, and their values as Python's own. The base of Tensor."""
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradsh.engine.graph.lazy_methods import lent_methods
+from gradsh.engine.values.dtype import Array, DType, of_numpy
+from gradsh.engine.values.size import CPU, Device, Size
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+
+    class Lent:
+        """The methods that operations are."""
+
+else:
+    Lent = lent_methods()
+
+
+class Elements(Lent):
+    """What depends on a tensor's array alone. Methods that are operations come from the base, until they are used."""
+
+    __slots__ = ()
+    array: Array
+
+    # --- shape and type -----------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The extents."""
+        return Size(self.array.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """Return the extents, or that of one dimension."""
+        if dim is None:
+            return Size(self.array.shape)
+        from gradsh.engine.dispatch.attributes import at_dim
+
+        return at_dim(self.array.shape, dim)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return self.array.ndim
+
+    def dim(self) -> int:
+        """Return the number of dimensions."""
+        return self.array.ndim
+
+    ndimension = dim
+
+    @property
+    def T(self) -> Any:
+        """The tensor with its dimensions reversed, as a view."""
+        from gradsh.engine.dispatch.declare import find
+
+        if self.array.ndim not in (0, 2):
+            from gradsh.engine.dispatch.attributes import warn_reversed
+
+            warn_reversed()
+        return find("permute")(self, tuple(range(self.array.ndim))[::-1])
+
+    @property
+    def mT(self) -> Any:
+        """The transposes of the matrices in the last two dimensions, as a view."""
+        from gradsh.engine.dispatch.declare import find
+
+        if self.array.ndim == 0:
+            return self
+        if self.array.ndim < 2:
+            message = f"tensor.mT is only supported on matrices or batches of matrices. Got {self.array.ndim}-D tensor."
+            raise fail("shape", message, RuntimeError, tensor=self)
+        return find("transpose")(self, -2, -1)
+
+    mH = mT  # noqa: N815  (conjugation changes nothing: all tensors are real)
+
+    @property
+    def H(self) -> Any:
+        """The transpose of a matrix, as a view."""
+        from gradsh.engine.dispatch.declare import find
+
+        if self.array.ndim not in (0, 2):
+            message = f"tensor.H is only supported on matrices (2-D tensors). Got {self.array.ndim}-D tensor."
+            raise fail("shape", message, RuntimeError, tensor=self)
+        return self if self.array.ndim == 0 else find("transpose")(self, -2, -1)
+
+    @property
+    def real(self) -> Any:
+        """The tensor itself: all tensors are real."""
+        return self
+
+    def numel(self) -> int:
+        """Return the number of elements."""
+        return int(self.array.size)
+
+    nelement = numel
+
+    @property
+    def dtype(self) -> DType:
+        """The data type."""
+        return of_numpy(self.array.dtype)
+
+    @property
+    def device(self) -> Device:
+        """The CPU."""
+        return CPU
+
+    @property
+    def layout(self) -> str:
+        """The memory layout, always strided."""
+        return "torch.strided"
+
+    @property
+    def is_cuda(self) -> bool:
+        """False: gradsh computes on the CPU."""
+        return False
+
+    @property
+    def is_sparse(self) -> bool:
+        """False: all tensors are strided."""
+        return False
+
+    @property
+    def itemsize(self) -> int:
+        """Size of one element in bytes."""
+        return int(self.array.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Number of elements times the size of one, in bytes."""
+        return int(self.array.nbytes)
+
+    def element_size(self) -> int:
+        """Return the size of one element in bytes."""
+        return int(self.array.itemsize)
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Return the steps between elements, counted in elements, of all dimensions or of one."""
+        array = self.array
+        if array.size or any(array.strides):
+            strides = tuple(step // array.itemsize for step in array.strides)
+        else:  # numpy gives arrays without elements no steps, PyTorch those of row-major order
+            strides = tuple(math.prod(max(n, 1) for n in array.shape[place + 1 :]) for place in range(array.ndim))
+        if dim is None:
+            return strides
+        from gradsh.engine.dispatch.attributes import at_dim
+
+        return at_dim(strides, dim, "stride")
+
+    def storage_offset(self) -> int:
+        """Return how many elements after the start of its memory the tensor begins."""
+        from gradsh.engine.values.storage import owner_of
+
+        start = owner_of(self.array).__array_interface__["data"][0]
+        return int((self.array.__array_interface__["data"][0] - start) // self.array.itemsize)
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether the elements stand in memory in row-major order without gaps (or as a memory format has them)."""
+        array = self.array
+        last = {"channels_last": 4, "channels_last_3d": 5}.get(getattr(memory_format, "name", ""))
+        if last is not None:
+            return array.ndim == last and bool(np.moveaxis(array, 1, -1).flags.c_contiguous)
+        return bool(array.flags.c_contiguous)
+
+    def data_ptr(self) -> int:
+        """Return the address of the first element; equal for two tensors at the same place of one memory."""
+        return int(self.array.__array_interface__["data"][0])
+
+    def is_floating_point(self) -> bool:
+        """Whether the data type is a floating point type."""
+        return self.array.dtype.kind == "f"
+
+    def is_complex(self) -> bool:
+        """Return False."""
+        return False
+
+    def get_device(self) -> int:
+        """Return -1, the CPU's number."""
+        return -1
+
+    # --- to Python ----------------------------------------------------------------------------------------------
+
+    def item(self) -> Any:
+        """Return the one element as a Python number."""
+        if self.array.size != 1:
+            message = f"a Tensor with {self.array.size} elements cannot be converted to Scalar"
+            raise fail("value", message, RuntimeError, tensor=self)
+        return self.array.item()
+
+    def tolist(self) -> Any:
+        """Return the elements as nested lists of Python numbers (a number for a 0-d tensor)."""
+        return self.array.tolist()
+
+    def __bool__(self) -> bool:
+        if self.array.size != 1:
+            if self.array.size == 0:
+                message = "Boolean value of Tensor with no values is ambiguous"
+            else:
+                message = "Boolean value of Tensor with more than one value is ambiguous"
+            raise fail("value", message, RuntimeError, tensor=self)
+        return bool(self.array.item())
+
+    def __float__(self) -> float:
+        return float(self._number())
+
+    def __int__(self) -> int:
+        return int(self._number())
+
+    def _number(self) -> Any:
+        if self.array.size != 1:
+            raise fail("value", "only one element tensors can be converted to Python scalars", ValueError, tensor=self)
+        return self.array.item()
+
+    def __index__(self) -> int:
+        if self.array.size != 1 or self.array.dtype.kind not in "iub":
+            message = "only integer tensors of a single element can be converted to an index"
+            raise fail("value", message, TypeError, tensor=self)
+        return int(self.array.item())
+
+    def __len__(self) -> int:
+        if self.array.ndim == 0:
+            raise fail("type", "len() of a 0-d tensor", TypeError, tensor=self)
+        return int(self.array.shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.array.ndim == 0:
+            raise fail("type", "iteration over a 0-d tensor", TypeError, tensor=self)
+        from gradsh.engine.dispatch.declare import find
+
+        return iter(find("unbind")(self, 0))
+
+    def __contains__(self, element: Any) -> bool:
+        value = element.array if isinstance(element, Elements) else element
+        return bool((self.array == value).any())
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        from gradsh.engine.printing.repr import show
+
+        return show(self)  # type: ignore[arg-type]  # its one subclass
+
+    def __format__(self, spec: str) -> str:
+        from gradsh.engine.printing.format import format_scalar
+
+        return format_scalar(self.array, spec, whole=self.__str__, class_name=type(self).__name__)

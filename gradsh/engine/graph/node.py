@@ -1,0 +1,395 @@
+"""Nodes of the graph; what they save for backward is in `saved.py`.
+
+Law: a node never holds a Tensor that holds the node. What is saved is the array (storage and geometry), its version
+counter and the version at that time; the Tensor is rebuilt on demand, with the gradient edge the node itself knows.
+A graph therefore dies with its last reference, at once, without the garbage collector.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gradsh.engine.ambient import current, sequence_numbers
+from gradsh.engine.values.dtype import of_numpy
+from gradsh.engine.graph.hook_handle import Handle
+from gradsh.engine.graph.saved import DETACHED, Freed, Kept, SavedTensor, outline
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.engine.graph.tensor import Tensor
+
+Edge = tuple["Node", int]
+
+next_sequence_number = sequence_numbers.__next__
+LAST = 1 << 62
+"""Sequence number of AccumulateGrad nodes: they run as soon as nothing more can arrive."""
+
+FREED_SENTENCE = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+    "saved tensors after calling backward."
+)
+
+_ENABLE_ANOMALY = (
+    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+_SEE_ANOMALY = (
+    "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
+    "was changed in there or anywhere later. Good luck!"
+)
+
+
+_DESCRIBED: dict[Any, Any] = {}
+_MOST_DESCRIBED = 4096
+
+
+def described(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return the `outputs` of a node with one output, the same object for the same shape and dtype (while it lasts)."""
+    key = (shape, dtype.num)
+    found = _DESCRIBED.get(key)
+    if found is None or found[0][1] is not dtype:
+        if len(_DESCRIBED) >= _MOST_DESCRIBED:
+            _DESCRIBED.clear()
+        found = _DESCRIBED[key] = ((shape, dtype),)
+    return found
+
+
+class NodeExtra:
+    """What few nodes have: pins, hooks and the metadata dictionary."""
+
+    __slots__ = ("keep_grads", "metadata", "pins", "posthooks", "prehooks", "tensor_hooks")
+
+    def __init__(self) -> None:
+        self.pins = 0
+        self.prehooks: dict[int, Callable[..., Any]] = {}
+        self.posthooks: dict[int, Callable[..., Any]] = {}
+        self.tensor_hooks: dict[int, dict[int, Callable[..., Any]]] = {}
+        """output number -> hooks of the tensor that was that output when they were registered"""
+        self.keep_grads: dict[int, Any] = {}
+        """output number -> weak reference to the tensor whose `.grad` retain_grad fills"""
+        self.metadata: dict[Any, Any] = {}
+
+
+SAVED = ("_saved_", "_raw_saved_")
+"""How the attributes begin that show what a node saved."""
+_OFFERED = frozenset({
+    "name", "next_functions", "saved", "metadata", "register_hook", "register_prehook", "requires_grad", "variable", "_sequence_nr",
+})
+
+
+def _offered(name: str) -> bool:
+    return name in _OFFERED or name.startswith(SAVED)
+
+
+class Node:
+    """A step of the backward pass. `edges` has one entry for each differentiable input: (node, output number) or None.
+
+    Subclasses say how gradients flow (`run`) and what they save (`saved_names`).
+    """
+
+    __slots__ = ("__weakref__", "edges", "extra", "outputs", "raw", "seq", "where")
+    __script_attributes__ = staticmethod(_offered)
+
+    edges: tuple[Edge | None, ...]
+    raw: Any
+    """What `entries` answers from: a tuple of entries or a `Freed`. (A `ShortNode` has them in slots.)"""
+    outputs: Any
+    """(shape, numpy dtype) of each output, in order."""
+    extra: NodeExtra | None
+    where: Any
+    seq: int
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init__(self, edges: tuple[Edge | None, ...], outputs: Any) -> None:
+        self.edges = edges
+        self.outputs = outputs
+        self.raw = ()
+        self.extra = None
+        self.seq = next_sequence_number()
+        self.where = current().place()
+
+    def name(self) -> str:
+        """Return PyTorch's name of the node, such as MulBackward0."""
+        return type(self).__name__
+
+    def saved_names(self) -> Sequence[str]:
+        """Return the names of what this node may save, as PyTorch's `_saved_` attributes have them."""
+        return ()
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the saved values that are no tensors (dims, sizes, numbers), by name."""
+        return {}
+
+    def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
+        """Return the gradient for each edge (None: no gradient), from those of the outputs (None: none arrived).
+
+        `needs[i]` tells whether edge i leads anywhere the pass must go. Gradients are arrays on a plain pass and
+        Tensors when the pass itself is recorded (`create_graph`).
+        """
+        raise AssertionError("a node says how gradients flow")
+
+    @property
+    def entries(self) -> Any:
+        """Tuple of entries in the order of `saved_names`, or a `Freed`."""
+        return self.raw
+
+    @entries.setter
+    def entries(self, value: Any) -> None:
+        self.raw = value
+
+    @property
+    def pins(self) -> int:
+        """How many pins hold this node's saved tensors; a pass frees them only at 0."""
+        return 0 if self.extra is None else self.extra.pins
+
+    def more(self) -> NodeExtra:
+        """Return the extra part (hooks, pins), made when first needed."""
+        if self.extra is None:
+            self.extra = NodeExtra()
+        return self.extra
+
+    def facade(self) -> Any:
+        """Return what programs see of the node: itself, except where they put attributes of their own on it."""
+        return self
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """The nodes that receive this one's gradients: (node or None, its output number), input by input."""
+        return tuple([(None, 0) if edge is None else (edge[0].facade(), edge[1]) for edge in self.edges])
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for the user's own notes."""
+        return self.more().metadata
+
+    @property
+    def freed(self) -> bool:
+        """Whether its saved tensors were freed."""
+        return type(self.entries) is Freed
+
+    def has_saved(self) -> bool:
+        """Whether there is any saved tensor that a pass would free."""
+        entries = self.entries
+        return type(entries) is not Freed and any(entry is not None for entry in entries)
+
+    @property
+    def saved(self) -> tuple[SavedTensor, ...]:
+        """The tensors saved for backward, freed ones included; bytes are those of the tensor, not of its memory."""
+        entries = self.entries
+        if type(entries) is Freed:
+            return self._saved_before(entries)
+        found: list[SavedTensor] = []
+        new = object.__new__
+        for name, entry in zip(self.saved_names(), entries):  # noqa: B905  (one entry a name, and this is asked of large graphs)
+            if type(entry) is list:
+                found += [SavedTensor(self, name, place, one) for place, one in enumerate(entry) if one is not None]
+            elif entry is not None:
+                one = new(SavedTensor)  # without the call of __init__
+                one.node = self
+                one.name = name
+                one.index = None
+                one.array = entry[0]
+                one._kept = entry
+                one._freed = None
+                found.append(one)
+        return tuple(found)
+
+    def _saved_before(self, freed: Freed) -> tuple[SavedTensor, ...]:
+        found: list[SavedTensor] = []
+        for name, slot in zip(self.saved_names(), freed.shapes, strict=True):
+            if slot is None:
+                continue
+            many = type(slot) is list
+            for index, one in enumerate(slot if many else (slot,)):
+                if one is not None:
+                    found.append(SavedTensor(self, name, index if many else None, None, (*one, freed.where)))
+        return tuple(found)
+
+    def free(self, where: Any) -> None:
+        """Drop the saved tensors, keeping their names, shapes and the place that freed them."""
+        entries = self.entries
+        if entries and type(entries) is not Freed:
+            self.entries = Freed(where, tuple(outline(entry) for entry in entries))
+
+    def unpack(self, index: int, as_tensor: bool) -> Any:
+        """Return saved entry `index` as an array or, with `as_tensor`, as a Tensor; None where nothing was kept.
+
+        Raises RuntimeError of kind `freed` or `version`, with PyTorch's sentences.
+        """
+        entries = self.entries
+        if type(entries) is Freed:
+            if index < len(entries.shapes) and entries.shapes[index] is None:
+                return None  # nothing had been kept here, so nothing is missing
+            raise fail("freed", FREED_SENTENCE, node=self, index=index, freed_where=entries.where)
+        entry = entries[index]
+        if entry is None:
+            return None
+        if type(entry) is list:
+            return [None if one is None else self.restore(one, index, as_tensor) for one in entry]
+        return self.restore(entry, index, as_tensor)
+
+    def restore(self, kept: Kept, index: int, as_tensor: bool) -> Any:
+        """Return one kept tensor after checking that it was not modified since."""
+        if kept.packed is not None:  # PyTorch checks no version of what a hook has packed
+            from gradsh.engine.dispatch.saved_hooks import unpack
+
+            return unpack(self, kept, as_tensor)
+        if kept.counter.version != kept.version:
+            raise self.modified(kept, index)
+        if not as_tensor:
+            return kept.array
+        from gradsh.engine.graph.tensor import restored
+
+        edge = (self, kept.edge) if type(kept.edge) is int else kept.edge
+        return restored(kept, edge)
+
+    def modified(self, kept: Kept, index: int) -> Exception:
+        """Return the error for a saved tensor that was modified in place, naming every write since."""
+        array = kept.array
+        kind = f"torch.{of_numpy(array.dtype).title}Tensor" if array is not None else "torch.Tensor"
+        own = type(kept.edge) is int  # which the node keeps as it was
+        shape = [] if array is None else list(array.shape if own else kept.counter.present(array).shape)
+        output = ""
+        if type(kept.edge) is int:
+            output = f", which is output {kept.edge} of {forward_name(self)},"
+        elif type(kept.edge) is tuple and not isinstance(kept.edge[0], AccumulateGrad):
+            history, number = kept.counter.history(*kept.edge)
+            if getattr(getattr(history, "record", None), "multi_view", False):
+                from gradsh.engine.dispatch.views import refused_sibling
+
+                return refused_sibling(history, number)
+            if history is not kept.edge[0]:
+                shape = list(history.outputs[number][0])  # as the tensor is now
+            of_view = getattr(getattr(history, "record", None), "kind", "") == "view"  # made anew when it is looked at
+            output = f", which is output {0 if of_view else number} of {'AsStrided' if of_view else forward_name(history)},"
+        message = (
+            "one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"[{kind} {shape}]{output} is at version {kept.counter.version}; expected version {kept.version} instead. "
+            + (_ENABLE_ANOMALY if current().anomaly is None else _SEE_ANOMALY)
+        )
+        return fail(
+            "version", message, node=self, index=index, name=self.saved_names()[index], expected=kept.version,
+            actual=kept.counter.version, writes=kept.counter.writes_since(kept.version),
+        )
+
+    def register_hook(self, hook: Callable[..., Any]) -> "Handle":
+        """Call `hook(grad_inputs, grad_outputs)` after the node has run; a returned tuple replaces grad_inputs."""
+        return Handle(self.more().posthooks, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> "Handle":
+        """Call `hook(grad_outputs)` before the node runs; a returned tuple replaces grad_outputs."""
+        return Handle(self.more().prehooks, hook)
+
+    @property
+    def requires_grad(self) -> bool:
+        """True: only what requires a gradient has a node."""
+        return True
+
+    def _sequence_nr(self) -> int:
+        return sequence_number(self)
+
+    def __repr__(self) -> str:
+        return f"<{self.name().rpartition('::')[2]} object at {id(self):#x}>"
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        raise fail("type", f"cannot pickle '{self.name().rpartition('::')[2]}' object", TypeError, node=self)
+
+    def ask(self, name: str) -> Any:
+        """Return the attribute `_saved_NAME` or `_raw_saved_NAME`; raises AttributeError, also for every other name."""
+        if name.startswith("_saved_"):
+            return self._saved_attribute(name.removeprefix("_saved_"))
+        if name.startswith("_raw_saved_") and name.removeprefix("_raw_saved_") in self.saved_names():
+            from gradsh.engine.dispatch.saved_hooks import RawSaved
+
+            return RawSaved(self, list(self.saved_names()).index(name.removeprefix("_raw_saved_")))
+        raise AttributeError(f"'{self.name().rpartition('::')[2]}' object has no attribute '{name}'")
+
+    def _saved_attribute(self, name: str) -> Any:
+        names = list(self.saved_names())
+        if name in names:
+            index = names.index(name)
+            kept = self.entries[index] if type(self.entries) is tuple else None
+            if type(kept) is Kept and kept.packed is not None and kept.packed[0] is DETACHED:
+                from gradsh.engine.graph.tensor import restored
+
+                return restored(kept, None)
+            return self.unpack(index, as_tensor=True)
+        attributes = self.attributes()
+        if name in attributes:
+            return attributes[name]
+        raise AttributeError(f"'{self.name().rpartition('::')[2]}' object has no attribute '_saved_{name}'")
+
+
+class Facade:
+    """What programs see of a node on which they may put attributes of their own: these live apart from the node's."""
+
+    __slots__ = ("__node__", "__weakref__")
+
+    __node__: Node
+
+
+def behind(value: Any) -> Any:
+    """Return the node that a program's value stands for; any other value as it is."""
+    return value.__node__ if isinstance(value, Facade) else value
+
+
+def sequence_number(node: Node) -> int:
+    """Return how many nodes the program had made before this one."""
+    return (1 << 64) - 1 if node.seq == LAST else node.seq - current().first_node
+
+
+class SavedName:
+    """The attribute `_saved_NAME` or `_raw_saved_NAME` of nodes that may have one.
+
+    A class with `__getattr__` would do the same, but then Python reads every attribute of a node at ten times the cost.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, node: Node | None, _: type | None = None) -> Any:
+        return self if node is None else node.ask(self.name)
+
+
+def offer(names: Iterable[str]) -> None:
+    """Let nodes be asked for what they save by these names."""
+    for name in names:
+        for full in (f"_saved_{name}", f"_raw_saved_{name}"):
+            if full not in Node.__dict__:
+                setattr(Node, full, SavedName(full))
+
+
+def forward_name(node: Node) -> str:
+    """Return the name of what the node belongs to, as PyTorch's messages have it: Mul of MulBackward0, Sum1 of SumBackward1."""
+    name, found, number = node.name().rpartition("Backward")
+    if not found or (number and not number.isdigit()):
+        return node.name()
+    return name + number.lstrip("0")
+
+
+class AccumulateGrad(Node):
+    """The end of an edge at a leaf: adds what arrives to the leaf's `.grad`."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: "Tensor") -> None:
+        self.variable = variable
+        self.edges = ()
+        self.raw = ()
+        self.outputs = described(variable.array.shape, variable.array.dtype)
+        self.extra = None
+        self.seq = LAST
+        self.where = None
+
+    def name(self) -> str:
+        """Return the name that PyTorch's `name()` gives (its class is shown as AccumulateGrad)."""
+        return "torch::autograd::AccumulateGrad"
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {id(self):#x}>"

@@ -1,0 +1,477 @@
+"""The tensor: an array, its version counter, and its place in the graph.
+
+Here stand the slots and the autograd attributes (`grad`, `grad_fn`, `is_leaf`, `requires_grad`, `data`, `_version`), and how
+tensors are made. What the array alone tells is in `elements.py`; operations become methods through the records in `ops/`.
+"""
+
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradsh.engine.ambient import current
+from gradsh.engine.graph.array_attributes import Elements
+from gradsh.engine.graph.hook_handle import Handle
+from gradsh.engine.graph.node import AccumulateGrad, Edge, Node
+from gradsh.engine.graph.saved import Kept
+from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.storage import VersionCounter
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.engine.dispatch.views import View
+
+np.seterr(all="ignore")  # infinities and nans are results here, as in PyTorch, and errstate per operation costs 0.6 us
+
+VOLATILE = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
+
+
+class Meta:
+    """What few tensors have: a gradient, a view's base, hooks, the weak reference to a leaf's AccumulateGrad."""
+
+    __slots__ = ("accumulator", "grad", "hooks", "post_hooks", "retains", "view")
+
+    def __init__(self) -> None:
+        self.grad: Tensor | None = None
+        self.accumulator: Any = None
+        self.view: View | None = None
+        self.hooks: dict[int, Callable[..., Any]] = {}
+        self.post_hooks: dict[int, Callable[..., Any]] = {}
+        self.retains = False
+
+
+class Tensor(Elements):
+    """An n-dimensional array that autograd follows.
+
+    What the array alone tells stands in the base; methods that are operations come from there, too, until they are used.
+
+    Slots: `array` (numpy: memory and geometry), `tracked` (whether it needs a gradient), `meta` (rare parts), `origin` (the
+    grad_fn, or (grad_fn, output number) where that is not 0; None for a leaf), `versions` (the version counter, shared with
+    views and detached twins; None until somebody asks `counter` for it, which its `ShortNode` stands for until then).
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "array", "form", "meta", "origin", "tracked", "versions")
+    __array_priority__ = 1000
+    __script_base__ = True
+    __array_ufunc__ = None  # numpy's operators leave the work to ours
+
+    array: Array
+    form: Any
+    """What `described` says of shape and dtype, where an operation has found that the array is small, has a dim and lies row by
+    row; else None. Whoever gives a tensor another array forgets it."""
+    versions: VersionCounter | None
+    tracked: bool
+    origin: Any
+    meta: Meta | None
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
+        """Make an uninitialised tensor of the given extents, or one from data, as `torch.Tensor(...)` does."""
+        from gradsh.engine.dispatch.declare import find
+
+        return find("_legacy_tensor")(*args, **kwargs)  # type: ignore[no-any-return]
+
+    # --- the place in the graph ---------------------------------------------------------------------------------
+
+    @property
+    def counter(self) -> VersionCounter:
+        """The version counter."""
+        counter = self.versions
+        if counter is None:
+            counter = self.versions = counter_of(self.origin)
+        return counter
+
+    @counter.setter
+    def counter(self, value: VersionCounter) -> None:
+        self.versions = value
+
+    @property
+    def edge(self) -> Edge | None:
+        """(grad_fn, output number); None for a leaf."""
+        origin = self.origin
+        return origin if origin is None or type(origin) is tuple else (origin, 0)
+
+    @edge.setter
+    def edge(self, value: Edge | None) -> None:
+        if self.versions is None:
+            self.versions = counter_of(self.origin)  # which stands for the counter no longer
+        self.origin = value if value is None or value[1] else value[0]
+
+    # --- autograd attributes ------------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient is wanted with respect to this tensor, or flows through it."""
+        if not self.tracked and self.meta is not None and self.meta.view is not None:
+            return self.meta.view.base.tracked
+        return self.tracked
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        from gradsh.engine.dispatch.attributes import assign_requires_grad
+
+        assign_requires_grad(self, value)
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node that made the tensor, as programs see it; None for a leaf."""
+        node = node_of(self)
+        return None if node is None else node.facade()
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of its grad_fn the tensor is."""
+        return self.origin[1] if type(self.origin) is tuple else 0
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made the tensor."""
+        return node_of(self) is None
+
+    @property
+    def grad(self) -> "Tensor | None":
+        """The gradient accumulated so far; None before the first backward. Of a non-leaf: only after retain_grad."""
+        meta = self.meta
+        if meta is None:
+            if self.edge is not None:
+                _warn()
+            return None
+        if meta.grad is None and self.tracked and not meta.retains and self.edge is not None:
+            _warn()
+        return meta.grad
+
+    @grad.setter
+    def grad(self, value: "Tensor | None") -> None:
+        if value is not None:
+            from gradsh.engine.dispatch.attributes import check_assigned_grad
+
+            check_assigned_grad(self, value)
+        more(self).grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        more(self).grad = None
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether retain_grad() was asked of this non-leaf."""
+        return self.meta is not None and self.meta.retains and self.edge is not None
+
+    @property
+    def volatile(self) -> bool:
+        """A flag of PyTorch's first years: always False, with a warning."""
+        current().warning("volatile was removed (Variable.volatile is always False)")
+        return False
+
+    @volatile.setter
+    def volatile(self, _: object) -> None:
+        current().warning(VOLATILE)
+
+    @property
+    def _version(self) -> int:
+        from gradsh.engine.dispatch.inference import version_of
+
+        return version_of(self)
+
+    def is_inference(self) -> bool:
+        """Whether the tensor was made in inference mode."""
+        from gradsh.engine.dispatch.inference import is_inference
+
+        return is_inference(self)
+
+    @property
+    def _base(self) -> "Tensor | None":
+        return None if self.meta is None or self.meta.view is None else self.meta.view.base
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    @property
+    def data(self) -> "Tensor":
+        """The same memory with no history and a version counter of its own: writes to it are not noticed."""
+        return make(self.array)
+
+    @data.setter
+    def data(self, value: "Tensor") -> None:
+        from gradsh.engine.dispatch.attributes import check_assigned_data
+
+        check_assigned_data(self, value)
+        before = self.array
+        self.array = value.array
+        self.form = None
+        from gradsh.engine.autograd.replace_saved import replace_data
+
+        replace_data(self, before)
+        if self.meta is not None and before.dtype != self.array.dtype:
+            self.meta.accumulator = None
+
+    def backward(
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,
+    ) -> None:
+        """Compute the gradients of this tensor with respect to the graph's leaves and add them to their `.grad`.
+
+        `gradient` has this tensor's shape (may be left out for one element). Saved tensors are freed unless
+        `retain_graph` (default: `create_graph`). `inputs`: accumulate into these tensors only.
+        Raises RuntimeError of the kinds freed, version, no_grad, scalar, grad_shape.
+        """
+        from gradsh.engine.autograd.backward import backward
+
+        if gradient is not None:
+            gradient = (gradient,) if isinstance(gradient, Tensor) else tuple(gradient)
+        backward((self,), gradient, retain_graph, create_graph, inputs)
+
+    def detach(self) -> "Tensor":
+        """Return a leaf that shares memory and version counter but has no history."""
+        from gradsh.engine.dispatch.views import detached
+
+        return detached(self)
+
+    def detach_(self) -> "Tensor":
+        """Cut this tensor off its history, in place."""
+        if self.meta is not None and self.meta.view is not None:
+            message = (
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+            )
+            raise fail("view_inplace", message, tensor=self)
+        from gradsh.engine.autograd.replace_saved import cut_off
+
+        cut_off(self)
+        self.edge = None
+        self.tracked = False
+        return self
+
+    def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
+        """Ask for a gradient with respect to this leaf (or no longer), and return it."""
+        if not isinstance(requires_grad, bool):
+            found = type(requires_grad).__name__
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {found}")
+        if requires_grad and self.array.dtype.kind != "f":
+            message = "only Tensors of floating point dtype can require gradients"
+            raise fail("dtype", message, RuntimeError, tensor=self)
+        from gradsh.engine.dispatch.attributes import set_requires_grad
+
+        set_requires_grad(self, requires_grad)
+        return self
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf in its `.grad` at each backward. No effect on leaves."""
+        from gradsh.engine.autograd.hooks import retain_grad
+
+        retain_grad(self)
+
+    def register_hook(self, hook: Callable[["Tensor"], Any]) -> Handle:
+        """Call `hook(grad)` whenever this tensor's gradient is computed; a returned tensor replaces it."""
+        from gradsh.engine.autograd.hooks import register_hook
+
+        return register_hook(self, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[["Tensor"], Any]) -> Handle:
+        """Call `hook(leaf)` after its `.grad` has been added to. Leaves only."""
+        from gradsh.engine.autograd.hooks import register_post_accumulate_grad_hook
+
+        return register_post_accumulate_grad_hook(self, hook)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        if self.requires_grad:
+            message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            raise fail("other", message, RuntimeError, tensor=self)
+        return np.array(self.array, dtype) if copy else np.asarray(self.array, dtype)
+
+    def __copy__(self) -> "Tensor":
+        """Return a leaf over the same memory, as copy.copy does in PyTorch: with a version counter of its own."""
+        fresh = _new(type(self))
+        fresh.array = self.array
+        fresh.form = None
+        fresh.versions = VersionCounter()
+        fresh.versions.version = 1
+        fresh.origin = None
+        fresh.meta = None
+        fresh.tracked = self.requires_grad
+        return fresh
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
+        from gradsh.engine.dispatch.attributes import deep_copy
+
+        return deep_copy(self, memo)
+
+
+class Parameter(Tensor):
+    """A leaf that modules list as theirs. `Parameter(data=None, requires_grad=True)` shares the memory of `data`."""
+
+    __slots__ = ()
+
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> "Parameter":
+        """Make a leaf over the memory of `data` (an empty tensor if None)."""
+        if data is not None and not isinstance(data, Tensor):
+            text = f"'{type(data).__name__}' object has no attribute 'detach'"
+            raise fail("attribute", text, AttributeError, owner=data, name="detach")
+        fresh = object.__new__(cls)
+        fresh.array = np.empty(0, current().default_dtype) if data is None else data.array
+        fresh.form = None
+        fresh.versions = VersionCounter() if data is None else data.counter
+        fresh.origin = None
+        fresh.meta = None
+        fresh.tracked = False
+        if requires_grad:
+            if fresh.array.dtype.kind != "f":
+                raise fail("dtype", "Only Tensors of floating point and complex dtype can require gradients", RuntimeError)
+            from gradsh.engine.dispatch.attributes import set_requires_grad
+
+            set_requires_grad(fresh, True)
+        return fresh
+
+    def __repr__(self) -> str:
+        from gradsh.engine.printing.format import format_parameter
+
+        return format_parameter(super().__repr__())
+
+
+_new = object.__new__
+
+
+def make(array: Array, tracked: bool = False) -> Tensor:
+    """Return a fresh leaf over `array`, with a version counter of its own."""
+    fresh = _new(Tensor)
+    fresh.array = array
+    fresh.form = None
+    fresh.versions = VersionCounter()
+    fresh.origin = None
+    fresh.meta = None
+    fresh.tracked = tracked
+    return fresh
+
+
+def make_result(array: Array, node: Node, output: int) -> Tensor:
+    """Return output `output` of `node` as a tensor."""
+    fresh = _new(Tensor)
+    fresh.array = array
+    fresh.form = None
+    fresh.versions = VersionCounter()
+    fresh.origin = (node, output) if output else node
+    fresh.meta = None
+    fresh.tracked = True
+    return fresh
+
+
+def restored(kept: Kept, edge: Any) -> Tensor:
+    """Rebuild the tensor that a node kept: same memory, same version counter, same place in the graph.
+
+    Its edge is True where it requires a gradient that cannot reach it (a view made under no_grad).
+    """
+    assert kept.array is not None
+    if edge is True:
+        cut = restored(kept, None)
+        cut.tracked = True
+        return cut
+    if edge is not None and isinstance(edge[0], AccumulateGrad):
+        variable = edge[0].variable
+        if variable.array is kept.array:
+            return variable
+    fresh = _new(Tensor)
+    fresh.array = kept.array
+    fresh.form = None
+    fresh.versions = kept.counter
+    fresh.meta = None
+    if edge is not None and isinstance(edge[0], AccumulateGrad):
+        fresh.origin = None
+        fresh.tracked = True
+        more(fresh).accumulator = weakref.ref(edge[0])
+        return fresh
+    fresh.origin = edge if edge is None or edge[1] else edge[0]
+    fresh.tracked = edge is not None
+    return fresh
+
+
+def more(tensor: Tensor) -> Meta:
+    """Return the tensor's rare parts, made when first needed."""
+    meta = tensor.meta
+    if meta is None:
+        meta = tensor.meta = Meta()
+    return meta
+
+
+def node_of(tensor: Tensor) -> Node | None:
+    """Return the node that made the tensor; None for a leaf."""
+    if tensor.meta is not None and tensor.meta.view is not None:
+        current_edge(tensor)
+    origin = tensor.origin
+    node: Node | None = origin[0] if type(origin) is tuple else origin
+    return node
+
+
+def gradient_edge(tensor: Tensor) -> Edge | None:
+    """Return where a gradient of `tensor` goes: (grad_fn, output), a leaf's AccumulateGrad, or None.
+
+    A view made under no_grad requires a gradient where its base does, but none goes anywhere from it, as in PyTorch.
+    """
+    meta = tensor.meta
+    edge = current_edge(tensor) if meta is not None and meta.view is not None else tensor.edge
+    if edge is not None:
+        return edge
+    return (accumulator(tensor), 0) if tensor.tracked else None
+
+
+def counter_of(origin: Any) -> VersionCounter:
+    """Return the counter of the result of a `ShortNode`, of which that has taken care so far."""
+    from gradsh.engine.dispatch.compact_node import counter_of
+
+    return counter_of(origin)
+
+
+def accumulator(leaf: Tensor) -> AccumulateGrad:
+    """Return the leaf's AccumulateGrad node: one as long as any graph refers to it."""
+    meta = more(leaf)
+    node: AccumulateGrad | None = None if meta.accumulator is None else meta.accumulator()
+    if node is None:
+        node = AccumulateGrad(leaf)
+        meta.accumulator = weakref.ref(node)
+    return node
+
+
+def current_edge(tensor: Tensor) -> Edge | None:
+    """Return the edge of a view, made anew if its base was written in place since."""
+    from gradsh.engine.dispatch.views import refreshed_edge
+
+    return refreshed_edge(tensor)
+
+
+def _warn() -> None:
+    from gradsh.engine.dispatch.attributes import warn_non_leaf_grad
+
+    warn_non_leaf_grad()
+
+
+def _operator(symbol: str, reflected: bool = False) -> Callable[..., Any]:
+    """Make a special method that finds its operation on first use."""
+
+    def special(self: Tensor, *others: Any) -> Any:
+        from gradsh.engine.dispatch.declare import operator
+
+        return operator(symbol, reflected)(self, *others)
+
+    return special
+
+
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+for _name in _BINARY:
+    setattr(Tensor, f"__{_name}__", _operator(_name))
+    setattr(Tensor, f"__r{_name}__", _operator(_name, reflected=True))
+    setattr(Tensor, f"__i{_name}__", _operator("i" + _name))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert", "getitem"):
+    setattr(Tensor, f"__{_name}__", _operator(_name))
+
+
+def _setitem(self: Tensor, key: Any, value: Any) -> None:
+    from gradsh.engine.dispatch.declare import operator
+
+    operator("setitem", False)(self, key, value)
+
+
+setattr(Tensor, "__setitem__", _setitem)  # noqa: B010  (the class has no such name for a type checker)

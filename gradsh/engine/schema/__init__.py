@@ -1,0 +1,1 @@
+"""What an operation is: its overloads, their signatures and derivatives."""

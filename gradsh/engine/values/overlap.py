@@ -1,0 +1,76 @@
+"""Memory that a write and what it reads share in ways that would make the result depend on the order of elements."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.values.dtype import Array
+from gradsh.text.fault import fail
+
+
+def check_distinct(target: Array) -> None:
+    """Refuse to write into an expanded tensor, whose elements share memory.
+
+    Raises RuntimeError with PyTorch's sentence.
+    """
+    if 0 in target.strides and target.size:
+        steps = zip(target.shape, target.strides, strict=True)
+        if any(extent > 1 and step == 0 for extent, step in steps):
+            message = (
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                "location. Please clone() the tensor before performing the operation."
+            )
+            raise fail("other", message, RuntimeError)
+
+
+def check_apart(target: Array, inputs: Iterable[Any]) -> None:
+    """Refuse inputs that overlap the written tensor in part (`x[1:] += x[:-1]`); the very same elements are fine.
+
+    As in PyTorch, only tensors whose elements lie densely in memory are looked at.
+    Raises RuntimeError with PyTorch's sentence.
+    """
+    for one in inputs:
+        if type(one) is list:
+            check_apart(target, one)
+        elif isinstance(one, np.ndarray) and one is not target and np.may_share_memory(target, one):
+            if _same(target, one) or not (_dense(target) and _dense(one)):
+                continue
+            raise _shared()
+
+
+def check_outside(target: Array, source: Array) -> None:
+    """Refuse a source that stands in the written tensor's memory at all, where both lie densely."""
+    if np.may_share_memory(target, source) and _dense(target) and _dense(source):
+        raise _shared()
+
+
+def _shared() -> Exception:
+    message = (
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+        "memory location. Please clone() the tensor before performing the operation."
+    )
+    return fail("other", message, RuntimeError)
+
+
+def _same(a: Array, b: Array) -> bool:
+    """Whether two tensors cover the same stretch of memory in the same order."""
+    start = a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
+    return bool(start and a.ndim == b.ndim and a.nbytes == b.nbytes and _steps(a) == _steps(b))
+
+
+def _steps(array: Array) -> list[int]:
+    return [step for step, extent in zip(array.strides, array.shape, strict=True) if extent > 1]
+
+
+def _dense(array: Array) -> bool:
+    """Whether the elements fill a stretch of memory without gaps, in whatever order of dimensions."""
+    if array.flags.forc:
+        return True
+    step = array.itemsize
+    for stride, extent in sorted(zip(array.strides, array.shape, strict=True)):
+        if extent != 1:
+            if stride != step:
+                return False
+            step *= extent
+    return True

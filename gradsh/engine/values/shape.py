@@ -1,0 +1,72 @@
+"""Arithmetic on shapes: wrapping dimensions, broadcasting, and summing a gradient back to a shape."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.values.dtype import Array
+from gradsh.text.fault import fail
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """Return `dim` counted from the front; a negative one counts from the back.
+
+    Raises IndexError with PyTorch's sentence when out of range. A 0-d tensor accepts -1 and 0.
+    """
+    extent = max(ndim, 1)
+    if -extent <= dim < extent:
+        return dim % extent
+    message = f"Dimension out of range (expected to be in range of [{-extent}, {extent - 1}], but got {dim})"
+    raise fail("index", message, IndexError, dim=dim, ndim=ndim)
+
+
+def wrap_dims(dims: tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
+    """Return several dims counted from the front (all of them for None or ()); refuses one named twice."""
+    if not dims:
+        return tuple(range(ndim))
+    wrapped = tuple(wrap_dim(dim, ndim) for dim in dims)
+    for place, dim in enumerate(wrapped):
+        if dim in wrapped[:place]:
+            raise fail("value", f"dim {dim} appears multiple times in the list of dims", RuntimeError)
+    return wrapped if ndim else ()
+
+
+def broadcast_shapes(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the common shape of two operands; raises RuntimeError with PyTorch's sentence where there is none."""
+    if a == b:
+        return a
+    ndim = max(len(a), len(b))
+    left = (1,) * (ndim - len(a)) + a
+    right = (1,) * (ndim - len(b)) + b
+    result = []
+    for dim in range(ndim - 1, -1, -1):
+        x, y = left[dim], right[dim]
+        if x not in (y, 1) and y != 1:
+            message = (
+                f"The size of tensor a ({x}) must match the size of tensor b ({y}) at non-singleton dimension {dim}"
+            )
+            raise fail("shape", message, RuntimeError, shapes=(a, b), dim=dim)
+        result.append(y if x == 1 else x)
+    return tuple(reversed(result))
+
+
+def expandable(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether a tensor of `shape` can be broadcast to `target`."""
+    if len(shape) > len(target):
+        return False
+    return all(x in (y, 1) for x, y in zip(reversed(shape), reversed(target), strict=False))
+
+
+def sum_axes(shape: tuple[int, ...], target: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the dims of `shape` over which a gradient is summed to become one of shape `target`."""
+    lead = len(shape) - len(target)
+    return tuple(range(lead)) + tuple(
+        lead + dim for dim, extent in enumerate(target) if extent == 1 and shape[lead + dim] != 1
+    )
+
+
+def sum_to(grad: Array, target: tuple[int, ...]) -> Array:
+    """Sum an array down to the shape it was broadcast from."""
+    axes = sum_axes(grad.shape, target)
+    summed: Any = np.add.reduce(grad, axis=axes, keepdims=True) if axes else grad
+    return summed if summed.shape == target else summed.reshape(target)  # type: ignore[no-any-return]

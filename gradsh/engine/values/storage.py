@@ -1,0 +1,116 @@
+"""Memory and its version: the counter that in-place writes bump, and which memory an array stands in.
+
+A base, its views and its detached twins share one `VersionCounter`; `.data` shares the memory with a counter of
+its own. Memory is identified by the array that owns it, so bytes can be counted once however many views exist.
+"""
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.values.dtype import Array
+
+_KEPT_WRITES = 256
+
+
+class VersionCounter:
+    """How often a memory was written in place, and where each of the latest writes stood in the program."""
+
+    __slots__ = ("maker", "moves", "version", "writes")
+    moves: list[tuple[Any, int, Any]]
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.writes: list[tuple[int, Any]] | None = None
+        self.maker: Any = None
+        """Weak reference to the node that stood for the counter until somebody asked for it: it is told the version."""
+
+    def advance(self, writes: int) -> None:
+        """Count in-place writes whose places are not noted."""
+        self.version += writes
+        if self.maker is not None:
+            node = self.maker()
+            if node is not None:
+                node.version = self.version
+
+    def bump(self, where: Any) -> None:
+        """Count one in-place write; `where` is the opaque place that wrote."""
+        self.advance(1)
+        if self.writes is None:
+            self.writes = [(self.version, where)]
+            return
+        self.writes.append((self.version, where))
+        if len(self.writes) > 2 * _KEPT_WRITES:
+            del self.writes[:_KEPT_WRITES]
+
+    def moved(self, old: Any, output: int, new: Any) -> None:
+        """Note that the tensor that was output `output` of node `old` is output 0 of node `new` after a write."""
+        moves = getattr(self, "moves", None)  # the slot is left empty until it is needed
+        if moves is None:
+            moves = self.moves = []
+        moves.append((weakref.ref(old), output, weakref.ref(new)))
+        if len(moves) > 2 * _KEPT_WRITES:
+            del moves[:_KEPT_WRITES]
+
+    def history(self, node: Any, output: int) -> tuple[Any, int]:
+        """Return the present history of the tensor that was this output when it was saved, as far as it is known."""
+        for old, place, new in getattr(self, "moves", ()):
+            if old() is node and place == output and new() is not None:
+                node, output = new(), 0
+        return node, output
+
+    def present(self, array: Any) -> Any:
+        """Return what stands in an array's place since its tensor was given another geometry in place (`t_`)."""
+        for old, place, new in getattr(self, "moves", ()):
+            if place < 0 and old() is array and new() is not None:
+                array = new()
+        return array
+
+    def writes_since(self, version: int) -> list[tuple[int, Any]]:
+        """Return the (version, where) of each write after `version`, oldest first (at most the last 256)."""
+        return [write for write in self.writes or () if write[0] > version]
+
+
+def owner_of(array: Array) -> Array:
+    """Return the array that owns the memory of `array` (itself, if it is no view)."""
+    base: Any = array.base
+    while base is not None:
+        if hasattr(base, "strides"):
+            array = base
+        base = getattr(base, "base", None)  # numpy's as_strided puts an object without strides in between
+    return array
+
+
+def offset_in_memory(array: Array) -> int:
+    """Return how many bytes after the start of its memory an array begins."""
+    start = owner_of(array).__array_interface__["data"][0]
+    return int(array.__array_interface__["data"][0] - start)
+
+
+def strided(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> Array:
+    """Return a writable view of the memory of `array` with another geometry; strides and offset are in bytes.
+
+    `offset` counts from the first element of `array` and may reach back to the start of its memory.
+    """
+    if offset == 0 and array.flags.c_contiguous:
+        try:
+            return np.ndarray(shape, array.dtype, array, 0, strides)
+        except ValueError:
+            pass  # it reaches beyond `array`: cut it out of the whole memory
+    owner = owner_of(array)
+    start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0] + offset
+    if not owner.flags.c_contiguous:
+        order = sorted(range(owner.ndim), key=lambda dim: -owner.strides[dim])
+        owner = owner.transpose(order)
+    return np.ndarray(shape, array.dtype, owner, start, strides)
+
+
+def memory_key(array: Array) -> int:
+    """Return a number that two arrays share exactly when they stand in one memory (valid while it is alive)."""
+    return id(owner_of(array))
+
+
+def memory_bytes(array: Array) -> int:
+    """Return the size in bytes of the whole memory that keeps `array` alive."""
+    return int(owner_of(array).nbytes)

@@ -1,1 +1,0 @@
-"""The tree lowered to Python code objects, builtins, guarded attributes."""

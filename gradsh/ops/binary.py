@@ -1,0 +1,340 @@
+"""Functions of two or three tensors, element by element: the larger one, angles, logarithms of sums, blends."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.autograd.gradient_versions import note, writes
+from gradsh.engine.dispatch.declare import Operation, Within, find, op, sample
+from gradsh.engine.values.dtype import of_numpy
+from gradsh.ops.arguments import zeros
+from gradsh.ops.arithmetic import div, sub
+from gradsh.ops.index import zeros_of_shape
+from gradsh.ops.kernels.common import common_dtype, floats_only, together, unsupported
+from gradsh.ops.pointwise import exp, reciprocal
+from gradsh.ops.power import pow
+from gradsh.ops.scalars import over, plus, times
+from gradsh.ops.select import masked_fill, where
+from gradsh.text.fault import fail
+
+_POSITIVE = Within(0.2, 2.0, 2, 3)
+
+
+def _halved(grad: Any, self: Any, other: Any) -> Any:
+    """Share the gradient where both are equal."""
+    return where(self == other, over(grad, 2), grad)
+
+
+maximum = op(
+    "maximum(self, other)", "MaximumBackward0", "The larger of two elements, nan if one is; ties share the gradient.",
+    forward=np.maximum, dtypes="promote",
+    grads={
+        "self": writes(1)(lambda grad, self, other: masked_fill(_halved(grad, self, other), self < other, 0)),
+        "other": writes(1)(lambda grad, self, other: masked_fill(_halved(grad, self, other), self > other, 0)),
+    },
+    samples=(sample((2, 3), (3,)), sample((2, 3), (4,), rejects="shape")),
+    note="Both operands are saved, whichever needs a gradient.",
+)
+minimum = op(
+    "minimum(self, other)", "MinimumBackward0", "The smaller of two elements, nan if one is; ties share the gradient.",
+    forward=np.minimum, dtypes="promote",
+    grads={
+        "self": writes(1)(lambda grad, self, other: masked_fill(_halved(grad, self, other), self > other, 0)),
+        "other": writes(1)(lambda grad, self, other: masked_fill(_halved(grad, self, other), self < other, 0)),
+    },
+    samples=(sample((2, 3), (3,)),),
+    note="Both operands are saved, whichever needs a gradient.",
+)
+
+
+def _taken(condition: Any, other: Any) -> Any:
+    return find("logical_or")(condition, find("isnan")(other))
+
+
+def _not(condition: Any) -> Any:
+    return find("logical_not")(condition)
+
+
+fmax = op(
+    "fmax(self, other)", "FmaxBackward0", "The larger of two elements; a nan loses. Ties go to `self`.",
+    forward=np.fmax, dtypes="promote",
+    grads={
+        "self": lambda grad, self, other: masked_fill(grad, _not(_taken(self >= other, other)), 0),
+        "other": lambda grad, self, other: masked_fill(grad, _taken(self >= other, other), 0),
+    },
+    samples=(sample((2, 3), (3,)),),
+    note="Both operands are saved, whichever needs a gradient.",
+)
+fmin = op(
+    "fmin(self, other)", "FminBackward0", "The smaller of two elements; a nan loses. Ties go to `self`.",
+    forward=np.fmin, dtypes="promote",
+    grads={
+        "self": lambda grad, self, other: masked_fill(grad, _not(_taken(self <= other, other)), 0),
+        "other": lambda grad, self, other: masked_fill(grad, _taken(self <= other, other), 0),
+    },
+    samples=(sample((2, 3), (3,)),),
+    note="Both operands are saved, whichever needs a gradient.",
+)
+
+
+def _atan2_gradients(grad: Any, self: Any, other: Any, needs: tuple[bool, ...]) -> tuple[Any, Any]:
+    squares = self * self + other * other
+    inverse = masked_fill(reciprocal(squares), squares == 0, 0)
+    return (
+        grad * other * inverse if needs[0] else None,
+        grad * -self * inverse if needs[1] else None,
+    )
+
+
+atan2 = op(
+    "atan2(self, other)", "Atan2Backward0", "The angle of the point (other, self).", forward=np.arctan2, dtypes="float",
+    inplace=True, grads={("self", "other"): _atan2_gradients}, samples=(sample((2, 3), (3,)),),
+    note="Both operands are saved, whichever needs a gradient.",
+)
+hypot = op(
+    "hypot(self, other)", "HypotBackward0", "sqrt(self² + other²) without overflow.", dtypes="promote", inplace=True,
+    forward=floats_only("hypot_cpu", np.hypot),
+    grads={
+        "self": lambda grad, self, result: grad * self / result,
+        "other": lambda grad, other, result: grad * other / result,
+    },
+    samples=(sample((2, 3), (3,)),),
+    note="Both operands and the result are saved, whichever needs a gradient.",
+)
+
+
+def _copysign_gradient(grad: Any, self: Any, result: Any) -> Any:
+    ratio = masked_fill(result / self, self == 0, 0)
+    note(ratio, 1)  # PyTorch fills the ratio in place
+    return grad * ratio
+
+
+copysign: Operation = op(
+    "copysign(self, other)", "CopysignBackward0", "The size of `self` with the sign of `other`.", forward=np.copysign,
+    dtypes="float", inplace=True, attributes=(),
+    grads={"self": _copysign_gradient, "other": writes(1)(lambda grad, other_sizes: zeros_of_shape(grad, other_sizes))},
+    samples=(sample((2, 3), (3,)),),
+)
+op(
+    "copysign(self, other: Operand)", "CopysignBackward1", "The size of `self` with the sign of a number.",
+    forward=np.copysign, dtypes="float", inplace=True, grads={"self": _copysign_gradient}, samples=(sample((2, 3), -1.0),),
+)
+logaddexp = op(
+    "logaddexp(self, other)", "LogaddexpBackward0", "log(exp(self) + exp(other)).", dtypes="promote",
+    forward=floats_only("logaddexp_cpu", np.logaddexp),
+    grads={
+        "self": lambda grad, self, other: grad / plus(exp(other - self), 1),
+        "other": lambda grad, self, other: grad / plus(exp(self - other), 1),
+    },
+    samples=(sample((2, 3), (3,)),),
+    note="Both operands are saved, whichever needs a gradient.",
+)
+logaddexp2 = op(
+    "logaddexp2(self, other)", "Logaddexp2Backward0", "log2(2**self + 2**other).", dtypes="promote",
+    forward=floats_only("logaddexp2_cpu", np.logaddexp2),
+    grads={
+        "self": lambda grad, self, other: grad / plus(pow(2, other - self), 1),
+        "other": lambda grad, self, other: grad / plus(pow(2, self - other), 1),
+    },
+    samples=(sample((2, 3), (3,)),),
+)
+
+# --- x log y ------------------------------------------------------------------------------------------------------
+
+
+def _xlogy(self: Any, other: Any) -> Any:
+    product = self * np.log(other)
+    return np.where((self == 0) & ~np.isnan(other), np.zeros((), product.dtype), product)
+
+
+def _both(a: Any, b: Any) -> Any:
+    return find("logical_and")(a, b)
+
+
+xlogy: Operation = op(
+    "xlogy(self, other)", "XlogyBackward0", "self * log(other), 0 where `self` is 0.", forward=_xlogy, dtypes="float",
+    inplace=True, spaces=("torch", "Tensor", "special"),
+    grads={
+        "self": lambda grad, self, other: masked_fill(xlogy(grad, other), _both(self == 0.0, other <= 0.0), 0.0),
+        "other": lambda grad, self, other: grad * self / other,
+    },
+    samples=(sample((2, 3), _POSITIVE),),
+)
+
+
+def _number_log(grad: Any, self: Any, other: Any) -> Any:
+    product = xlogy(grad, other)
+    return product if other > 0 else masked_fill(product, self == 0.0, 0.0)
+
+
+def _floating(kernel: Any) -> Any:
+    """Return a kernel that brings a tensor and a number to a floating dtype."""
+
+    def kernel_of_floats(self: Any, other: Any) -> Any:
+        from gradsh.engine.ambient import current
+
+        dtype = common_dtype(self, other)
+        dtype = dtype if dtype.kind == "f" else current().default_dtype
+        return kernel(np.asarray(self).astype(dtype), np.asarray(other).astype(dtype))
+
+    return kernel_of_floats
+
+
+op(
+    "xlogy(self: number, other)", "XlogyBackward1", "A number times log(other).", forward=_floating(_xlogy),
+    spaces=("torch", "special"), grads={"other": lambda grad, self, other: times(grad, self) / other},
+    samples=(sample(2.0, _POSITIVE),),
+)
+op(
+    "xlogy(self, other: number)", "XlogyBackward2", "self times the logarithm of a number.", forward=_floating(_xlogy),
+    inplace=True, spaces=("torch", "Tensor", "special"), grads={"self": _number_log}, samples=(sample((2, 3), 2.0),),
+)
+
+# --- blends -------------------------------------------------------------------------------------------------------
+
+
+def _check_lerp(self: Any, end: Any, weight: Any) -> None:
+    words = {
+        "float32": "float", "float64": "double", "uint8": "unsigned char", "int8": "signed char", "int16": "short int",
+        "int64": "long int",
+    }
+    single = isinstance(weight, np.ndarray) and weight.ndim == 0
+    for name, one in (("end", end), ("weight", weight)):
+        if isinstance(one, np.ndarray) and one.dtype != self.dtype and not (single and name == "weight"):
+            wanted, got = (words.get(each.dtype.name, of_numpy(each.dtype).title.lower()) for each in (self, one))
+            raise fail("dtype", f"expected dtype {wanted} for `{name}` but got dtype {got}", RuntimeError)
+    if self.dtype.kind != "f" and not single:
+        raise unsupported("lerp_kernel_tensor" if isinstance(weight, np.ndarray) else "lerp_kernel_scalar", self)
+
+
+def _lerp(self: Any, end: Any, weight: Any) -> Any:
+    """Start from the nearer end, so that weight 1 gives `end` exactly."""
+    if isinstance(weight, np.ndarray):
+        self, end, weight = together(self, end, weight)
+    step = end - self
+    if isinstance(weight, np.ndarray):
+        near = self + weight * step
+        far = end - step * (1 - weight)
+        return np.where(np.abs(weight) < 0.5, near, far)
+    return self + weight * step if abs(weight) < 0.5 else end - step * (1 - weight)
+
+
+lerp: Operation = op(
+    "lerp(self, end, weight)", "LerpBackward1", "self + weight * (end - self).",
+    layout="operands", forward=_lerp, check=_check_lerp, inplace=True,
+    grads={
+        "self": lambda grad, weight: grad * sub(1, weight),
+        "end": lambda grad, weight: grad * weight,
+        "weight": lambda grad, self, end: grad * (end - self),
+    },
+    samples=(sample((2, 3), (2, 3), Within(0, 1, 2, 3)),),
+)
+op(
+    "lerp(self, end, weight: number)", "LerpBackward0", "self + weight * (end - self).",
+    layout="operands", forward=_lerp, check=_check_lerp,
+    inplace=True,
+    grads={
+        "self": lambda grad, weight: times(grad, 1 - weight),
+        "end": lambda grad, weight: times(grad, weight),
+    },
+    samples=(sample((2, 3), (2, 3), 0.3),),
+)
+
+
+def _addcmul(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    if self.dtype.kind == "b":
+        raise unsupported("addcmul_cpu_out", self)
+    product = np.multiply(tensor1, tensor2)
+    return self + (product if value == 1 else product * self.dtype.type(value))
+
+
+def _check_addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any) -> None:
+    if tensor1.dtype.kind != "f" and tensor2.dtype.kind != "f":
+        message = (
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
+            "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+            "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) "
+            "for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / "
+            "tensor2), for all dtypes."
+        )
+        raise fail("dtype", message, RuntimeError)
+
+
+addcmul = op(
+    "addcmul(self, tensor1, tensor2, *, value: number = 1)", "AddcmulBackward0", "self + value * tensor1 * tensor2.",
+    forward=_addcmul, dtypes="promote", inplace=True,
+    grads={
+        "self": lambda grad: grad,
+        "tensor1": lambda grad, tensor2, value: grad * times(tensor2, value),
+        "tensor2": lambda grad, tensor1, value: grad * times(tensor1, value),
+    },
+    samples=(sample((2, 3), (3,), (2, 3), value=2),),
+)
+addcdiv = op(
+    "addcdiv(self, tensor1, tensor2, *, value: number = 1)", "AddcdivBackward0", "self + value * tensor1 / tensor2.",
+    forward=lambda self, tensor1, tensor2, value: self + value * (tensor1 / tensor2), check=_check_addcdiv,
+    dtypes="promote", inplace=True,
+    grads={
+        "self": lambda grad: grad,
+        "tensor1": lambda grad, tensor2, value: grad * div(value, tensor2),
+        "tensor2": lambda grad, tensor1, tensor2, value: -grad * (times(tensor1, value) / (tensor2 * tensor2)),
+    },
+    samples=(sample((2, 3), (3,), Within(0.5, 2, 2, 3), value=2),),
+)
+
+# --- integers, steps and bits -------------------------------------------------------------------------------------
+
+
+def _integers_only(kernel_name: str, kernel: Any) -> Any:
+    def checked(self: Any, other: Any) -> Any:
+        if self.dtype.kind not in "iu":
+            raise unsupported(kernel_name, self)
+        return kernel(self, other)
+
+    return checked
+
+
+op("gcd(self, other)", "", "Greatest common divisor.", forward=_integers_only("gcd_cpu", np.gcd), dtypes="promote", inplace=True)
+op("lcm(self, other)", "", "Least common multiple.", forward=_integers_only("lcm_cpu", np.lcm), dtypes="promote", inplace=True)
+
+
+def _heaviside(self: Any, values: Any) -> Any:
+    step = np.where(self == 0, values, (self > 0).astype(self.dtype))
+    return step.astype(self.dtype, copy=False)
+
+
+def _check_heaviside(self: Any, values: Any) -> None:
+    if self.dtype != values.dtype:
+        message = "heaviside is not yet implemented for tensors with different dtypes."
+        raise fail("dtype", message, RuntimeError)
+
+
+op(
+    "heaviside(self, values)", "", "0 below 0, 1 above, `values` at 0. It has no derivative: backward raises.",
+    layout="operands", forward=_heaviside, check=_check_heaviside, inplace=True, grads={"self": None, "values": None},
+)
+op(
+    "nextafter(self, other)", "NextafterBackward0", "The next floating point number towards `other`.",
+    forward=floats_only("nextafter_cpu", np.nextafter), dtypes="promote", inplace=True,
+    grads={"self": lambda grad, self, other: where(self != other, grad, 0), "other": writes(1)(lambda grad: zeros(grad))},
+)
+ldexp = op(
+    "ldexp(self, other)", "LdexpBackward0", "self * 2**other.", dtypes="float", inplace=True,
+    forward=lambda self, other: self * np.exp2(other),
+    grads={
+        "self": lambda grad, other: grad * pow(2, other),
+        "other": lambda grad, result: times(grad * result, math.log(2)),
+    },
+    samples=(sample((2, 3), (2, 3)),),
+)
+op(
+    "frexp(self)", "FrexpBackward0", "Mantissa in [0.5, 1) and exponent.", fields=("mantissa", "exponent"),
+    forward=floats_only("frexp", lambda self: _frexp(self)),
+    grads={"self": lambda grad, exponent: grad / find("exp2")(exponent)}, samples=(sample((2, 3)),),
+)
+
+
+def _frexp(self: Any) -> tuple[Any, Any]:
+    mantissa, exponent = np.frexp(self)
+    return mantissa, np.asarray(exponent, np.int32)

@@ -1,0 +1,315 @@
+"""Copies, filling, and conversion between data types."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import current
+from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.dtype import Array, DType, foreign, of_numpy
+from gradsh.engine.values.overlap import check_apart, check_distinct
+from gradsh.engine.values.shape import broadcast_shapes
+from gradsh.engine.values.size import CPU, Device
+from gradsh.ops.kernels.geometry import array_of, dense_like
+from gradsh.ops.layout import contiguous_format, is_laid_out, laid_out, preserve_format
+from gradsh.text.fault import fail
+
+
+def zeros_of(grad: Any) -> Any:
+    """Return zeros of the shape and dtype of a gradient, of the kind (array or Tensor) that it is."""
+    return np.zeros(grad.shape, grad.dtype) if isinstance(grad, np.ndarray) else find("zeros_like")(grad)
+
+
+def fresh(array: Array) -> Array:
+    """Return a copy with the same order of memory; elements that share memory get their own."""
+    return converted(array, array.dtype)
+
+
+def converted(array: Array, dtype: Any) -> Array:
+    """Return a copy of another dtype with the same order of memory."""
+    if array.flags.c_contiguous or 0 not in array.strides:
+        return array.astype(dtype)
+    copy = dense_like(array, dtype)
+    copy[...] = array
+    return copy
+
+
+clone = op(
+    "clone(self, *, memory_format: any? = None)", "CloneBackward0", "A copy that gradients flow through.",
+    forward=lambda self, memory_format: (
+        fresh(self) if memory_format in (None, preserve_format) else laid_out(self, memory_format)
+    ),
+    grads={"self": lambda grad: grad}, samples=(sample((2, 3)),), attributes=(),
+)
+
+
+def _contiguous(self: Any, memory_format: Any) -> Any:
+    layout = memory_format or contiguous_format
+    return self if is_laid_out(array_of(self), layout) else clone(self, memory_format=layout)
+
+
+composite(
+    "contiguous(self, *, memory_format: any? = None)", "The tensor itself if its memory is in order, else a copy.",
+    _contiguous, ("Tensor",), samples=(sample((2, 3)),),
+    note="A tensor that is contiguous already returns itself, the same object.",
+)
+
+
+def _copy(self: Array, src: Any, non_blocking: bool) -> Array:
+    del non_blocking
+    array = np.asarray(src)
+    check_distinct(self)
+    check_apart(self, (array,))
+    shape = broadcast_shapes(self.shape, array.shape)
+    if shape != self.shape:
+        message = f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}"
+        raise fail("shape", message, RuntimeError, shapes=(self.shape, array.shape))
+    self[...] = array
+    return self
+
+
+copy_ = op(
+    "copy_(self, src: Operand, non_blocking: bool = False)", "torch::autograd::CopyBackwards", "Write the elements of `src` into `self`.",
+    forward=_copy, kind="inplace", writes=True, spaces=("Tensor",),
+    grads={"self": zeros_of, "src": lambda grad: grad},
+    note="`x[:] = v` is CopyBackwards; `x[0] = v` puts a CopySlices into the history of x; `x[idx] = v` is "
+         "IndexPutBackward0.",
+)
+
+
+# --- filling ----------------------------------------------------------------------------------------------------
+
+
+def _fill(self: Array, value: Any) -> Array:
+    array = np.asarray(value)
+    if array.ndim:
+        message = f"fill_ only supports 0-dimension value tensor but got tensor with {array.ndim} dimensions."
+        raise fail("shape", message, RuntimeError)
+    return np.full(self.shape, array.astype(self.dtype), self.dtype)
+
+
+def _fill_in(self: Array, value: Any) -> Array:
+    self[...] = _fill(self, value)
+    return self
+
+
+def _zero_in(self: Array) -> Array:
+    self[...] = 0
+    return self
+
+
+def _total(grad: Any) -> Any:
+    return np.asarray(grad.sum()) if isinstance(grad, np.ndarray) else find("sum")(grad)
+
+
+op(
+    "fill(self, value)", "FillBackward1", "A tensor of this shape filled with one value.", forward=_fill, spaces=("torch",),
+    grads={"self": zeros_of, "value": _total},
+    inplace={"node": "FillBackward3", "forward": _fill_in, "writes": True}, samples=(sample((2, 3), ()),),
+)
+op(
+    "fill(self, value: number)", "FillBackward0", "A tensor of this shape filled with one number.", forward=_fill,
+    spaces=("torch",), grads={"self": zeros_of},
+    inplace={"node": "FillBackward2", "forward": _fill_in, "writes": True}, samples=(sample((2, 3), 2.5),),
+)
+find("fill_").spaces = ("torch", "Tensor")
+zero_ = op(
+    "zero_(self)", "ZeroBackward0", "Write zeros.", forward=_zero_in, kind="inplace", writes=True,
+    grads={"self": zeros_of},
+)
+
+
+def _fill_diagonal(self: Tensor, fill_value: float, wrap: bool) -> Tensor:
+    """Write into a strided view of the diagonal; with `wrap` a tall matrix gets further diagonals below."""
+    shape = self.array.shape
+    if len(shape) < 2:
+        raise fail("shape", "dimensions must larger than 1", RuntimeError)
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise fail("shape", "all dimensions of input must be of equal length", RuntimeError)
+    strided = find("as_strided")
+    step, start = sum(self.stride()), self.storage_offset()
+    find("fill_")(strided(self, (min(shape),), (step,), start), fill_value)
+    if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
+        offset = start + self.stride(0) * (shape[1] + 1)
+        count = ((self.array.size + shape[1] - 1) // (shape[1] + 1)) - shape[1]
+        find("fill_")(strided(self, (count,), (step,), offset), fill_value)
+    return self
+
+
+composite(
+    "fill_diagonal_(self, fill_value: number, wrap: bool = False)", "Write a number on the main diagonal.", _fill_diagonal,
+    ("Tensor",),
+)
+
+
+# --- data types -------------------------------------------------------------------------------------------------
+
+
+CUDA_WAY = "gradsh computes on the CPU: leave the device out, or `set cuda ignore` to go on as if there were a GPU"
+
+
+def check_device(device: Any) -> None:
+    """Refuse a device other than the CPU, unless the session takes the CPU for every device (`set cuda ignore`)."""
+    if device is None or isinstance(device, Device):
+        return
+    name = "cuda" if type(device) is int else str(getattr(device, "type", device)).partition(":")[0]
+    if name != "cpu" and current().flags.get("cuda") != "ignore":
+        raise no_device(name)
+
+
+def no_device(name: str) -> Exception:
+    """Return the error for a device that is not there, with the way out."""
+    if name == "cuda":
+        return fail("value", "Torch not compiled with CUDA enabled", AssertionError, device=name, way=CUDA_WAY)
+    known = "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia"
+    if name in known.split(", "):
+        return fail("value", f"gradsh computes on the CPU, not on the device {name}", RuntimeError, device=name, way=CUDA_WAY)
+    message = f"Expected one of {known}, privateuseone device type at start of device string: {name}"
+    return fail("value", message, RuntimeError, device=name)
+
+
+to_copy = op(
+    "_to_copy(self, dtype: dtype, layout: any? = None)", "ToCopyBackward0", "A copy in another data type.",
+    forward=lambda self, dtype, layout: (
+        converted(self, dtype) if layout in (None, preserve_format) else laid_out(self, layout, dtype)
+    ), spaces=(), attributes=(),
+    grads={"self": lambda grad, self_dtype: to_dtype(grad, self_dtype)},
+)
+
+
+def to_dtype(self: Any, dtype: Any, copy: bool = False, layout: Any = None) -> Any:
+    """Return the tensor (or array) itself if it has this numpy dtype (and memory format), else a copy that has it."""
+    array = array_of(self)
+    if array.dtype == dtype and not copy and (layout in (None, preserve_format) or is_laid_out(array, layout)):
+        return self
+    return to_copy(self, dtype, layout)
+
+
+def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
+    dtype, copy, device = None, kwargs.pop("copy", False), kwargs.pop("device", None)
+    layout = kwargs.pop("memory_format", None)
+    dtype = kwargs.pop("dtype", None)
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        dtype = rest.pop(0).dtype
+    elif rest and isinstance(rest[0], (str, Device, int)) and not isinstance(rest[0], bool):
+        device = rest.pop(0)
+        if rest and (rest[0] is None or isinstance(rest[0], (DType, np.dtype))):
+            dtype = rest.pop(0)
+    elif rest and (rest[0] is None or isinstance(rest[0], (DType, np.dtype))):
+        dtype = rest.pop(0)
+    if len(rest) > 1:
+        copy = bool(rest[1])
+    if kwargs or any(not isinstance(one, bool) for one in rest):
+        shown = ", ".join(type(one).__name__ for one in (*args, *kwargs.values()))
+        raise fail("type", f"to() received an invalid combination of arguments - got ({shown})", TypeError)
+    check_device(device)
+    wanted = array_of(self).dtype if dtype is None else dtype.numpy if isinstance(dtype, DType) else dtype
+    return to_dtype(self, wanted, copy, layout)
+
+
+def _to_record(self: Any, args: tuple[Any, ...], dtype: Any, device: Any, other: Any, copy: bool, layout: Any) -> Any:
+    named = ("dtype", dtype), ("device", device), ("memory_format", layout)
+    keywords = {name: value for name, value in named if value is not None}
+    given = args if isinstance(args, tuple) else (args,)
+    return _to(self, *(given if other is None else (other, *given)), copy=copy, **keywords)
+
+
+to = composite(
+    "to(self, *args: any, *, dtype: dtype? = None, device: any? = None, other: any? = None, copy: bool = False, "
+    "non_blocking: bool = False, memory_format: any? = None)",
+    "The tensor in another data type (itself where nothing changes). Takes a dtype, the device 'cpu', or a tensor to be like.",
+    lambda self, args, dtype, device, other, copy, non_blocking, memory_format: _to_record(
+        self, args, dtype, device, other, copy, memory_format
+    ),
+    ("Tensor",),
+    note="`to` of the dtype it has returns the same tensor object.",
+)
+
+
+def _converter(name: str, dtype: Any, title: str) -> None:
+    composite(
+        f"{name}(self, *, memory_format: any? = None)", f"The tensor as {title} (itself if it is that already).",
+        lambda self, memory_format: to_dtype(self, np.dtype(dtype), False, memory_format), ("Tensor",),
+    )
+
+
+for _name, _dtype, _title in (
+    ("float", np.float32, "float32"), ("double", np.float64, "float64"), ("long", np.int64, "int64"),
+    ("int", np.int32, "int32"), ("short", np.int16, "int16"), ("char", np.int8, "int8"), ("byte", np.uint8, "uint8"),
+    ("bool", np.bool_, "bool"),
+):
+    _converter(_name, _dtype, _title)
+
+
+def _refuses(name: str, title: str) -> None:
+    def refuse(self: Any) -> Any:
+        raise foreign(title)
+
+    composite(f"{name}(self)", f"Refused: gradsh has no {title}.", refuse, ("Tensor",))
+
+
+for _name, _title in (("half", "float16"), ("bfloat16", "bfloat16"), ("cfloat", "complex64"), ("cdouble", "complex128")):
+    _refuses(_name, _title)
+
+_TYPES = {f"torch.{title}Tensor": np.dtype(dtype) for title, dtype in (
+    ("Float", np.float32), ("Double", np.float64), ("Long", np.int64), ("Int", np.int32), ("Short", np.int16),
+    ("Char", np.int8), ("Byte", np.uint8), ("Bool", np.bool_),
+)}
+
+
+def _type(self: Tensor, dtype: Any, non_blocking: bool) -> Any:
+    del non_blocking
+    if dtype is None:
+        return f"torch.{self.dtype.title}Tensor"
+    if isinstance(dtype, str):
+        if dtype not in _TYPES:
+            raise fail("value", f"invalid type: {dtype!r}", ValueError)
+        return to_dtype(self, _TYPES[dtype])
+    if isinstance(dtype, (DType, np.dtype)):
+        return to_dtype(self, dtype.numpy if isinstance(dtype, DType) else dtype)
+    named = getattr(dtype, "tensor_dtype", None)
+    if named is not None:
+        return to_dtype(self, named.numpy)
+    raise fail("type", "dtype must be a type, str, or dtype object", RuntimeError)
+
+
+composite(
+    "type(self, dtype: any? = None, non_blocking: bool = False)",
+    "The name of the tensor's type, or with an argument the tensor in that type.", _type, ("Tensor",),
+)
+composite(
+    "type_as(self, other)", "The tensor in the dtype of another.",
+    lambda self, other: to_dtype(self, array_of(other).dtype), ("Tensor",),
+)
+composite("cpu(self, memory_format: any? = None)", "The tensor itself: it is on the CPU.", lambda self, memory_format: self, ("Tensor",))
+
+
+def _numpy(self: Tensor, force: bool) -> Array:
+    if self.requires_grad and not force:
+        message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        raise fail("other", message, RuntimeError, tensor=self)
+    return self.array.view()  # its shape can be set without touching the tensor's
+
+
+composite("numpy(self, *, force: bool = False)", "A numpy array over the same memory.", _numpy, ("Tensor",),
+          note="Writes to the array are not noticed: they bump no version.")
+
+
+def _cuda(self: Tensor, device: Any, non_blocking: bool) -> Any:
+    check_device("cuda")
+    return self
+
+
+composite("cuda(self, device: any? = None, non_blocking: bool = False)", "Refused: gradsh computes on the CPU.", _cuda, ("Tensor",))
+
+
+def default_device() -> Device:
+    """Return the one device."""
+    return CPU
+
+
+def dtype_word(array: Array) -> str:
+    """Return PyTorch's title of an array's dtype: Float, Long, …"""
+    return of_numpy(array.dtype).title

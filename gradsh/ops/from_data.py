@@ -1,0 +1,214 @@
+"""Tensors from data: numbers, nested lists, numpy arrays, other tensors."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import current
+from gradsh.engine.dispatch.declare import composite
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.dtype import Array, number_dtype, of_numpy, promote_pair
+from gradsh.engine.values.size import Size
+from gradsh.ops.copy_cast import check_device, to_dtype
+from gradsh.ops.create import TORCH, allocate, check_bytes, default_or, finished
+from gradsh.text.fault import fail
+
+
+def _infer_shape(data: Any) -> tuple[int, ...]:
+    shape: list[int] = []
+    while isinstance(data, (list, tuple)):
+        shape.append(len(data))
+        if not data:
+            break
+        data = data[0]
+        if isinstance(data, np.ndarray) and data.ndim:
+            shape.extend(data.shape)
+            break
+        if len(shape) > 128:
+            raise fail("value", "too many dimensions 'list'", ValueError)
+    if isinstance(data, str) and shape:
+        raise fail("value", "too many dimensions 'str'", ValueError)
+    return tuple(shape)
+
+
+def _flatten(data: Any, shape: tuple[int, ...], dim: int, out: list[Any]) -> None:
+    """Append the numbers of a nested sequence to `out`; refuses one that is not rectangular."""
+    if dim == len(shape):
+        if isinstance(data, (Tensor, np.ndarray, np.generic)):
+            if (data.array if isinstance(data, Tensor) else data).size != 1:
+                raise fail("value", "only one element tensors can be converted to Python scalars", ValueError)
+            data = data.item()
+        if not isinstance(data, (int, float)):
+            raise _not_number(data, bool(out) and isinstance(out[0], int))
+        out.append(data)
+        return
+    if isinstance(data, np.ndarray):
+        data = data.tolist()
+    if not isinstance(data, (list, tuple)):
+        message = f"expected sequence of length {shape[dim]} at dim {dim} (got {type(data).__name__})"
+        if isinstance(data, (int, float)):
+            raise fail("type", "not a sequence", TypeError)
+        raise fail("value", message, ValueError)
+    if len(data) != shape[dim]:
+        message = f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})"
+        raise fail("value", message, ValueError)
+    if dim + 1 == len(shape) and all(type(one) in {int, float, bool} for one in data):
+        out.extend(data)
+        return
+    check = current().check
+    if check is not None:
+        check(0)
+    for one in data:
+        _flatten(one, shape, dim + 1, out)
+
+
+def _not_number(data: Any, whole: bool) -> Exception:
+    name = type(data).__name__
+    if isinstance(data, (list, tuple)) and whole:
+        return fail("type", f"{name!r} object cannot be interpreted as an integer", TypeError)
+    if isinstance(data, (list, tuple)):
+        return fail("type", f"must be real number, not {name}", TypeError)
+    if isinstance(data, str):
+        return fail("type", f"new(): invalid data type {name!r}", TypeError)
+    if name == "complex":
+        return fail("dtype", "gradsh computes in real numbers only, not in complex64", TypeError)
+    return fail("type", f"Could not infer dtype of {name}", RuntimeError)
+
+
+def _scalar_dtype(numbers: list[Any], default: Any) -> Any:
+    kinds = {type(one) for one in numbers}
+    if not kinds or any(issubclass(kind, float) for kind in kinds):
+        return default
+    return np.dtype(np.bool_) if all(kind is bool for kind in kinds) else np.dtype(np.int64)
+
+
+def to_array(data: Any, dtype: Any, copy: bool = True) -> Array:
+    """Return the array of a number, nested sequence, numpy array or tensor, inferring the dtype where None."""
+    if isinstance(data, Tensor) or hasattr(data, "__array__"):
+        array = data.array if isinstance(data, Tensor) else np.asarray(data)
+        of_numpy(array.dtype)
+        wanted = array.dtype if dtype is None else dtype
+        return np.array(array, wanted, order="K") if copy or wanted != array.dtype else array
+    if isinstance(data, range):
+        data = list(data)
+    shape = _infer_shape(data)
+    numbers: list[Any] = []
+    _flatten(data, shape, 0, numbers)
+    if dtype is None:
+        dtype = _nested_dtype(data)
+        dtype = _scalar_dtype(numbers, current().default_dtype) if dtype is None else dtype
+    check_bytes(len(numbers) * np.dtype(dtype).itemsize)
+    try:
+        if np.dtype(dtype).kind in "iu":
+            numbers = [int(one) for one in numbers]
+            if np.dtype(dtype) == np.uint8 and all(-256 < one < 256 for one in numbers):
+                numbers = [one % 256 for one in numbers]
+        return np.array(numbers, dtype).reshape(shape)
+    except (OverflowError, ValueError):
+        if np.dtype(dtype) == np.int64:
+            raise fail("value", "Overflow when unpacking long long", ValueError) from None
+        message = f"value cannot be converted to type {of_numpy(dtype).name} without overflow"
+        raise fail("value", message, RuntimeError) from None
+
+
+def _nested_dtype(data: Any) -> Any:
+    """Return the dtype of a sequence that holds tensors or arrays (their common one), else None."""
+    found = None
+    stack = [data]
+    tensors = False
+    while stack:
+        one = stack.pop()
+        if isinstance(one, (list, tuple)):
+            stack.extend(one)
+            continue
+        if isinstance(one, (Tensor, np.ndarray, np.generic)):
+            tensors = True
+            each: Any = one.array.dtype if isinstance(one, Tensor) else one.dtype
+        elif isinstance(one, (int, float)):
+            each = number_dtype(one, current().default_dtype)
+        else:
+            return None
+        found = each if found is None else promote_pair(found, each)
+    return found if tensors else None
+
+
+def _tensor(data: Any, dtype: Any, device: Any, requires_grad: bool, pin_memory: bool) -> Tensor:
+    del pin_memory
+    check_device(device)
+    if isinstance(data, Tensor):
+        current().warning(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
+        )
+    return finished(to_array(data, dtype), requires_grad)
+
+
+tensor = composite(
+    "tensor(data: any?, *, dtype: dtype? = None, device: any? = None, requires_grad: bool = False, pin_memory: bool = False)",
+    "A leaf tensor from numbers, nested lists or an array (copied).", _tensor, TORCH,
+)
+
+
+def _as_tensor(data: Any, dtype: Any, device: Any) -> Tensor:
+    check_device(device)
+    if isinstance(data, Tensor):
+        return data if dtype is None else to_dtype(data, dtype)
+    return make(to_array(data, dtype, copy=False))
+
+
+composite(
+    "as_tensor(data: any?, dtype: dtype? = None, device: any? = None)",
+    "The tensor itself, or a tensor over an array's memory, or one from numbers.", _as_tensor, TORCH,
+)
+composite(
+    "asarray(obj: any?, *, dtype: dtype? = None, device: any? = None, copy: bool? = None, requires_grad: bool = False)",
+    "A tensor from anything, sharing memory where possible.",
+    lambda obj, dtype, device, copy, requires_grad: (
+        finished(to_array(obj, dtype), requires_grad) if copy else _as_tensor(obj, dtype, device)
+    ), TORCH,
+)
+
+
+def _from_numpy(ndarray: Any) -> Tensor:
+    if isinstance(ndarray, Tensor) or not hasattr(ndarray, "__array__"):
+        raise fail("type", f"expected np.ndarray (got {type(ndarray).__name__})", TypeError)
+    array = np.asarray(ndarray)
+    of_numpy(array.dtype)
+    if any(step < 0 for step in array.strides):
+        message = (
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array with array.copy().) "
+        )
+        raise fail("value", message, ValueError)
+    return make(array)
+
+
+composite("from_numpy(ndarray: any)", "A tensor over the memory of a numpy array.", _from_numpy, TORCH)
+
+
+def _legacy_data(data: Any, device: Any) -> Tensor:
+    check_device(device)
+    if isinstance(data, Size):
+        return make(allocate(tuple(data), current().default_dtype))
+    if isinstance(data, Tensor):
+        return data.detach()
+    return make(to_array(data, current().default_dtype))
+
+
+composite("_legacy_tensor(data: data, *, device: any? = None)", "A tensor of the default dtype from data.", _legacy_data, ())
+composite(
+    "_legacy_tensor(*size: ints, *, device: any? = None)", "A tensor of the default dtype of these extents.",
+    lambda size, device: make(allocate(size, current().default_dtype)), (),
+)
+composite(
+    "scalar_tensor(s: number, *, dtype: dtype? = None, device: any? = None, requires_grad: bool = False)",
+    "A 0-d tensor of the default dtype.",
+    lambda s, dtype, device, requires_grad: finished(np.full((), s, default_or(dtype)), requires_grad), TORCH,
+)
+composite(
+    "new_tensor(self, data: any?, *, dtype: dtype? = None, device: any? = None, requires_grad: bool = False)",
+    "A tensor of this dtype from data.",
+    lambda self, data, dtype, device, requires_grad: finished(
+        to_array(data, self.array.dtype if dtype is None else dtype), requires_grad
+    ), ("Tensor",),
+)

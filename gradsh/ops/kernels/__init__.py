@@ -1,0 +1,1 @@
+"""Numpy kernels that several records share. No operation is declared here."""

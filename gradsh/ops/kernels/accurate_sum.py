@@ -1,0 +1,43 @@
+"""Sums of float32 that are as good as those that run in float64, as PyTorch accumulates wider too."""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.values.dtype import Array
+
+WIDE = np.float64
+
+
+_HALVINGS = 4
+"""How often halves of float32 are added to each other before what is left is added up in float64."""
+_SHORT, _MANY = 32, 1 << 14
+"""Numbers that are left in a row, and in all, from which this pays."""
+
+
+def wide_sum(x: Array, axes: tuple[int, ...]) -> Any:
+    """Return the sum over axes in float64, dims kept."""
+    trailing = 0
+    while x.ndim - 1 - trailing in axes:
+        trailing += 1
+    kept, size = x.shape[: x.ndim - trailing], prod(x.shape[x.ndim - trailing :])
+    if x.dtype != np.float32 or size < 2 * _SHORT or x.size < _MANY or not x.flags.c_contiguous:
+        return np.add.reduce(x, axis=axes, keepdims=True, dtype=WIDE)
+    found = np.add.reduce(_halved(x.reshape(prod(kept), size)), axis=1, dtype=WIDE)
+    lead = tuple(axis for axis in axes if axis < len(kept))
+    return np.add.reduce(found.reshape(*kept, *(1,) * trailing), axis=lead, keepdims=True)
+
+
+def _halved(rows: Array) -> Array:
+    """Return rows with the same sums, in which fewer numbers are left."""
+    for _ in range(_HALVINGS):
+        size = rows.shape[1]
+        if size < 2 * _SHORT:
+            break
+        half = size // 2
+        found: Array = rows[:, :half] + rows[:, half : 2 * half]
+        if size % 2:
+            found[:, 0] += rows[:, -1]
+        rows = found
+    return rows

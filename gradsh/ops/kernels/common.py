@@ -1,0 +1,242 @@
+"""What kernels share: refusing dtypes in PyTorch's words, bringing operands to one dtype, working in blocks."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import current
+from gradsh.engine.values.dtype import Array, of_numpy, result_type
+from gradsh.text.fault import fail
+
+BLOCK = 1 << 16
+"""Elements at a time in chains of ufuncs: their temporaries stay in the cache."""
+
+ONE = {np.dtype(kind): np.ones((), kind) for kind in (np.float32, np.float64)}
+"""The number 1 by dtype: ufuncs are faster with 0-d arrays than with Python's numbers."""
+
+
+def unsupported(kernel: str, array: Any) -> Exception:
+    """Return PyTorch's error for a kernel that does not exist for a dtype."""
+    title = of_numpy(np.asarray(array).dtype).title
+    return fail("dtype", f"\"{kernel}\" not implemented for '{title}'", NotImplementedError)
+
+
+def not_bool(kernel: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel that refuses bool tensors as PyTorch's `kernel` does."""
+
+    def checked(self: Any, *others: Any) -> Any:
+        if self.dtype.kind == "b":
+            raise unsupported(kernel, self)
+        return function(self, *others)
+
+    return checked
+
+
+def floats_only(kernel: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel that refuses integers and bool."""
+
+    def checked(self: Any, *others: Any) -> Any:
+        if self.dtype.kind != "f":
+            raise unsupported(kernel, self)
+        return function(self, *others)
+
+    return checked
+
+
+def common_dtype(*operands: Any) -> Any:
+    """Return the numpy dtype of an operation on arrays and Python numbers."""
+    arrays = [one for one in operands if isinstance(one, np.ndarray)]
+    numbers = [one for one in operands if one is not None and not isinstance(one, np.ndarray)]
+    return result_type(arrays, numbers, current().default_dtype)
+
+
+def together(*operands: Any) -> list[Any]:
+    """Return the operands as arrays of their common dtype; None stays None."""
+    dtype = common_dtype(*operands)
+    return [None if one is None else np.asarray(one).astype(dtype, copy=False) for one in operands]
+
+
+def in_blocks(function: Callable[..., Any], *arrays: Any) -> Any:
+    """Run an elementwise chain of ufuncs on arrays of one shape and dtype, in blocks where they are large."""
+    first = arrays[0]
+    if first.size <= BLOCK or any(
+        one.shape != first.shape or one.dtype != first.dtype or not one.flags.c_contiguous for one in arrays
+    ):
+        return function(*arrays)
+    result = np.empty(first.shape, first.dtype)
+    target = result.reshape(-1)
+    sources = [one.reshape(-1) for one in arrays]
+    for start in range(0, target.size, BLOCK):
+        stop = start + BLOCK
+        target[start:stop] = function(*[one[start:stop] for one in sources])
+    return result
+
+
+def blocked(function: Callable[[Array], Array]) -> Callable[[Any], Any]:
+    """Return a kernel of one input that runs in blocks."""
+    return lambda self: in_blocks(function, np.asarray(self))
+
+
+def chained(function: Callable[..., Any], *arrays: Any, into: Any = None) -> Any:
+    """Return what a chain of ufuncs writes, `function(out, work, *arrays)`: the last one into `out`, those before into `work`.
+
+    Large arrays are worked off in blocks, and nothing but the result is allocated. The arrays are of one shape and dtype,
+    or are brought to them. `into`: one of them, that nobody needs any more: the result takes its memory where it can.
+    """
+    last = arrays[-1]
+    plain = True
+    for one in arrays:
+        if one.shape != last.shape or one.dtype != last.dtype:
+            dtype = np.result_type(*arrays)
+            return chained(function, *(each.astype(dtype) for each in np.broadcast_arrays(*arrays)))
+        plain = plain and one.flags.c_contiguous
+    if plain and last.size <= BLOCK:
+        result = np.empty(last.shape, last.dtype)
+        function(result, result, *arrays)
+        return result
+    sources = [_flattened(one) for one in arrays]
+    if not plain and (last.size <= BLOCK or any(one is None for one in sources)):
+        result = np.nditer((*arrays, None)).operands[-1]  # as a ufunc would lay it
+        function(result, result, *arrays)
+        return result
+    result = np.empty(last.shape, last.dtype) if into is None or not plain else into
+    target, work = result.reshape(-1), np.empty(BLOCK, last.dtype)
+    for start in range(0, target.size, BLOCK):
+        out = target[start : start + BLOCK]
+        function(out, work[: out.size], *[one[start : start + BLOCK] if one.ndim else one for one in sources])
+    return result
+
+
+def _flattened(array: Any) -> Any:
+    """Return an array as one row, as a single number where it is one repeated, or None where it is neither."""
+    if array.flags.c_contiguous:
+        return array.reshape(-1)
+    return None if any(array.strides) else array[(0,) * array.ndim + (...,)]
+
+
+_FAR, _NARROW = 1024, 16
+"""Bytes such that numbers a multiple of them apart drive each other from the cache; how many such are read in a row."""
+
+
+def row_major(array: Array, dtype: Any) -> Array:
+    """Return a copy in row-major order, also of a large transpose, of which numpy takes several times as long a time."""
+    if array.ndim < 2 or array.size < BLOCK or array.strides[-1] % _FAR or not array.strides[-1]:
+        return np.array(array, dtype, order="C")
+    found = np.empty(array.shape, dtype)
+    for start in range(0, array.shape[-1], _NARROW):
+        part = (..., slice(start, start + _NARROW))
+        found[part] = array[part]
+    return found
+
+
+def in_parts(function: Callable[..., Any], *arrays: Any) -> Any:
+    """Run a kernel that takes each entry of dim 0 for itself, on some of them at a time where the arrays are large.
+
+    The arrays are of one shape, as is the result.
+    """
+    first = arrays[0]
+    if first.size <= 2 * BLOCK or first.ndim < 2 or any(
+        one.shape != first.shape or one.dtype != first.dtype or not one.flags.c_contiguous for one in arrays
+    ):
+        return function(*arrays)
+    result = np.empty(first.shape, first.dtype)
+    step = max(1, BLOCK * first.shape[0] // first.size)
+    for start in range(0, first.shape[0], step):
+        part = slice(start, start + step)
+        result[part] = function(*[one[part] for one in arrays])
+    return result
+
+
+def zero_division(self: Any, other: Any) -> None:
+    """Refuse an integer division by zero, where there is anything to divide."""
+    if self.size and other.dtype.kind != "f" and not np.all(other):
+        raise fail("arithmetic", "ZeroDivisionError", RuntimeError)
+
+
+_INTS: dict[Any, Any] = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
+_FEW = 512
+
+
+def pick(mask: Any, a: Any, b: Any) -> Any:
+    """Return `a` where the mask holds, `b` elsewhere; either may be a number or a 0-d array of the dtype of the other.
+
+    For large arrays of one shape the bits are mixed: `np.where` on an irregular mask takes ten times as long.
+    """
+    integer = _INTS.get(getattr(a if getattr(a, "ndim", 0) else b, "dtype", None))
+    if mask.size <= _FEW or integer is None or not mask.flags.c_contiguous:
+        return np.where(mask, a, b)
+    left, right = _bits(a, mask, integer), _bits(b, mask, integer)
+    if left is None or right is None:
+        return np.where(mask, a, b)
+    result = np.empty(mask.shape, _FLOATS[integer])
+    target, chosen = result.reshape(-1).view(integer), mask.reshape(-1)
+    for start in range(0, mask.size, BLOCK):
+        part = slice(start, start + BLOCK)
+        x = left if not left.ndim else left[part]
+        y = right if not right.ndim else right[part]
+        bits = np.negative(chosen[part].astype(integer))
+        np.bitwise_and(bits, np.bitwise_xor(x, y), out=bits)
+        np.bitwise_xor(bits, y, out=target[part])
+    return result
+
+
+def with_sign(sizes: Array, signed: Array) -> Array:
+    """Give numbers of at least 0 the signs of others of their dtype and shape, in place: by bits, as `copysign` is slow."""
+    integer = _INTS[sizes.dtype]
+    sign = signed.view(integer) & np.iinfo(integer).min
+    bits = sizes.view(integer)
+    np.bitwise_or(bits, sign, out=bits)
+    return sizes
+
+
+def bounded(self: Any, low: Any, high: Any) -> Any:
+    """Return an array kept within bounds of its dtype, arrays or numbers, the upper one last; None is no bound.
+
+    A zero at a bound of zero keeps its sign: of equals `maximum` takes the second.
+    """
+    if self.size > _FEW and self.dtype.kind == "f" and np.ndim(low) == np.ndim(high) == 0:  # of numbers at once, and faster
+        return np.clip(self, -np.inf if low is None else low, np.inf if high is None else high)
+    if low is not None:
+        self = np.maximum(low, self)
+    return self if high is None else np.minimum(high, self)
+
+
+_FLOATS = {integer: floating for floating, integer in _INTS.items()}
+
+
+def _bits(value: Any, mask: Any, integer: Any) -> Any:
+    """Return the bits of an operand, flat, or None where it does not lie as the mask does."""
+    floating = _FLOATS[integer]
+    if getattr(value, "ndim", 0) == 0:
+        return np.asarray(value, floating).view(integer)
+    if value.shape != mask.shape or value.dtype != floating or not value.flags.c_contiguous:
+        return None
+    return value.reshape(-1).view(integer)
+
+
+def gated(grad: Any, mask: Any, into: Any = None) -> Any:
+    """Return `grad` where the mask holds, 0 elsewhere, also where grad is inf or nan; in the memory `into`, if that is given."""
+    integer = _INTS.get(grad.dtype)
+    bits = None if integer is None or mask.size <= _FEW or not mask.flags.c_contiguous else _bits(grad, mask, integer)
+    if bits is None or not grad.ndim:
+        return np.where(mask, grad, np.zeros((), grad.dtype))
+    result = np.empty(mask.shape, grad.dtype) if into is None else into
+    target, chosen = result.reshape(-1).view(integer), mask.reshape(-1).view(np.int8)
+    for start in range(0, mask.size, BLOCK):
+        part = slice(start, start + BLOCK)
+        np.bitwise_and(np.negative(chosen[part]).astype(integer), bits[part], out=target[part])
+    return result
+
+
+def reusing(kernel: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Return what gives a formula its kernel for a large gradient that it reads for the last time.
+
+    `kernel(into, *arguments)` may write into `into`, that gradient, or None where somebody else refers to it.
+    """
+
+    def decorate(formula: Any) -> Any:
+        formula.reusing = kernel
+        return formula
+
+    return decorate

@@ -1,0 +1,126 @@
+"""Normalising large float32 arrays whose samples or channels lie together in memory: row by row, in blocks that stay in the cache.
+
+Few numbers are added up in float32, by BLAS where that can be, and what they give in float64.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.values.dtype import Array
+from gradsh.ops.kernels import common as kernels
+from gradsh.ops.kernels.accurate_sum import WIDE, wide_sum
+
+_MANY, _SHORT, _LONG = 1 << 14, 32, 1 << 12
+"""Numbers in all, and in a row, from which this pays; products up to which float32 adds them up well."""
+_STACK = 32
+"""How many numbers are added to each other in float32."""
+
+
+def fits(size: int, *arrays: Any) -> bool:
+    """Return whether arrays can be taken as rows of that size."""
+    return size >= _SHORT and all(
+        one.dtype == np.float32 and one.size >= _MANY and one.flags.c_contiguous for one in arrays
+    )
+
+
+def parts(count: int, size: int) -> Iterator[slice]:
+    """Yield slices over rows, each of so many that they stay in the cache."""
+    step = max(1, kernels.BLOCK // max(size, 1))
+    for start in range(0, count, step):
+        yield slice(start, start + step)
+
+
+def sums(rows: Array) -> Array:
+    """Return the sum of each row, in float64."""
+    size = rows.shape[1]
+    if size % _STACK:
+        return np.asarray(wide_sum(rows, (1,))[:, 0])
+    short = rows.reshape(-1, _STACK) @ np.ones(_STACK, rows.dtype)
+    return np.asarray(np.add.reduce(short.reshape(-1, size // _STACK), axis=1, dtype=WIDE))
+
+
+def dots(a: Array, b: Array) -> Array:
+    """Return the sum of the products of each two rows, in float64."""
+    if a.shape[1] > _LONG:
+        return sums(a * b)
+    return np.asarray(np.vecdot(a, b), WIDE)
+
+
+def column_sums(rows: Array) -> Array:
+    """Return the sum of each column, in float64."""
+    count, size = rows.shape
+    even = count - count % _STACK
+    stacked = np.add.reduce(rows[:even].reshape(_STACK, even // _STACK * size), axis=0)
+    found: Array = np.add.reduce(stacked.reshape(-1, size), axis=0, dtype=WIDE) + np.add.reduce(rows[even:], axis=0, dtype=WIDE)
+    return found
+
+
+def upright(values: Array) -> Array:
+    """Return one value for each row as a float32 column."""
+    return values.astype(np.float32)[:, None]
+
+
+def centred(rows: Array, out: Array) -> tuple[Array, Array]:
+    """Write rows without their means; return the means and the variances (the biased ones)."""
+    size = rows.shape[1]
+    mean = sums(rows) / size
+    np.subtract(rows, upright(mean), out=out)
+    return mean, dots(out, out) / size
+
+
+def layer_norm(x: Array, weight: Any, bias: Any, size: int, eps: float) -> tuple[Array, Array, Array]:
+    """Return the normalised rows, their means and inverse deviations."""
+    rows = x.reshape(-1, size)
+    result = np.empty_like(rows)
+    mean, inverse = (np.empty((len(rows), 1), x.dtype) for _ in range(2))
+    factor, shift = (None if one is None else one.reshape(-1) for one in (weight, bias))
+    for part in parts(*rows.shape):
+        out = result[part]
+        mean[part, 0], variance = centred(rows[part], out)
+        inverse[part, 0] = 1 / np.sqrt(variance + eps)
+        out *= inverse[part]
+        if factor is not None:
+            out *= factor
+        if shift is not None:
+            out += shift
+    return result, mean, inverse
+
+
+def layer_norm_backward(
+    grad: Array, x: Array, mean: Array, inverse: Array, weight: Any, size: int, output_mask: Any
+) -> tuple[Any, Any, Any]:
+    """Return the gradients by input (as rows), weight and bias (flat)."""
+    grads, rows = grad.reshape(-1, size), x.reshape(-1, size)
+    mean, inverse = mean.reshape(-1, 1), inverse.reshape(-1, 1)
+    factor = None if weight is None else weight.reshape(-1)
+    found = np.empty_like(rows) if output_mask[0] else None
+    to_weight = np.zeros(size, WIDE) if output_mask[1] else None
+    to_bias = np.zeros(size, WIDE) if output_mask[2] else None
+    for part in parts(*rows.shape):
+        given = grads[part]
+        normal = rows[part] - mean[part]
+        normal *= inverse[part]
+        if to_weight is not None:
+            to_weight += column_sums(given * normal)
+        if to_bias is not None:
+            to_bias += column_sums(given)
+        if found is not None:
+            _input_rows(given, normal, inverse[part], factor, found[part])
+    narrow = [None if one is None else one.astype(x.dtype) for one in (to_weight, to_bias)]
+    return found, narrow[0], narrow[1]
+
+
+def _input_rows(grad: Array, normal: Array, inverse: Array, factor: Any, out: Array) -> None:
+    """Write the gradient of normalised rows by what was normalised; `normal` is used up."""
+    size = grad.shape[1]
+    if factor is None:
+        out[...] = grad
+    else:
+        np.multiply(grad, factor, out=out)
+    level, slope = sums(out) / size, dots(out, normal) / size
+    normal *= upright(slope)
+    out -= normal
+    out -= upright(level)
+    out *= inverse

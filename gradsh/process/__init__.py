@@ -1,0 +1,1 @@
+"""The process: memory, garbage, BLAS threads, signals, limits, files written whole."""

@@ -1,0 +1,1 @@
+"""Running scripts: one, several, again on a change; where their events go."""

@@ -1,0 +1,188 @@
+"""`gradsh check`: parses scripts and looks their names up, without running anything."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from gradsh.run.script import Script, read_script, unreadable
+from gradsh.commands import GRAMMARS
+from gradsh.diagnosis.nearest import for_attribute, near
+from gradsh.runtime.missing_modules import Absent, way_without
+from gradsh.runtime.builtins import REFUSED, Refused
+from gradsh.runtime.machine import Machine
+from gradsh.compiler.scopes import bound_names, children
+from gradsh.language import tree
+from gradsh.language.node import Node
+from gradsh.language.parser import MAX_TEXT, parse
+from gradsh.language.paste import clean
+from gradsh.render.diagnostic import draw
+from gradsh.render.style import style_for
+from gradsh.session.session import Session
+from gradsh.text.fault import fault_of
+from gradsh.text.problem import Label, Problem, ProblemError
+from gradsh.text.span import Source, Span
+
+
+def check_files(names: list[str], *, plain: bool = False) -> int:
+    """Tell the problems of each script on standard error; return the exit status."""
+    status = 0
+    style = style_for(sys.stderr, plain=plain, files=True)
+    for script in map(read_script, names):
+        source, problems = check_script(script)
+        for problem in problems:
+            sys.stderr.write("".join(line + "\n" for line in draw(problem, source, style)))
+        status = max(status, 2 if script.unreadable else 1 if problems else 0)
+    return status
+
+
+def check_script(script: Script) -> tuple[Source, list[Problem]]:
+    """Return a script's source and its problems: what does not parse, is refused, or names nothing."""
+    if script.unreadable:
+        failure = unreadable(script)
+        return failure.source, [failure.problem]
+    source = Source(script.name, clean(script.text[: MAX_TEXT + 1])[0])
+    try:
+        program = parse(source, GRAMMARS)
+    except ProblemError as error:
+        return source, [error.problem]
+    machine = Session().machine
+    problems = []
+    for statement in program.body:
+        try:
+            machine.compile(statement, source)
+        except ProblemError as error:
+            problems.append(error.problem)
+    problems += Names(program, machine, source).problems()
+    return source, sorted(problems, key=lambda problem: problem.labels[0].span[:2] if problem.labels else (0, 0))
+
+
+class Names:
+    """The names of one program: what binds them anywhere in it, and which of them stand for a namespace throughout."""
+
+    def __init__(self, program: tree.Program, machine: Machine, source: Source) -> None:
+        self.machine = machine
+        self.source = source
+        self.found: list[Problem] = []
+        self.nodes = list(_walk(program))
+        self.bound = {name for node in self.nodes for name in _binds(node)} | {"__name__"}
+        others = {
+            name for node in self.nodes if not isinstance(node, tree.Program | tree.FunctionDef | tree.ClassDef)
+            for name in _binds(node)
+        }
+        imported: dict[str, list[Any]] = {}
+        for node in self.nodes:
+            for name, value in self._imported(node):
+                imported.setdefault(name, []).append(value)
+        others |= {name for name, count in self._bindings().items() if count > len(imported.get(name, ()))}
+        self.values = {name: values[0] for name, values in imported.items() if name not in others and len(values) == 1}
+
+    def problems(self) -> list[Problem]:
+        """Return a problem for each name, and each attribute of a namespace, that nothing binds or offers."""
+        whole = any(isinstance(node, tree.ImportFrom) and node.names[0].name == "*" for node in self.nodes)
+        seen: set[str] = set()
+        for node in self.nodes:
+            if isinstance(node, tree.Attribute):
+                self._attribute(node)
+            elif isinstance(node, tree.Name) and node.id not in seen:
+                seen.add(node.id)
+                self._name(node, whole)
+        return self.found
+
+    def _name(self, node: tree.Name, whole: bool) -> None:
+        value = self._value(node)
+        if isinstance(value, Absent | Refused):
+            try:
+                value()
+            except (ImportError, NameError) as error:
+                way = _fields(error).get("way", "")
+                self._tell("name", str(error).removesuffix(way).rstrip(":; "), node.span, way)
+        elif node.id not in self.bound and value is None and node.id not in self.machine.builtins and not whole:
+            near_ones = near(node.id, [*sorted(self.bound), *self.machine.offer.bare_names()])
+            way = "did you mean " + " or ".join(f"`{one}`" for one in near_ones) + "?" if near_ones else ""
+            self._tell("name", f"name '{node.id}' is not defined", node.span, way)
+
+    def _attribute(self, node: tree.Attribute) -> None:
+        owner = self._value(node.value)
+        if isinstance(owner, self.machine.guard.namespaces) and self._value(node) is None:
+            meant = " or ".join(f"`{one}`" for one in for_attribute(self.machine, owner, node.attr))
+            way = way_without(f"{owner.name}.{node.attr}") or (f"did you mean {meant}?" if meant else "")
+            self._tell("attribute", f"module '{owner.name}' has no attribute '{node.attr}'", node.span, way)
+
+    def _value(self, node: Node) -> Any:
+        """Return the namespace, or what is in one, that an expression stands for wherever it stands; None: not known."""
+        if isinstance(node, tree.Name):
+            if node.id in self.bound:
+                return self.values.get(node.id)
+            builtins = self.machine.builtins
+            if node.id in REFUSED or node.id in builtins or self.machine.offer.bring(node.id, builtins):
+                return builtins.get(node.id)
+        elif isinstance(node, tree.Attribute):
+            owner = self._value(node.value)
+            if isinstance(owner, self.machine.guard.namespaces):
+                try:
+                    return self.machine.guard.read(owner, node.attr)
+                except AttributeError:
+                    return None
+        return None
+
+    def _imported(self, node: Node) -> Iterator[tuple[str, Any]]:
+        """Yield (name, value) for each name that an import binds; one that fails is a problem."""
+        imports = self.machine.offer.imports
+        if isinstance(node, tree.Import):
+            for one in node.names:
+                value = self._import(one, lambda one=one: imports.module(one.name, one.asname is not None))
+                yield one.asname or one.name.partition(".")[0], value
+        elif isinstance(node, tree.ImportFrom) and node.module:
+            for one in node.names:
+                if one.name != "*":
+                    path = node.module
+                    yield one.asname or one.name, self._import(one, lambda one=one, path=path: imports.member(path, one.name))
+
+    def _import(self, node: tree.alias, find: Any) -> Any:
+        try:
+            return find()
+        except ImportError as error:
+            owner = _fields(error).get("owner")
+            meant = " or ".join(f"`{one}`" for one in for_attribute(self.machine, owner, node.name)) if owner is not None else ""
+            self._tell("name", str(error), node.span, f"did you mean {meant}?" if meant else "")
+            return None
+
+    def _bindings(self) -> dict[str, int]:
+        """Return how often each name is bound in the blocks of the program."""
+        counts: dict[str, int] = {}
+        for node in self.nodes:
+            if isinstance(node, tree.Program | tree.FunctionDef | tree.ClassDef):
+                for name, _ in bound_names(list(node.body)):
+                    counts[name] = counts.get(name, 0) + 1
+        return counts
+
+    def _tell(self, kind: str, message: str, span: Span, way: str) -> None:
+        self.found.append(Problem(kind, message, (Label("needed", span, "", self.source),), (way,) if way else ()))
+
+
+def _fields(error: Exception) -> dict[str, Any]:
+    fault = fault_of(error)
+    return {} if fault is None else fault.fields
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    stack: list[Node] = [node]
+    while stack:
+        one = stack.pop()
+        yield one
+        stack.extend(reversed(list(children(one))))
+
+
+def _binds(node: Node) -> Iterator[str]:
+    """Yield the names that a node binds, in whatever scope."""
+    match node:
+        case tree.Program() | tree.FunctionDef() | tree.ClassDef():
+            yield from (name for name, _ in bound_names(list(node.body)))
+        case tree.comprehension():
+            yield from (one.id for one in _walk(node.target) if isinstance(one, tree.Name))
+        case tree.arg():
+            yield node.arg
+        case tree.Global() | tree.Nonlocal():
+            yield from node.names
+        case _:
+            return

@@ -1,0 +1,342 @@
+"""Runs scripts without a terminal's help: files, `-c CODE` and standard input, by one contract.
+
+Output goes to standard output, diagnostics to standard error; no banner, prompt or colour unless a terminal is there.
+A script ends at its first failed statement unless told to go on. Exit status: 0 done, 1 a statement failed, 2 a script
+that cannot be read, 130 interrupted.
+"""
+
+import errno
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from gradsh.contracts.events import Failure
+from gradsh.process.limits import UNBOUNDED, Limits
+from gradsh.text.problem import Problem
+from gradsh.text.span import Source
+from gradsh.text.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    import os
+
+    from gradsh.run.sinks import Sink
+    from gradsh.session.session import Session
+
+LARGEST = 256 << 20
+"""Bytes of the largest script that is read at all."""
+PIECE = 1 << 20
+PATIENCE = 2.0
+"""Seconds that a pipe is waited for until somebody opens it to write."""
+DONE, FAILED, UNREADABLE, INTERRUPTED = 0, 1, 2, 130
+
+
+class RunOptions(NamedTuple):
+    """What the command line says about a run. `seed` None: another one each time; `code` stands in for files."""
+
+    files: tuple[str, ...] = ()
+    code: str | None = None
+    keep_going: bool = False
+    format: str = "text"
+    seed: int | None = 0
+    plain: bool = False
+    limits: Limits = UNBOUNDED
+    jobs: int = 1
+    fail_fast: bool = False
+    values: tuple[tuple[str, str], ...] = ()
+    profile: bool = False
+    owns_process: bool = True
+    """Whether this process may be ended when a script can not be stopped."""
+
+
+class Script(NamedTuple):
+    """A script's name and text, or, where it could not be read, the reason."""
+
+    name: str
+    text: str
+    unreadable: str = ""
+
+
+def prepare() -> None:
+    """Set the process up for tensors: freed memory is kept, garbage looked for when memory grows; streams refuse no character."""
+    from gradsh.process.gc_policy import govern
+    from gradsh.process.malloc import keep_freed_memory
+
+    keep_freed_memory()
+    govern()
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def collect_again() -> None:
+    """Start the collector that the program's entry has stopped, sparing it what was imported by then."""
+    import gc
+
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
+
+
+def refused(options: RunOptions) -> bool:
+    """Say what is wrong with the values of `--set`, if anything is; nothing is run then."""
+    wrong = _wrong_values(options) if options.values else ""
+    if wrong:
+        sys.stderr.write(f"gradsh run: {wrong}\n")
+    return bool(wrong)
+
+
+def run(options: RunOptions) -> int:
+    """Run the one script that the options name; return the exit status."""
+    from gradsh.run.sinks import looks_of, sink_for
+
+    script = scripts_of(options)[0]
+    sink = sink_for(looks_of(options.format, plain=options.plain, several=False), None, sys.stdout, sys.stderr)
+    return max(run_script(script, options, sink), sink.close())
+
+
+def scripts_of(options: RunOptions) -> Sequence[Script]:
+    """Return the scripts to run: the code given, the files, or standard input."""
+    if options.code is not None:
+        return (code_script(options.code),)
+    return tuple(read_script(name) for name in options.files or ("-",))
+
+
+def code_script(code: str) -> Script:
+    """Return the script of `-c CODE`; bytes of the command line that are no UTF-8 arrive as lone surrogates."""
+    try:
+        code.encode()
+    except UnicodeEncodeError:
+        return Script("<code>", "", "it is not UTF-8")
+    return Script("<code>", code)
+
+
+def _bytes_of(name: str) -> bytes:
+    """Read a file, or standard input; no more than tells that it is too large (a device may never end)."""
+    if name == "-":
+        return _beginning(sys.stdin.buffer)
+    handle, piped = _opened(name)
+    with open(handle, "rb") as file:  # noqa: PTH123  # importing pathlib costs as much as the lexer, parser and compiler
+        return _piped(handle) if piped else _beginning(file)
+
+
+def _opened(name: str) -> tuple[int, bool]:
+    """Open what a name leads to for reading, without waiting; return whether it is a pipe, too.
+
+    Raises OSError, also for a device that is no terminal and not the empty one: none of the others ends.
+    """
+    import os
+    import stat
+
+    handle = os.open(name, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        found = os.fstat(handle)
+        _check_readable(found, os.isatty(handle))
+        piped = stat.S_ISFIFO(found.st_mode)
+        os.set_blocking(handle, not piped)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle, piped
+
+
+def _check_readable(found: "os.stat_result", terminal: bool) -> None:
+    import os
+    import stat
+
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    empty = stat.S_ISCHR(found.st_mode) and os.path.samestat(found, os.stat(os.devnull))  # noqa: PTH116
+    if stat.S_ISBLK(found.st_mode) or (stat.S_ISCHR(found.st_mode) and not terminal and not empty):
+        raise OSError(errno.EINVAL, "it is a device")
+
+
+def _piped(handle: int) -> bytes:
+    """Read a pipe to its end, once somebody has it open for writing; raises OSError if nobody does for a while."""
+    import os
+    import select
+    import time
+
+    parts: list[bytes] = []
+    left, written, end = LARGEST + 1, False, time.monotonic() + PATIENCE
+    while left > 0:
+        try:
+            part = os.read(handle, min(left, PIECE))
+        except BlockingIOError:
+            written = True
+            select.select([handle], [], [])
+            continue
+        if part:
+            written = True
+            parts.append(part)
+            left -= len(part)
+        elif written:
+            break
+        elif time.monotonic() > end:
+            raise OSError(errno.EPIPE, "nobody writes to this pipe")
+        else:
+            time.sleep(0.02)
+    return b"".join(parts)
+
+
+def _beginning(file: BinaryIO) -> bytes:
+    """Read in pieces: one call would take the largest script's memory for each, and count it as the process's own."""
+    parts, left = [], LARGEST + 1
+    while left > 0 and (part := file.read(min(left, PIECE))):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def read_script(name: str) -> Script:
+    """Read a script from a file, or from standard input for `-`; never raises for what a file may hold."""
+    shown = "<stdin>" if name == "-" else name
+    try:
+        data = _bytes_of(name)
+    except OSError as error:
+        return Script(shown, "", error.strerror or str(error))
+    except ValueError as error:  # a NUL byte in the name
+        return Script(shown, "", str(error))
+    if len(data) > LARGEST:
+        return Script(shown, "", f"it has more than {LARGEST:,} bytes")
+    try:
+        return Script(shown, data.decode("utf-8-sig" if data.startswith(b"\xef\xbb\xbf") else "utf-8"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return Script(shown, "", f"line {line} is not UTF-8 (byte 0x{data[error.start]:02x})")
+
+
+def run_script(script: Script, options: RunOptions, sink: "Sink") -> int:
+    """Run one script in a session of its own, telling `sink` what happens; return its exit status."""
+    if script.unreadable:
+        sink(unreadable(script))
+        return UNREADABLE
+    from gradsh.session.session import Session
+
+    collect_again()
+    session = Session(options.seed, limits=options.limits)
+    sink.when_broken = session.abandon
+    session.as_json = options.format == "json"
+    session.when_stuck = lambda line, reason: end_stuck(script.name, script.text, line, reason, sink)
+    profiler, watching = _profiler(session, options)
+    with interruptible(session), watching:
+        outcome = session.run(
+            script.text, sink, name=script.name, keep_going=options.keep_going, values=dict(options.values)
+        )
+    if profiler is not None:
+        sink(profiler.result(script.name))
+    status = INTERRUPTED if outcome.interrupted else outcome.status
+    return max(status, _tell_state(session, script, sink)) if sink.wants_state else status
+
+
+def _tell_state(session: "Session", script: Script, sink: "Sink") -> int:
+    """Tell the state at the end, or that it is too large to be told; return the exit status that this asks for."""
+    try:
+        sink(session.snapshot())
+    except MemoryError as error:
+        reason = str(error) or "there is not enough memory to tell the state"
+        sink(Failure(0, 0, Problem("limit", reason), Source(script.name, "")))
+        return FAILED
+    return DONE
+
+
+_parents: list[Callable[[int, str], None]] = []
+
+
+def report_to(parent: Callable[[int, str], None]) -> None:
+    """Say that this process works for another one, which is to be told (line, reason) before `end_stuck` ends this one."""
+    _parents[:] = [parent]
+
+
+def end_stuck(name: str, text: str, line: int, reason: str, sink: "Sink | None" = None) -> None:
+    """End the process, saying why: a script is in a call that nothing can stop (one huge product, an endless iterator in C)."""
+    import os
+
+    try:
+        if _parents:
+            _parents[0](line, reason)
+        elif sink is not None:
+            sink(Failure(line, line, Problem("limit", reason), Source(name, text)))
+            sink.close()
+        else:
+            sys.stderr.write(f"error[limit]: {reason}\n  {name}:{line}\n")
+            sys.stdout.flush()
+    finally:
+        os._exit(FAILED)
+
+
+def _profiler(session: "Session", options: RunOptions) -> tuple[Any, Any]:
+    if not options.profile:
+        return None, nullcontext()
+    from gradsh.run.profile import Profiler
+
+    profiler = Profiler(session.machine)
+    return profiler, profiler.watching()
+
+
+@contextmanager
+def interruptible(session: "Session") -> Iterator[None]:
+    """Let Ctrl-C end the script at its next safe point; a second one ends it wherever it is."""
+    from gradsh.process.signals import answer
+
+    asked = False
+
+    def on_interrupt(_number: int, _frame: object) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+        session.interrupt()
+
+    before = answer(on_interrupt)
+    try:
+        yield
+    finally:
+        if before is not None:  # None: not the main thread, and whoever owns that answers interrupts
+            answer(before)
+        session.machine.clear_interrupt()  # one that came too late for this text is none of the next one
+
+
+def unreadable(script: Script) -> Failure:
+    """Return the failure of a script that cannot be read."""
+    message = f"cannot read {script.name}: {script.unreadable}"
+    return Failure(0, 0, Problem("io", message), Source(script.name, ""))
+
+
+def _wrong_values(options: RunOptions) -> str:
+    """Say what is wrong with the values of `--set`, or nothing."""
+    from gradsh.session.parameters import parameters_in, wrong_values
+
+    scripts = [read_script(name) for name in options.files] if options.code is None else scripts_of(options)
+    known = [parameter for script in scripts for parameter in parameters_in(script.name, script.text)]
+    return wrong_values(known, dict(options.values))
+
+
+def list_parameters(options: RunOptions) -> int:
+    """Print the parameters of each script (`--params`); return the exit status."""
+    from gradsh.render.json import plain
+    from gradsh.render.style import style_for
+    from gradsh.render.table import draw
+    from gradsh.session.parameters import parameter_table, parameters_in
+
+    status = DONE
+    several = len(options.files) > 1
+    for script in scripts_of(options):
+        if script.unreadable:
+            sys.stderr.write(f"error[io]: {unreadable(script).problem.message}\n")
+            status = UNREADABLE
+            continue
+        found = parameters_in(script.name, script.text)
+        if options.format == "json":
+            _print_json({"event": "parameter", **plain(one), "file": script.name} for one in found)
+            continue
+        lines = draw(parameter_table(found), style_for(sys.stdout, plain=options.plain))
+        sys.stdout.write("".join(line + "\n" for line in ([f"{script.name}:"] if several else []) + lines))
+    return status
+
+
+def _print_json(rows: Iterator[Mapping[str, Any]]) -> None:
+    import json
+
+    sys.stdout.write("".join(json.dumps(row) + "\n" for row in rows))

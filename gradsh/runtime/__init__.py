@@ -1,0 +1,1 @@
+"""What a program runs in: the machine, guarded attributes, builtins, imports."""

@@ -1,0 +1,353 @@
+"""Where a script stands: the activation (calls and loop passes that led here), the code and an instruction offset.
+
+An activation is a plain tuple (parent, pass number, code of the call site, offset of the call site): a call has pass number 0 and a
+site, a pass of a loop has a number and no site. One is made per call of a script's function and per pass of a loop, never
+per operation; a generator makes none, since it stops in the middle of its loops and runs on under another caller.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+from gradsh.compiler import runtime_names as names
+from gradsh.compiler.lower import Unit, characters
+from gradsh.compiler.scopes import children
+from gradsh.language.node import Node, stmt
+from gradsh.language.statements import For, With
+from gradsh.process.gc_policy import governor
+from gradsh.text.fault import Fault
+from gradsh.text.span import Source, Span
+from gradsh.text.tuples import NamedTuple
+
+Activation = tuple[Any, int, Any, int]
+Where = tuple[Activation, Any, int]
+ROOT: Activation = (None, 0, None, -1)
+COLLECT: Any = object()
+"""What stands in the place of an interrupt where garbage is to be looked for."""
+
+
+class Call(NamedTuple):
+    """A call on the way to a place: where it was made, in which pass of a loop there (0: none), and of which function."""
+
+    span: Span
+    iteration: int
+    function: str
+    source: Source
+
+
+class Place(NamedTuple):
+    """A place in a script: the expression, its source, the calls that led there (outermost first), the loop's pass.
+
+    `statement` is the innermost statement around it; `passes` are the numbers of all loops around it, outermost first.
+    """
+
+    span: Span
+    source: Source
+    calls: tuple[Call, ...]
+    iteration: int
+    statement: Span
+    passes: tuple[int, ...]
+
+
+class Stopped(BaseException):
+    """A limit was reached; not an Exception, so that a script's own handlers rarely see it. `reason` is a sentence."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Progress:
+    """The activation now, and what must happen at the next tick; generated code reports to its methods."""
+
+    __slots__ = ("activation", "code", "failing", "frame", "stop", "where")
+
+    def __init__(self, program: dict[str, Any]) -> None:
+        self.activation: Activation = ROOT
+        self.failing: tuple[int, Activation] = (0, ROOT)
+        """The id of the exception on its way, and the activation in which it was raised."""
+        self.stop: Any = None
+        """Raised at the next call, loop pass or backward step; stays until the statement ends."""
+        self.code: Any = None
+        """The code that was running when somebody asked for the place last: a loop asks for the same one again and again."""
+        self.frame: Any = None
+        """The frame of the top-level statement, while it is that which asks."""
+        self.where = self._locator(program)
+
+    def _locator(self, program: dict[str, Any]) -> Callable[[], Where | None]:
+        frame_at = sys._getframe
+        progress = self
+        def where() -> Where | None:
+            """Return the place of the innermost frame of the script, or None outside of any.
+
+            Its caller must not be the script itself: to look at a frame more would cost half as much as all the rest.
+            """
+            frame = frame_at(2)
+            code = frame.f_code
+            if code is not progress.code:
+                try:
+                    while frame.f_globals is not program:
+                        frame = frame.f_back  # type: ignore[assignment]
+                except AttributeError:
+                    return None
+                progress.code = code = frame.f_code
+                progress.frame = frame if code.co_name == "<module>" else None  # that of a function would outlive it
+            return (progress.activation, code, frame.f_lasti)
+
+        return where
+
+    def hooks(self, program: dict[str, Any]) -> dict[str, Callable[[], object]]:
+        """Return the helpers by which generated code tells of calls and loops."""
+        progress = self
+        frame_at = sys._getframe
+        caller: Any = None
+
+        def enter() -> None:
+            """Note a call of a script's function, made from the nearest frame of the script below it."""
+            if progress.stop is not None:
+                progress.halt()
+            nonlocal caller
+            frame = frame_at(2)
+            code = frame.f_code
+            if code is not caller:
+                try:
+                    while frame.f_globals is not program:
+                        frame = frame.f_back  # type: ignore[assignment]
+                except AttributeError:  # called by the session itself, as a hook or a command does
+                    progress.activation = (progress.activation, 0, None, -1)
+                    return
+                caller = code = frame.f_code
+            progress.activation = (progress.activation, 0, code, frame.f_lasti)
+
+        def leave() -> None:
+            """Note that a function was left, in whatever way."""
+            progress.activation = progress.activation[0] or ROOT
+
+        def unwind() -> None:
+            """Note that an exception leaves a function or a loop: the innermost one is where it was raised."""
+            error = sys.exception()
+            if error is not None and id(error) != progress.failing[0]:
+                progress.failing = (id(error), progress.activation)
+
+        def finish() -> None:
+            """Note that a loop was left, in whatever way."""
+            unwind()
+            progress.activation = progress.activation[0] or ROOT
+
+        def loop() -> None:
+            """Note that a loop begins."""
+            progress.activation = (progress.activation, 0, None, 0)
+
+        def advance() -> None:
+            """Note a pass of the innermost loop."""
+            parent, number, site, offset = progress.activation
+            progress.activation = (parent, number + 1, site, offset)
+            if progress.stop is not None:
+                progress.halt()
+
+        def tick() -> bool:
+            """Let a limit or an interrupt take effect."""
+            if progress.stop is not None:
+                progress.halt()
+            return True
+
+        return {
+            names.ENTER: enter, names.LEAVE: leave, names.UNWIND: unwind, names.LOOP: loop, names.FINISH: finish,
+            names.PASS: advance, names.TICK: tick,
+        }
+
+    def halt(self, *, over: bool = False) -> None:
+        """Raise what was asked for, so that a backward pass can note on it what it had done, and whether the statement was over."""
+        if self.stop is COLLECT:
+            self.stop = None
+            governor.collect()
+        elif self.stop is not None:
+            error = self.stop() if isinstance(self.stop, type) else self.stop
+            error.fault = Fault("interrupt" if isinstance(error, KeyboardInterrupt) else "limit", {"over": over})
+            raise error
+
+
+class Units:
+    """The compiled statements of a session, found again by the file name that their code objects carry."""
+
+    def __init__(self) -> None:
+        self._units: dict[str, Unit] = {}
+        self._spans: dict[tuple[int, int], tuple[Any, Span]] = {}
+        self._statements: dict[str, dict[int, Span]] = {}
+        self._headers: dict[str, dict[Span, Span]] = {}
+
+    def __len__(self) -> int:
+        return len(self._units)
+
+    def add(self, filename: str, unit: Unit) -> None:
+        """Keep a unit."""
+        self._units[filename] = unit
+
+    def all(self) -> Iterator[Unit]:
+        """Yield all units, latest first."""
+        return reversed(self._units.values())
+
+    def before(self, unit: Unit) -> Iterator[Unit]:
+        """Yield the units that were compiled before one, latest first."""
+        found = False
+        for other in reversed(self._units.values()):
+            if found:
+                yield other
+            found = found or other is unit
+
+    def of(self, code: Any) -> Unit | None:
+        """Return the unit that a code object belongs to."""
+        return self._units.get(code.co_filename)
+
+    def owns(self, code: Any) -> bool:
+        """Tell whether a code object was compiled for this session."""
+        unit = self.of(code)
+        if unit is None:
+            return False
+        stack = [unit.code]
+        while stack:
+            one = stack.pop()
+            if one is code:
+                return True
+            stack += [inner for inner in one.co_consts if hasattr(inner, "co_consts")]
+        return False
+
+    def span(self, code: Any, offset: int) -> Span:
+        """Return the exact expression at an instruction, or its statement where Python keeps no columns."""
+        key = (id(code), offset)
+        found = self._spans.get(key)
+        if found is None:  # the code is kept beside the span, so that its id stays its own
+            found = self._spans[key] = (code, self._find(code, offset))
+        return found[1]
+
+    def _find(self, code: Any, offset: int) -> Span:
+        unit = self._units[code.co_filename]
+        line, end_line, column, end_column = next(islice(code.co_positions(), max(offset, 0) // 2, None), (None,) * 4)
+        if line is None:
+            return self._top(unit)
+        if column is None or end_line is None or end_column is None:
+            return self.statement(code, line)
+        source = unit.source
+        start = characters(source.line(line), column) + 1
+        end = characters(source.line(end_line), end_column) + 1
+        span = Span(line, start, end_line, end)
+        return self._header(code.co_filename, unit).get(span, span)
+
+    def _header(self, filename: str, unit: Unit) -> dict[Span, Span]:
+        """Return the spans of a unit's loops and `with` blocks, each with that of the expression that can fail in its header.
+
+        Some versions of Python note the whole statement, body and all, for what its header does.
+        """
+        table = self._headers.get(filename)
+        if table is None:
+            table = self._headers[filename] = {}
+            stack: list[Node] = [unit.stmt]
+            while stack:
+                node = stack.pop()
+                if isinstance(node, For):
+                    table[node.span] = node.iter.span
+                elif isinstance(node, With):
+                    table[node.span] = node.items[-1].context_expr.span
+                stack.extend(children(node))
+        return table
+
+    @staticmethod
+    def _top(unit: Unit) -> Span:
+        return unit.stmt.span
+
+    def statement(self, code: Any, line: int) -> Span:
+        """Return the innermost statement that covers a line of the unit of `code`."""
+        unit = self._units[code.co_filename]
+        table = self._statements.get(code.co_filename)
+        if table is None:
+            table = self._statements[code.co_filename] = dict(_statement_lines(unit.stmt))
+        return table.get(line, Span(line, 1, line, len(unit.source.line(line)) + 1))
+
+
+def _statement_lines(top: stmt) -> Iterator[tuple[int, Span]]:
+    """Yield (line, statement) for every line of every statement, outer ones first."""
+    stack: list[Node] = [top]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, stmt):
+            for line in range(node.span.line, node.span.end_line + 1):
+                yield line, node.span
+        stack.extend(reversed(list(children(node))))
+
+
+class Scope(NamedTuple):
+    """One level of what runs at a place: a call of a function, or a pass of a loop.
+
+    `series` is the same for all calls of a function and for all passes of a loop; `instance` tells them apart.
+    """
+
+    series: tuple[Any, ...]
+    instance: tuple[Any, ...]
+    label: str
+
+
+def scopes(where: Where) -> tuple[Scope, ...]:
+    """Return the calls and loop passes that a place lies in, outermost first."""
+    found: list[Scope] = []
+    activation, inner, _ = where
+    current: Activation | None = activation
+    while current is not None:
+        parent, number, site, _ = current
+        if site is not None:
+            found.append(Scope(("call", inner.co_name, id(inner)), (id(current),), f"{inner.co_name}()"))
+            inner = site
+        elif number:
+            found.append(Scope(("loop", id(parent), id(inner)), (id(parent), number), "loop"))
+        current = parent
+    found.reverse()
+    return tuple(found)
+
+
+def describe(units: Units, where: Where) -> Place:
+    """Return the place that an opaque `where` stands for."""
+    activation, code, offset = where
+    span = units.span(code, offset)
+    calls: list[tuple[Any, int, str, list[int]]] = []
+    passes: list[int] = []
+    level = passes
+    inner = code
+    current: Activation | None = activation
+    while current is not None:
+        parent, number, site, at = current
+        if site is not None:
+            level = []
+            calls.append((site, at, inner.co_name, level))
+            inner = site
+        elif number:
+            level.append(number)
+        current = parent
+    path = tuple(
+        Call(units.span(site, at), numbers[0] if numbers else 0, name, _source(units, site))
+        for site, at, name, numbers in reversed(calls)
+    )
+    statement = units.statement(code, span.line)
+    return Place(span, _source(units, code), path, passes[0] if passes else 0, statement, tuple(reversed(passes)))
+
+
+def circumstances(place: Place) -> str:
+    """Say in which pass of a loop, and called from where, a place was reached; empty for a line that is run once."""
+    parts = [_passes(place.passes)] if place.passes else []
+    if place.calls:
+        call = place.calls[-1]
+        parts.append(f"called from line {call.span.line}" + (f", pass {call.iteration}" if call.iteration else ""))
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _passes(numbers: tuple[int, ...]) -> str:
+    """Say in which pass of each loop, given outermost first."""
+    if len(numbers) == 1:
+        return f"pass {numbers[0]} of the loop"
+    if len(numbers) == 2:
+        return f"pass {numbers[1]} of the inner loop, {numbers[0]} of the outer"
+    return f"passes {', '.join(map(str, numbers))} of the loops, outermost first"
+
+
+def _source(units: Units, code: Any) -> Source:
+    unit = units.of(code)
+    return unit.source if unit is not None else Source("", "")

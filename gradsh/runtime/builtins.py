@@ -1,0 +1,291 @@
+"""Python's builtins as the language has them: most are Python's own, some are guarded, the rest say what to do instead."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from operator import index
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from gradsh.compiler.expressions import identifier
+from gradsh.runtime.ranges import LongRange, RangeBuiltin
+from gradsh.runtime.type_proxies import Kind
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.runtime.machine import Machine
+
+_SAME = (
+    "abs bool callable chr complex dict divmod enumerate filter float format frozenset hash id int isinstance iter len list map next "
+    "object ord bin hex oct ascii property repr reversed set slice staticmethod classmethod str super tuple zip"
+)
+_EXCEPTIONS = (
+    "ArithmeticError AssertionError AttributeError BaseException BufferError EOFError Exception FloatingPointError "
+    "GeneratorExit ImportError IndexError KeyError KeyboardInterrupt LookupError MemoryError ModuleNotFoundError NameError "
+    "NotImplementedError OSError OverflowError RecursionError RuntimeError StopIteration SyntaxError SystemExit TypeError "
+    "UnboundLocalError UnicodeError ValueError ZeroDivisionError Warning UserWarning DeprecationWarning FileNotFoundError "
+    "IOError PermissionError TimeoutError RuntimeWarning FutureWarning"
+)
+REFUSED = {
+    "exec": "write the statements themselves; `load FILE` runs a script",
+    "eval": "write the expression itself; for text that holds a number use `float(text)`",
+    "compile": "write the statements themselves",
+    "open": "a script reads no files; put the numbers into the script, or use the commands `load` and `save`",
+    "input": "assign the value to a name at the top of the script",
+    "__import__": "write `import NAME` at the top",
+    "globals": "the command `vars` lists the variables",
+    "locals": "the command `vars` lists the variables",
+    "vars": "the command `vars` lists the variables; name an attribute to read it",
+    "dir": "type the object and a dot and ask for completion, or `help NAME`",
+    "breakpoint": "put the commands `graph`, `buffers` or `watch` where you want to look",
+    "exit": "the command `quit` leaves",
+    "quit": "the command `quit` leaves",
+    "memoryview": "index the tensor or the list itself",
+    "bytearray": "use a list of numbers or `torch.tensor(…, dtype=torch.uint8)`",
+}
+"""Builtins that the language does not have -> the way to do it here."""
+
+
+class Refused:
+    """Stands for a builtin that the language does not have; calling it names the way to do it here."""
+
+    __slots__ = ("_name",)
+    __script_attributes__ = frozenset({"__name__"})
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    @property
+    def __name__(self) -> str:
+        return self._name
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise NameError."""
+        way = REFUSED[self._name]
+        raise fail("name", f"`{self._name}` is not part of gradsh: {way}", NameError, name=self._name, way=way)
+
+    def __repr__(self) -> str:
+        return f"<{self._name}, which gradsh does not have>"
+
+
+Made = TypeVar("Made", bound=Callable[..., Any])
+
+
+def make_builtins(machine: "Machine") -> dict[str, Any]:
+    """Return the dictionary of builtins for a program."""
+    import builtins
+
+    table = {name: getattr(builtins, name) for name in (*_SAME.split(), *_EXCEPTIONS.split())}
+    table |= {identifier(name): Refused(name) for name in REFUSED}
+    table |= _attributes(machine) | _types(machine) | _reductions(machine)
+    table["print"] = _print(machine)
+    table |= {kind.__name__: _lazy(kind) for kind in (map, filter, zip)}
+    table["enumerate"] = _enumerate
+    table["range"] = RangeBuiltin(machine.check)
+    for kind in (range, LongRange):
+        machine.guard.kinds.stand_in(kind, table["range"])
+    # Python itself looks these up under their plain names (class statements; C code that imports). A script cannot:
+    # in generated code its names of this form are others (`identifier`).
+    table["__build_class__"] = builtins.__build_class__
+    table["__import__"] = builtins.__import__
+    return table
+
+
+def named(function: Made, name: str = "") -> Made:
+    """Give a function of ours the name that a script calls it by: Python's own errors say the qualified one, and the module's."""
+    function.__module__ = "builtins"
+    function.__name__ = function.__qualname__ = name or function.__name__
+    return function
+
+
+_LAZY = frozenset({map, filter, zip, enumerate})
+
+
+def _enumerate(iterable: Any, start: int = 0) -> Any:
+    """Count along; where lazy things stand on each other, by a generator, since Python cannot drop a tower of its own kind."""
+    if type(iterable) in _LAZY or type(iterable) is GeneratorType:
+        return zip(count(index(start)), stepwise(iterable))
+    return enumerate(iterable, start)
+
+
+named(_enumerate, "enumerate")
+
+
+def stepwise(values: Any) -> Iterator[Any]:
+    """Yield the values, with a frame of Python's between who asks and who answers."""
+    yield from values
+
+
+def _lazy(kind: Any) -> Callable[..., Any]:
+    """Return a lazy builtin that never stands directly on another one: a long tower of them would end the process."""
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        for one in args:
+            if type(one) in _LAZY:
+                args = tuple([stepwise(one) if type(one) in _LAZY else one for one in args])
+                break
+        return kind(*args, **kwargs)
+
+    return named(made, kind.__name__)
+
+
+def _print(machine: "Machine") -> Callable[..., None]:
+    def print(*values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False) -> None:
+        if file is not None:
+            raise fail("type", "print(file=…) is not part of gradsh: leave `file` out; `--output` saves a result", TypeError)
+        for name, word in (("sep", sep), ("end", end)):
+            if word is not None and not isinstance(word, str):
+                raise TypeError(f"{name} must be None or a string, not {type(word).__name__}")
+        text = (" " if sep is None else str(sep)).join([str(value) for value in values])
+        machine.on_print(text + ("\n" if end is None else str(end)))
+
+    return named(print)
+
+
+def _attributes(machine: "Machine") -> dict[str, Any]:
+    guard = machine.guard
+    nothing = object()
+
+    def checked(name: Any, function: str) -> str:
+        if type(name) is not str:
+            raise TypeError(f"{function}: attribute name must be string")
+        return name
+
+    def getattr(owner: Any, name: str, default: Any = nothing, /) -> Any:
+        try:
+            return guard.read(owner, checked(name, "getattr()"))
+        except AttributeError:
+            if default is nothing:
+                raise
+            return default
+
+    def hasattr(owner: Any, name: str, /) -> bool:
+        try:
+            guard.read(owner, checked(name, "hasattr()"))
+        except AttributeError:
+            return False
+        return True
+
+    def setattr(owner: Any, name: str, value: Any, /) -> None:
+        guard.assign(owner, checked(name, "setattr()"), value)
+
+    def delattr(owner: Any, name: str, /) -> None:
+        guard.delete(owner, checked(name, "delattr()"))
+
+    return {one.__name__: named(one) for one in (getattr, hasattr, setattr, delattr)}
+
+
+def _types(machine: "Machine") -> dict[str, Any]:
+    kinds = machine.guard.kinds
+    type_builtin = TypeBuiltin(kinds.of)
+
+    def plain(kind: Any) -> Any:
+        """Return what Python's isinstance understands for what a script gave."""
+        if kind is type_builtin:
+            return type
+        if isinstance(kind, RangeBuiltin):
+            return (range, LongRange)
+        if isinstance(kind, tuple):
+            return tuple(plain(one) for one in kind)
+        return kind._kind if isinstance(kind, Kind) else kind
+
+    def isinstance_(value: Any, kind: Any, /) -> bool:
+        return isinstance(value, plain(kind))
+
+    def issubclass_(value: Any, kind: Any, /) -> bool:
+        return issubclass(range if isinstance(value, RangeBuiltin) else plain(value), plain(kind))
+
+    return {"type": type_builtin, "isinstance": named(isinstance_, "isinstance"), "issubclass": named(issubclass_, "issubclass")}
+
+
+class TypeBuiltin:
+    """`type`: gives the type of one value; it makes no classes."""
+
+    __slots__ = ("_of",)
+    __script_attributes__ = frozenset({"__name__"})
+
+    def __init__(self, of: Callable[[Any], Any]) -> None:
+        self._of = of
+
+    @property
+    def __name__(self) -> str:
+        return "type"
+
+    def __call__(self, *values: Any) -> Any:
+        """Return the type of the one value."""
+        if len(values) != 1:
+            raise fail("type", "type() takes one argument here; write a `class` statement to make a class", TypeError)
+        if values[0] is self or isinstance(values[0], type | Kind):
+            return self
+        return self._of(values[0])
+
+    def __repr__(self) -> str:
+        return "<class 'type'>"
+
+
+_SIZED = (list, tuple, dict, set, frozenset, str)
+_NUMBERS = frozenset({int, float, bool})
+
+
+def _reductions(machine: "Machine") -> dict[str, Any]:
+    """Return the builtins that consume an iterable: they can be stopped, and tell of tensors they do not add up."""
+    import builtins
+
+    check = machine.check
+    hinted: list[bool] = []
+
+    def ticking(iterable: Any) -> Any:
+        if isinstance(iterable, _SIZED) or hasattr(iterable, "__script_attributes__"):
+            return iterable
+        return _each(iterable, check)
+
+    def adding(iterable: Any, start: Any) -> Any:
+        """Sized things of numbers take Python's fast way; what is not a number may cost more with each step (lists grow)."""
+        plain = type(start) in _NUMBERS and isinstance(iterable, list | tuple) and (not iterable or type(iterable[0]) in _NUMBERS)
+        return iterable if plain else _each(iterable, check)
+
+    def sum(iterable: Any, /, start: Any = 0) -> Any:
+        if not hinted and _is_tensor(iterable):
+            hinted.append(True)
+            machine.on_warning("sum(x) adds the rows of a tensor, as in Python; x.sum() adds everything")
+        return builtins.sum(adding(iterable, start), start)
+
+    def consuming(name: str) -> Any:
+        function = getattr(builtins, name)
+
+        def consume(*values: Any, **options: Any) -> Any:
+            if len(values) == 1:
+                return function(ticking(values[0]), **options)
+            return function(*values, **options)
+
+        return named(consume, name)
+
+    def pow(base: Any, exp: Any, mod: Any = None) -> Any:
+        from gradsh.runtime.bounded_operators import modular_power, power
+
+        if mod is not None and (_is_tensor(base) or _is_tensor(exp)):
+            raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
+        return power(base, exp) if mod is None else modular_power(base, exp, mod)
+
+    def iter(value: Any, *sentinel: Any) -> Any:
+        made = builtins.iter(value, *sentinel)
+        return _each(made, check) if sentinel else made
+
+    table = {name: consuming(name) for name in ("max", "min", "sorted", "any", "all")}
+    def round(number: Any, ndigits: Any = None) -> Any:
+        if isinstance(number, int) and isinstance(ndigits, int) and -ndigits > number.bit_length():
+            return 0  # Python itself would compute that power of ten first
+        return builtins.round(number, ndigits)
+
+    return table | {"sum": named(sum), "pow": named(pow), "round": named(round), "iter": named(iter)}
+
+
+def _is_tensor(value: Any) -> bool:
+    from gradsh.engine.graph.tensor import Tensor
+
+    return isinstance(value, Tensor)
+
+
+def _each(iterable: Any, check: Callable[[], None]) -> Iterator[Any]:
+    for value in iterable:
+        check()
+        yield value

@@ -1,0 +1,331 @@
+"""Guarded attributes: nothing exists on a value that its type does not offer to scripts.
+
+A lookup asks once per (type, name); what was allowed is then looked up by Python itself. Four sorts of owners: values
+of Python's types (the lists of `allowed.py`), objects of the engine (their class's `__script_attributes__`, a frozenset or a
+function of the name), instances and classes that a script defines, and namespaces. Anything else offers nothing:
+a frame, a traceback or a module that leaked would be inert. Law: names are compared only as exact `str`, since a
+subclass could lie about being equal.
+"""
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from gradsh.engine.attribute_names import ScriptBase
+from gradsh.engine.graph.array_attributes import Elements, Lent
+from gradsh.engine.graph.node import SAVED, Node
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.compiler import runtime_names
+from gradsh.runtime.missing_modules import Absent
+from gradsh.runtime.allowlist import ATTRIBUTES, public, table_of
+from gradsh.runtime.formatting import Format
+from gradsh.runtime.type_proxies import KindOf
+from gradsh.interpreter.members import Member, needs_check
+from gradsh.compiler.special import CALLABLE_SPECIALS, SPECIAL_METHODS
+from gradsh.runtime.tensors import ARRAY, DTYPE, tensor_names, tensor_offers
+from gradsh.text.fault import fail
+
+_CLASS_NAMES = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})
+_OBJECT = frozenset({"__init__", "__repr__", "__str__", "__eq__", "__ne__", "__hash__", "__doc__"})
+_OBJECTS = "arrays of Python objects are not part of gradsh: use a list"
+_FORMATS = frozenset({"format", "format_map"})
+
+Getter = Callable[[Any], Any]
+
+
+def is_script_class(kind: type) -> bool:
+    """Tell whether a script defined this class."""
+    return runtime_names.SCRIPT in type.__getattribute__(kind, "__dict__")
+
+
+def offer_of(kind: type) -> tuple[Any, ...]:
+    """Return what the engine's classes among a class's bases declare (or are declared) to offer, nearest first."""
+    found = []
+    for base in type.__getattribute__(kind, "__mro__"):
+        if "__script_attributes__" in type.__getattribute__(base, "__dict__"):
+            found.append(base.__script_attributes__)
+        if base in OFFERS:
+            found.append(OFFERS[base])
+    return tuple(found)
+
+
+OFFERS: dict[type, Any] = {
+    Tensor: tensor_offers, Elements: tensor_offers, Lent: tensor_offers,
+    np.ndarray: ARRAY, np.generic: ARRAY, np.dtype: DTYPE, np.ufunc: frozenset({"__name__", "__doc__"}),
+}
+"""Classes of the engine and of numpy -> what they offer: a frozenset, or a function of the name."""
+_PYTORCHS = frozenset({
+    "_apply", "_check_input_dim", "_extended_shape", "_get_closed_form_lr", "_get_name", "_is_better", "_output_padding",
+    "_reset", "_reset_parameters", "_sequence_nr", "_update_lr", "_validate_args", "_validate_sample",
+})
+"""Names with an underscore that PyTorch's classes have, too. All others in a class of the engine are its own affair."""
+
+
+def offered(offers: tuple[Any, ...], name: str) -> bool:
+    """Tell whether any of the declarations names the attribute."""
+    return any(name in offer if isinstance(offer, frozenset) else offer(name) for offer in offers)
+
+
+class Guard:
+    """Decides which attributes a script reaches; `program` tells a script's functions by their globals."""
+
+    def __init__(self, program: dict[str, Any]) -> None:
+        self.program = program
+        self.kinds = KindOf()
+        self.namespaces: tuple[type[Any], ...] = ()
+        self._members: dict[tuple[type, str], Member] = {}
+        self._getters: dict[str, Getter] = {}
+
+    def getter(self, name: str) -> Getter:
+        """Return the function that reads attribute `name` of its argument, made once per name."""
+        found = self._getters.get(name)
+        if found is None:
+            found = self._getters[name] = self._make(name)
+        return found
+
+    def _make(self, name: str) -> Getter:
+        known: set[type] = set()
+
+        def slowly(owner: Any) -> Any:
+            return self.read(owner, name, known)
+
+        if name == "__class__" or not name.isidentifier():
+            return slowly
+        scope: dict[str, Any] = {"known": known, "slowly": slowly}
+        text = f"def get(owner):\n if type(owner) in known: return owner.{name}\n return slowly(owner)"
+        exec(compile(text, "<attribute>", "exec"), scope)
+        getter: Getter = FunctionType(
+            scope["get"].__code__, {"known": known, "slowly": slowly, "__builtins__": {"type": type}}, "get"
+        )
+        return getter
+
+    def read(self, owner: Any, name: str, known: set[type] | None = None) -> Any:
+        """Return attribute `name` of `owner`; `known` takes the type if all its values may be asked directly.
+
+        Raises AttributeError, with Python's text, for what the owner does not offer.
+        """
+        kind = type(owner)
+        if name == "__class__":
+            return self.kinds.of(owner)
+        replacement = self._replacement(owner, kind, name)
+        if replacement is not None:
+            return replacement
+        if isinstance(owner, self.namespaces):
+            return self._from_namespace(owner, kind, name, known)
+        allowed = self.allows(owner, kind, name)
+        if not allowed:
+            if kind is Absent:
+                owner.explain()
+            raise self.missing(owner, name)
+        value = owner.ask(name) if name.startswith(SAVED) and isinstance(owner, Node) else getattr(owner, name)
+        if kind is np.ndarray and callable(value):
+            return numbers_only(value)
+        if isinstance(owner, type) or kind is super:
+            return self._member(owner, name, value)
+        if known is not None and self._by_type(kind, name):
+            known.add(kind)
+        return value
+
+    def _by_type(self, kind: type, name: str) -> bool:
+        """Tell whether what was allowed for one value of this type is allowed for all."""
+        if kind is FunctionType:
+            return False
+        return tensor_offers(name) if issubclass(kind, Tensor) else not self.keeps(kind, name)
+
+    def _member(self, owner: Any, name: str, value: Any) -> Any:
+        """Return what a class (or `super`) gave; what would take any object as its `self` gets a check of that."""
+        base = self._home(owner, name)
+        if base is None or is_script_class(base) or not offer_of(base):
+            return value
+        entry = type.__getattribute__(base, "__dict__")[name]
+        if value is not entry or not needs_check(entry):
+            return value
+        key = base, name
+        return self._members.get(key) or self._members.setdefault(key, Member(base, name, entry))
+
+    @staticmethod
+    def _home(owner: Any, name: str) -> type | None:
+        """Return the class that answers for an attribute of a class or a `super`."""
+        if isinstance(owner, type):
+            bases = type.__getattribute__(owner, "__mro__")
+        else:
+            mro = type.__getattribute__(owner.__self_class__, "__mro__")
+            bases = mro[mro.index(owner.__thisclass__) + 1:]
+        return next((base for base in bases if name in type.__getattribute__(base, "__dict__")), None)
+
+    def _replacement(self, owner: Any, kind: type, name: str) -> Any:
+        if name in _FORMATS and (kind is str or owner is str or (kind is super and isinstance(owner.__self__, str))):
+            return Format(self, name, owner if kind is str else None)
+        return None
+
+    def _from_namespace(self, owner: Any, kind: type, name: str, known: set[type] | None) -> Any:
+        if name in _CLASS_NAMES or (not public(name) and name != "__version__"):
+            if name == "__name__":
+                return owner.name
+            raise self.missing(owner, name)
+        value = owner.get(name)
+        if known is not None and not hasattr(kind, name):
+            known.add(kind)
+        return value
+
+    def allows(self, owner: Any, kind: type, name: str) -> bool:
+        """Tell whether `owner`, of exactly type `kind`, offers attribute `name`."""
+        table = table_of(kind) if not is_script_class(kind) else None
+        if table is not None:
+            return name in table or (kind is FunctionType and self._own(owner, name))
+        if isinstance(owner, type):
+            base = self._home(owner, name)
+            return name in _CLASS_NAMES or (base is not None and self._entry_allows(base, name))
+        if kind is super:
+            base = self._home(owner, name)
+            return public(name) if base is None else self._entry_allows(base, name)  # not there: Python's own error says so
+        if is_script_class(kind) or issubclass(kind, ScriptBase):
+            base = self._home(kind, name)
+            return public(name) if base is None else self._entry_allows(base, name) or self._holds(owner, name)
+        return offered(offer_of(kind), name) or (isinstance(owner, Tensor) and self._holds(owner, name))
+
+    @staticmethod
+    def _holds(owner: Any, name: str) -> bool:
+        """Tell whether a script has put the attribute on the object."""
+        return public(name) and name in getattr(owner, "__dict__", ())
+
+    def _own(self, function: FunctionType, name: str) -> bool:
+        """Tell whether a script's function carries the attribute that the script gave it."""
+        return function.__globals__ is self.program and public(name) and name in function.__dict__
+
+    def _entry_allows(self, base: type, name: str) -> bool:
+        """Tell whether an attribute that stands in the dictionary of class `base` is offered."""
+        if is_script_class(base):
+            return public(name) or name in CALLABLE_SPECIALS or name in _CLASS_NAMES
+        if base is object:
+            return name in _OBJECT
+        table = table_of(base)
+        if table is not None:
+            return name in table
+        if name in CALLABLE_SPECIALS and getattr(base, "__script_base__", False):
+            return True
+        if not offered(offer_of(base), name):
+            return False
+        return name[0] != "_" or not issubclass(base, ScriptBase) or name in _PYTORCHS
+
+    def keeps(self, kind: type, name: str) -> bool:
+        """Tell whether a class of the engine among the bases of `kind` has the attribute for itself."""
+        for base in type.__getattribute__(kind, "__mro__"):
+            if name in type.__getattribute__(base, "__dict__") and not is_script_class(base):
+                return not self._entry_allows(base, name)
+        return False
+
+    def assign(self, owner: Any, name: str, value: Any) -> None:
+        """Set attribute `name` of `owner`, if its type lets scripts do that."""
+        if not self._lets_set(owner, name):
+            raise self.unsettable(owner, name)
+        setattr(owner, name, value)
+
+    def delete(self, owner: Any, name: str) -> None:
+        """Delete attribute `name` of `owner`, if its type lets scripts do that."""
+        if not self._lets_set(owner, name):
+            raise self.unsettable(owner, name)
+        delattr(owner, name)
+
+    def _lets_set(self, owner: Any, name: str) -> bool:
+        kind = type(owner)
+        if isinstance(owner, type):
+            return is_script_class(owner) and (name in SPECIAL_METHODS or (public(name) and not self.reserved(owner, name)))
+        if is_script_class(kind) or issubclass(kind, (ScriptBase, Tensor)):
+            return public(name) and not self.reserved(kind, name)
+        if kind is FunctionType:
+            return owner.__globals__ is self.program and (public(name) or name in {"__name__", "__qualname__", "__doc__"})
+        if kind is np.ndarray:
+            return name == "shape"
+        return name == "default_factory" and name in (table_of(kind) or ())
+
+    def reserved(self, kind: type, name: str) -> bool:
+        """Tell whether the engine would take an attribute of a script's for its own. (A `ScriptBase` looks out for itself.)"""
+        return not issubclass(kind, ScriptBase) and self.keeps(kind, name)
+
+    def unsettable(self, owner: Any, name: str) -> Exception:
+        """Return the error for an attribute that cannot be set; the caller raises it."""
+        if isinstance(owner, type):
+            text = f"cannot set '{name}' attribute of immutable type '{owner.__name__}'"
+            return fail("type", text, TypeError)
+        if self.kinds.readable(owner, name):
+            text = f"'{type(owner).__name__}' object attribute '{name}' is read-only"
+            return fail("attribute", text, AttributeError, owner=owner, name=name)
+        if self.allows(owner, type(owner), name):
+            text = f"attribute '{name}' of '{self.kinds.name(owner)}' objects is not writable"
+            return fail("attribute", text, AttributeError, owner=owner, name=name)
+        return self.missing(owner, name)
+
+    def missing(self, owner: Any, name: str) -> Exception:
+        """Return Python's AttributeError for a name that is not there; the caller raises it."""
+        if isinstance(owner, type):
+            text = f"type object '{owner.__name__}' has no attribute '{name}'"
+        elif isinstance(owner, self.namespaces):
+            text = f"module '{owner.name}' has no attribute '{name}'"
+        else:
+            text = f"'{self.kinds.name(owner)}' object has no attribute '{name}'"
+        return fail("attribute", text, AttributeError, owner=owner, name=name)
+
+    def names(self, owner: Any) -> list[str]:
+        """Return the public names that `owner` offers, for completion and for suggesting the nearest."""
+        kind = type(owner)
+        if isinstance(owner, self.namespaces):
+            return [name for name in owner.names() if public(name)]
+        candidates = set(ATTRIBUTES.get(kind, ()))
+        if issubclass(owner if isinstance(owner, type) else kind, Tensor):
+            candidates.update(tensor_names())
+        for table in ("_parameters", "_buffers", "_modules"):  # a module's own
+            candidates.update(getattr(owner, "__dict__", {}).get(table, ()))
+        for offer in offer_of(owner if isinstance(owner, type) else kind):
+            if isinstance(offer, frozenset):
+                candidates |= offer
+        for base in (owner if isinstance(owner, type) else kind).__mro__:
+            candidates.update(base.__dict__)
+        candidates.update(getattr(owner, "__dict__", ()))
+        return sorted(name for name in candidates if public(name) and self._answers(owner, kind, name))
+
+    def _answers(self, owner: Any, kind: type, name: str) -> bool:
+        return not name.startswith("_") and self.allows(owner, kind, name)
+
+
+def numbers_only(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of numpy's that gives no array of Python objects: those nest without bound, and crash when dropped."""
+
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        found = function(*args, **kwargs)
+        for one in found if type(found) in {tuple, list} else (found,):
+            if isinstance(one, np.ndarray) and one.dtype.hasobject:
+                raise fail("type", _OBJECTS, TypeError)
+        return found
+
+    checked.__name__ = checked.__qualname__ = getattr(function, "__name__", "function")
+    return checked
+
+
+def _no_array(owner: Any) -> NoReturn:
+    is_tensor = isinstance(owner, Tensor)
+    raise AttributeError("__array_interface__") if is_tensor else fail("type", _OBJECTS, TypeError)
+
+
+NO_ARRAY = property(_no_array)
+"""The `__array_interface__` of a script's classes: numpy would make an array of Python objects, as `numbers_only` says."""
+
+
+class Store:
+    """What generated code indexes with (owner, name) to read, write or delete an attribute, in Python's own order."""
+
+    __slots__ = ("_guard",)
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+
+    def __getitem__(self, key: tuple[Any, str]) -> Any:
+        return self._guard.read(key[0], key[1])
+
+    def __setitem__(self, key: tuple[Any, str], value: Any) -> None:
+        self._guard.assign(key[0], key[1], value)
+
+    def __delitem__(self, key: tuple[Any, str]) -> None:
+        self._guard.delete(key[0], key[1])

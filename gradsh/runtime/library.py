@@ -1,0 +1,285 @@
+"""The parts of Python's library that scripts may import, each an explicit list of names."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from gradsh.api.namespace import as_module
+from gradsh.runtime.bounded_operators import MAX_BITS, times
+from gradsh.runtime.guard import numbers_only
+from gradsh.runtime.type_proxies import Kind
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.runtime.machine import Machine
+
+
+class Library:
+    """A namespace for scripts: `get(name)`, `names()`, and nothing else."""
+
+    __slots__ = ("_load", "_members", "name")
+
+    def __init__(self, name: str, load: Callable[[], Mapping[str, Any]]) -> None:
+        self.name = name
+        self._load = load
+        self._members: Mapping[str, Any] | None = None
+
+    def members(self) -> Mapping[str, Any]:
+        """Return what it offers, by name."""
+        if self._members is None:
+            self._members = self._load()
+            for name, one in self._members.items():
+                if isinstance(one, FunctionType) and "<locals>" in one.__qualname__:
+                    one.__qualname__ = name  # Python's errors say it
+        return self._members
+
+    def get(self, name: str) -> Any:
+        """Return what the name stands for. Raises AttributeError."""
+        try:
+            return self.members()[name]
+        except KeyError:
+            text = f"module '{self.name}' has no attribute '{name}'"
+            raise fail("attribute", text, AttributeError, owner=self, name=name) from None
+
+    def __getattr__(self, name: str) -> Any:
+        if name[:1] == "_":
+            raise AttributeError(name)
+        return self.get(name)
+
+    def names(self) -> list[str]:
+        """Return the names it offers."""
+        return list(self.members())
+
+    def __repr__(self) -> str:
+        return f"<module '{self.name}'>"
+
+
+as_module(Library)
+
+
+def _listed(module: Any, names: str) -> dict[str, Any]:
+    return {name: getattr(module, name) for name in names.split() if hasattr(module, name)}
+
+
+def _math(machine: "Machine") -> Mapping[str, Any]:
+    import math
+
+    def prod(iterable: Any, /, *, start: Any = 1) -> Any:
+        """Multiply; a long product of integers can be stopped, and does not outgrow what one may be."""
+        for value in iterable:
+            machine.check()
+            start = times(start, value)
+        return start
+
+    def lcm(*integers: Any) -> int:
+        """Return the least common multiple."""
+        found = 1
+        for value in integers:
+            machine.check()
+            found = math.lcm(found, value)
+            if found.bit_length() > MAX_BITS:
+                raise fail("limit", "the integer would be too large", OverflowError)
+        return found
+
+    found = _listed(
+        math,
+        "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh degrees dist e erf erfc exp exp2 expm1 fabs floor "
+        "fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt ldexp lgamma log log10 log1p log2 modf nan "
+        "nextafter pi pow radians remainder sin sinh sqrt tan tanh tau trunc ulp",
+    )
+    found |= {name: _bounded(getattr(math, name)) for name in ("factorial", "comb", "perm")}
+    return found | {"prod": _named(prod), "lcm": _named(lcm)}
+
+
+def _named(function: Any) -> Any:
+    """Let a function of ours be called as Python's own is: errors say its qualified name."""
+    function.__qualname__ = function.__name__
+    return function
+
+
+def _bounded(function: Callable[..., int]) -> Callable[..., int]:
+    """Return an integer function that refuses arguments whose result would fill the memory."""
+
+    def bounded(*args: Any) -> int:
+        if any(isinstance(value, int) and value > 100_000 for value in args):
+            raise fail("limit", "the integer would be too large", OverflowError)
+        return function(*args)
+
+    bounded.__name__ = bounded.__qualname__ = function.__name__
+    return bounded
+
+
+def _copy() -> Mapping[str, Any]:
+    from gradsh.api import copying
+
+    return _listed(copying, "copy deepcopy")
+
+
+def _random() -> Mapping[str, Any]:
+    import random
+
+    own = random.Random(0)  # numbers for experiments; two runs agree
+
+    def getrandbits(k: Any, /) -> int:
+        """Return an integer of so many random bits."""
+        if isinstance(k, int) and k > MAX_BITS:
+            raise fail("limit", "the integer would be too large", OverflowError)
+        return own.getrandbits(k)
+
+    return _listed(
+        own,
+        "seed random uniform randint randrange choice choices sample shuffle gauss normalvariate expovariate betavariate "
+        "gammavariate triangular lognormvariate",
+    ) | {"getrandbits": _named(getrandbits)}
+
+
+def _time(machine: "Machine") -> Mapping[str, Any]:
+    import time
+
+    def sleep(seconds: float) -> None:
+        """Wait, in steps short enough for an interrupt or a limit to be heeded."""
+        end = time.monotonic() + seconds
+        if seconds < 0:
+            raise ValueError("sleep length must be non-negative")
+        while (left := end - time.monotonic()) > 0:
+            machine.check()
+            time.sleep(min(left, 0.05))
+
+    return _listed(time, "time perf_counter monotonic process_time time_ns perf_counter_ns ctime strftime") | {
+        "sleep": sleep
+    }
+
+
+def _itertools(machine: "Machine") -> Mapping[str, Any]:
+    import itertools
+
+    check = machine.check
+
+    def count(start: Any = 0, step: Any = 1) -> Iterator[Any]:
+        for value in itertools.count(start, step):
+            check()
+            yield value
+
+    def cycle(iterable: Any) -> Iterator[Any]:
+        for value in itertools.cycle(iterable):
+            check()
+            yield value
+
+    def repeat(value: Any, times: int | None = None) -> Iterator[Any]:
+        for one in itertools.repeat(value) if times is None else itertools.repeat(value, times):
+            check()
+            yield one
+
+    def checked(make: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+        """Let a limit or an interrupt end what may go on for ages, whoever consumes it."""
+
+        def made(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            return ticking(make(*args, **kwargs))
+
+        made.__name__ = made.__qualname__ = make.__name__
+        return made
+
+    def ticking(values: Iterator[Any]) -> Iterator[Any]:
+        for value in values:
+            check()
+            yield value
+
+    long: tuple[Any, ...] = (
+        itertools.accumulate, itertools.combinations, itertools.combinations_with_replacement, itertools.compress,
+        itertools.dropwhile, itertools.filterfalse, itertools.groupby, itertools.islice, itertools.pairwise,
+        itertools.permutations, itertools.product, itertools.starmap, itertools.takewhile, itertools.zip_longest,
+    )
+    chain = checked(itertools.chain)
+    chain.from_iterable = checked(itertools.chain.from_iterable)  # type: ignore[attr-defined]
+    own = {"count": count, "cycle": cycle, "repeat": repeat} | {make.__name__: checked(make) for make in long}
+    return own | {"chain": chain, "tee": itertools.tee}
+
+
+def _collections() -> Mapping[str, Any]:
+    import collections
+
+    from gradsh.compiler import runtime_names
+
+    def namedtuple(typename: str, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
+        make: Any = collections.namedtuple
+        made = make(typename, field_names, rename=rename, defaults=defaults, module="__main__")
+        setattr(made, runtime_names.SCRIPT, True)
+        return made
+
+    return _listed(collections, "OrderedDict defaultdict Counter deque") | {"namedtuple": namedtuple}
+
+
+def _functools(machine: "Machine") -> Mapping[str, Any]:
+    import functools
+
+    def reduce(function: Any, iterable: Any, /, *initial: Any) -> Any:
+        """Fold the values; each step can be the last."""
+
+        def ticking() -> Iterator[Any]:
+            for value in iterable:
+                machine.check()
+                yield value
+
+        return functools.reduce(function, ticking(), *initial)
+
+    def wraps(wrapped: Any) -> Callable[[Any], Any]:
+        """Give a wrapper the wrapped function's name and docstring."""
+
+        def decorate(wrapper: Any) -> Any:
+            for name in ("__name__", "__qualname__", "__doc__"):
+                with suppress(AttributeError, TypeError):
+                    machine.guard.assign(wrapper, name, machine.guard.read(wrapped, name))
+            return wrapper
+
+        return decorate
+
+    return _listed(functools, "partial lru_cache cache cmp_to_key cached_property") | {"wraps": wraps, "reduce": _named(reduce)}
+
+
+def _typing() -> Mapping[str, Any]:
+    import typing
+
+    return _listed(
+        typing,
+        "Any Callable ClassVar Dict Final FrozenSet Generator Generic Iterable Iterator List Literal Mapping Optional "
+        "Sequence Set Tuple Type TypeVar Union Self TYPE_CHECKING",
+    )
+
+
+def _numpy() -> Mapping[str, Any]:
+    import numpy as np
+
+    found = _listed(
+        np,
+        "array asarray zeros ones empty full zeros_like ones_like arange linspace eye identity concatenate stack vstack hstack "
+        "allclose isclose array_equal abs absolute add all any argmax argmin argsort around ceil clip cos cosh cumsum diag "
+        "divide dot einsum equal exp expand_dims flip floor isfinite isinf isnan log log10 log2 matmul max maximum mean "
+        "median meshgrid min minimum multiply newaxis outer pi power prod ravel repeat reshape round sign sin sinh size "
+        "sort split sqrt square squeeze std subtract sum tan tanh tile transpose unique var where inf nan e "
+        "float16 float32 float64 int8 int16 int32 int64 uint8 bool_ isscalar shape ndim",
+    )
+    found = {
+        name: numbers_only(value) if callable(value) and not isinstance(value, type) else value for name, value in found.items()
+    }
+    found |= {"ndarray": Kind(np.ndarray), "random": Library("numpy.random", _numpy_random)}
+    return found
+
+
+def _numpy_random() -> Mapping[str, Any]:
+    import numpy as np
+
+    own = np.random.RandomState(0)
+    found = _listed(own, "seed rand randn randint random random_sample uniform normal choice permutation shuffle")
+    return {name: numbers_only(function) for name, function in found.items()}
+
+
+def libraries(machine: "Machine") -> dict[str, Library]:
+    """Return Python's modules that a script may import, by name."""
+    made = [
+        Library("math", lambda: _math(machine)), Library("copy", _copy), Library("random", _random),
+        Library("time", lambda: _time(machine)), Library("itertools", lambda: _itertools(machine)),
+        Library("collections", _collections), Library("functools", lambda: _functools(machine)), Library("typing", _typing),
+        Library("numpy", _numpy),
+    ]
+    return {library.name: library for library in made}

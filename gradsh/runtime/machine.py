@@ -1,0 +1,296 @@
+"""The machine: a program's names, and what runs its top-level statements one after the other.
+
+A session gives it sinks for what the program prints, shows, warns of and commands; the machine gives back, for a statement
+that fails, the exception as a `Problem`. Nothing here keeps a value of the program alive: not the last value, not an
+exception, not its traceback.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from gradsh.compiler import runtime_names
+from gradsh.compiler.lower import Unit, compile_statement
+from gradsh.compiler.scopes import bound_names
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.language.node import stmt
+from gradsh.language.statements import Command
+from gradsh.process.gc_policy import governor
+from gradsh.runtime import bounded_operators
+from gradsh.runtime.activation import COLLECT, ROOT, Place, Progress, Stopped, Units, Where, describe
+from gradsh.runtime.guard import NO_ARRAY, Guard, Store
+from gradsh.text.problem import Problem, ProblemError
+from gradsh.text.span import Source
+from gradsh.text.tuples import NamedTuple
+
+RECURSION = 2000
+"""How deep a script may recurse, in Python frames."""
+
+
+class Invocation:
+    """A command line that is being run: its tree, and its arguments as functions that evaluate them where it stands.
+
+    `arguments` has one function per argument; `options` maps an option to True, a function, or a list of functions; `tail`
+    runs the statement that ends the command. `local` names the values of the function that it stands in (None at the top level).
+    """
+
+    __slots__ = ("arguments", "command", "local", "options", "source", "tail")
+
+    def __init__(
+        self, command: Command, source: Source, arguments: tuple[Callable[[], Any], ...],
+        options: Mapping[str, Any], tail: Callable[[], Any] | None, local: dict[str, Any] | None,
+    ) -> None:
+        self.command = command
+        self.source = source
+        self.arguments = arguments
+        self.options = options
+        self.tail = tail
+        self.local = local
+
+    def values(self) -> list[Any]:
+        """Evaluate the arguments, from left to right."""
+        return [argument() for argument in self.arguments]
+
+
+class Failed(NamedTuple):
+    """How a top-level statement failed: the problem, the lines of the innermost and the top-level statement, its source.
+
+    `error` is the name of the exception's class.
+    """
+
+    problem: Problem
+    line: int
+    top: int
+    source: Source
+    error: str
+
+
+def _nothing(*_: Any) -> None:
+    return None
+
+
+class Machine:
+    """Compiles and runs top-level statements over one set of names.
+
+    Sinks, all replaceable: `on_print(text)` (with its line end), `on_value(stmt, value)`, `on_command(invocation)`,
+    `on_warning(message, line=None)`, where no line stands for the one that is running.
+    `diagnose(machine, error, unit)` turns an exception into a `Failed`.
+    """
+
+    def __init__(self, diagnose: Callable[[Any, BaseException, Unit | None], Failed]) -> None:
+        self.diagnose = diagnose
+        self.program: dict[str, Any] = {}
+        self.builtins: dict[str, Any] = {}
+        self.taken: set[str] = set()
+        """Names that the program has ever bound at the top level: no bare name of PyTorch's stands in for them."""
+        self.brought: set[str] = set()
+        self.guard = Guard(self.program)
+        self.progress = Progress(self.program)
+        self.units = Units()
+        self.on_print: Callable[[str], None] = _nothing
+        self.on_value: Callable[[stmt, Any], None] = _nothing
+        self.on_command: Callable[[Invocation], None] = _nothing
+        self.on_warning: Callable[..., None] = _nothing
+        self.confine: Callable[[], AbstractContextManager[None]] = nullcontext
+        """Entered around the running of each statement: where the memory it may take is bounded."""
+        self.telling = False
+        """Whether a failure is being told: an interrupt may end that, too."""
+        self._by_number: dict[int, Unit] = {}
+        self._current: Unit | None = None
+        from gradsh.runtime.script_globals import Offer
+
+        self.offer = Offer(self)
+        self.reset()
+
+    @property
+    def where(self) -> Callable[[], Where | None]:
+        """The function that tells where the script stands now, for the engine's `Ambient.where`."""
+        return self.progress.where
+
+    def reset(self) -> None:
+        """Forget every name of the program."""
+        self.program.clear()
+        self.taken.clear()
+        self.brought.clear()
+        self.builtins.clear()
+        self.builtins.update(self.offer.builtins())
+        self.builtins.update(self._hooks())
+        self.program["__builtins__"] = self.builtins
+        self.program["__name__"] = "__main__"
+        self.progress.activation = ROOT
+
+    def _hooks(self) -> dict[str, Any]:
+        return self.progress.hooks(self.program) | {
+            runtime_names.STORE: Store(self.guard), runtime_names.ECHO: self._echo, runtime_names.COMMAND: self._command,
+            runtime_names.IMPORT: self.offer.imports.module, runtime_names.IMPORT_FROM: self.offer.imports.member,
+            runtime_names.IMPORT_STAR: self.offer.imports.star, runtime_names.BASE: self.offer.base, runtime_names.LOCALS: locals,
+            runtime_names.TYPE: type, runtime_names.TENSOR: Tensor, runtime_names.NO_ARRAY: NO_ARRAY,
+            runtime_names.CAUGHT_INTERRUPT: self.clear_interrupt, runtime_names.TIMES: bounded_operators.times,
+            runtime_names.POWER: bounded_operators.power, runtime_names.SHIFT: bounded_operators.shift,
+            runtime_names.TIMES + "=": bounded_operators.in_place_times,
+            runtime_names.POWER + "=": bounded_operators.in_place_power, runtime_names.SHIFT + "=": bounded_operators.in_place_shift,
+        }
+
+    def variables(self) -> dict[str, Any]:
+        """Return the program's own names and values, in the order of their binding."""
+        return {name: value for name, value in self.program.items() if name[0] != runtime_names.RESERVED and name[:2] != "__"}
+
+    def bound(self, name: str) -> bool:
+        """Tell whether the program has bound the name."""
+        return name in self.program and name[:2] != "__"
+
+    def compile(self, statement: stmt, source: Source) -> Unit:
+        """Compile a top-level statement and find the bare names it uses. Raises ProblemError for what is refused."""
+        number = len(self.units)
+        filename = f"<gradsh {number}>"
+        unit = compile_statement(statement, source, filename, number)
+        self.units.add(filename, unit)
+        if unit.commands:
+            self._by_number[number] = unit
+        self.resolve(unit)
+        self.taken.update(name for name, _ in bound_names([statement]))
+        return unit
+
+    def resolve(self, unit: Unit) -> list[str]:
+        """Make the offered names that a unit uses available to it; return those that nothing offers or binds."""
+        builtins, unknown = self.builtins, []
+        for attribute in unit.attributes:
+            key = runtime_names.GET + attribute
+            if key not in builtins:
+                builtins[key] = self.guard.getter(attribute)
+        for name in unit.names:
+            if name in self.program:
+                continue
+            if name in self.taken and name in self.brought:
+                builtins.pop(name, None)  # bound once and deleted: it means nothing now, as in Python
+            elif name in builtins:
+                continue
+            elif name not in self.taken and self.offer.bring(name, builtins):
+                self.brought.add(name)
+            else:
+                unknown.append(name)
+        return unknown
+
+    def run_statement(self, statement: stmt, source: Source) -> Failed | None:
+        """Run a top-level statement; return how it failed, or None."""
+        try:
+            unit = self.compile(statement, source)
+        except ProblemError as error:
+            line = error.problem.labels[0].span.line if error.problem.labels else statement.span.line
+            top = statement.span.line
+            return Failed(error.problem, self._first_line(statement, line), top, source, "SyntaxError")
+        for doubt, line in unit.doubts:
+            self.on_warning(doubt, line)
+        return self.run(unit)
+
+    def run(self, unit: Unit) -> Failed | None:
+        """Run a compiled statement; return how it failed, or None."""
+        from gradsh.compiler.recursion import deeper
+
+        outer, outer_activation = self._current, self.progress.activation
+        self._current = unit
+        governor.ask = self.collect_soon
+        self.progress.failing = (0, ROOT)
+        failed: Failed | None = None
+        try:
+            with deeper(RECURSION), self.confine():
+                exec(unit.code, self.program)
+            self.progress.halt(over=True)  # what was asked for while nothing looked, in one long call, ends the run here
+        except BaseException as error:  # noqa: BLE001 - a script's failure is data, whatever it is
+            failed = self.explain(error, unit)
+            _drop(error)
+        finally:
+            self._current = outer
+            self.progress.activation = outer_activation
+            self.progress.frame = self.progress.code = None
+        return failed
+
+    def explain(self, error: BaseException, unit: Unit | None = None) -> Failed:
+        """Return a failure as data. The exception and its frames may be dropped afterwards."""
+        return self.diagnose(self, error, unit or self._current)
+
+    def where_of(self, error: BaseException) -> Where | None:
+        """Return where the script stood when an exception was raised: its innermost frame and the loop passes then."""
+        found = None
+        known, left = self.progress.failing
+        activation = left if known == id(error) else self.progress.activation
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_globals is self.program:
+                found = (activation, trace.tb_frame.f_code, trace.tb_lasti)
+            trace = trace.tb_next
+        return found
+
+    def locate(self, where: Where) -> Place:
+        """Return the place in the script that a `where` of the engine's stands for."""
+        return describe(self.units, where)
+
+    def stop(self, reason: str) -> None:
+        """End the running statement at its next tick, with a problem of kind `limit`. Any thread may call it."""
+        self.progress.stop = Stopped(reason)
+
+    def interrupt(self) -> None:
+        """End the running statement at its next tick, with a problem of kind `interrupt`."""
+        self.progress.stop = KeyboardInterrupt
+
+    def collect_soon(self) -> None:
+        """Look for garbage at the next tick."""
+        if self.progress.stop is None:
+            self.progress.stop = COLLECT
+
+    def is_inside(self, frame: Any) -> bool:
+        """Tell whether a frame of Python's is the script's, or was called by it, or looks at what it raised."""
+        if self.telling:
+            return True
+        while frame is not None and frame.f_globals is not self.program:
+            frame = frame.f_back
+        return frame is not None
+
+    def running(self) -> Unit | None:
+        """Return the top-level statement that is running."""
+        return self._current
+
+    def clear_interrupt(self) -> None:
+        """Forget an interrupt that was asked for (or that the script has caught by name)."""
+        if self.progress.stop is KeyboardInterrupt:
+            self.progress.stop = None
+
+    def resume(self) -> None:
+        """Forget any limit or interrupt, before the next input is run."""
+        self.progress.stop = None
+
+    def check(self, _bytes: int = 0) -> None:
+        """Let a limit or an interrupt take effect; for the engine to call between two nodes."""
+        self.progress.halt()
+
+    def _echo(self, value: Any) -> None:
+        if value is not None and self._current is not None:
+            self.on_value(self._current.stmt, value)
+
+    def _command(
+        self, number: int, index: int, arguments: tuple[Callable[[], Any], ...], options: dict[str, Any],
+        tail: Callable[[], Any] | None, local: dict[str, Any] | None,
+    ) -> None:
+        unit = self._by_number[number]
+        known = None
+        if local is not None:
+            known = {name: value for name, value in local.items() if name[0] != runtime_names.RESERVED}
+            local.clear()  # Python keeps this dictionary with the frame, and with it the values
+        self.on_command(Invocation(unit.commands[index], unit.source, arguments, options, tail, known))
+
+    def _first_line(self, statement: stmt, line: int) -> int:
+        from gradsh.runtime.activation import _statement_lines
+
+        found = dict(_statement_lines(statement)).get(line)
+        return found.line if found is not None else statement.span.line
+
+
+def _drop(error: BaseException) -> None:
+    """Let go of all that an exception holds: the values in the frames that it passed."""
+    seen: BaseException | None = error
+    while seen is not None:
+        seen.__traceback__ = None
+        seen.__dict__.pop("fault", None)
+        following = seen.__cause__ or seen.__context__
+        seen.__context__ = seen.__cause__ = None
+        seen = following

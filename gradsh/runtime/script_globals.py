@@ -1,0 +1,72 @@
+"""What a machine offers to its program: builtins, bare names of PyTorch, imports, and what a class may derive from."""
+
+from typing import TYPE_CHECKING, Any
+
+from gradsh.api.namespace import Namespace
+from gradsh.api.torch import BARE, NAMESPACES
+from gradsh.compiler import runtime_names
+from gradsh.runtime.allowlist import public
+from gradsh.runtime.builtins import make_builtins
+from gradsh.runtime.guard import is_script_class
+from gradsh.runtime.imports import Imports
+from gradsh.runtime.library import Library
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.runtime.machine import Machine
+
+class Offer:
+    """Everything that exists for a program without its doing."""
+
+    def __init__(self, machine: "Machine") -> None:
+        self.machine = machine
+        self.imports = Imports(machine)
+        self.namespaces = tuple(NAMESPACES[path] for path in BARE)
+        """Where a name that neither the program nor Python has is looked up, in this order."""
+        machine.guard.namespaces = (Library, Namespace)
+
+    def builtins(self) -> dict[str, Any]:
+        """Return Python's builtins as the language has them."""
+        return make_builtins(self.machine)
+
+    def bring(self, name: str, builtins: dict[str, Any]) -> bool:
+        """Add the bare name to `builtins` if a namespace offers it; tell whether one does."""
+        if name[0] == runtime_names.RESERVED or name[:1] == "_":
+            return False
+        if name == "torch":  # its parts (nn, optim) are found without an import, so it is, too
+            builtins[name] = NAMESPACES[name]
+            return True
+        for namespace in self.namespaces:
+            if name in namespace:
+                builtins[name] = namespace.get(name)
+                return True
+        return False
+
+    def bare_names(self) -> list[str]:
+        """Return every name that works without a prefix, for completion and for suggesting the nearest."""
+        found = {name for name in self.machine.builtins if name[0] not in "._"}
+        for namespace in self.namespaces:
+            found.update(name for name in namespace.names() if name[0] != "_")
+        return sorted(found)
+
+    def base(self, base: Any, names: tuple[str, ...]) -> Any:
+        """Return the base class of a class statement, if a script may derive from it a class with these names."""
+        if isinstance(base, type):
+            if is_script_class(base) or base is object or (issubclass(base, Exception) and not base.__dict__.get("fault")):
+                return base
+            if getattr(base, "__script_base__", False):
+                self._check_names(base, names)
+                return base
+        name = base.__name__ if isinstance(base, type) else type(base).__name__
+        raise fail(
+            "type",
+            f"a class cannot derive from `{name}` here: its base is nn.Module, torch.autograd.Function, an exception, "
+            "a class of yours, or none",
+            TypeError,
+        )
+
+    def _check_names(self, base: type, names: tuple[str, ...]) -> None:
+        for name in names:
+            if public(name) and self.machine.guard.reserved(base, name):
+                text = f"a class derived from `{base.__name__}` cannot define `{name}`: gradsh's own class uses the name"
+                raise fail("name", text, TypeError, name=name)

@@ -1,0 +1,107 @@
+"""What `type(x)` and `x.__class__` give a script: the class, where it is one that the language offers, else its name."""
+
+from typing import Any
+
+from gradsh.engine.graph.node import Node, behind
+from gradsh.compiler import runtime_names
+from gradsh.runtime.allowlist import ATTRIBUTES
+
+_CALLABLE = frozenset({
+    kind for kind in ATTRIBUTES if kind.__module__ in {"builtins", "collections"} and kind.__name__ in {
+        "str", "int", "bool", "float", "list", "tuple", "slice", "dict", "set", "frozenset", "object",
+        "OrderedDict", "defaultdict", "Counter", "deque", "NoneType",
+    }
+})
+
+
+class Kind:
+    """A type that a script may compare, print and test with isinstance, and nothing else (function, generator, …)."""
+
+    __slots__ = ("_kind",)
+    _kind: type
+    __script_attributes__ = frozenset({"__name__", "__module__"})
+
+    def __init__(self, kind: type) -> None:
+        object.__setattr__(self, "_kind", kind)
+
+    @property
+    def __name__(self) -> str:
+        return str(self._kind.__name__)
+
+    def __repr__(self) -> str:
+        return repr(self._kind)
+
+    def __instancecheck__(self, value: object) -> bool:
+        return isinstance(value, self._kind)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(name)
+
+
+class NodeKind(Kind):
+    """The type of a graph's nodes of one name: PyTorch has a class for each operation."""
+
+    __slots__ = ("_name",)
+    _name: str
+
+    def __init__(self, name: str) -> None:
+        super().__init__(Node)
+        object.__setattr__(self, "_name", name)
+
+    @property
+    def __name__(self) -> str:
+        return self._name.rpartition("::")[2]
+
+    def __instancecheck__(self, value: object) -> bool:
+        return isinstance(behind(value), Node) and behind(value).name() == self._name
+
+    def __repr__(self) -> str:
+        return f"<class '{self.__name__}'>"
+
+
+def _is_public(kind: type) -> bool:
+    """Tell whether a namespace of PyTorch's offers this class under its own name."""
+    from gradsh.api.torch import NAMESPACES
+
+    name = kind.__name__
+    return any(name in space and space.get(name) is kind for space in NAMESPACES.values())
+
+
+class KindOf:
+    """Gives each value's type as a script sees it, the same object every time."""
+
+    __slots__ = ("_known", "_nodes")
+
+    def __init__(self) -> None:
+        self._known: dict[type, Any] = {}
+        self._nodes: dict[str, NodeKind] = {}
+
+    def stand_in(self, kind: type, builtin: Any) -> None:
+        """Let a builtin of the language stand for a type of Python's."""
+        self._known[kind] = builtin
+
+    def of(self, value: Any) -> Any:
+        """Return the type of `value`: its class if scripts may have it, else a `Kind` that stands for it."""
+        node = behind(value)
+        if isinstance(node, Node):
+            name = node.name()
+            return self._nodes.get(name) or self._nodes.setdefault(name, NodeKind(name))
+        return self.seen(type(value))
+
+    def seen(self, kind: type) -> Any:
+        """Return a class as scripts see it."""
+        entries = type.__getattribute__(kind, "__dict__")
+        if kind in _CALLABLE or runtime_names.SCRIPT in entries or issubclass(kind, BaseException):
+            return kind
+        found = self._known.get(kind)
+        if found is None:
+            found = self._known[kind] = kind if _is_public(kind) else Kind(kind)
+        return found
+
+    def name(self, value: Any) -> str:
+        """Return the name of a value's type, as error messages have it."""
+        return self.of(value).__name__ if isinstance(behind(value), Node) else type(value).__name__
+
+    def readable(self, owner: Any, name: str) -> bool:
+        """Tell whether a value of Python's own type has the attribute, so that only setting it fails."""
+        return name in ATTRIBUTES.get(type(owner), ())

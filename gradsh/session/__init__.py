@@ -1,0 +1,1 @@
+"""Parses, runs and emits: the session, its control, what bounds its time."""

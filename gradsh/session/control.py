@@ -1,0 +1,252 @@
+"""The half of a session that commands ask: running texts, replays, limits, files, questions, places.
+
+`Session` in session/session.py is the other half, which runs statements; commands see this one as `state.Control`.
+"""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradsh.contracts.events import Emit, Event, Print, Warn
+from gradsh.contracts.state import Entry, State
+from gradsh.engine.ambient import Ambient
+from gradsh.engine.graph.node import next_sequence_number
+from gradsh.process.limits import Limits
+from gradsh.runtime.machine import Failed, Machine
+from gradsh.text.fault import fail
+from gradsh.text.span import Source, Span
+from gradsh.text.tuples import NamedTuple
+
+
+class Outcome(NamedTuple):
+    """How a text went: the exit status it asks for, the lines of its top-level statements, whether interrupted."""
+
+    status: int
+    statements: tuple[tuple[int, int], ...]
+    interrupted: bool = False
+
+
+class Controls(ABC):
+    """What a command may ask of the session, answered."""
+
+    ambient: Ambient
+    emit: Emit
+    exhausted: bool
+    left: int | None
+    limits: Limits
+    line: int
+    machine: Machine
+    seed: int
+    state: State
+    typed: bool
+    asker: Callable[[str], str | None] | None = None
+    """Set by a shell: shows a prompt and returns the line that was typed, None at the end of input."""
+    writer: Callable[[str, int], str] | None = None
+    """Set from outside: runs a script anew, from a seed, and returns it with its outputs as expectations."""
+
+    @abstractmethod
+    def run(
+        self, text: str, emit: Emit, *, name: str = ..., keep_going: bool = ..., first_line: int = ...,
+    ) -> Outcome:
+        """Run a text; every event goes to `emit`."""
+
+    @abstractmethod
+    def tell_failure(self, failed: Failed, *, expected: bool) -> str:
+        """Remember and tell a failure; return its kind."""
+
+    @abstractmethod
+    def spend(self, characters: int) -> bool:
+        """Count what is shown against the bound on output; return whether it may be."""
+
+    @abstractmethod
+    def new_ambient(self) -> Ambient:
+        """Return an ambient value as every program begins with it."""
+
+    @abstractmethod
+    def offer_assertions(self) -> None:
+        """Give scripts the functions by which they assert what their graphs hold."""
+
+    def attempt(self, action: Callable[[], object]) -> Failed | None:
+        """Run `action` (a command's tail); return how it failed, without telling, or None."""
+        try:
+            action()
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever a script raises is data here
+            return self.machine.explain(error)
+        return None
+
+    def show_failure(self, failed: Failed) -> None:
+        """Tell a failure that was asked for (`expect error`)."""
+        self.tell_failure(failed, expected=True)
+
+    def run_text(self, text: str, name: str, *, muted: bool = False, first_line: int = 1) -> bool:
+        """Run a text in this session; return whether every statement passed."""
+        return self.run(text, quiet if muted else self.emit, name=name, first_line=first_line).status == 0
+
+    def expectations(self, text: str) -> str:
+        """Return a script with what its statements show as comments below them, as golden tests have it.
+
+        Raises an error of kind `value` where nobody has said how (see `writer`).
+        """
+        if self.writer is None:
+            raise fail("value", "expectations are written where a person types: in the shell", ValueError)
+        return self.writer(text, self.seed)
+
+    def replay(self, entries: Sequence[Entry]) -> int:
+        """Start anew from the recorded seed and run the entries, muted; return how many (fewer where interrupted)."""
+        self.reset()
+        for number, entry in enumerate(entries):
+            outcome = self.run(entry.text, quiet, name=entry.source, keep_going=True, first_line=entry.line)
+            if outcome.interrupted:
+                return number
+        return len(entries)
+
+    def reset(self) -> None:
+        """Forget every variable, pin and setting, and start from the seed again."""
+        self.machine.reset()
+        self.offer_assertions()
+        self.state.forget()
+        fresh = self.new_ambient()
+        for name in Ambient.__slots__:  # the running statement stands in this one, so it is renewed in place
+            setattr(self.ambient, name, getattr(fresh, name))
+
+    def leave(self, status: int = 0) -> None:
+        """End the run after this statement."""
+        self.left = status
+
+    def warn(self, message: str, line: int | None = None) -> None:
+        """Show a warning or hint that belongs to a line, or else to the running statement."""
+        place = self.machine.where() if line is None else None
+        if place is not None:
+            line = self.line_of(place)
+        if self.spend(len(message)):
+            self.emit(Warn(line or self.line, message))
+
+    def show(self, lines: Sequence[str]) -> None:
+        """Show lines at once, before the command's own result."""
+        for one in lines:
+            self.spend(len(one))
+            self.emit(Print(one, told=True))
+
+    def interactive(self) -> bool:
+        """Whether a person is there to answer `ask`."""
+        return self.asker is not None
+
+    def ask(self, prompt: str) -> str | None:
+        """Return what a person answers; None where nobody is there, or who leaves."""
+        return None if self.asker is None else self.asker(prompt)
+
+    def allowed_file(self, name: str) -> str:
+        """Return the path that a command may use for `name`.
+
+        Raises an error of kind `io` unless a person types the command or the run allows files, there.
+        """
+        from pathlib import Path
+
+        if self.typed:
+            return os.path.expanduser(name)  # noqa: PTH111  # a text, as it is shown
+        folder = self.limits.allow_files
+        if not folder:
+            raise fail("io", "a script may not touch files: run it with --allow-files DIR, or type the command", OSError)
+        try:
+            path, home = Path(folder, name).resolve(), Path(folder).resolve()
+        except (OSError, ValueError, RuntimeError) as error:  # a NUL byte, links that lead round in a circle
+            raise fail("io", f"{name} is no name of a file: {error}", OSError) from None
+        if not path.is_relative_to(home):
+            raise fail("io", f"{name} is outside of {folder}, the folder that --allow-files names", OSError)
+        return str(path)
+
+    def limit(self, name: str, text: str | None = None) -> str:
+        """Return a limit as words, after changing it where `text` is given; kind `value` for what is no limit.
+
+        A script cannot lift its own bounds: raises kind `limit` unless a person types.
+        """
+        if text is not None:
+            from gradsh.process.limits import bound_memory, changed
+
+            if not self.typed:
+                raise fail("limit", "a script does not change its own limits: give them to gradsh run", RuntimeError)
+            try:
+                self.limits = changed(self.limits, name, text)
+            except ValueError as error:
+                raise fail("value", str(error), ValueError) from None
+            if name == "max_memory":
+                bound_memory(self.limits.max_memory)
+            self.ambient.where = self.place_function()
+            self.ambient.trail = self.trail()
+        value = getattr(self.limits, name)
+        return "off" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+    def place_function(self) -> Callable[[], Any]:
+        """Return what tells the engine where the script stands and, under `--max-nodes`, counts the nodes meanwhile."""
+        where, most = self.machine.where, self.limits.max_nodes
+        if most is None:
+            return where
+        begun, often = next_sequence_number(), min(256, max(1, most // 16))
+        calls = 0
+
+        def counting() -> Any:
+            nonlocal calls
+            calls += 1
+            if calls % often == 0 and next_sequence_number() - begun > most:
+                self.exhausted = True  # the engine is in the middle of something: it ends at the next safe point
+                self.machine.stop(f"the script recorded more than {most:,} nodes (--max-nodes)")
+            return where()
+
+        return counting
+
+    def trail(self) -> Any:
+        """Return what knows the place without a call, unless nodes are counted."""
+        return self.machine.progress if self.limits.max_nodes is None else None
+
+    def line_of(self, where: Any) -> int | None:
+        """Return the first line of the innermost statement at an engine's `where`, or None where there is none."""
+        if where is None:
+            return None
+        _, code, offset = where
+        units = self.machine.units
+        return units.statement(code, units.span(code, offset).line).line
+
+    def unit_of(self, where: Any) -> int:
+        """Return the number of the top-level statement from which a place was reached, -1 for none."""
+        if where is None:
+            return -1
+        activation, code, _ = where
+        while activation is not None:
+            activation, _, site, _ = activation
+            code = site or code
+        return int(code.co_filename.removeprefix("<gradsh ").removesuffix(">"))
+
+    def owns(self, where: Any) -> bool:
+        """Whether a place is in a program of this session."""
+        return where is not None and self.machine.units.owns(where[1])
+
+    def scopes_of(self, where: Any) -> tuple[Any, ...]:
+        """Return the calls and loop passes around a place, outermost first."""
+        from gradsh.runtime.activation import scopes
+
+        return () if where is None else scopes(where)
+
+    def cuts_of(self, tensor: Any) -> list[tuple[int, str, bool]]:
+        """Return (line, text, cut) of the statements that ended a tensor's history or made the leaves it rests on."""
+        from gradsh.diagnosis.provenance import Origins, frame_of
+
+        unit = self.machine.running()
+        if unit is None:
+            return []
+        found = Origins(self.machine, [frame_of(unit, dict(self.state.call.scope) or None)]).cuts(tensor, [])
+        return [(one.span.line, text_of(one.source, one.span), one.cut) for one in found]
+
+
+def quiet(_: Event) -> None:
+    """An emit that shows nothing."""
+
+
+def text_of(source: Source, span: Span) -> str:
+    """Return the text that a span covers."""
+    lines = [source.line(number) for number in range(span.line, span.end_line + 1)]
+    lines[-1] = lines[-1][: span.end_column - 1]
+    lines[0] = lines[0][span.column - 1 :]
+    return "\n".join(lines)

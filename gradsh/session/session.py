@@ -1,0 +1,397 @@
+"""A session: takes text, runs it statement by statement, and tells what happens as events.
+
+Shell, batch and golden tests all call `Session.run`. A session has its own ambient value (grad mode, random numbers,
+print options), so nothing leaks from one to the next. The options `--format` and `--output`, which every command has,
+are taken here. What commands ask of a session is answered in session/control.py.
+"""
+
+import sys
+import time
+import warnings
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from gradsh.process.malloc import give_back
+from gradsh.commands import GRAMMARS, find
+from gradsh.session.control import Controls, Outcome, quiet, text_of
+from gradsh.diagnosis.classify import words_of
+from gradsh.engine.ambient import Ambient, enter
+from gradsh.engine.graph.node import next_sequence_number
+from gradsh.contracts.events import Done, Emit, Failure, Note, Print, Result, Snapshot, Value, Warn
+from gradsh.compiler.lower import Unit
+from gradsh.runtime.machine import Failed, Invocation, Machine
+from gradsh.process.nesting import surveyed
+from gradsh.language.node import stmt
+from gradsh.language.parser import MAX_TEXT, parse
+from gradsh.language.paste import clean
+from gradsh.language.statements import Command
+from gradsh.process.limits import UNBOUNDED, Limits, confined
+from gradsh.contracts.state import Call, Entry, State
+from gradsh.contracts.state import Failed as LastFailure
+from gradsh.text.expectations import Block, options_of, scan
+from gradsh.text.problem import Problem, ProblemError
+from gradsh.text.span import Source
+from gradsh.session.timeout import reading, timed
+
+ASSERTIONS = ("freed", "saved", "live_bytes", "peak_bytes", "reclaimable_bytes")
+"""The functions of `probe.assertions`, imported when a script first calls one."""
+ENDINGS = {"svg": "svg", "png": "png", "dot": "dot", "gv": "dot", "mmd": "mermaid", "json": "json"}
+"""Formats that the name of an `--output` file asks for, where `--format` does not."""
+OPTIMIZED = 1
+"""Flag of the code of functions: their variables are read as a copy. The body of a class has the dictionary itself."""
+METERED = ("memory", "leaks", "peak_bytes")
+"""Words that ask how bytes went over time: a text that has one is followed from its beginning."""
+
+
+class _Bound:
+    """The names that the program has bound: none of these starts a command where a statement could mean the name."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.machine.bound(name)
+
+
+class Session(Controls):
+    """A program's variables and everything around them. `seed` None draws one; `typed` says that a person types."""
+
+    def __init__(self, seed: int | None = 0, *, limits: Limits = UNBOUNDED, typed: bool = False) -> None:
+        self.seed = _drawn_seed() if seed is None else seed
+        self.limits = limits
+        self.typed = typed
+        self.emit: Emit = quiet
+        self.machine = Machine(_diagnose)
+        self.machine.on_print = self._on_print
+        self.machine.on_value = self._on_value
+        self.machine.on_command = self._on_command
+        self.machine.on_warning = self.warn
+        self.machine.confine = confined
+        self.state = State(self.machine.program, self, self.line_of, self.machine.locate)
+        self.ambient = self.new_ambient()
+        self.line = 0
+        self.exhausted = False
+        self.left: int | None = None
+        self.when_stuck: Callable[[int, str], None] | None = None
+        """Set by who owns the process: told (line, reason) when a script can not even be stopped."""
+        self.as_json = False
+        self.guardian: Any = None
+        self._command_only = True
+        self._printed = 0
+        self.depth = 0
+        self._bound = _Bound(self.machine)
+        self.offer_assertions()
+
+    def offer_assertions(self) -> None:
+        """Give scripts the functions by which they assert what their graphs hold."""
+        self.machine.builtins.update((name, self._assertion(name)) for name in ASSERTIONS)
+
+    def _assertion(self, name: str) -> Callable[..., Any]:
+        def ask(*args: Any, **kwargs: Any) -> Any:
+            from gradsh.probe.assertions import functions
+
+            return functions(self._reachable, self.state.meter)[name](*args, **kwargs)
+
+        ask.__name__ = ask.__qualname__ = name
+        return ask
+
+    def _reachable(self) -> dict[str, object]:
+        """The program's variables, and those of the script's functions that are running."""
+        found = dict(self.machine.variables())
+        frame = sys._getframe(1)
+        while frame is not None:
+            if frame.f_globals is self.machine.program and frame.f_locals is not self.machine.program:
+                local = frame.f_locals
+                found.update((name, value) for name, value in local.items() if name.isidentifier())
+                if isinstance(local, dict) and frame.f_code.co_flags & OPTIMIZED:  # before 3.13 a copy that the frame keeps
+                    local.clear()
+            frame = frame.f_back  # type: ignore[assignment]
+        return found
+
+    def new_ambient(self) -> Ambient:
+        """Return an ambient value as every program begins with it."""
+        ambient = Ambient()
+        ambient.where = self.place_function()
+        ambient.trail = self.trail()
+        ambient.warn = self.warn
+        ambient.check = self.machine.check
+        ambient.passes = self._on_pass
+        if self.seed:
+            ambient.generator.manual_seed(self.seed)
+        return ambient
+
+    # ------------------------------------------------------------------ running
+
+    def run(
+        self, text: str, emit: Emit, *, name: str = "<input>", keep_going: bool = False, first_line: int = 1,
+        values: Mapping[str, str] | None = None,
+    ) -> Outcome:
+        """Run a text; every event goes to `emit`. Ends at the first failed statement unless `keep_going`.
+
+        A failure that the text announces (a `#!` below the statement) is emitted as expected and ends nothing.
+        `values` sets parameters of the text (see `session/parameters.py`), which have been checked to be of their types.
+        """
+        outer, outer_hook, outer_show = self.emit, sys.unraisablehook, warnings.showwarning
+        self.emit, sys.unraisablehook, warnings.showwarning = emit, self._on_lost, self._on_doubt
+        self.depth += 1
+        try:
+            with enter(self.ambient):
+                return self._run(text, name, keep_going, first_line, values or {})
+        finally:
+            self.depth -= 1
+            self.emit, sys.unraisablehook, warnings.showwarning = outer, outer_hook, outer_show
+
+    def _run(
+        self, text: str, name: str, keep_going: bool, first_line: int, values: Mapping[str, str]
+    ) -> Outcome:
+        if not text.isascii():
+            text = text.encode("utf-8", "replace").decode()  # half a surrogate pair has no place in a source
+        text = text[: MAX_TEXT + 1]  # enough for the parser to refuse it
+        source = Source(name, text, first_line)
+        try:
+            with reading(self, source):
+                text, notes = clean(text)
+                for note in notes:
+                    self.emit(Warn(0, str(note)))
+                source = Source(name, text, first_line)
+                program = parse(source, GRAMMARS, self._bound)
+                self._take_options(source)
+        except ProblemError as error:
+            self.tell_failure(_unparsed(error.problem, source), expected=False)
+            return Outcome(1, ())
+        if values:
+            from gradsh.session.parameters import set_parameters
+
+            set_parameters(program, values)
+        if self.state.meter is None and (self.typed or any(word in text for word in METERED)):
+            from gradsh.probe.meter import Meter
+
+            self.state.meter = Meter()
+        body = program.body
+        lines = tuple((one.span.line, one.span.end_line) for one in body)
+        blocks = scan(source, lines, strict=False)
+        if self.depth > 1:  # a text that a statement runs (`load`, `undo`) shares the limits of that statement
+            return self._run_statements(body, source, lines, blocks, keep_going)
+        if self.typed:  # each input has the limits for itself
+            self.exhausted = False
+            self._printed = 0
+        try:
+            with timed(self, name), surveyed(self.machine.stop):
+                return self._run_statements(body, source, lines, blocks, keep_going)
+        finally:
+            self.machine.resume()
+
+    def _run_statements(
+        self, body: Sequence[stmt], source: Source, lines: tuple[tuple[int, int], ...], blocks: dict[int, Block],
+        keep_going: bool,
+    ) -> Outcome:
+        status = 0
+        for statement, (line, end_line) in zip(body, lines, strict=True):
+            failed = self._run_statement(statement, source, line)
+            if failed is not None:
+                expected = end_line in blocks and blocks[end_line].fails
+                kind = self.tell_failure(failed, expected=expected)
+                status = status if expected else 1
+                if kind == "limit":
+                    give_back()
+                    if not self.exhausted:
+                        self.machine.resume()
+                if kind == "interrupt":
+                    self._over(line, end_line, ok=False)
+                    return Outcome(1, lines, interrupted=True)
+            self._over(line, end_line, ok=failed is None)
+            if self.left is not None:
+                return Outcome(self.left or status, lines)
+            if self.exhausted or (status and not keep_going):
+                break
+        return Outcome(status, lines)
+
+    def _over(self, line: int, end_line: int, *, ok: bool) -> None:
+        """Tell that a statement is over; one of a text that a command runs (`load`, `tour`) is part of that command's."""
+        if self.depth == 1:
+            self.emit(Done(line, end_line, ok))
+
+    def _run_statement(self, statement: stmt, source: Source, line: int) -> Failed | None:
+        """Run a top-level statement and remember it; show what is watched, where it changed."""
+        state = self.state
+        self.line = state.statement_line = line
+        if self.guardian is not None:
+            self.guardian.at(line)
+        self._command_only = isinstance(statement, Command)
+        name = statement.name if isinstance(statement, Command) else ""
+        unit, mark, begun = len(self.machine.units), next_sequence_number(), time.perf_counter()
+        failed = self.machine.run_statement(statement, source)
+        seconds = time.perf_counter() - begun
+        text = text_of(source, statement.span)
+        state.history.append(Entry(text, line, source.name, failed is None, seconds, unit, mark, name))
+        try:
+            self._look_after(line, seconds)
+        except BaseException as error:  # noqa: BLE001  # what is watched is a script's own expression, and may fail in any way
+            return failed or self.machine.explain(error)
+        return failed
+
+    def _look_after(self, line: int, seconds: float) -> None:
+        """Measure and show what follows a statement: memory, time, an account, what is watched."""
+        state = self.state
+        if state.meter is not None and state.meter.due():
+            state.meter.sample(self.machine.variables(), line, (), inside=False)
+        if state.settings.timing:
+            from gradsh.commands.time import duration
+
+            self.emit(Note(line, f"took {duration(seconds)}"))
+        if state.settings.account:
+            from gradsh.commands.brief import brief
+
+            told = brief(state, state.history[-1]) if state.history else ""
+            if told:
+                self.emit(Note(line, told))
+        if state.watches:
+            from gradsh.commands.watch import changed
+
+            for report, view in changed(state):
+                self.emit(Result(line, "watch", report, view))
+
+    def _on_pass(self, task: Any, over: bool) -> None:
+        """Note the leaves that a backward pass wrote; measure what is alive before it."""
+        if over:
+            running = self.machine.running()
+            unit = -1 if running is None else self.unit_of((None, running.code, 0))
+            if self.state.written[0] != unit:
+                self.state.written = (unit, {})
+            self.state.written[1].update((id(leaf), weakref.ref(leaf)) for leaf in task.wrote)
+        elif self.state.meter is not None and self.state.meter.due():
+            place = self.machine.where()
+            line = self.line_of(place) if place is not None else self.line
+            self.state.meter.sample(self._reachable(), line or self.line, [edge[0] for edge, _ in task.roots])
+
+    def tell_failure(self, failed: Failed, *, expected: bool) -> str:
+        """Remember and tell a failure; return its kind."""
+        problem, most = failed.problem, self.limits.max_output
+        if most and len(problem.message) > most:
+            problem = problem._replace(message=f"{problem.message[:most]}… ({len(problem.message):,} characters)")
+        if expected and self.depth:
+            self.spend(len(problem.message))
+        self.state.failed = LastFailure(problem, failed.source, failed.line)
+        self.emit(Failure(failed.line, failed.top, problem, failed.source, expected))
+        return problem.kind
+
+    def _take_options(self, source: Source) -> None:
+        """Follow a seed that the text asks for (`#@ seed=3`); other comments of that form are not for us."""
+        seed = options_of(source, strict=False).get("seed")
+        if seed is not None:
+            self.seed = int(seed)
+            self.ambient.generator.manual_seed(self.seed)
+
+    # ------------------------------------------------------------------ what the machine reports
+
+    def spend(self, characters: int) -> bool:
+        """Count what is shown; where it is more than may be, end the script at its next step and return False."""
+        self._printed += characters
+        most = self.limits.max_output
+        if most and self._printed > most:
+            self.exhausted = True
+            self.machine.stop(f"the output is larger than --max-output allows ({most:,} bytes)")
+            return False
+        return True
+
+    def _spend(self, characters: int) -> None:
+        if not self.spend(characters):
+            self.machine.check()
+
+    def _on_doubt(self, message: Warning | str, *_: Any, **__: Any) -> None:
+        """Tell a warning of Python's or numpy's at the script's line: where it stands in Python's files is no news."""
+        self.warn(str(message))
+
+    def _on_lost(self, lost: Any) -> None:
+        """Tell what a script raised where nobody can catch it, as Python does: a generator was dropped, and its `finally` failed."""
+        error = lost.exc_value
+        with suppress(Exception):  # this is told in the midst of anything, with no stack left perhaps
+            where = self.machine.where_of(error) if isinstance(error, Exception) else None
+            if where is not None:
+                text = f"{type(error).__name__} was ignored, raised while an object was dropped: {words_of(error)}"
+                self.warn(text, self.line_of(where))
+
+    def _on_print(self, text: str) -> None:
+        self._spend(len(text))
+        ended = text.endswith("\n")
+        self.emit(Print(text[:-1] if ended else text, ended))
+
+    def _on_value(self, statement: stmt, value: Any) -> None:
+        """Show the value of a statement, but not a generator or a hook's handle: an address, another one in each run."""
+        if getattr(type(value), "__script_silent__", False):
+            return
+        text = repr(value)
+        self._spend(len(text))
+        self.emit(Value(statement.span.line, text))
+
+    def _on_command(self, invocation: Invocation) -> None:
+        command = find(invocation.command.name)
+        wanted, output = self._output_options(invocation)
+        call = self._call_of(invocation)
+        outer, self.state.call = self.state.call, call
+        try:
+            report = command.call(invocation, self.state)
+        finally:
+            self.state.call = outer
+        if report is not None:
+            if self.limits.max_output and not (self.typed and self._command_only):  # what a person asks for is shown
+                self._spend(len(repr(report)))  # about as long as what a renderer makes of it
+            self.emit(Result(call.line, command.name, report, lambda: command.view(report), wanted, output))
+
+    def _call_of(self, invocation: Invocation) -> Call:
+        node, source = invocation.command, invocation.source
+        texts = tuple(text_of(source, argument.span) for argument in node.arguments)
+        return Call(node.span.line, texts, invocation.local or {}, source, self._command_only)
+
+    def _output_options(self, invocation: Invocation) -> tuple[str, str]:
+        """The values of `--format` and `--output`; raises where files are not for this script to write."""
+        values = invocation.options
+        wanted, output = (values[name]() if name in values else "" for name in ("format", "output"))
+        if output:
+            ending = output.rpartition(".")[2].lower()
+            wanted = wanted or ENDINGS.get(ending, "")
+            output = self.allowed_file(output)
+        return wanted, output
+
+    # ------------------------------------------------------------------ what the outside asks for
+
+    def is_complete(self, text: str) -> bool:
+        """Whether a text can be run as it stands, or fails however it goes on; False where more lines are needed."""
+        from gradsh.language.parser import is_complete
+
+        return is_complete(text, GRAMMARS, self._bound) is not False
+
+    def snapshot(self) -> Snapshot:
+        """Return the state as product.md's JSON has it."""
+        from gradsh.probe.snapshot import snapshot
+
+        with enter(self.ambient):
+            return Snapshot(*snapshot(self.machine.variables(), self.line_of))
+
+    def abandon(self) -> None:
+        """End what is running, and the run: nobody is there to see the rest."""
+        self.exhausted = True
+        self.machine.stop("nobody reads the output any more")
+
+    def interrupt(self) -> None:
+        """End what is running at the next safe point."""
+        self.machine.interrupt()
+
+
+def _diagnose(machine: Machine, error: BaseException, unit: Unit | None) -> Failed:
+    from gradsh.diagnosis.diagnose import diagnose
+
+    return diagnose(machine, error, unit)
+
+
+def _drawn_seed() -> int:
+    import secrets
+
+    return secrets.randbits(31)
+
+
+def _unparsed(problem: Problem, source: Source) -> Failed:
+    line = problem.labels[0].span.line if problem.labels else source.first_line
+    return Failed(problem, line, line, source, "SyntaxError")
