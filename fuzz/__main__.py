@@ -37,7 +37,8 @@ def guided(name: str, options: list[str]) -> None:
     """Let atheris draw the inputs, guided by what of the readers they reach; never returns."""
     import atheris
 
-    with atheris.instrument_imports(include=["gradsh.language", "gradsh.text", "gradsh.golden", "gradsh.compiler", "gradsh.runtime", "gradsh.shell"]):
+    instrumented = [f"gradsh.{room}" for room in ("language", "text", "golden", "compiler", "runtime", "shell")]
+    with atheris.instrument_imports(include=instrumented):
         from fuzz.drawn import Drawn
         from fuzz.targets import attempt
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import ScriptBase
-from gradsh.engine.node import Facade, sequence_number
+from gradsh.engine.graph.node import Facade, sequence_number
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:

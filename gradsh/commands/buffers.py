@@ -5,12 +5,12 @@ from typing import Literal
 
 from gradsh.commands.record import command
 from gradsh.commands.words import count, listed
+from gradsh.contracts.state import State
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.probe.buffers import BufferReport, BufferRow, BufferTotals, RollUp, Survey, roll_up
 from gradsh.probe.names import roots_of, top_name
 from gradsh.probe.snapshot import nodes_below
-from gradsh.contracts.state import State
 from gradsh.view.shapes import Cell, Column, Group, Lines, Row, Table, View
 
 _MOST = 200

@@ -4,12 +4,12 @@ from typing import Literal
 
 from gradsh.commands.record import Word, command
 from gradsh.commands.words import count, listed
+from gradsh.contracts.state import State
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.probe.fold import LOOP
 from gradsh.probe.graph import GraphNode, GraphReport, SavedMark, Wanted, graph_report
 from gradsh.probe.names import roots_of
-from gradsh.contracts.state import State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Dag, DagNode, Edge, Lines, Mark, View
 

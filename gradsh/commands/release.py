@@ -4,12 +4,12 @@
 from typing import NamedTuple
 
 from gradsh.commands.record import Lazy, command
+from gradsh.contracts.state import Pin, State
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.node import Node, behind
 from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.probe.given import given_back
 from gradsh.probe.passes import live_entries
-from gradsh.contracts.state import Pin, State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 

@@ -4,12 +4,12 @@ import weakref
 from typing import NamedTuple
 
 from gradsh.commands.record import command
+from gradsh.contracts.state import Pin, State
 from gradsh.engine.graph.node import AccumulateGrad, Node, behind
-from gradsh.engine.values.storage import owner_of
 from gradsh.engine.graph.tensor import Tensor, node_of
+from gradsh.engine.values.storage import owner_of
 from gradsh.probe.given import arrays_in
 from gradsh.probe.snapshot import nodes_below
-from gradsh.contracts.state import Pin, State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 

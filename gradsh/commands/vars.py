@@ -4,10 +4,10 @@
 from typing import NamedTuple
 
 from gradsh.commands.record import command
+from gradsh.contracts.state import State
 from gradsh.engine.graph.node import Node, behind
 from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.probe.snapshot import node_name
-from gradsh.contracts.state import State
 from gradsh.view.shapes import Column, Row, Table, View
 
 

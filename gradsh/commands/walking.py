@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from gradsh.commands import words
 from gradsh.commands.backward import account_of
+from gradsh.contracts.state import Control, State
 from gradsh.engine.graph.node import AccumulateGrad, Node
 from gradsh.probe.names import Names
 from gradsh.probe.passes import PassReport, Recorder
 from gradsh.probe.snapshot import node_name, nodes_below
 from gradsh.probe.walk import Gradient, Step, Walk
-from gradsh.contracts.state import Control, State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 

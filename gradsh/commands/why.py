@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 from gradsh.commands.record import command
 from gradsh.commands.words import count, listed
+from gradsh.contracts.state import Failed, State
 from gradsh.diagnosis.fix import Way
 from gradsh.diagnosis.fixes import ways_of
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.probe.modules import is_module
 from gradsh.probe.why import Asker, Block, Gradient, ParameterStory, TensorStory
-from gradsh.contracts.state import Failed, State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Column, Group, Lines, Row, Table, View
 

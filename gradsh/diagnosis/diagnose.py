@@ -6,12 +6,12 @@
 import re
 from typing import TYPE_CHECKING, Any
 
+from gradsh.compiler import runtime_names as hooks
 from gradsh.diagnosis.classify import LONGEST, kind_of, kind_of_class, words_of
 from gradsh.diagnosis.provenance import Frame, Origins, expression_at
 from gradsh.diagnosis.trace import local_variables, trace_of
-from gradsh.compiler import runtime_names as hooks
-from gradsh.runtime.activation import Place, circumstances
 from gradsh.language.node import expr
+from gradsh.runtime.activation import Place, circumstances
 from gradsh.text.fault import fault_of
 from gradsh.text.problem import Label, Problem
 from gradsh.text.span import Source, Span

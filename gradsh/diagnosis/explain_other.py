@@ -12,10 +12,10 @@ from gradsh.diagnosis.explain_shape import shape_story
 from gradsh.diagnosis.nearest import for_attribute, for_name, near
 from gradsh.diagnosis.provenance import statements_before
 from gradsh.engine.schema.signature import ALIASES
-from gradsh.runtime.missing_modules import way_without
+from gradsh.language import tree
 from gradsh.runtime.activation import Place
 from gradsh.runtime.library import Library
-from gradsh.language import tree
+from gradsh.runtime.missing_modules import way_without
 from gradsh.text.span import Span
 
 if TYPE_CHECKING:

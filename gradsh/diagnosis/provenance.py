@@ -15,9 +15,9 @@ from gradsh.probe.modules import is_module, parameters_of
 from gradsh.text.span import Source, Span
 
 if TYPE_CHECKING:
+    from gradsh.compiler.lower import Unit
     from gradsh.diagnosis.diagnose import Case
     from gradsh.diagnosis.trace import Step
-    from gradsh.compiler.lower import Unit
     from gradsh.runtime.machine import Machine
 
 _DEPTH = 12

@@ -4,19 +4,19 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from gradsh.run.script import Script, read_script, unreadable
 from gradsh.commands import GRAMMARS
-from gradsh.diagnosis.nearest import for_attribute, near
-from gradsh.runtime.missing_modules import Absent, way_without
-from gradsh.runtime.builtins import REFUSED, Refused
-from gradsh.runtime.machine import Machine
 from gradsh.compiler.scopes import bound_names, children
+from gradsh.diagnosis.nearest import for_attribute, near
 from gradsh.language import tree
 from gradsh.language.node import Node
 from gradsh.language.parser import MAX_TEXT, parse
 from gradsh.language.paste import clean
 from gradsh.render.diagnostic import draw
 from gradsh.render.style import style_for
+from gradsh.run.script import Script, read_script, unreadable
+from gradsh.runtime.builtins import REFUSED, Refused
+from gradsh.runtime.machine import Machine
+from gradsh.runtime.missing_modules import Absent, way_without
 from gradsh.session.session import Session
 from gradsh.text.fault import fault_of
 from gradsh.text.problem import Label, Problem, ProblemError

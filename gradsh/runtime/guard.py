@@ -13,18 +13,18 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from gradsh.compiler import runtime_names
+from gradsh.compiler.special import CALLABLE_SPECIALS, SPECIAL_METHODS
 from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.graph.array_attributes import Elements, Lent
 from gradsh.engine.graph.node import SAVED, Node
 from gradsh.engine.graph.tensor import Tensor
-from gradsh.compiler import runtime_names
-from gradsh.runtime.missing_modules import Absent
+from gradsh.runtime.members import Member, needs_check
 from gradsh.runtime.allowlist import ATTRIBUTES, public, table_of
 from gradsh.runtime.formatting import Format
-from gradsh.runtime.type_proxies import KindOf
-from gradsh.interpreter.members import Member, needs_check
-from gradsh.compiler.special import CALLABLE_SPECIALS, SPECIAL_METHODS
+from gradsh.runtime.missing_modules import Absent
 from gradsh.runtime.tensors import ARRAY, DTYPE, tensor_names, tensor_offers
+from gradsh.runtime.type_proxies import KindOf
 from gradsh.text.fault import fail
 
 _CLASS_NAMES = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})

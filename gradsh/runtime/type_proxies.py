@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from gradsh.engine.graph.node import Node, behind
 from gradsh.compiler import runtime_names
+from gradsh.engine.graph.node import Node, behind
 from gradsh.runtime.allowlist import ATTRIBUTES
 
 _CALLABLE = frozenset({

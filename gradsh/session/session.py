@@ -13,27 +13,27 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from gradsh.process.malloc import give_back
 from gradsh.commands import GRAMMARS, find
-from gradsh.session.control import Controls, Outcome, quiet, text_of
+from gradsh.compiler.lower import Unit
+from gradsh.contracts.events import Done, Emit, Failure, Note, Print, Result, Snapshot, Value, Warn
+from gradsh.contracts.state import Call, Entry, State
+from gradsh.contracts.state import Failed as LastFailure
 from gradsh.diagnosis.classify import words_of
 from gradsh.engine.ambient import Ambient, enter
 from gradsh.engine.graph.node import next_sequence_number
-from gradsh.contracts.events import Done, Emit, Failure, Note, Print, Result, Snapshot, Value, Warn
-from gradsh.compiler.lower import Unit
-from gradsh.runtime.machine import Failed, Invocation, Machine
-from gradsh.process.nesting import surveyed
 from gradsh.language.node import stmt
 from gradsh.language.parser import MAX_TEXT, parse
 from gradsh.language.paste import clean
 from gradsh.language.statements import Command
 from gradsh.process.limits import UNBOUNDED, Limits, confined
-from gradsh.contracts.state import Call, Entry, State
-from gradsh.contracts.state import Failed as LastFailure
+from gradsh.process.malloc import give_back
+from gradsh.process.nesting import surveyed
+from gradsh.runtime.machine import Failed, Invocation, Machine
+from gradsh.session.control import Controls, Outcome, quiet, text_of
+from gradsh.session.timeout import reading, timed
 from gradsh.text.expectations import Block, options_of, scan
 from gradsh.text.problem import Problem, ProblemError
 from gradsh.text.span import Source
-from gradsh.session.timeout import reading, timed
 
 ASSERTIONS = ("freed", "saved", "live_bytes", "peak_bytes", "reclaimable_bytes")
 """The functions of `probe.assertions`, imported when a script first calls one."""

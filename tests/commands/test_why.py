@@ -2,8 +2,8 @@
 
 import pytest
 
-from gradsh.diagnosis.fixes import applied
 from gradsh.contracts.events import Failure, Result
+from gradsh.diagnosis.fixes import applied
 from gradsh.session.session import Session
 
 

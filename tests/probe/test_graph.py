@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradsh.events import Print, Result
+from gradsh.contracts.events import Print, Result
 from gradsh.render.style import Style
 from gradsh.render.text import event_text
 from tests.probe.asking import Asked

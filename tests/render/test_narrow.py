@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradsh.commands import USAGE, find
-from gradsh.events import Failure, Note, Result, Value, Warn
+from gradsh.contracts.events import Failure, Note, Result, Value, Warn
 from gradsh.render.diagnostic import draw
 from gradsh.render.style import Style, width_of
 from gradsh.render.text import event_text, lines_of

@@ -9,9 +9,9 @@ from gradsh.api.nn.state import State
 from gradsh.api.nn.typename import typename
 from gradsh.api.nn.walk import Walk
 from gradsh.engine.attribute_names import check_ordinary, ordinary
-from gradsh.engine.values.dtype import bfloat16, float16
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Parameter, Tensor, make
+from gradsh.engine.values.dtype import bfloat16, float16
 from gradsh.text.fault import fail
 
 _TABLES = ("_parameters", "_buffers", "_modules")

@@ -16,9 +16,9 @@ from gradsh.api.grads import clear_grads
 from gradsh.api.nn.typename import typename
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.attribute_names import ScriptBase
-from gradsh.engine.values.dtype import Array
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
 _DUPLICATES = (

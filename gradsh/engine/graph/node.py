@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current, sequence_numbers
-from gradsh.engine.values.dtype import of_numpy
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.saved import DETACHED, Freed, Kept, SavedTensor, outline
+from gradsh.engine.values.dtype import of_numpy
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """A tensor's text: what of it goes into PyTorch's `repr`, drawn by `printing`."""
 
 from gradsh.engine.ambient import current
-from gradsh.engine.printing.format import dtype_shown, format_tensor
 from gradsh.engine.graph.tensor import Tensor, node_of
+from gradsh.engine.printing.format import dtype_shown, format_tensor
 from gradsh.text.fault import fault_of
 
 
