@@ -3,17 +3,17 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from gradsh.compiler.scopes import bound_by
 from gradsh.diagnosis.out_of_place import out_of_place
 from gradsh.diagnosis.provenance import Origin, is_tensor, silent_block
 from gradsh.engine.graph.node import behind
 from gradsh.engine.graph.tensor import node_of
-from gradsh.runtime.activation import Place, circumstances
-from gradsh.compiler.scopes import bound_by
 from gradsh.language import tree
 from gradsh.language.node import expr
 from gradsh.probe.modules import is_module, parameters_of
 from gradsh.probe.passes import saves
 from gradsh.probe.snapshot import nodes_below
+from gradsh.runtime.activation import Place, circumstances
 from gradsh.text.problem import Label
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.graph.array_attributes import Elements, Lent
 from gradsh.engine.graph.node import SAVED, Node
 from gradsh.engine.graph.tensor import Tensor
-from gradsh.runtime.members import Member, needs_check
 from gradsh.runtime.allowlist import ATTRIBUTES, public, table_of
 from gradsh.runtime.formatting import Format
+from gradsh.runtime.members import Member, needs_check
 from gradsh.runtime.missing_modules import Absent
 from gradsh.runtime.tensors import ARRAY, DTYPE, tensor_names, tensor_offers
 from gradsh.runtime.type_proxies import KindOf
