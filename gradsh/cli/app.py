@@ -170,7 +170,7 @@ def explain(
 
 
 @app.command()
-def check(files: Annotated[list[str], typer.Argument(metavar="FILE", help="Scripts.")]) -> None:
+def check(files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Scripts.")]) -> None:
     """Parse scripts and look up their names, without running them."""
     from gradsh.run.check import check_files
 
