@@ -4,5 +4,7 @@ Scripts, situations and whatever else runs in a process of its own go the long w
 """
 
 from gradsh.engine.schema import overload
+from tests.processes import default_signals
 
 overload.FEW = 0
+default_signals()

@@ -83,7 +83,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
 _OWN = frozenset({"limit", "interrupt", "expect", "io", "syntax", "name", "key", "attribute", "arithmetic", "assert"})
 """Kinds that no sentence of PyTorch's tells: what was raised says so itself."""
 _CLASSES: tuple[tuple[type[BaseException], str], ...] = (
-    (Stopped, "limit"), (KeyboardInterrupt, "interrupt"), (MemoryError, "limit"), (SystemError, "limit"), (RecursionError, "limit"),
+    (Stopped, "limit"), (MemoryError, "limit"), (SystemError, "limit"), (RecursionError, "limit"),
     (IndexError, "index"), (KeyError, "key"), (NameError, "name"), (AttributeError, "attribute"), (ImportError, "name"),
     (TypeError, "type"), (ValueError, "value"), (AssertionError, "assert"), (ArithmeticError, "arithmetic"),
     (OSError, "io"),
@@ -112,7 +112,9 @@ def kind_of(error: BaseException) -> str:
 
 
 def kind_of_class(error: BaseException) -> str:
-    """Return the kind that an exception's class alone tells, without a look at what it holds."""
+    """Return the kind that an exception's class alone tells, without a look at what a script may have put into it."""
+    if type(error) is KeyboardInterrupt and fault_of(error) is not None:
+        return "interrupt"
     for kind_class, kind in _CLASSES:
         if isinstance(error, kind_class):
             return kind

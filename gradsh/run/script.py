@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from gradsh.contracts.events import Failure
 from gradsh.process.limits import UNBOUNDED, Limits
+from gradsh.text.fault import interruption
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
 from gradsh.text.tuples import NamedTuple
@@ -285,7 +286,7 @@ def interruptible(session: "Session") -> Iterator[None]:
     def on_interrupt(_number: int, _frame: object) -> None:
         nonlocal asked
         if asked:
-            raise KeyboardInterrupt
+            raise interruption()
         asked = True
         session.interrupt()
 

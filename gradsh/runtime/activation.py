@@ -16,7 +16,7 @@ from gradsh.compiler.scopes import children
 from gradsh.language.node import Node, stmt
 from gradsh.language.statements import For, With
 from gradsh.process.gc_policy import governor
-from gradsh.text.fault import Fault
+from gradsh.text.fault import Fault, interruption
 from gradsh.text.span import Source, Span
 from gradsh.text.tuples import NamedTuple
 
@@ -163,9 +163,10 @@ class Progress:
             self.stop = None
             governor.collect()
         elif self.stop is not None:
-            error = self.stop() if isinstance(self.stop, type) else self.stop
-            error.fault = Fault("interrupt" if isinstance(error, KeyboardInterrupt) else "limit", {"over": over})
-            raise error
+            if self.stop is KeyboardInterrupt:
+                raise interruption(over=over)
+            self.stop.fault = Fault("limit", {"over": over})
+            raise self.stop
 
 
 class Units:

@@ -24,6 +24,13 @@ def fail(kind: str, message: str, error: type[Exception] = RuntimeError, **field
     return exception
 
 
+def interruption(*, over: bool = False) -> KeyboardInterrupt:
+    """Return what Ctrl-C raises in a script, whose statement may be `over` by then; one that a script raises itself has no fault."""
+    error = KeyboardInterrupt()
+    error.fault = Fault("interrupt", {"over": over})  # type: ignore[attr-defined]
+    return error
+
+
 def fault_of(exception: BaseException) -> Fault | None:
     """Return the fault an exception carries, or None for one that Python itself raised."""
     found = getattr(exception, "fault", None)

@@ -4,11 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.processes import BOUND, left_of, program, wait_until
 
 FAILING = "print('before')\nnonsense\nprint('after')\n"
 
@@ -167,20 +168,13 @@ def test_broken_pipe_of_a_report_is_quiet(tmp_path: Path) -> None:
 def test_interrupt_of_several_processes_leaves_nothing_behind(tmp_path: Path, what: str) -> None:
     for name in ("s.grad", "t.grad"):
         (tmp_path / name).write_text("while True:\n    pass\n")
-    words = [sys.executable, "-m", "gradsh", what, "s.grad", "t.grad", "-j", "2"]
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored, and children inherit that
-    running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
-                               env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}, start_new_session=True)
-    signal.signal(signal.SIGINT, before)
-    try:
-        time.sleep(3)
+    with program(["-m", "gradsh", what, "s.grad", "t.grad", "-j", "2"], tmp_path) as running:
+        wait_until(lambda: len(left_of(running.pid)) >= 3, "two workers")
         running.send_signal(signal.SIGINT)
-        _, err = running.communicate(timeout=30)
-    finally:
-        if running.poll() is None:
-            os.killpg(running.pid, signal.SIGKILL)
+        _, err = running.communicate(timeout=BOUND)
+        wait_until(lambda: not left_of(running.pid), "the end of its processes")
     assert running.returncode == 130
-    assert "Warning" not in err
+    assert b"Warning" not in err
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
@@ -195,20 +189,30 @@ def test_full_disk_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", ["while True:\n    pass\n", "x = 0\nfor i in range(10**12):\n    x += i\n"])
 def test_interrupt(tmp_path: Path, code: str) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gradsh", "--keep-going", "-c", f"print('on')\n{code}print('never')"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "on\n"
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    with program(["-m", "gradsh", "--keep-going", "-c", f"print('on')\n{code}print('never')"], tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"on\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=BOUND)
     assert process.returncode == 130
-    assert out == ""
-    assert "error[interrupt]" in err
-    assert "Traceback" not in err
+    assert out == b""
+    assert b"error[interrupt]" in err
+    assert b"Traceback" not in err
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("command", ["run", "test"])
+def test_an_interrupt_that_a_script_raises_is_its_failure(gradsh: Callable, tmp_path: Path, command: str, jobs: str) -> None:
+    hook = "def f(g): raise KeyboardInterrupt\nx = ones(2, requires_grad=True)\nx.register_hook(f)\nx.sum().backward()\n"
+    (tmp_path / "a.grad").write_text("raise KeyboardInterrupt('mine')\n")
+    (tmp_path / "b.grad").write_text(hook)
+    (tmp_path / "c.grad").write_text("try:\n    raise KeyboardInterrupt\nexcept KeyboardInterrupt: print('caught')\n#> caught\n")
+    done = gradsh(command, "-j", jobs, "a.grad", "b.grad", "c.grad")
+    assert done.status == 1
+    told = done.out + done.err
+    assert told.count("error[other]: KeyboardInterrupt") == 2
+    assert ("1 passed, 2 failed" if command == "test" else "3 scripts: 1 done, 2 failed") in told
+    assert "Traceback" not in told
 
 
 def test_timeout(gradsh: Callable) -> None:

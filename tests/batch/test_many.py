@@ -3,7 +3,6 @@
 import json
 import re
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from gradsh.golden.collect import scripts_below
 from gradsh.run.script import RunOptions
 from gradsh.run.watch import watch
 from gradsh.session.parameters import WrongValueError, converted, parameters_in
+from tests.processes import wait_until
 
 
 def scripts(folder: Path, **texts: str) -> list[str]:
@@ -124,17 +124,21 @@ def test_watch_runs_again_after_a_change(tmp_path: Path, capsys: pytest.CaptureF
     path = tmp_path / "a.grad"
     path.write_text("print('one')\n")
 
+    shown = ["", ""]
+
+    def waiting() -> bool:
+        shown[:] = [before + new for before, new in zip(shown, capsys.readouterr(), strict=True)]
+        return "ended with status 0; waiting" in shown[1]
+
     def change() -> None:
-        time.sleep(0.5)
+        wait_until(waiting, "the end of the first run")
         path.write_text("print('two')\nnonsense\n")
 
     thread = threading.Thread(target=change)
     thread.start()
     assert watch(RunOptions((str(path),)), rounds=2) == 1
     thread.join()
-    captured = capsys.readouterr()
-    assert captured.out == "one\ntwo\n"
-    assert "ended with status 0; waiting" in captured.err
+    assert shown[0] + capsys.readouterr().out == "one\ntwo\n"
 
 
 def test_check(gradsh: Callable, tmp_path: Path) -> None:

@@ -143,9 +143,8 @@ def test_what_does_not_end_is_stopped(script, text):
 
 
 def test_an_interrupt_ends_the_statement(script):
-    timer = threading.Timer(0.1, script.machine.interrupt)
-    timer.start()
-    script.run("n = 0\nwhile True:\n    n += 1\n")
+    script.machine.program["strike"] = script.machine.interrupt
+    script.run("n = 0\nwhile True:\n    n += 1\n    if n == 1000: strike()\n")
     assert script.failure.problem.kind == "interrupt"
     assert script.failure.line == 2
     assert script.machine.program["n"] > 0

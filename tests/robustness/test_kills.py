@@ -17,6 +17,7 @@ import pytest
 from gradsh.process.files import PART
 from gradsh.shell.history import HistoryFile
 from tests.batch.conftest import _environment
+from tests.processes import BOUND, program, wait_until
 
 TRIALS = int(os.environ.get("GRADSH_TRIALS", "2"))
 PAUSE = 0.3
@@ -27,16 +28,12 @@ GRAPH = "x = ones(2, requires_grad=True)\ny = x\nfor _ in range(300): y = y * 2\
 
 def killed(folder: Path, arguments: list[str], begun: Callable[[], bool], seed: int, number: int = signal.SIGKILL) -> str:
     """Start a process, kill it some time after `begun` first holds, and return what it wrote to standard error."""
-    process = subprocess.Popen(
-        [sys.executable, *arguments], cwd=folder, env=_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    while not begun() and process.poll() is None:
-        time.sleep(0.002)
-    time.sleep(random.Random(seed).random() * PAUSE)
-    if process.poll() is None:
-        os.killpg(process.pid, number)
-    return process.communicate()[1].decode()
+    with program(arguments, folder, stdout=subprocess.DEVNULL) as process:
+        wait_until(lambda: begun() or process.poll() is not None, "the first write")
+        time.sleep(random.Random(seed).random() * PAUSE)
+        if process.poll() is None:
+            os.killpg(process.pid, number)
+        return process.communicate(timeout=BOUND)[1].decode()
 
 
 def tidied(folder: Path) -> Iterator[str]:

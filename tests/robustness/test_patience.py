@@ -2,9 +2,8 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +11,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.cancellable import patiently
 from gradsh.run.script import interruptible
 from gradsh.session.session import Session
+from tests.processes import BOUND, program
 from tests.robustness.test_bounds import kinds, run
 
 HOURS = [
@@ -20,23 +20,32 @@ HOURS = [
 ]
 
 
+ALONE = """
+import os, sys
+from gradsh.session.session import Session
+from tests.robustness.test_bounds import kinds, run
+session = Session(typed=True)
+assert kinds(run("x = ones(1)\\nfor i in range(4): x.expand(3).sum()\\nset timeout 0.3", session=session)) == []
+(failure,) = [event for event in run(sys.argv[1], session=session) if type(event).__name__ == "Failure"]
+print(failure.problem.message, failure.line, flush=True)
+os._exit(0)
+"""
+
+
 @pytest.mark.parametrize("line", HOURS)
-def test_the_time_is_up_within_one_call(line: str) -> None:
+def test_the_time_is_up_within_one_call(line: str, tmp_path: Path) -> None:
     """In a process of its own, with which the kernel ends that nobody waits for any more."""
-    script = f"x = ones(1)\nfor i in range(4): x.expand(3).sum()\n{line}"
-    command = [sys.executable, "-m", "gradsh", "run", "--timeout", "0.3", "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 1
-    assert done.stderr.startswith("error[limit]: the script ran longer than 0.3 seconds")
-    assert f"3 | {line}" in done.stderr
+    with program(["-c", ALONE, line], tmp_path) as process:
+        out, told = process.communicate(timeout=BOUND)
+    assert (out, told) == (b"the script ran longer than 0.3 seconds (--timeout) 1\n", b"")
 
 
 def test_ctrl_c_ends_the_wait() -> None:
     session = Session()
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    session.machine.program["begin"] = timer.start
     with interruptible(session):
-        timer.start()
-        assert kinds(run("x = ones(1)\nx.expand(3 * 10**9).sum()", session=session)) == ["interrupt"]
+        assert kinds(run("x = ones(1)\nbegin()\nx.expand(3 * 10**9).sum()", session=session)) == ["interrupt"]
         timer.join()
     assert kinds(run("x.sum()", session=session)) == []
 

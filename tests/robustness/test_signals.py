@@ -7,13 +7,14 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.batch.conftest import _environment
+from tests.processes import BOUND, left_of, program, used, wait_until
 
 TRIALS = int(os.environ.get("GRADSH_TRIALS", "2"))
 READY = (
@@ -24,27 +25,13 @@ READY = (
 LONG = "x = ones(2, requires_grad=True)\ny = x\nfor i in range(30000): y = y * 1.0001\ny.sum().backward()\nprint('done')\n"
 
 
-def start(folder: Path, arguments: list[str]) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", READY, *arguments], cwd=folder, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, start_new_session=True,
-    )
-    assert process.stderr is not None
-    assert process.stderr.readline() == b"ready\n"
-    return process
-
-
-def left_of(session: int) -> list[str]:
-    """Return the processes of a session that still run."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, _, own = entry.read_text().rpartition(")")[2].split()[:4]
-        except OSError:
-            continue
-        if int(own) == session and state not in {"Z", "X"}:
-            found.append(entry.parent.name)
-    return found
+@contextmanager
+def started(folder: Path, arguments: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the program, as far as the first Ctrl-C may come."""
+    with program(["-c", READY, *arguments], folder) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"ready\n"
+        yield process
 
 
 def scripts(folder: Path) -> None:
@@ -65,22 +52,18 @@ COMMANDS = [
 def test_an_interrupt_at_any_moment(tmp_path: Path, arguments: list[str], times: int, seed: int) -> None:
     scripts(tmp_path)
     moments = random.Random(f"{seed} {times} {arguments}")
-    process = start(tmp_path, arguments)
-    time.sleep(moments.random() * 0.6)
-    for _ in range(times):
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGINT)
-        time.sleep(moments.random() * 0.05)
-    out, told = process.communicate(timeout=60)
-    text = (out + told).decode()
-    assert not [word for word in ("Traceback", "Exception ignored", "itself failed", "Fatal") if word in text], text
-    ended = 1 if arguments == ["test", "."] else 0  # nobody expects what these scripts print, but they hold: they pass
-    assert process.returncode in {0, ended, 130}, text
-    for _ in range(50):
-        if not left_of(process.pid):
-            break
-        time.sleep(0.1)
-    assert left_of(process.pid) == []
+    with started(tmp_path, arguments) as process:
+        time.sleep(moments.random() * 0.6)
+        for _ in range(times):
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGINT)
+            time.sleep(moments.random() * 0.05)
+        out, told = process.communicate(timeout=BOUND)
+        text = (out + told).decode()
+        assert not [word for word in ("Traceback", "Exception ignored", "itself failed", "Fatal") if word in text], text
+        ended = 1 if arguments == ["test", "."] else 0  # nobody expects what these scripts print, but they hold: they pass
+        assert process.returncode in {0, ended, 130}, text
+        wait_until(lambda: not left_of(process.pid), "the end of its processes")
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
@@ -89,53 +72,41 @@ def test_an_interrupt_at_any_moment(tmp_path: Path, arguments: list[str], times:
 def test_workers_do_not_outlive_their_parent(tmp_path: Path, command: str, number: int) -> None:
     for name in "abcd":
         (tmp_path / f"{name}.grad").write_text("while True: pass\n")
-    process = start(tmp_path, [command, "-j", "2", *(f"{name}.grad" for name in "abcd")])
-    while len(left_of(process.pid)) < 3:
-        time.sleep(0.05)
-    time.sleep(0.5)
-    process.send_signal(number)
-    process.communicate(timeout=60)
-    for _ in range(100):
-        if not left_of(process.pid):
-            break
-        time.sleep(0.1)
-    assert left_of(process.pid) == []
+    with started(tmp_path, [command, "-j", "2", *(f"{name}.grad" for name in "abcd")]) as process:
+        wait_until(lambda: len(left_of(process.pid)) >= 3, "two workers")
+        time.sleep(0.5)
+        process.send_signal(number)
+        process.communicate(timeout=BOUND)
+        wait_until(lambda: not left_of(process.pid), "the end of its processes")
 
 
 def test_a_worker_that_dies_costs_its_own_script(tmp_path: Path) -> None:
     (tmp_path / "a.grad").write_text("while True: pass\n")
     for name in "bcd":
         (tmp_path / f"{name}.grad").write_text(f"print('{name}')\n")
-    process = start(tmp_path, ["run", "-j", "2", *(f"{name}.grad" for name in "abcd")])
-    while True:  # the worker that has used the most time is in the endless loop
-        time.sleep(1.0)
-        busy = [(used(child), child) for child in left_of(process.pid) if child != str(process.pid)]
-        if busy and max(busy)[0] > 30:
-            break
-    os.kill(int(max(busy)[1]), signal.SIGKILL)
-    out, told = process.communicate(timeout=60)
+    with started(tmp_path, ["run", "-j", "2", *(f"{name}.grad" for name in "abcd")]) as process:
+        wait_until(lambda: busiest(process.pid), "the worker that is in the endless loop")
+        os.kill(busiest(process.pid), signal.SIGKILL)
+        out, told = process.communicate(timeout=BOUND)
     assert out == b"b\nc\nd\n"
     assert b"error[limit]: the process that ran it ended: signal SIGKILL" in told
     assert b"4 scripts: 3 done, 1 failed" in told
     assert process.returncode == 1
 
 
-def used(child: str) -> int:
-    """Return the time that a process has used, in ticks."""
-    try:
-        fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0
-    return int(fields[11]) + int(fields[12])
+def busiest(parent: int) -> int:
+    """Return the child that has used a second more than each other process of its session; 0 while there is none."""
+    first, second, *_ = sorted(((used(child), int(child)) for child in left_of(parent)), reverse=True) + [(0, 0)] * 2
+    return first[1] if first[1] != parent and first[0] > second[0] + os.sysconf("SC_CLK_TCK") else 0
 
 
 def test_a_stopped_program_goes_on(tmp_path: Path) -> None:
     scripts(tmp_path)
-    process = start(tmp_path, ["run", "s0.grad"])
-    for _ in range(3):
-        process.send_signal(signal.SIGSTOP)
-        time.sleep(0.05)
-        process.send_signal(signal.SIGCONT)
-        time.sleep(0.05)
-    out, told = process.communicate(timeout=60)
+    with started(tmp_path, ["run", "s0.grad"]) as process:
+        for _ in range(3):
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(0.05)
+            process.send_signal(signal.SIGCONT)
+            time.sleep(0.05)
+        out, told = process.communicate(timeout=BOUND)
     assert (out, told, process.returncode) == (b"done\n", b"", 0)
