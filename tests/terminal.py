@@ -134,6 +134,11 @@ class Terminal:
             self.press("\x7f" * (max(0, margin - wanted) // 4) + " " * max(0, wanted - margin))
             self.until(lambda: self.screen.cursor.x == len(MORE) + 1 + wanted, f"a margin of {wanted}")
 
+    def resize(self, columns: int, rows: int = 40) -> None:
+        """Give the terminal another size, as a person who pulls at the window's corner."""
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.screen.resize(rows, columns)
+
     # what is seen
 
     def row(self) -> str:

@@ -43,12 +43,14 @@ def _wrapped(text: str, style: Style) -> str:
     return text if style.width is None else "\n".join(part for line in text.split("\n") for part in wrap(line, style.width))
 
 
+_LONGEST = 200_000
+"""Characters of a value that are wrapped."""
 _OPENING = re.compile(r"\s*(?:\w+\()?[\[({]*")
 
 
 def value_text(text: str, style: Style) -> str:
     """Return a value's repr; on a terminal with the rows of tensors and lists wrapped within their brackets, but no string."""
-    if style.width is None or text[:1] in {"'", '"'}:
+    if style.width is None or text[:1] in {"'", '"'} or len(text) > _LONGEST:
         return text
     lines = [wrap(line, style.width, _OPENING.match(line).end()) for line in text.split("\n")]  # type: ignore[union-attr]
     return "\n".join(part for parts in lines for part in parts)

@@ -18,6 +18,7 @@ from gradsh.shell.history import HistoryFile
 from gradsh.shell.host import Host, loop
 from gradsh.shell.keys import KEYS, bindings
 from gradsh.shell.lexer import ShellLexer
+from gradsh.shell.status import fitted
 from gradsh.shell.theme import background, rules
 
 if TYPE_CHECKING:
@@ -114,7 +115,9 @@ class Editor:
                 ("", f" {shown.before}"), ("class:signature.here", shown.here), ("", shown.after),
             ]
             return [*text, ("class:status", f"  {shown.saves}")] if shown.saves else text
-        return [("class:status", f" {host.status}")] if host.setting("status") and host.status else None
+        if not host.status or not host.setting("status"):
+            return None
+        return [("class:status", f" {fitted(host.status, self.prompt.app.output.get_size().columns - 1)}")]
 
     def _signature(self) -> "Shown | None":
         document = self.prompt.default_buffer.document

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gradsh.session.session import Session
 
+SEPARATOR = " | "
+LEAST_FIRST = ("grad on", "tensor", "peak", "node", "pin", "buffer")
 MOST = 5_000
 """How many nodes are looked at: the line must not make the prompt wait."""
 
@@ -39,7 +41,17 @@ def status_of(session: "Session") -> str:
     parts.append("grad on" if session.ambient.grad_enabled else "grad off")
     if session.state.pins:
         parts.append(_count(len(session.state.pins), "pin"))
-    return " | ".join(parts)
+    return SEPARATOR.join(parts)
+
+
+def fitted(status: str, width: int) -> str:
+    """Return a status line without the parts that a narrow terminal has no room for, those that tell least left out first."""
+    parts = status.split(SEPARATOR)
+    for word in LEAST_FIRST:
+        if len(SEPARATOR.join(parts)) <= width:
+            break
+        parts = [part for part in parts if word not in part]
+    return SEPARATOR.join(parts)[:width]
 
 
 def _count(number: int, noun: str, more: str = "") -> str:
