@@ -6,10 +6,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from gradsh.events import Event, Result, Value
+from gradsh.contracts.events import Event, Result, Value
 from gradsh.render.style import Style, style_for, width_of
 from gradsh.render.wrap import wrap
-from gradsh.sinks import TextSink
+from gradsh.run.sinks import TextSink
 
 MOST_ROWS = 50
 """Rows of a value that are shown."""
