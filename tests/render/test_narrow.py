@@ -12,7 +12,7 @@ from gradsh.render.diagnostic import draw
 from gradsh.render.style import Style, width_of
 from gradsh.render.text import event_text, lines_of
 from gradsh.render.wrap import wrap
-from gradsh.session import Session
+from gradsh.session.session import Session
 from gradsh.text.problem import Label, Problem
 from gradsh.text.span import Source, Span
 from gradsh.view.shapes import Column, Dag, DagNode, Edge, Mark, Row, Table
