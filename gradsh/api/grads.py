@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable
 
-from gradsh.engine.ambient import current
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import Tensor, written
 
 
 def clear_grads(parameters: Iterable[Tensor], set_to_none: bool) -> None:
     """Drop the `.grad` of each tensor, or cut it off its history and fill it with zeros in place."""
-    where = current().place()
     for parameter in parameters:
         meta = parameter.meta
         if meta is None or meta.grad is None:
@@ -22,4 +20,4 @@ def clear_grads(parameters: Iterable[Tensor], set_to_none: bool) -> None:
         else:
             grad.requires_grad_(False)
         grad.array[...] = 0
-        grad.counter.bump(where)
+        written(grad)

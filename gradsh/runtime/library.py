@@ -271,7 +271,18 @@ def _numpy_random() -> Mapping[str, Any]:
 
     own = np.random.RandomState(0)
     found = _listed(own, "seed rand randn randint random random_sample uniform normal choice permutation shuffle")
-    return {name: numbers_only(function) for name, function in found.items()}
+    array = numbers_only(np.asarray)
+
+    def of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+        """Let a function that takes a sequence have it as an array, which is looked at."""
+
+        def drawn(a: Any, *args: Any, **kwargs: Any) -> Any:
+            return function(a if isinstance(a, int) else array(a), *args, **kwargs)
+
+        drawn.__name__ = drawn.__qualname__ = function.__name__
+        return drawn
+
+    return found | {name: of_numbers(found[name]) for name in ("choice", "permutation")}
 
 
 def libraries(machine: "Machine") -> dict[str, Library]:

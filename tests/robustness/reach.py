@@ -3,15 +3,25 @@
 from collections import deque
 from pathlib import Path
 from types import (
-    BuiltinFunctionType, CodeType, FrameType, FunctionType, GetSetDescriptorType, MappingProxyType, MemberDescriptorType, MethodType, ModuleType, TracebackType,
+    BuiltinFunctionType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    GetSetDescriptorType,
+    MappingProxyType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    TracebackType,
 )
 from typing import Any
 
 from gradsh.api.torch import NAMESPACES
+from gradsh.contracts.events import Failure
 from gradsh.engine.ambient import Ambient
-from gradsh.engine.storage import VersionCounter
-from gradsh.events import Failure
-from gradsh.session import Session
+from gradsh.engine.values.storage import VersionCounter
+from gradsh.runtime.allowlist import names_in
+from gradsh.session.session import Session
 
 ESCAPES = Path(__file__).with_name("escapes.txt").read_text(encoding="utf-8")
 PREPARED = ESCAPES.split("== prepared\n")[1].split("\n== ")[0] + """
@@ -31,7 +41,8 @@ class MyData(torch.utils.data.Dataset):
     def __getitem__(self, i): return i
     def __len__(self): return 4
 mine = [MyOptimizer([x]), MyTensor([1.]), MyLinear(2, 2), MyData()]
-modules = [nn.LSTM(2, 2), nn.BatchNorm1d(2), nn.Sequential(nn.Linear(2, 2)), nn.ModuleDict({"a": nn.ReLU()}), nn.ParameterList([x.detach()])]
+modules = [nn.LSTM(2, 2), nn.BatchNorm1d(2), nn.Sequential(nn.Linear(2, 2)), nn.ModuleDict({"a": nn.ReLU()})]
+modules += [nn.ParameterList([x.detach()])]
 named = nn.ParameterDict({"a": x.detach()})
 parametrized = nn.utils.parametrize.register_parametrization(nn.Linear(2, 2), "weight", nn.Identity())
 weighted = nn.utils.weight_norm(nn.Linear(2, 2))
@@ -52,25 +63,27 @@ loaded = m.load_state_dict(m.state_dict())
 INERT = (GetSetDescriptorType, MemberDescriptorType)
 """What Python's own classes give for an attribute: the guard offers nothing on it, and Python checks what it is bound to."""
 DANGEROUS = (ModuleType, FrameType, CodeType, TracebackType, MappingProxyType, Ambient, VersionCounter)
-SPECIAL = tuple(f"__{name}__" for name in (
-    "globals code closure dict class mro bases base subclasses self func wrapped builtins new getattribute getattr setattr delattr "
-    "reduce reduce_ex getstate setstate getnewargs getnewargs_ex copy deepcopy module defaults kwdefaults get set delete objclass "
-    "loader spec file path traceback array array_interface array_struct array_ufunc array_function array_wrap array_priority "
-    "array_finalize dlpack dlpack_device buffer fspath weakref slots annotations subclasshook init_subclass set_name "
-    "class_getitem mro_entries instancecheck subclasscheck prepare dir sizeof bytes complex length_hint missing format abstractmethods "
-    "isabstractmethod signature text_signature type_params orig_bases orig_class match_args torch_function script_attributes script_base "
-    "node await aiter anext del index call iter next len"
-).split())
+SPECIAL = tuple(f"__{name}__" for name in sorted(names_in("""
+    globals code closure dict class mro bases base subclasses self func wrapped builtins new getattribute
+    getattr setattr delattr reduce reduce_ex getstate setstate getnewargs getnewargs_ex copy deepcopy module
+    defaults kwdefaults get set delete objclass loader spec file path traceback array array_interface
+    array_struct array_ufunc array_function array_wrap array_priority array_finalize dlpack dlpack_device
+    buffer fspath weakref slots annotations subclasshook init_subclass set_name class_getitem mro_entries
+    instancecheck subclasscheck prepare dir sizeof bytes complex length_hint missing format abstractmethods
+    isabstractmethod signature text_signature type_params orig_bases orig_class match_args torch_function
+    script_attributes script_base node await aiter anext del index call iter next len
+""")))
 """Names that Python, numpy or the engine give a meaning of their own."""
-HIDDEN = (
-    "tb_frame tb_next gi_frame gi_code gi_yieldfrom f_globals f_locals f_back f_code cr_frame ag_frame co_code co_consts obj fget fset "
-    "fdel func_globals im_func ctypes data base tofile dump setflags newbyteorder _node _kept _stream stream _entry _owner _table _load "
-    "_kind _of _check _guard _text _settings _function where edges entries extra raw own outputs array counter versions origin meta "
-    "form tracked record records hooks places _context __dict__"
-).split()
-HARMLESS_CALLS = frozenset(
-    "items values keys state_dict parameters modules children named_parameters copy __iter__ __next__ saved name get_state".split()
-)
+HIDDEN = names_in("""
+    tb_frame tb_next gi_frame gi_code gi_yieldfrom f_globals f_locals f_back f_code cr_frame ag_frame co_code
+    co_consts obj fget fset fdel func_globals im_func ctypes data base tofile dump setflags newbyteorder
+    _node _kept _stream stream _entry _owner _table _load _kind _of _check _guard _text _settings _function
+    where edges entries extra raw own outputs array counter versions origin meta form tracked record records
+    hooks places _context __dict__
+""")
+HARMLESS_CALLS = names_in("""
+    items values keys state_dict parameters modules children named_parameters copy __iter__ __next__ saved name get_state
+""")
 
 
 def prepared() -> Session:

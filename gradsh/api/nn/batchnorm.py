@@ -8,8 +8,7 @@ from gradsh.api.nn import init
 from gradsh.api.nn.conversion import blank, constant, factory
 from gradsh.api.nn.declared import functional
 from gradsh.api.nn.module import Module
-from gradsh.engine.ambient import current
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.graph.tensor import Tensor, make, written
 from gradsh.text.fault import fail
 
 
@@ -83,7 +82,7 @@ class _BatchNorm(NormBase):
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             count = self.num_batches_tracked
             count.array += 1
-            count.counter.bump(current().place())
+            written(count)
             if self.momentum is None:
                 factor = 1.0 / float(count.array)
         tracked = not self.training or self.track_running_stats

@@ -7,7 +7,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.dispatch.declare import find
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import Tensor, written
 from gradsh.text.fault import fail
 
 _GAINS = {
@@ -127,7 +127,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 def _put(tensor: Tensor, values: Any) -> Tensor:
     tensor.array[...] = values
-    tensor.counter.bump(current().place())
+    written(tensor)
     return tensor
 
 

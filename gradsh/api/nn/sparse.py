@@ -6,8 +6,8 @@ from gradsh.api.nn import init
 from gradsh.api.nn.conversion import blank, factory
 from gradsh.api.nn.declared import functional
 from gradsh.api.nn.module import Module
-from gradsh.engine.ambient import current, grad_mode
-from gradsh.engine.graph.tensor import Parameter
+from gradsh.engine.ambient import grad_mode
+from gradsh.engine.graph.tensor import Parameter, written
 from gradsh.text.fault import fail
 
 
@@ -42,7 +42,7 @@ class Embedding(Module):
         if self.padding_idx is not None:
             with grad_mode(False):
                 self.weight.array[self.padding_idx] = 0
-                self.weight.counter.bump(current().place())
+                written(self.weight)
 
     def forward(self, input: Any) -> Any:
         """Return the rows at the indices: (…) to (…, embedding_dim)."""
@@ -111,7 +111,7 @@ class EmbeddingBag(Module):
         init.normal_(self.weight)
         if self.padding_idx is not None:
             self.weight.array[self.padding_idx] = 0
-            self.weight.counter.bump(current().place())
+            written(self.weight)
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         """Return one row for each bag."""

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.api.optim.line_search import strong_wolfe
-from gradsh.api.optim.optimizer import Optimizer, check, number, written
+from gradsh.api.optim.optimizer import Optimizer, check, number
 from gradsh.engine.ambient import grad_mode
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.graph.tensor import Tensor, make, written
 from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 

@@ -210,13 +210,6 @@ def number(value: Any) -> float:
     return value.item() if isinstance(value, Tensor) else value  # type: ignore[no-any-return]
 
 
-def written(tensor: Tensor, times: int = 1) -> None:
-    """Count in-place writes to a tensor."""
-    where = current().place()
-    for _ in range(times):
-        tensor.counter.bump(where)
-
-
 def zeros_like(tensor: Tensor) -> Tensor:
     """Return zeros of the shape and dtype."""
     return make(np.zeros_like(tensor.array))

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from gradsh.api.optim.adam import counted, decayed_square
-from gradsh.api.optim.optimizer import Optimizer, check, number, written, zeros_like
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.api.optim.optimizer import Optimizer, check, number, zeros_like
+from gradsh.engine.graph.tensor import Tensor, make, written
 from gradsh.engine.values.dtype import Array
 
 

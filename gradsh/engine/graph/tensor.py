@@ -397,6 +397,15 @@ def more(tensor: Tensor) -> Meta:
     return meta
 
 
+def written(tensor: Any, times: int = 1) -> None:
+    """Count writes in place to what has to be a tensor: the counter is told where the program stands, and nobody else is."""
+    if not isinstance(tensor, Tensor):
+        raise fail("type", f"a {type(tensor).__name__} stands where there has to be a Tensor", TypeError)
+    where = current().place()
+    for _ in range(times):
+        tensor.counter.bump(where)
+
+
 def node_of(tensor: Tensor) -> Node | None:
     """Return the node that made the tensor; None for a leaf."""
     if tensor.meta is not None and tensor.meta.view is not None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.dispatch.declare import find
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.graph.tensor import Tensor, make, written
 from gradsh.text.fault import fail
 
 
@@ -40,10 +40,9 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, 
     """Scale the gradients so that `total_norm` becomes at most `max_norm`."""
     del foreach
     factor = np.minimum(np.asarray(max_norm, total_norm.array.dtype) / (total_norm.array + total_norm.array.dtype.type(1e-6)), 1)
-    where = current().place()
     for grad in _gradients(parameters):
         grad.array *= factor.astype(grad.array.dtype)
-        grad.counter.bump(where)
+        written(grad)
 
 
 def clip_grad_norm_(
@@ -59,7 +58,6 @@ def clip_grad_norm_(
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
     """Cut each element of the gradients off to [-clip_value, clip_value]."""
     del foreach
-    where = current().place()
     gradients = _gradients(parameters)
     if not gradients:  # the words are those of a check within PyTorch
         message = (
@@ -69,8 +67,7 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
         raise fail("value", message, RuntimeError)
     for grad in gradients:
         np.clip(grad.array, -float(clip_value), float(clip_value), out=grad.array)
-        grad.counter.bump(where)  # PyTorch clamps from below, then from above
-        grad.counter.bump(where)
+        written(grad, 2)  # PyTorch clamps from below, then from above
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

@@ -8,7 +8,7 @@ from gradsh.api.nn.module import Module
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.attribute_names import read
 from gradsh.engine.dispatch.declare import find
-from gradsh.engine.graph.tensor import Parameter, Tensor, make
+from gradsh.engine.graph.tensor import Parameter, Tensor, make, written
 from gradsh.text.fault import fail
 
 
@@ -130,7 +130,7 @@ class SpectralNorm:
 
 def _set(tensor: Tensor, values: Any) -> None:
     tensor.array[...] = values
-    tensor.counter.bump(current().place())
+    written(tensor)
 
 
 def spectral_norm(

@@ -9,7 +9,7 @@ from gradsh.api.nn.utils.norms import norm_except_dim
 from gradsh.api.nn.utils.parametrize import register_parametrization
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.dispatch.declare import find
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.graph.tensor import Tensor, make, written
 from gradsh.text.fault import fail
 
 
@@ -68,11 +68,10 @@ class _SpectralNorm(Module):
         return weight.flatten(1)
 
     def _iterate(self, matrix: Any, times: int) -> None:
-        where = current().place()
         for _ in range(times):
             for side, other, turned in ((self._u, self._v, matrix), (self._v, self._u, matrix.T)):
                 side.array[...] = self._unit(turned @ other.array)
-                side.counter.bump(where)
+                written(side)
 
     def forward(self, weight: Any) -> Any:
         """Return the weight divided by its largest singular value; while training, iterate first."""

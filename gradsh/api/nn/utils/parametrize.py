@@ -11,7 +11,7 @@ from gradsh.api.nn.container import ModuleDict, ModuleList
 from gradsh.api.nn.module import Module
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.attribute_names import check_ordinary
-from gradsh.engine.graph.tensor import Parameter, Tensor
+from gradsh.engine.graph.tensor import Parameter, Tensor, written
 from gradsh.text.fault import fail
 
 _PARTS = "original"
@@ -119,7 +119,7 @@ def _set(tensor: Tensor, value: Tensor) -> None:
     """Give a tensor another one's memory, which counts as a write."""
     if value is not tensor:
         tensor.data = value.detach()
-    tensor.counter.bump(current().place())
+    written(tensor)
 
 
 def _inverted(modules: list[Any], original: Tensor) -> Any:
