@@ -44,19 +44,12 @@ class NodeKind(Kind):
     __slots__ = ("_name",)
     _name: str
 
-    def __init__(self, name: str) -> None:
-        super().__init__(Node)
-        object.__setattr__(self, "_name", name)
-
-    @property
-    def __name__(self) -> str:
-        return self._name.rpartition("::")[2]
+    def __init__(self, node: Node) -> None:
+        super().__init__(type(node.facade()))
+        object.__setattr__(self, "_name", node.name())
 
     def __instancecheck__(self, value: object) -> bool:
         return isinstance(behind(value), Node) and behind(value).name() == self._name
-
-    def __repr__(self) -> str:
-        return f"<class '{self.__name__}'>"
 
 
 def _is_public(kind: type) -> bool:
@@ -85,7 +78,7 @@ class KindOf:
         node = behind(value)
         if isinstance(node, Node):
             name = node.name()
-            return self._nodes.get(name) or self._nodes.setdefault(name, NodeKind(name))
+            return self._nodes.get(name) or self._nodes.setdefault(name, NodeKind(node))
         return self.seen(type(value))
 
     def seen(self, kind: type) -> Any:

@@ -158,7 +158,7 @@ class Pass:
                 continue
             if check is not None:
                 check(0)
-            plain = not watched and type(node) is ShortNode and node.extra is None and (targets is None or targets.get(node) is None)
+            plain = not watched and isinstance(node, ShortNode) and node.extra is None and (targets is None or targets.get(node) is None)
             if not plain or node.record.recorded(node, self, needed, freed_by) is DECLINED:
                 self._step(node)
         self.position = len(order)
@@ -180,10 +180,11 @@ class Pass:
             else:
                 if check is not None:
                     check(0)
-                if type(node) is ShortNode:
+                kind = type(node)
+                if kind is ShortNode or kind.__base__ is ShortNode:
                     if node.extra is None and node.record.short_step(node, self, needed, freed_by) is not DECLINED:
                         continue
-                elif type(node) is OpNode and node.extra is None:  # noqa: SIM102
+                elif (kind is OpNode or kind.__base__ is OpNode) and node.extra is None:  # noqa: SIM102
                     if node.record.step(node, self, needed, freed_by) is not DECLINED:
                         continue
             self._return_leaves()

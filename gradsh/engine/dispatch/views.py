@@ -274,6 +274,8 @@ class CopySlices(Node):
     """The history of a base after a write into a view of it: routes the written part's gradient through the write."""
 
     __slots__ = ("function", "geometry")
+    __module__ = "builtins"
+    titled = True
 
     def __init__(self, old: Edge | None, base: Array, view: Array, function: Node) -> None:
         super().__init__((old, *function.edges[1:]), ((base.shape, base.dtype),))

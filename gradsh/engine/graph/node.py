@@ -82,6 +82,18 @@ def _offered(name: str) -> bool:
     return name in _OFFERED or name.startswith(SAVED)
 
 
+_TITLED: dict[tuple[type, str], type] = {}
+
+
+def titled(kind: type, name: str, module: str = "builtins") -> type:
+    """Return a class like `kind` that goes by the name of a node."""
+    found = _TITLED.get((kind, name))
+    if found is None:
+        parts = {"__slots__": (), "__module__": module, "titled": True}
+        found = _TITLED[kind, name] = type(name.rpartition("::")[2], (kind,), parts)
+    return found
+
+
 class Node:
     """A step of the backward pass. `edges` has one entry for each differentiable input: (node, output number) or None.
 
@@ -99,6 +111,8 @@ class Node:
     extra: NodeExtra | None
     where: Any
     seq: int
+    titled = False
+    """Whether the class has the name of its nodes: the class of each name is made when the first of them is shown."""
 
     if TYPE_CHECKING:
 
@@ -153,7 +167,13 @@ class Node:
         return self.extra
 
     def facade(self) -> Any:
-        """Return what programs see of the node: itself, except where they put attributes of their own on it."""
+        """Return what programs see of the node: itself, from now on of a class that has its name, as in PyTorch.
+
+        Nodes of one class for all operations are cheaper to make, and to read. (Where programs put attributes of their own on
+        a node, something else stands for it.)
+        """
+        if not self.titled:
+            self.__class__ = titled(type(self), self.name())  # type: ignore[assignment]
         return self
 
     @property
@@ -377,6 +397,8 @@ class AccumulateGrad(Node):
     """The end of an edge at a leaf: adds what arrives to the leaf's `.grad`."""
 
     __slots__ = ("variable",)
+    __module__ = "builtins"
+    titled = True
 
     def __init__(self, variable: "Tensor") -> None:
         self.variable = variable
