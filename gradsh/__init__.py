@@ -1,34 +1,43 @@
 """gradsh: a shell for autograd that shows what a backward pass saved, freed and kept.
 
-As a library it offers the engine with PyTorch's names: `gradsh.tensor`, `gradsh.nn`, `gradsh.optim`, … Nothing is
-imported before it is asked for.
+As a library it offers the engine with PyTorch's names: `gradsh.tensor`, `import gradsh.nn as nn`, … Nothing is imported
+before it is asked for.
 """
+
+import sys
 
 from gradsh.version import __version__ as __version__
 
 TYPE_CHECKING = False  # importing `typing` for it would cost as much as all the rest of `gradsh --version`
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
     from typing import Any
 
 
 def __getattr__(name: str) -> "Any":
-    """Find PyTorch's name on first use. A file of this folder is none: `from gradsh import batch` asks here before it imports it."""
-    if name.startswith("__") or _is_part(name):
-        raise AttributeError(f"module 'gradsh' has no attribute {name!r}")
-    from gradsh.api.torch import NAMESPACES
+    """Find PyTorch's name on first use. What is found is stored here, where `any` or `range` then hide Python's own."""
+    from gradsh.api.library import attribute
 
-    found = NAMESPACES["torch"].get(name)
-    globals()[name] = found
-    return found
-
-
-def _is_part(name: str) -> bool:
-    from os import path
-
-    return any(path.exists(f"{__path__[0]}/{name}{end}") for end in (".py", ""))  # noqa: PTH110  # importing pathlib takes longer
+    return attribute(name)
 
 
 def __dir__() -> list[str]:
-    from gradsh.api.torch import NAMESPACES
+    from gradsh.api.library import names
 
-    return NAMESPACES["torch"].names()
+    return names()
+
+
+class _Finder:
+    """Answers `import gradsh.nn`: what is no file of this folder may be a namespace of PyTorch's."""
+
+    @staticmethod
+    def find_spec(name: str, _path: "Any" = None, _target: "Any" = None) -> "ModuleSpec | None":
+        """Return how a namespace becomes a module, None for any other name."""
+        if not name.startswith("gradsh."):
+            return None
+        from gradsh.api.library import find_spec
+
+        return find_spec(name)
+
+
+sys.meta_path.append(_Finder)

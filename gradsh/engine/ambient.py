@@ -1,7 +1,7 @@
 """The one ambient value: grad mode, default dtype, generator, where births and writes are noted, print options.
 
 It is held in a single ContextVar. A session enters its own, so that nothing leaks from one to the next; a program
-that uses gradsh as a library lives in the default one.
+that uses gradsh as a library lives in the default one, of which each thread has the modes to itself, as in PyTorch.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ class Ambient:
     )
 
     def __init__(self) -> None:
-        self.grad_enabled = True
+        self._enter_thread()
         self.default_dtype: Any = _FLOAT32
         self._generator: Generator | None = None
         self._print_options: Any = None
@@ -42,14 +42,18 @@ class Ambient:
         """Takes a warning's text; None: Python's own `warnings`."""
         self.check: Callable[[int], None] | None = None
         """Asked with a number of bytes before a large allocation and with 0 between two nodes; may raise."""
-        self.saved_hooks: tuple[tuple[Callable[..., Any], Callable[..., Any]], ...] = ()
         self.anomaly: tuple[bool, bool] | None = None
         """(check_nan,) of detect_anomaly, None while it is off."""
         self.passes: Callable[[Any, bool], None] | None = None
         """Told of each backward pass: (pass, whether it is over)."""
+        self.atomic = False
+
+    def _enter_thread(self) -> None:
+        """Set what each thread has to itself."""
+        self.grad_enabled = True
+        self.saved_hooks: tuple[tuple[Callable[..., Any], Callable[..., Any]], ...] = ()
         self.running: Any = None
         """The backward pass that is running now (the innermost), for hooks that ask."""
-        self.atomic = False
         self.flags: dict[str, Any] = {}
         self.handle_ids = count()
         """The numbers of hooks' handles."""
@@ -88,10 +92,36 @@ class Ambient:
         warnings.warn(message, stacklevel=3)
 
 
-_DEFAULT = Ambient()
-_CURRENT: ContextVar[Ambient] = ContextVar("gradsh", default=_DEFAULT)
+class ThreadAmbient(Ambient):
+    """The ambient value of a further thread of a program that uses gradsh as a library: what is not its own is the library's."""
 
-current = _CURRENT.get
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self._enter_thread()
+
+
+def _shared(name: str) -> property:
+    return property(lambda _: getattr(_LIBRARY, name), lambda _, value: setattr(_LIBRARY, name, value))
+
+
+for _name in ("_generator", "_print_options", "anomaly", "atomic", "check", "default_dtype", "passes", "trail", "warn", "where"):
+    setattr(ThreadAmbient, _name, _shared(_name))
+
+_LIBRARY = Ambient()
+_CURRENT: ContextVar[Ambient | None] = ContextVar("gradsh", default=None)
+_CURRENT.set(_LIBRARY)  # for the thread that imports this; another finds nothing at first
+
+entered = _CURRENT.get
+"""The current ambient value, or None in a thread that has none yet: what is called for each operation asks this first."""
+
+
+def current() -> Ambient:
+    """Return the current ambient value, made at a thread's first question."""
+    found = entered()
+    if found is None:
+        _CURRENT.set(found := ThreadAmbient())
+    return found
 
 
 @contextmanager

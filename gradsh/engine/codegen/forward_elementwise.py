@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.ambient import current
-from gradsh.engine.dispatch.declare import Operation
-from gradsh.engine.graph.node import described, next_sequence_number
-from gradsh.engine.graph.tensor import Tensor, accumulator, gradient_edge
-from gradsh.engine.schema.overload import DECLINED, FEW, Record
-from gradsh.engine.values.layout import as_operands
+from gradsh.engine.ambient import current, entered
+from gradsh.engine.layout import as_operands
+from gradsh.engine.node import described, next_sequence_number
+from gradsh.engine.op import Operation
+from gradsh.engine.record import DECLINED, FEW, Record
+from gradsh.engine.tensor import Tensor, accumulator, gradient_edge
 
 _F32 = np.dtype(np.float32)
 _F64 = np.dtype(np.float64)
@@ -33,7 +33,7 @@ _NAMES = ("a", "b")
 _FORWARD = """
 def quick({parameters}):
 {first}
-    ambient = current()
+    ambient = entered() or current()
     if ambient.saved_hooks:
         {decline}
 {alike}
@@ -284,7 +284,7 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
     from gradsh.engine.dispatch.compact_node import LIVE, OWN, ShortNode
 
     scope: dict[str, Any] = {
-        "Tensor": Tensor, "DECLINED": DECLINED, "F32": _F32, "F64": _F64, "current": current, "ndarray": np.ndarray,
+        "Tensor": Tensor, "DECLINED": DECLINED, "F32": _F32, "F64": _F64, "current": current, "entered": entered, "ndarray": np.ndarray,
         "ufunc": record.forward if product else record.ufunc,
         "described": described, "gradient_edge": gradient_edge, "accumulator": accumulator,
         "new": object.__new__, "getframe": sys._getframe, "ShortNode": ShortNode, "LIVE": LIVE, "OWN": OWN,

@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.ambient import current
-from gradsh.engine.codegen.forward_elementwise import OPERAND, RESULT, edge_text
-from gradsh.engine.dispatch.call import wrap, wrap_views
-from gradsh.engine.dispatch.cancellable import HUGE
-from gradsh.engine.dispatch.compact_node import LIVE, OWN, ShortNode
-from gradsh.engine.dispatch.declare import Operation
-from gradsh.engine.dispatch.op_node import size_of
-from gradsh.engine.dispatch.views import view_of
-from gradsh.engine.graph.node import described, next_sequence_number
-from gradsh.engine.graph.tensor import Tensor, accumulator, gradient_edge, make
-from gradsh.engine.schema.overload import DECLINED, Record
-from gradsh.engine.schema.signature import ALIASES, MISMATCH, REQUIRED, Param
-from gradsh.engine.values.layout import laid
+from gradsh.engine.ambient import current, entered
+from gradsh.engine.apply import wrap, wrap_views
+from gradsh.engine.layout import laid
+from gradsh.engine.node import described, next_sequence_number
+from gradsh.engine.op import Operation
+from gradsh.engine.opnode import size_of
+from gradsh.engine.patience import HUGE
+from gradsh.engine.quick import OPERAND, RESULT, edge_text
+from gradsh.engine.record import DECLINED, Record
+from gradsh.engine.shortnode import LIVE, OWN, ShortNode
+from gradsh.engine.signature import MISMATCH, REQUIRED, Param
+from gradsh.engine.tensor import Tensor, accumulator, gradient_edge, make
+from gradsh.engine.view import view_of
 
 MISMATCHED: Any = object()
 """What a short way answers when the arguments are not those of its overload."""
@@ -32,7 +32,7 @@ _SHORT = """
 def short({parameters}):
 {binding}
 {arrays}
-    ambient_ = current()
+    ambient_ = entered() or current()
     if ambient_.saved_hooks:
         return DECLINED
 {check}
@@ -118,7 +118,7 @@ _FRESH = """
 def short_of(operation: Operation) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
     """Return the short way of an operation: called with a call's arguments, it answers DECLINED where there is none."""
     table: dict[Any, tuple[Callable[..., Any], ...]] = {}
-    written: dict[Record, Callable[..., Any] | None] = {}
+    written: dict[Any, Callable[..., Any] | None] = {}
 
     def short(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         key = (len(args), *kwargs) if kwargs else len(args)
@@ -134,23 +134,28 @@ def short_of(operation: Operation) -> Callable[[tuple[Any, ...], dict[str, Any]]
     return short
 
 
-def _ways(records: list[Record], written: dict[Record, Any], given: int, kwargs: dict[str, Any]) -> list[Callable[..., Any]]:
+def _ways(records: list[Record], written: dict[Any, Any], given: int, kwargs: dict[str, Any]) -> list[Callable[..., Any]]:
     """Return the short ways of the overloads that calls of this form may mean, in order, up to the first that has none."""
-    found = []
+    found: list[Callable[..., Any]] = []
     for record in records:
-        spelt = [name for name in kwargs if name not in record.signature.index]
-        if any(ALIASES.get(name, "") in record.signature.index for name in spelt):
-            break  # another spelling of a name is for the long way
-        if spelt or not _takes(record, given, kwargs):
+        params, keywords = record.signature.params, record.signature.keywords
+        if any(name not in keywords for name in kwargs) or not _takes(record, given, [keywords[name] for name in kwargs]):
             continue
-        if record not in written:
+        spread = not any(params[keywords[name]].variadic for name in kwargs)
+        if (record, spread) not in written:
             write = composite_for if is_short_composite(record) else written_for if is_plain(record) else None
-            written[record] = None if write is None else write(record)
-        way = written[record]
-        found.append(way or _doubted(record))
+            written[record, spread] = None if write is None else write(record, spread)
+        way = written[record, spread]
         if way is None and not given:
-            break
+            break  # without a first argument in its place nothing tells whether the call means this overload
+        names = {name: params[keywords[name]].name for name in kwargs}
+        found.append(_doubted(record) if way is None else way if all(map(str.__eq__, names, names.values())) else _respelt(way, names))
     return found
+
+
+def _respelt(way: Callable[..., Any], names: dict[str, str]) -> Callable[..., Any]:
+    """Return a short way called by other spellings of the parameters' names."""
+    return lambda *args, **kwargs: way(*args, **{names[name]: value for name, value in kwargs.items()})
 
 
 def _doubted(record: Record) -> Callable[..., Any]:
@@ -163,14 +168,12 @@ def _doubted(record: Record) -> Callable[..., Any]:
     return doubted
 
 
-def _takes(record: Record, given: int, kwargs: dict[str, Any]) -> bool:
-    """Whether so many arguments in order and these names can be those of an overload, whatever their types."""
+def _takes(record: Record, given: int, named: list[int]) -> bool:
+    """Whether so many arguments in order and those of these places can be those of an overload, whatever their types."""
     signature = record.signature
-    if given > signature.positional and not signature.variadic:
+    if (given > signature.positional and not signature.variadic) or len({*named}) < len(named) or min(named, default=given) < given:
         return False
-    if any(signature.index[name] < given for name in kwargs):
-        return False
-    return all(param.default is not REQUIRED or param.name in kwargs for param in signature.params[given:])
+    return all(param.default is not REQUIRED or place in named for place, param in enumerate(signature.params[given:], given))
 
 
 def is_short_composite(record: Record) -> bool:
@@ -182,15 +185,16 @@ def is_short_composite(record: Record) -> bool:
     return not any(one.variadic and (place != last or one.type not in {"ints", "sizes"}) for place, one in enumerate(params))
 
 
-def composite_for(record: Record) -> Callable[..., Any]:
+def composite_for(record: Record, spread: bool) -> Callable[..., Any]:
     """Write the short way of a composite: what it does, once its arguments are bound."""
     params = record.signature.params
     scope: dict[str, Any] = {
-        "Tensor": Tensor, "DECLINED": DECLINED, "MISMATCH": MISMATCH, "MISMATCHED": MISMATCHED, "current": current,
+        "Tensor": Tensor, "DECLINED": DECLINED, "MISMATCH": MISMATCH, "MISMATCHED": MISMATCHED, "current": current, "entered": entered,
         "forward": record.forward,
     }
     source = _COMPOSITE.format(
-        parameters=_parameters(record, scope), binding="".join(_binding(param, place, scope) for place, param in enumerate(params)),
+        parameters=_parameters(record, scope, spread),
+        binding="".join(_binding(param, place, scope, spread) for place, param in enumerate(params)),
         arguments=", ".join(param.name for param in params),
     )
     exec(compile(source, f"<short {record.name}>", "exec"), scope)
@@ -214,19 +218,19 @@ def is_plain(record: Record) -> bool:
 
 
 _TAKEN = frozenset({
-    "Tensor", "DECLINED", "MISMATCH", "MISMATCHED", "current", "ndarray", "generic", "asarray", "F32", "F64", "forward", "check",
+    "Tensor", "DECLINED", "MISMATCH", "MISMATCHED", "current", "entered", "ndarray", "generic", "asarray", "F32", "F64", "forward", "check",
     "HUGE", "record", "laid", "view_of", "gradient_edge", "accumulator", "new", "ShortNode", "LIVE", "OWN", "described",
     "next_sequence_number", "size_of", "wrap", "wrap_views", "node", "e0", "e1", "out", "meta", "counter",
 })
 """Names that the written functions use: no parameter may have one of them."""
 
 
-def written_for(record: Record) -> Callable[..., Any]:
-    """Write the short way of a record."""
+def written_for(record: Record, spread: bool) -> Callable[..., Any]:
+    """Write the short way of a record. With `spread` a variadic parameter takes its numbers one by one, else by its name."""
     params = record.signature.params
     plan = record.plan
     scope: dict[str, Any] = {
-        "Tensor": Tensor, "DECLINED": DECLINED, "MISMATCH": MISMATCH, "MISMATCHED": MISMATCHED, "current": current,
+        "Tensor": Tensor, "DECLINED": DECLINED, "MISMATCH": MISMATCH, "MISMATCHED": MISMATCHED, "current": current, "entered": entered,
         "ndarray": np.ndarray, "generic": np.generic, "asarray": np.asarray, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
         "forward": record.forward, "check": record.check, "record": record, "laid": laid, "make": make, "HUGE": HUGE, "view_of": view_of,
         "gradient_edge": gradient_edge, "accumulator": accumulator, "new": object.__new__, "ShortNode": ShortNode, "LIVE": LIVE, "OWN": OWN,
@@ -241,8 +245,8 @@ def written_for(record: Record) -> Callable[..., Any]:
     laid_out = f"laid({record.layout!r}, out, [{arguments}])" if record.layout else "out"
     several = f"{'wrap_views' if view else 'wrap'}(record, [{names}], {laid_out}{'' if view else ', ambient_'})"
     source = _SHORT.format(
-        parameters=_parameters(record, scope),
-        binding="".join(_binding(param, place, scope) for place, param in enumerate(params)),
+        parameters=_parameters(record, scope, spread),
+        binding="".join(_binding(param, place, scope, spread) for place, param in enumerate(params)),
         arrays=_arrays(params, tensors),
         check=_check(record, arguments), arguments=arguments,
         several=f"return {several}", other=f"return {several}",
@@ -255,13 +259,13 @@ def written_for(record: Record) -> Callable[..., Any]:
     return made
 
 
-def _parameters(record: Record, scope: dict[str, Any]) -> str:
+def _parameters(record: Record, scope: dict[str, Any], spread: bool) -> str:
     words: list[str] = []
     for place, param in enumerate(record.signature.params):
         if param.keyword_only and not any(one.startswith("*") for one in words):
             words.append("*")
         if param.default is REQUIRED:
-            words.append(("*" if param.variadic else "") + param.name)
+            words.append(("*" if param.variadic and spread else "") + param.name)
         else:
             scope[f"D{place}"] = param.default
             words.append(f"{param.name}=D{place}")
@@ -272,7 +276,7 @@ def _array(param: Param, place: int) -> str:
     return f"(None if {param.name} is None else a{place})" if param.optional else f"a{place}"
 
 
-def _binding(param: Param, place: int, scope: dict[str, Any]) -> str:
+def _binding(param: Param, place: int, scope: dict[str, Any], spread: bool) -> str:
     """Write what `bind` does with one argument."""
     scope[f"A{place}"] = param.accept if param.type != "any" else param.convert  # the latter refuses None where there may be none
     if param.type in {"Tensor", "Operand"}:
@@ -280,7 +284,7 @@ def _binding(param: Param, place: int, scope: dict[str, Any]) -> str:
         refusal = f"MISMATCHED if A{place}({param.name}) is MISMATCH else DECLINED"
         text = _TENSOR.format(name=param.name, refusal=refusal)
         return f"\n    if {param.name} is not None:" + text.rstrip().replace("\n", "\n    ") + "\n" if param.optional else text
-    template = _VARIADIC if param.variadic else _OPTIONAL if param.optional else _VALUE
+    template = _VARIADIC if param.variadic and spread else _OPTIONAL if param.optional else _VALUE
     return template.format(name=param.name, accept=f"A{place}")
 
 
