@@ -11,7 +11,9 @@ from gradsh.diagnosis.explain_graph import GRAPH_STORIES, partial_pass
 from gradsh.diagnosis.explain_shape import shape_story
 from gradsh.diagnosis.nearest import for_attribute, for_name, near
 from gradsh.diagnosis.provenance import statements_before
-from gradsh.engine.schema.signature import ALIASES
+from gradsh.interpreter.absent import way_without
+from gradsh.interpreter.activation import Place
+from gradsh.interpreter.library import Library
 from gradsh.language import tree
 from gradsh.runtime.activation import Place
 from gradsh.runtime.library import Library
@@ -157,9 +159,9 @@ def _type(case: "Case") -> None:
 def _keywords(case: "Case", operation: Any) -> None:
     """Suggest a parameter for each keyword of a call that no overload of the operation has."""
     node = case.expression
-    known = {param.name for record in getattr(operation, "records", ()) for param in record.signature.params}
+    known = {name for record in getattr(operation, "records", ()) for name in record.signature.keywords}
     for word in node.keywords if isinstance(node, tree.Call) and known else ():
-        if word.arg is not None and word.arg not in known and word.arg not in ALIASES:
+        if word.arg is not None and word.arg not in known:
             renamed = RENAMED.get(word.arg, "")
             _meant(case, [renamed] if renamed in known else near(word.arg, known))
 

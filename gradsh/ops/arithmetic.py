@@ -230,6 +230,8 @@ alias("subtract", sub)
 alias("multiply", mul)
 alias("divide", div)
 alias("true_divide", div)
+for _name in ("true_divide", "true_divide_"):
+    find(_name).records = [record for record in find(_name).records if "rounding_mode" not in record.signature.index]
 alias("negative", neg)
 
 binary("add", add)

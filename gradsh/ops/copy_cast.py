@@ -132,7 +132,7 @@ def _fill_diagonal(self: Tensor, fill_value: float, wrap: bool) -> Tensor:
     find("fill_")(strided(self, (min(shape),), (step,), start), fill_value)
     if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
         offset = start + self.stride(0) * (shape[1] + 1)
-        count = ((self.array.size + shape[1] - 1) // (shape[1] + 1)) - shape[1]
+        count = -(-self.array.size // (shape[1] + 1)) - shape[1]
         find("fill_")(strided(self, (count,), (step,), offset), fill_value)
     return self
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dispatch.declare import composite
-from gradsh.engine.graph.tensor import Tensor, make
-from gradsh.engine.values.dtype import Array, number_dtype, of_numpy
-from gradsh.ops.copy_cast import check_device
-from gradsh.ops.kernels.geometry import array_of, dense_like
-from gradsh.process.blas_threads import LARGE, let_go
+from gradsh.engine.dtype import Array, number_dtype, of_numpy
+from gradsh.engine.op import composite
+from gradsh.engine.tensor import Tensor, make
+from gradsh.ops.copy import check_device
+from gradsh.ops.geometry import array_of, dense_like
+from gradsh.ops.layout import laid_out, preserve_format
 from gradsh.text.fault import fail
 
 OPTIONS = "dtype: dtype? = None, layout: any? = None, device: any? = None, requires_grad: bool = False, pin_memory: bool = False"
@@ -59,24 +59,37 @@ def default_or(dtype: Any) -> Any:
     return current().default_dtype if dtype is None else dtype
 
 
+def in_format(array: Array, memory_format: Any) -> Array:
+    """Return a new array, laid out as a memory format asks."""
+    return array if memory_format in (None, preserve_format) else laid_out(array, memory_format)
+
+
+def alike(array: Array, dtype: Any, memory_format: Any) -> Array:
+    """Return uninitialised memory of the shape of an array, and of its dtype and layout unless others are asked for."""
+    return in_format(dense_like(array, array.dtype if dtype is None else dtype), memory_format)
+
+
 # --- filled with one value --------------------------------------------------------------------------------------
 
 
 def _filler(name: str, value: Any, doc: str) -> None:
     """Declare NAME(size), NAME_like(input) and the method new_NAME(size)."""
 
-    def make_it(size: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: Any) -> Tensor:
+    def make_it(
+        size: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: Any, memory_format: Any = None
+    ) -> Tensor:
         del layout, pin_memory
         check_device(device)
         if name == "zeros" and any(extent < 0 for extent in size):
             raise fail("value", "zeros: Dimension size must be non-negative.", RuntimeError)
-        return finished(allocate(size, default_or(dtype), value), requires_grad)
+        if memory_format is preserve_format:
+            raise fail("value", "unsupported memory format Preserve", RuntimeError)
+        return finished(in_format(allocate(size, default_or(dtype), value), memory_format), requires_grad)
 
     def make_like(self: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, memory_format: Any) -> Any:
-        del layout, memory_format
+        del layout
         check_device(device)
-        array = array_of(self)
-        found = dense_like(array, array.dtype if dtype is None else dtype)
+        found = alike(array_of(self), dtype, memory_format)
         found[...] = value
         return found if isinstance(self, np.ndarray) else finished(found, requires_grad)
 
@@ -88,7 +101,8 @@ def _filler(name: str, value: Any, doc: str) -> None:
         found = allocate(size, array_of(self).dtype if dtype is None else dtype, value)
         return found if isinstance(self, np.ndarray) else finished(found, requires_grad)
 
-    composite(f"{name}(*size: ints, *, {OPTIONS})", f"A tensor of the given extents {doc}.", make_it, TORCH)
+    own = f"{OPTIONS}, memory_format: any? = None" if name == "empty" else OPTIONS
+    composite(f"{name}(*size: ints, *, {own})", f"A tensor of the given extents {doc}.", make_it, TORCH)
     composite(f"{name}_like(input, *, {LIKE})", f"A tensor like another {doc}.", make_like, TORCH)
     composite(f"new_{name}(self, *size: ints, *, {OPTIONS})", f"A tensor of this dtype {doc}.", make_new, ("Tensor",))
 
@@ -138,10 +152,9 @@ def _full(
 def _full_like(
     input: Any, fill_value: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, memory_format: Any
 ) -> Any:
-    del layout, memory_format
+    del layout
     check_device(device)
-    array = array_of(input)
-    found = dense_like(array, array.dtype if dtype is None else dtype)
+    found = alike(array_of(input), dtype, memory_format)
     found[...] = np.asarray(_fill_value(fill_value)).astype(found.dtype)
     return found if isinstance(input, np.ndarray) else finished(found, requires_grad)
 

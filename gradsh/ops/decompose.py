@@ -328,16 +328,16 @@ _linalg_eigh: Any = op(
 )
 
 
-def _eigh_named(A: Any, UPLO: str) -> Any:
-    from gradsh.engine.values.named_result import named_result
+def _eigh_named(self: Any, UPLO: str) -> Any:
+    from gradsh.engine.named import named_result
 
-    return named_result("linalg_eigh", ("eigenvalues", "eigenvectors"), list(_linalg_eigh(A, UPLO)))
+    return named_result("linalg_eigh", ("eigenvalues", "eigenvectors"), list(_linalg_eigh(self, UPLO)))
 
 
-composite("linalg_eigh(A, UPLO: str = 'L')", "Eigenvalues (ascending) and eigenvectors of a symmetric matrix.", _eigh_named, LINALG,
+composite("linalg_eigh(self, UPLO: str = 'L')", "Eigenvalues (ascending) and eigenvectors of a symmetric matrix.", _eigh_named, LINALG,
     note="The signs of the vectors depend on the linear algebra library and the processor, in PyTorch too.")
-composite("linalg_eigvalsh(A, UPLO: str = 'L')", "Eigenvalues of a symmetric matrix, ascending.",
-          lambda A, UPLO: _linalg_eigh(A, UPLO)[0], LINALG)
+composite("linalg_eigvalsh(self, UPLO: str = 'L')", "Eigenvalues of a symmetric matrix, ascending.",
+          lambda self, UPLO: _linalg_eigh(self, UPLO)[0], LINALG)
 
 # --- read off ---------------------------------------------------------------------------------------------------
 

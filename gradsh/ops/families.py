@@ -63,7 +63,7 @@ FAMILIES = {
     "index_parts": "index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_ index_select",
     "join": (
         "broadcast_tensors cat chunk column_stack concat concatenate dsplit dstack hsplit hstack meshgrid row_stack split "
-        "split_with_sizes stack tensor_split unbind vsplit vstack "
+        "split_with_sizes stack tensor_split torch_split unbind vsplit vstack "
     ),
     "label_loss": (
         "_ctc_loss _ctc_loss_backward _multi_margin_loss _soft_margin_loss ctc_loss multi_margin_loss multi_margin_loss_backward "

@@ -209,7 +209,7 @@ def _split_backward(grads: Sequence[Any], split_size: int, dim: int, self_sizes:
 split = op(
     "split(self, split_size: int, dim: int = 0)", "SplitBackward0", "Views of consecutive pieces of one size (the last may be smaller).",
     forward=_split, kind="view", multi_view=True, grads={"self": _split_backward}, samples=(sample((6, 4), 2), sample((5, 4), 3, 1)),
-    note="The pieces may not be modified in place where gradients are recorded.",
+    note="The pieces may not be modified in place where gradients are recorded.", spaces=("Tensor",),
 )
 split_with_sizes = op(
     "split_with_sizes(self, split_sizes: ints, dim: int = 0)", "SplitWithSizesBackward0", "Views of pieces of the given sizes.",
@@ -219,22 +219,19 @@ split_with_sizes = op(
     },
     samples=(sample((6, 4), (1, 5)),),
 )
-composite(
-    "split(self, split_sizes: ints, dim: int = 0)", "Views of pieces of the given sizes.",
-    lambda self, split_sizes, dim: split_with_sizes(self, split_sizes, dim),
-)
 
 
-def _split_either(self: Any, split_size_or_sections: Any, dim: int) -> Any:
-    given = ACCEPT["sizes"](split_size_or_sections)
+def _split_either(self: Any, split_size: Any, dim: int) -> Any:
+    given = ACCEPT["sizes"](split_size)
     if given is MISMATCH:
-        found = type(split_size_or_sections).__name__
+        found = type(split_size).__name__
         message = f"split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not {found}"
         raise fail("type", message, TypeError)
-    return split(self, given, dim)
+    return split(self, given, dim) if isinstance(given, int) else split_with_sizes(self, given, dim)
 
 
-composite("split(self, split_size_or_sections: any, dim: int = 0)", "Views of pieces.", _split_either, ("torch",))
+composite("split(self, split_size: any, dim: int = 0)", "Views of pieces of the given sizes.", _split_either, ("Tensor",))
+composite("torch_split(tensor, split_size_or_sections: any, dim: int = 0)", "Views of pieces.", _split_either, ("torch",))
 
 
 def _chunk(self: Any, chunks: int, dim: int) -> Any:
@@ -273,13 +270,12 @@ unbind = op(
 )
 
 
-def _tensor_split(self: Any, indices_or_sections: Any, dim: int) -> tuple[Any, ...]:
+def _tensor_split(self: Any, given: Any, dim: int) -> tuple[Any, ...]:
     if self.ndim == 0:
         message = "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         raise fail("shape", message, RuntimeError)
     place = wrap_dim(dim, self.ndim)
     extent = self.shape[place]
-    given = indices_or_sections
     if isinstance(given, Tensor):
         given = given.tolist()
     if isinstance(given, int):
@@ -294,14 +290,11 @@ def _tensor_split(self: Any, indices_or_sections: Any, dim: int) -> tuple[Any, .
     return tuple(slice_(self, place, start, end) for start, end in zip(starts, ends, strict=True))
 
 
-composite(
-    "tensor_split(self, indices_or_sections: any, dim: int = 0)", "Views of pieces, by their number or the indices between them.",
-    _tensor_split, note="One SliceBackward0 a piece: unlike those of split, these views may be modified in place.",
-)
-composite(
-    "tensor_split(self, sections: any, dim: int = 0)", "Views of pieces, by their number.", _tensor_split,
-)
-composite("tensor_split(self, indices: any, dim: int = 0)", "Views of pieces, by the indices between.", _tensor_split)
+for _given in ("sections: int", "indices: ints", "tensor_indices_or_sections"):
+    composite(
+        f"tensor_split(self, {_given}, dim: int = 0)", "Views of pieces, by their number or the indices between them.", _tensor_split,
+        note="One SliceBackward0 a piece: unlike those of split, these views may be modified in place.",
+    )
 
 
 def _splitter(name: str, least: int, axis: int) -> None:

@@ -6,15 +6,14 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.autograd.gradient_versions import writes
-from gradsh.engine.dispatch.declare import composite, find, op
-from gradsh.engine.graph.tensor import Tensor, make
-from gradsh.engine.rng import generator as streams
-from gradsh.engine.values.dtype import Array
-from gradsh.engine.values.size import CPU, Device
-from gradsh.ops.copy_cast import check_device, zeros_of
-from gradsh.ops.create import LIKE, OPTIONS, TORCH, check_bytes, finished
-from gradsh.ops.kernels.geometry import array_of, dense_like, memory_order
+from gradsh.engine.dtype import Array
+from gradsh.engine.extents import CPU, Device
+from gradsh.engine.op import composite, find, op
+from gradsh.engine.tensor import Tensor, make
+from gradsh.engine.writes import writes
+from gradsh.ops.copy import check_device, zeros_of
+from gradsh.ops.create import LIKE, OPTIONS, TORCH, alike, check_bytes, finished
+from gradsh.ops.geometry import array_of, memory_order
 from gradsh.text.fault import fail
 
 
@@ -285,10 +284,9 @@ composite(
 
 def _like(name: str, doc: str, fill: Callable[..., Any], lead: str = "") -> None:
     def body(input: Any, *rest: Any) -> Tensor:
-        *arguments, generator, dtype, _layout, device, requires_grad, _format = rest
+        *arguments, generator, dtype, _layout, device, requires_grad, memory_format = rest
         check_device(device)
-        found = dense_like(array_of(input), array_of(input).dtype if dtype is None else dtype)
-        made = finished(found, False)
+        made = finished(alike(array_of(input), dtype, memory_format), False)
         fill(made, *arguments, generator=generator)
         made.counter.version = 0
         if requires_grad:

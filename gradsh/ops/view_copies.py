@@ -181,8 +181,8 @@ composite(
     "In place, another size over the same memory, row by row; over more memory where that is too small.", _resize, ("Tensor",),
 )
 composite(
-    "resize_as_(self, other, *, memory_format: any? = None)", "In place, the size of another tensor.",
-    lambda self, other, memory_format: _resize(self, tuple(other.shape), memory_format), ("torch", "Tensor"),
+    "resize_as_(self, the_template, *, memory_format: any? = None)", "In place, the size of another tensor.",
+    lambda self, the_template, memory_format: _resize(self, tuple(the_template.shape), memory_format), ("torch", "Tensor"),
 )
 
 

@@ -33,6 +33,15 @@ REGISTRY: dict[str, "Operation"] = {}
 """The operations of the families loaded so far."""
 _OPERATORS: dict[str, Any] = {}
 SPACES = ("torch", "Tensor")
+_INPLACE_FUNCTIONS = (
+    "abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ "
+    "atanh_ ceil_ celu_ clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach_ dropout_ erf_ erfc_ exp2_ "
+    "exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ "
+    "nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ resize_as_ round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ "
+    "sinc_ sinh_ sqrt_ square_ tan_ tanh_ threshold_ trunc_ xlogy_ zero_ "
+)
+"""The operations in place that are functions of `torch` too; the others are methods alone."""
+_WRITING = frozenset(_INPLACE_FUNCTIONS.split())
 
 
 class Operation:
@@ -53,7 +62,7 @@ class Operation:
         self.calls = 0
         self.__name__ = name
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the first overload that fits; raises TypeError with the candidates where none does."""
         if args and type(args[0]) is ndarray:
             if not kwargs and len(self.records) == 1:
@@ -116,7 +125,7 @@ class BoundOperation:
         self.operation = operation
         self.instance = instance
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the operation with the tensor first."""
         operation = self.operation
         args = (self.instance, *args)
@@ -214,12 +223,14 @@ def register(record: Record, spaces: tuple[str, ...]) -> Operation:
     """Add a record to the operation of its name, and its in-place form under the name with an underscore."""
     from gradsh.engine.dispatch.call import run_record
 
+    spaces = _where(record.name, spaces)
     operation = REGISTRY.get(record.name)
     if operation is None:
         operation = REGISTRY[record.name] = Operation(record.name, spaces, run_record)
         lend(Tensor, record.name)  # where it is newer than the index
     elif any(space not in operation.spaces for space in spaces):
         operation.spaces = (*operation.spaces, *(space for space in spaces if space not in operation.spaces))
+    record.spaces = spaces
     operation.records.append(record)
     if record.ufunc is not None and operation.quick is None:
         from gradsh.engine.codegen.forward_elementwise import quicken
@@ -228,6 +239,13 @@ def register(record: Record, spaces: tuple[str, ...]) -> Operation:
     if record.inplace:
         register_inplace(record, spaces)
     return operation
+
+
+def _where(name: str, spaces: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the namespaces in which an operation is offered that was declared for these."""
+    if not name.endswith("_") or name.startswith("_"):
+        return spaces
+    return tuple(space for space in spaces if space != "special" and (space != "torch" or name in _WRITING))
 
 
 def register_inplace(record: Record, spaces: tuple[str, ...]) -> None:
@@ -259,7 +277,7 @@ def composite(text: str, doc: str, body: Callable[..., Any], spaces: tuple[str, 
 
 def alias(name: str, target: Operation, spaces: tuple[str, ...] = SPACES) -> Operation:
     """Give an operation a second name (`multiply` for `mul`)."""
-    other = Operation(name, spaces, target.run)
+    other = Operation(name, _where(name, spaces), target.run)
     other.records = target.records
     REGISTRY[name] = other
     inplace = REGISTRY.get(target.name + "_")
@@ -345,6 +363,8 @@ def lookup(name: str, space: str = "", *, thorough: bool = False) -> Operation |
     from gradsh.ops import load, load_all
 
     for each in (f"{space}_{name}", name) if space else (name,):
+        if space and each.startswith(f"{space}_{space}_"):
+            break  # the name of the record is none of the namespace's
         found = REGISTRY.get(each)
         if found is None and load(each):
             found = REGISTRY.get(each)  # the index has the operators of Tensor, too

@@ -22,25 +22,26 @@ if TYPE_CHECKING:
 
 _NAMES = (
     "abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr alias_copy all amax amin aminmax angle any arange "
-    "arccos arccosh arcsin arcsinh arctan arctanh argmax argmin as_strided_copy asin asinh atan atan2 atanh baddbmm bernoulli "
-    "bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor bmm bucketize cat ceil cholesky "
-    "cholesky_inverse cholesky_solve clamp clamp_max clamp_min clip column_stack concat concatenate conj_physical copysign "
-    "cos cosh cross cummax cummin cumprod cumsum deg2rad det diag diagonal_copy diff digamma div divide dot dstack empty entr "
-    "eq equal erf erfc erfcx erfinv exp exp2 expand_copy expit expm1 eye fix float_power floor floor_divide fmax fmin fmod "
-    "frac frexp full gammaln gather gcd ge ger greater greater_equal gt heaviside histc hstack hypot i0 i0e i1 i1e index_add "
-    "index_copy index_reduce index_select inner inverse isin isneginf isposinf kron kthvalue lcm ldexp le lerp less "
-    "less_equal lgamma linalg_cholesky linalg_cholesky_ex linalg_cond linalg_cross linalg_det linalg_eigh linalg_eigvalsh "
-    "linalg_inv linalg_inv_ex linalg_lstsq linalg_matrix_norm linalg_matrix_power linalg_matrix_rank linalg_multi_dot "
-    "linalg_norm linalg_pinv linalg_qr linalg_slogdet linalg_solve linalg_solve_ex linalg_solve_triangular linalg_svd "
-    "linalg_svdvals linalg_tensorinv linalg_tensorsolve linalg_vecdot linalg_vector_norm linspace log log10 log1p log2 "
-    "log_ndtr log_softmax logaddexp logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor logit logspace "
-    "logsumexp lt masked_select matmul matrix_power max maximum mean min minimum mm mode msort mul multigammaln multinomial "
-    "multiply mv mvlgamma nan_to_num nanmean nanquantile nansum narrow_copy ndtr ndtri ne neg negative nextafter nonzero norm "
-    "normal not_equal ones outer permute_copy polygamma pow psi qr quantile rad2deg randn reciprocal remainder renorm round "
-    "row_stack rsqrt scatter scatter_add scatter_reduce searchsorted sgn sigmoid sign signbit sin sinc sinh slice_scatter "
-    "softmax sort special_round split_with_sizes_copy sqrt square squeeze_copy stack std sub subtract svd t_copy take "
-    "take_along_dim tan tanh tensordot topk transpose_copy triangular_solve tril triu true_divide trunc unbind_copy "
-    "unfold_copy unsqueeze_copy var vdot view_copy vstack where xlog1py xlogy zeros zeta "
+    "arccos arccosh arcsin arcsinh arctan arctanh argmax argmin as_strided_copy asin asinh atan atan2 atanh avg_pool2d "
+    "avg_pool3d baddbmm bernoulli bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor bmm "
+    "bucketize cat ceil cholesky cholesky_inverse cholesky_solve clamp clamp_max clamp_min clip column_stack concat "
+    "concatenate conj_physical copysign cos cosh cross cummax cummin cumprod cumsum deg2rad diag diagonal_copy diff digamma "
+    "div divide dot dstack empty entr eq equal erf erfc erfcx erfinv exp exp2 expand_copy expit expm1 eye fix float_power "
+    "floor floor_divide fmax fmin fmod frac frexp full gammaln gather gcd ge gelu ger greater greater_equal gt hardshrink "
+    "heaviside histc hstack hypot i0 i0e i1 i1e index_add index_copy index_reduce index_select inner inverse isin isneginf "
+    "isposinf kron kthvalue lcm ldexp le lerp less less_equal lgamma linalg_cholesky linalg_cholesky_ex linalg_cond "
+    "linalg_cross linalg_det linalg_eigh linalg_eigvalsh linalg_inv linalg_inv_ex linalg_lstsq linalg_matrix_norm "
+    "linalg_matrix_power linalg_matrix_rank linalg_multi_dot linalg_norm linalg_pinv linalg_qr linalg_slogdet linalg_solve "
+    "linalg_solve_ex linalg_solve_triangular linalg_svd linalg_svdvals linalg_tensorinv linalg_tensorsolve linalg_vecdot "
+    "linalg_vector_norm linear linspace log log10 log1p log2 log_ndtr log_softmax logaddexp logaddexp2 logcumsumexp "
+    "logical_and logical_not logical_or logical_xor logit logspace logsumexp lt masked_select matmul matrix_power max "
+    "maximum mean min minimum mm mode msort mul multigammaln multinomial multiply mv mvlgamma nan_to_num nanmean "
+    "nanquantile nansum narrow_copy ndtr ndtri ne neg negative nextafter nonzero norm normal normalize not_equal ones outer "
+    "permute_copy polygamma pow prod psi qr quantile rad2deg randn reciprocal remainder renorm round row_stack rsqrt "
+    "scatter scatter_add scatter_reduce searchsorted sgn sigmoid sign signbit sin sinc sinh slice_scatter softmax softplus "
+    "softshrink sort special_round split_with_sizes_copy sqrt square squeeze_copy stack std sub subtract sum svd t_copy "
+    "take take_along_dim tan tanh tensordot threshold topk transpose_copy triangular_solve tril triu true_divide trunc "
+    "unbind_copy unfold_copy unsqueeze_copy var vdot view_copy vstack where xlog1py xlogy zeros zeta "
 )
 WRITABLE = frozenset(_NAMES.split())
 """The operations that take `out`."""
@@ -70,6 +71,9 @@ def into(operation: "Operation", args: tuple[Any, ...], kwargs: dict[str, Any]) 
         found = operation(*args, **rest)
     inputs = [one.array for one in (*_tensors(args), *_tensors(rest.values()))]
     results = tuple(found) if isinstance(found, tuple) else (found,)
+    if isinstance(found, tuple) is not isinstance(out, (tuple, list)):
+        wanted, given = ("tuple of Tensors", "Tensor") if isinstance(found, tuple) else ("Tensor", type(out).__name__)
+        raise fail("type", f"{operation.name}(): argument 'out' must be {wanted}, not {given}", TypeError)
     for target, result in zip(outs, results, strict=True):
         if target.array.shape != result.array.shape and any(one is target for one in (*_tensors(args), *_tensors(rest.values()))):
             message = (

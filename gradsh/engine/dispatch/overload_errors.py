@@ -5,9 +5,9 @@ As a function an operation's first parameter is called `input`; as a method it i
 
 from typing import TYPE_CHECKING, Any
 
-from gradsh.engine.dispatch.python_errors import python_words, without_arguments
-from gradsh.engine.graph.tensor import Tensor
-from gradsh.engine.schema.signature import ALIASES, MISMATCH, REQUIRED, Param, Signature
+from gradsh.engine.mismatch_python import python_words, without_arguments
+from gradsh.engine.signature import MISMATCH, REQUIRED, Param, Signature
+from gradsh.engine.tensor import Tensor
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -49,13 +49,12 @@ def _why(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], en
     params = signature.params[1:]
     if len(params) != len(args) + len(kwargs):
         return ""
-    unknown = [key for key in kwargs if key not in signature.index and ALIASES.get(key) not in signature.index]
+    unknown = [key for key in kwargs if key not in signature.keywords]
     if unknown:
         return f"      didn't match because some of the keywords were incorrect: {', '.join(unknown)}\n"
     given = [("", value, param) for value, param in zip(args, params, strict=False)]
     for key, value in kwargs.items():
-        place = signature.index.get(key, signature.index.get(ALIASES.get(key, "")))
-        given.append((f"{key}=", value, params[(place or 1) - 1]))
+        given.append((f"{key}=", value, params[(signature.keywords[key] or 1) - 1]))
     marks = ["!" if param.convert(value) is MISMATCH else "" for _, value, param in given]
     shown = ", ".join(
         f"{mark}{key}{type_name(value)}{mark}" for mark, (key, value, _) in zip(marks, given, strict=True)
@@ -86,23 +85,23 @@ def _single(
                 found = f"found element of type {type(value[bad]).__name__} at pos {bad}"
                 return f"{name}(): argument '{shown}' (position {position}) must be {wanted}, but {found}"
             return f"{name}(): argument '{shown}' (position {position}) must be {wanted}, not {type(value).__name__}"
+    known = {signature.keywords.get(key) for key in kwargs}
+    missing = [
+        _called(param, place, method) for place, param in enumerate(signature.params[len(args) :], len(args))
+        if param.default is REQUIRED and not (param.variadic and param.type == "any") and place not in known
+    ]
+    if missing:
+        quoted = ", ".join(f'"{one}"' for one in missing)
+        plural = "s" if len(missing) == 1 else ""  # the wrong way round, as PyTorch has it
+        return f"{name}() missing {len(missing)} required positional argument{plural}: {quoted}"
     for key, value in kwargs.items():
-        index = signature.index.get(key, signature.index.get(ALIASES.get(key, "")))
+        index = signature.keywords.get(key)
         if index is None:
             return f"{name}() got an unexpected keyword argument '{key}'"
         param = signature.params[index]
         if param.convert(value) is MISMATCH:
             wanted = _word(param) if param.type != "ints" else "tuple of ints"
             return f"{name}(): argument '{key}' must be {wanted}, not {type(value).__name__}"
-    missing = [
-        _called(param, place, method) for place, param in enumerate(signature.params[len(args) :], len(args))
-        if param.default is REQUIRED and not (param.variadic and param.type == "any")
-        and not ({param.name, ALIASES.get(param.name)} & {*kwargs})
-    ]
-    if missing:
-        quoted = ", ".join(f'"{one}"' for one in missing)
-        plural = "s" if len(missing) == 1 else ""  # the wrong way round, as PyTorch has it
-        return f"{name}() missing {len(missing)} required positional argument{plural}: {quoted}"
     return None
 
 

@@ -5,7 +5,7 @@ Most of `torch.nn.functional` is Python, a part of it and nearly all of `torch` 
 
 from typing import TYPE_CHECKING, Any
 
-from gradsh.engine.schema.signature import ALIASES, REQUIRED, Signature
+from gradsh.engine.signature import REQUIRED, Signature
 
 if TYPE_CHECKING:
     from gradsh.engine.dispatch.declare import Operation
@@ -29,16 +29,20 @@ _PYTHON = frozenset({
 """Functions of `torch` that are Python's."""
 
 
+def is_python(name: str, spaces: tuple[str, ...]) -> bool:
+    """Whether PyTorch writes a function in Python."""
+    if "torch" in spaces:
+        return name in _PYTHON
+    return "F" in spaces and name.removeprefix("F_") not in _COMPILED
+
+
 def python_words(operation: "Operation", name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     """Return what Python says of a call of a function that PyTorch writes in Python; None where it would take the call."""
-    functional = operation.name.startswith("F_") or "torch" not in operation.spaces
-    if len(operation.records) != 1 or not (name not in _COMPILED if functional else name in _PYTHON):
-        return None
-    if not functional and operation.spaces == ("Tensor",):
+    if len(operation.records) != 1 or not is_python(operation.name, operation.spaces):
         return None
     signature = operation.records[0].signature
     title = f"_{name}" if name in _DISPATCHED else name
-    unknown = next((key for key in kwargs if key not in signature.index and ALIASES.get(key) not in signature.index), None)
+    unknown = next((key for key in kwargs if key not in signature.keywords), None)
     if unknown is not None:
         return f"{title}() got an unexpected keyword argument '{unknown}'"
     most, given = signature.positional, len(args)
@@ -53,9 +57,10 @@ def python_words(operation: "Operation", name: str, args: tuple[Any, ...], kwarg
 
 
 def _missing(signature: Signature, given: int, kwargs: dict[str, Any]) -> list[str]:
+    known = {signature.keywords[key] for key in kwargs}
     return [
-        "input" if param.name == "self" else param.name for param in signature.params[given:]
-        if param.default is REQUIRED and not param.variadic and not ({param.name, ALIASES.get(param.name)} & {*kwargs})
+        "input" if param.name == "self" else param.name for place, param in enumerate(signature.params[given:], given)
+        if param.default is REQUIRED and not param.variadic and place not in known
     ]
 
 

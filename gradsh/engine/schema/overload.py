@@ -204,7 +204,7 @@ class Record:
         "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "guards", "inplace",
         "kind", "layout",
         "multi_view", "name", "node", "note", "outputs", "plain", "recorded", "returns",
-        "samples", "saves", "short_step", "step", "steps", "tensors", "text", "ufunc", "unguarded",
+        "samples", "saves", "short_step", "spaces", "step", "steps", "tensors", "text", "ufunc", "unguarded",
         "writes",
     )
 
@@ -248,6 +248,8 @@ class Record:
         self.plain: dict[str, Formula] = {}
         self.ufunc = None
         self.tensors: tuple[int, ...] | None = None
+        self.spaces: tuple[str, ...] = ()
+        """The namespaces that it was declared for."""
         for part, value in parts.items():
             setattr(self, part, value)
 
@@ -255,7 +257,9 @@ class Record:
     def signature(self) -> Signature:
         """The parsed signature."""
         if self._signature is None:
-            self._signature = Signature(self.text)
+            from gradsh.engine.mismatch_python import is_python
+
+            self._signature = Signature(self.text, is_python(self.name, self.spaces))
             self.tensors = tuple(
                 place for place, param in enumerate(self._signature.params) if param.type in _TENSOR_TYPES
             )

@@ -20,7 +20,11 @@ from gradsh.engine.values.dtype import DType
 
 REQUIRED: Any = object()
 MISMATCH: Any = object()
-ALIASES = {"input": "self", "self": "input", "axis": "dim", "keepdims": "keepdim", "x": "self", "x2": "other"}
+SPELLINGS = {
+    "self": ("input", "x", "a", "x1"), "input": ("input", "x", "a", "x1"), "dim": ("dim", "axis"), "keepdim": ("keepdim", "keepdims"),
+    "other": ("other", "x2"),
+}
+"""How calls may spell a parameter's name: as PyTorch does (whose functions call the first one `input`), or as numpy does."""
 _RAW = (np.ndarray, np.generic)
 
 
@@ -147,17 +151,28 @@ ACCEPT: dict[str, Callable[[Any], Any]] = {
 class Signature:
     """A parsed signature. `bind` fits a call to it."""
 
-    __slots__ = ("defaults", "index", "name", "params", "positional", "variadic")
+    __slots__ = ("defaults", "index", "keywords", "name", "params", "positional", "variadic")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, python: bool = False) -> None:
         self.name, _, rest = text.partition("(")
         self.params = tuple(_params(rest.rstrip().removesuffix(")")))
         self.index = {param.name: place for place, param in enumerate(self.params)}
+        self.keywords = self._spelt(python)
+        """Which parameter a keyword means. A function that PyTorch writes in Python has one spelling of each."""
         self.positional = sum(not param.keyword_only for param in self.params)
         self.variadic = any(param.variadic for param in self.params)
         self.defaults = [
             () if param.default is REQUIRED and param.variadic and param.type == "any" else param.default for param in self.params
         ]
+
+    def _spelt(self, python: bool) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for place, param in enumerate(self.params):
+            spellings = SPELLINGS.get(param.name, (param.name,)) if param.type != "number" else (param.name,)
+            for spelling in spellings[:1] if python else spellings:
+                if spelling == param.name or spelling not in self.index:
+                    found[spelling] = place
+        return found
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
         """Return the converted value of every parameter in order, or None where the call does not fit."""
@@ -196,9 +211,7 @@ class Signature:
 
     def _keywords(self, kwargs: dict[str, Any], values: list[Any]) -> bool:
         for name, value in kwargs.items():
-            place = self.index.get(name)
-            if place is None:
-                place = self.index.get(ALIASES.get(name, ""))
+            place = self.keywords.get(name)
             if place is None or values[place] is not REQUIRED:
                 return False
             converted = self.params[place].convert(value)

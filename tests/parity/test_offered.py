@@ -1,0 +1,52 @@
+"""The names that gradsh offers, and the spellings of their arguments, are PyTorch's."""
+
+import importlib
+import re
+from typing import Any
+
+import pytest
+
+import gradsh
+from gradsh.api.torch import NAMESPACES
+from gradsh.engine.op import every_operation, method
+from gradsh.engine.tensor import make
+from tests.engine.call_forms import Form, caught, forms
+
+torch = pytest.importorskip("torch")
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.mark.parametrize("name", NAMESPACES)
+def test_every_name_is_pytorchs(name: str) -> None:
+    theirs: Any = torch
+    for part in name.split(".")[1:]:
+        theirs = getattr(theirs, part, None) or importlib.import_module(name)
+    space = NAMESPACES[name]
+    assert [one for one in {*space.names(), *every_operation()} if one in space and not hasattr(theirs, one)] == []
+
+
+def test_every_method_is_pytorchs() -> None:
+    own = {"_number"}
+    assert [name for name in every_operation() if name not in own and method(name) and not hasattr(torch.Tensor, name)] == []
+
+
+LENIENT = re.compile(r"torch\.nn\.functional\.\w+\(.*\b(x|a|x1|axis)=|torch\.(sum|prod)\(a0, out=o\)")
+"""Functions of `torch` and of `F` are one here, so that those which PyTorch writes in Python take numpy's spellings, too; and
+all overloads of one name take `out`."""
+
+
+def test_every_spelling_is_pytorchs() -> None:
+    found = [(form.text, *told(form)) for form in forms()]
+    differ = [one for one in found if (one[1] == "taken") is not (one[2] == "taken") and not LENIENT.match(one[0])]
+    assert differ == []
+    assert sum(one[1] != one[2] for one in found) < 120  # in other words than PyTorch's
+
+
+def told(form: Form) -> tuple[str, str]:
+    """What a form is refused with, here and there, or "taken"."""
+    found = []
+    for library, tensor in ((gradsh, lambda array: make(array.copy())), (torch, lambda array: torch.from_numpy(array.copy()))):
+        given = caught(form.text, {"torch": library, **form.given(tensor)})
+        refused = isinstance(given, tuple) and given[:1] == ("TypeError",)
+        found.append(given[1].partition("\n")[0] if refused else "taken")
+    return found[0], found[1]
