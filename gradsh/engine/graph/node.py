@@ -173,7 +173,7 @@ class Node:
         a node, something else stands for it.)
         """
         if not self.titled:
-            self.__class__ = titled(type(self), self.name())  # type: ignore[assignment]
+            self.__class__ = titled(type(self), self.name())
         return self
 
     @property
