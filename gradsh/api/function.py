@@ -14,14 +14,14 @@ import numpy as np
 
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.attribute_names import ScriptBase
-from gradsh.engine.dtype import of_numpy
-from gradsh.engine.node import Node, titled
-from gradsh.engine.opnode import invalid_gradient, sum_tensor_to
-from gradsh.engine.saved import Kept
-from gradsh.engine.shape import expandable, sum_to
-from gradsh.engine.tensor import Tensor, gradient_edge, make
-from gradsh.engine.view import is_tracked
-from gradsh.engine.writes import note
+from gradsh.engine.autograd.gradient_versions import note
+from gradsh.engine.dispatch.op_node import invalid_gradient, sum_tensor_to
+from gradsh.engine.dispatch.views import is_tracked
+from gradsh.engine.graph.node import Node, titled
+from gradsh.engine.graph.saved import Kept
+from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
+from gradsh.engine.values.dtype import of_numpy
+from gradsh.engine.values.shape import expandable, sum_to
 from gradsh.text.fault import fail
 
 

@@ -11,9 +11,6 @@ from gradsh.diagnosis.explain_graph import GRAPH_STORIES, partial_pass
 from gradsh.diagnosis.explain_shape import shape_story
 from gradsh.diagnosis.nearest import for_attribute, for_name, near
 from gradsh.diagnosis.provenance import statements_before
-from gradsh.interpreter.absent import way_without
-from gradsh.interpreter.activation import Place
-from gradsh.interpreter.library import Library
 from gradsh.language import tree
 from gradsh.runtime.activation import Place
 from gradsh.runtime.library import Library

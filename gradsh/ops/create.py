@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dtype import Array, number_dtype, of_numpy
-from gradsh.engine.op import composite
-from gradsh.engine.tensor import Tensor, make
-from gradsh.ops.copy import check_device
-from gradsh.ops.geometry import array_of, dense_like
+from gradsh.engine.dispatch.declare import composite
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.dtype import Array, number_dtype, of_numpy
+from gradsh.ops.copy_cast import check_device
+from gradsh.ops.kernels.geometry import array_of, dense_like
 from gradsh.ops.layout import laid_out, preserve_format
 from gradsh.text.fault import fail
 

@@ -329,7 +329,7 @@ _linalg_eigh: Any = op(
 
 
 def _eigh_named(self: Any, UPLO: str) -> Any:
-    from gradsh.engine.named import named_result
+    from gradsh.engine.values.named_result import named_result
 
     return named_result("linalg_eigh", ("eigenvalues", "eigenvectors"), list(_linalg_eigh(self, UPLO)))
 

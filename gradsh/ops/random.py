@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dtype import Array
-from gradsh.engine.extents import CPU, Device
-from gradsh.engine.op import composite, find, op
-from gradsh.engine.tensor import Tensor, make
-from gradsh.engine.writes import writes
-from gradsh.ops.copy import check_device, zeros_of
+from gradsh.engine.autograd.gradient_versions import writes
+from gradsh.engine.dispatch.declare import composite, find, op
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.size import CPU, Device
+from gradsh.ops.copy_cast import check_device, zeros_of
 from gradsh.ops.create import LIKE, OPTIONS, TORCH, alike, check_bytes, finished
-from gradsh.ops.geometry import array_of, memory_order
+from gradsh.ops.kernels.geometry import array_of, memory_order
 from gradsh.text.fault import fail
 
 

@@ -41,7 +41,7 @@ class Form:
 
 def forms() -> Iterator[Form]:
     """Every way to call every operation that has a sample."""
-    from gradsh.engine.op import every_operation
+    from gradsh.engine.dispatch.declare import every_operation
 
     for name, operation in sorted(every_operation().items()):
         for number, record in enumerate(operation.records):
@@ -104,8 +104,8 @@ def _spelt(record: Any, place: int) -> str:
 def digest(result: Any, given: dict[str, Any]) -> Any:
     """What a call gave, and the inputs after it, in few letters: values, graph, saved sets, gradients."""
     found = [_described(result), [_described(value) for value in given.values()]]
-    from gradsh.engine.backward import grad
-    from gradsh.engine.tensor import Tensor, make
+    from gradsh.engine.autograd.backward import grad
+    from gradsh.engine.graph.tensor import Tensor, make
 
     outputs = [one for one in (result if isinstance(result, (tuple, list)) else (result,)) if isinstance(one, Tensor) and one.requires_grad]
     leaves = [one for one in given.values() if isinstance(one, Tensor) and one.requires_grad and one.is_leaf]
@@ -119,7 +119,7 @@ def digest(result: Any, given: dict[str, Any]) -> Any:
 
 
 def _described(value: Any) -> Any:
-    from gradsh.engine.tensor import Tensor
+    from gradsh.engine.graph.tensor import Tensor
 
     if isinstance(value, (tuple, list)):
         return [type(value).__name__, [_described(one) for one in value]]
@@ -148,7 +148,7 @@ def outcome(form: Form, session: Any) -> Any:
     """What one call gave: its digest, or its error."""
     import gradsh
     from gradsh.engine.ambient import enter
-    from gradsh.engine.tensor import make
+    from gradsh.engine.graph.tensor import make
 
     given = form.given(lambda array: make(array.copy(), array.dtype.kind == "f" and "out=o" not in form.text))
     if session is None:
@@ -184,7 +184,7 @@ def caught(text: str, names: dict[str, Any]) -> Any:
 def main() -> None:
     """Print what each form gave."""
     kind = sys.argv[1]
-    import gradsh.engine.record as record
+    import gradsh.engine.schema.overload as record
 
     if kind == "general":
         record.FEW = 1 << 60

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current, entered
-from gradsh.engine.layout import as_operands
-from gradsh.engine.node import described, next_sequence_number
-from gradsh.engine.op import Operation
-from gradsh.engine.record import DECLINED, FEW, Record
-from gradsh.engine.tensor import Tensor, accumulator, gradient_edge
+from gradsh.engine.dispatch.declare import Operation
+from gradsh.engine.graph.node import described, next_sequence_number
+from gradsh.engine.graph.tensor import Tensor, accumulator, gradient_edge
+from gradsh.engine.schema.overload import DECLINED, FEW, Record
+from gradsh.engine.values.layout import as_operands
 
 _F32 = np.dtype(np.float32)
 _F64 = np.dtype(np.float64)

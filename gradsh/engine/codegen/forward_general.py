@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current, entered
-from gradsh.engine.apply import wrap, wrap_views
-from gradsh.engine.layout import laid
-from gradsh.engine.node import described, next_sequence_number
-from gradsh.engine.op import Operation
-from gradsh.engine.opnode import size_of
-from gradsh.engine.patience import HUGE
-from gradsh.engine.quick import OPERAND, RESULT, edge_text
-from gradsh.engine.record import DECLINED, Record
-from gradsh.engine.shortnode import LIVE, OWN, ShortNode
-from gradsh.engine.signature import MISMATCH, REQUIRED, Param
-from gradsh.engine.tensor import Tensor, accumulator, gradient_edge, make
-from gradsh.engine.view import view_of
+from gradsh.engine.codegen.forward_elementwise import OPERAND, RESULT, edge_text
+from gradsh.engine.dispatch.call import wrap, wrap_views
+from gradsh.engine.dispatch.cancellable import HUGE
+from gradsh.engine.dispatch.compact_node import LIVE, OWN, ShortNode
+from gradsh.engine.dispatch.declare import Operation
+from gradsh.engine.dispatch.op_node import size_of
+from gradsh.engine.dispatch.views import view_of
+from gradsh.engine.graph.node import described, next_sequence_number
+from gradsh.engine.graph.tensor import Tensor, accumulator, gradient_edge, make
+from gradsh.engine.schema.overload import DECLINED, Record
+from gradsh.engine.schema.signature import MISMATCH, REQUIRED, Param
+from gradsh.engine.values.layout import laid
 
 MISMATCHED: Any = object()
 """What a short way answers when the arguments are not those of its overload."""

@@ -5,9 +5,9 @@ As a function an operation's first parameter is called `input`; as a method it i
 
 from typing import TYPE_CHECKING, Any
 
-from gradsh.engine.mismatch_python import python_words, without_arguments
-from gradsh.engine.signature import MISMATCH, REQUIRED, Param, Signature
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.dispatch.python_errors import python_words, without_arguments
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.schema.signature import MISMATCH, REQUIRED, Param, Signature
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ Most of `torch.nn.functional` is Python, a part of it and nearly all of `torch` 
 
 from typing import TYPE_CHECKING, Any
 
-from gradsh.engine.signature import REQUIRED, Signature
+from gradsh.engine.schema.signature import REQUIRED, Signature
 
 if TYPE_CHECKING:
     from gradsh.engine.dispatch.declare import Operation

@@ -257,7 +257,7 @@ class Record:
     def signature(self) -> Signature:
         """The parsed signature."""
         if self._signature is None:
-            from gradsh.engine.mismatch_python import is_python
+            from gradsh.engine.dispatch.python_errors import is_python
 
             self._signature = Signature(self.text, is_python(self.name, self.spaces))
             self.tensors = tuple(
