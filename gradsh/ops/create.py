@@ -13,6 +13,7 @@ from gradsh.engine.values.dtype import Array, number_dtype, of_numpy
 from gradsh.ops.copy_cast import check_device
 from gradsh.ops.kernels.geometry import array_of, dense_like
 from gradsh.ops.layout import laid_out, preserve_format
+from gradsh.process.blas_threads import LARGE, let_go
 from gradsh.text.fault import fail
 
 OPTIONS = "dtype: dtype? = None, layout: any? = None, device: any? = None, requires_grad: bool = False, pin_memory: bool = False"

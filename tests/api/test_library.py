@@ -21,7 +21,8 @@ def run(code: str) -> str:
 
 def test_no_name_hides_what_others_need() -> None:
     ask = "import gradsh as torch\nfor name in dir(torch): getattr(torch, name)\nprint(len(dir(torch)) > 500)\n"
-    assert run(f"{ask}{ask}from gradsh import files\nprint(torch.ones(2).sum(), files.__name__)") == "True\nTrue\ntensor(2.) gradsh.process.files\n"
+    part = "from gradsh.process import files\nprint(torch.ones(2).sum(), files.__name__)"
+    assert run(f"{ask}{ask}{part}") == "True\nTrue\ntensor(2.) gradsh.process.files\n"
 
 
 def test_namespaces_are_modules() -> None:
