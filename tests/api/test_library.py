@@ -92,7 +92,7 @@ told.append(x.grad.tolist())
 
 
 def test_a_node_is_of_the_class_that_pytorch_names() -> None:
-    from gradsh.session import Session
+    from gradsh.session.session import Session
 
     names: dict[str, object] = {"torch": gradsh}
     exec(NODES, names)

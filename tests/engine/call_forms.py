@@ -190,7 +190,7 @@ def main() -> None:
         record.FEW = 1 << 60
     session = None
     if kind == "script":
-        from gradsh.session import Session
+        from gradsh.session.session import Session
 
         session = Session()
     warnings.simplefilter("ignore")
