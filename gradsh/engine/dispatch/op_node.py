@@ -47,6 +47,10 @@ class OpNode(Node):
         """Return the names of what the node may save."""
         return self.record.plan.names
 
+    def packing_order(self) -> Sequence[int]:
+        """Return the order in which saved tensors go to a pack hook."""
+        return self.record.plan.order
+
     def attributes(self) -> dict[str, Any]:
         """Return the saved values that are no tensors."""
         shown = self.record.plan.shown
@@ -74,10 +78,9 @@ class OpNode(Node):
         if not self.record.node:
             message = f"derivative for aten::{self.record.name} is not implemented"
             raise fail("other", message, RuntimeError, node=self)
-        if self.raw:
-            self._check_saved()
-        results: list[Any] = [None] * len(self.edges)
         as_tensor = any(isinstance(grad, Tensor) for grad in grads)
+        saved = self._saved(as_tensor) if self.raw else {}
+        results: list[Any] = [None] * len(self.edges)
         spans = self.spans
         for targets, formula, calls, many in self.record.plan.formulas:
             if spans is None:
@@ -89,7 +92,9 @@ class OpNode(Node):
             if formula is None:
                 message = f"the derivative for '{self.record.name}' is not implemented."
                 raise fail("other", message, NotImplementedError, node=self)
-            arguments = [self._argument(call, grads, wanted, as_tensor) for call in calls]
+            arguments = [
+                saved[call[1]] if saved and call[0] == "saved" else self._argument(call, grads, wanted, as_tensor) for call in calls
+            ]
             found = formula(*arguments)
             for target, grad in zip(targets, found if many else (found,), strict=True):
                 if spans is None:
@@ -101,6 +106,17 @@ class OpNode(Node):
                     if place < end and needs[place] and one is not None:
                         results[place] = self._fit(one, place, as_tensor)
         return results
+
+    def _saved(self, as_tensor: bool) -> dict[int, Any]:
+        """Check what was saved; where a hook has packed some of it, return all of it, each unpacked once."""
+        entries = self.raw
+        if type(entries) is tuple and any(
+            one is not None and one.packed is not None
+            for entry in entries for one in (entry if type(entry) is list else (entry,))
+        ):
+            return {index: self.unpack(index, as_tensor) for index in self.record.plan.order}
+        self._check_saved()
+        return {}
 
     def _check_saved(self) -> None:
         """Refuse to run on anything freed or modified, also where the wanted gradients do not read it, as PyTorch does."""

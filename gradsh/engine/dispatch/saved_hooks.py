@@ -12,11 +12,12 @@ if TYPE_CHECKING:
 
 
 def pack_entries(node: "Node") -> None:
-    """Hand each freshly saved tensor of a node to the innermost pack hook and keep what it returns instead."""
+    """Hand each freshly saved tensor of a node to the innermost pack hook, in PyTorch's order, and keep what it returns instead."""
     pack, unpacker = current().saved_hooks[-1]
     entries = list(node.entries)
     names = node.saved_names()
-    for slot, entry in enumerate(entries):
+    for slot in node.packing_order():
+        entry = entries[slot]
         if entry is None:
             continue
         if type(entry) is list:

@@ -134,6 +134,10 @@ class Node:
         """Return the names of what this node may save, as PyTorch's `_saved_` attributes have them."""
         return ()
 
+    def packing_order(self) -> Sequence[int]:
+        """Return the order in which what it saves goes to a pack hook."""
+        return range(len(self.entries))
+
     def attributes(self) -> dict[str, Any]:
         """Return the saved values that are no tensors (dims, sizes, numbers), by name."""
         return {}

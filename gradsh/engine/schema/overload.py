@@ -125,7 +125,7 @@ class Plan:
         order += [name for name in record.saves if name not in order]
         self.names = order
         self.order = tuple(sorted(range(len(order)), key=lambda place: (order[place] not in index, order[place])))
-        """The order in which PyTorch looks at what was saved: inputs by name, then results."""
+        """The order in which PyTorch saves, and looks at what was saved: inputs by name, then results."""
         self.saves = tuple(self._save(record, name, readers.get(name, []), slots) for name in order)
         for key, formula in zip(keys, record.grads.values(), strict=True):
             calls = tuple(self._argument(record, name) for name in parameter_names(formula))
