@@ -59,13 +59,13 @@ op(
     forward=lambda self, stable, dim, descending: _sort(self, dim, descending), fields=("values", "indices"),
     grads={"self": _sort_grad}, samples=(sample((2, 4), stable=True, dim=1),),
 )
-op(
-    "argsort(self, dim: int = -1, descending: bool = False)", "", "The order of the elements along a dimension.",
-    forward=lambda self, dim, descending: _sort(self, dim, descending)[1],
+composite(
+    "argsort(self, dim: int = -1, descending: bool = False)", "The order of the elements along a dimension.",
+    lambda self, dim, descending: find("sort")(self, dim, descending)[1],
 )
-op(
-    "argsort(self, *, stable: bool, dim: int = -1, descending: bool = False)", "", "The order of the elements along a dimension.",
-    forward=lambda self, stable, dim, descending: _sort(self, dim, descending)[1],
+composite(
+    "argsort(self, *, stable: bool, dim: int = -1, descending: bool = False)", "The order of the elements along a dimension.",
+    lambda self, stable, dim, descending: find("sort")(self, stable=stable, dim=dim, descending=descending)[1],
 )
 composite("msort(self)", "The elements in order along the first dimension.", lambda self: find("sort")(self, 0)[0],
           samples=(sample((3, 2)),))

@@ -1,11 +1,10 @@
 """Saved-tensor hooks are called as often as in PyTorch and in its order, for every call and pattern of the recorded answers."""
 
-import sys
 import warnings
 
 import numpy as np
 import pytest
-from oracle_walk import data, load, run_call
+from oracle_walk import data, load
 
 import gradsh
 from gradsh.engine.values.storage import memory_key
@@ -13,13 +12,10 @@ from gradsh.engine.values.storage import memory_key
 pytestmark = pytest.mark.parity
 CALLS = load()
 NAMES = list(dict.fromkeys(call["op"] for call in CALLS))
-KNOWN: dict[str, str] = {}
-"""Calls that differ, and by what; a listed one that agrees fails."""
 
 
 def calls_of_hooks(torch, call, pattern, address):
     """Return what the hooks were given, in order, while a call and its backward ran: what it is, and its shape and dtype."""
-    F = torch.nn.functional
     tensors = {
         spec["name"]: torch.tensor(data(spec, call["call"], place)).requires_grad_(spec["name"] in pattern)
         for place, spec in enumerate(call["inputs"])
@@ -36,12 +32,7 @@ def calls_of_hooks(torch, call, pattern, address):
         return kept[number]
 
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
-        if call["call"].startswith("x = ") or "; out = " in call["call"]:
-            names = {"torch": torch, "F": F, "np": np, **tensors}
-            exec(call["call"], names)
-            value = names["out"]
-        else:
-            value = eval(call["call"], {"torch": torch, "F": F, "np": np, **tensors})
+        value = run_call(call["call"], torch, tensors)
     outputs = [one for one in (value if isinstance(value, (tuple, list)) else [value]) if isinstance(one, torch.Tensor)]
     roots = [one for one in outputs if one.requires_grad]
     try:
@@ -59,6 +50,14 @@ def calls_of_hooks(torch, call, pattern, address):
         return what, named.get(address(one), "own"), tuple(one.shape), str(one.dtype)
 
     return [shown(*one) for one in seen]
+
+
+def run_call(code, torch, tensors):
+    names = {"torch": torch, "F": torch.nn.functional, "np": np, **tensors}
+    if code.startswith("x = ") or "; out = " in code:
+        exec(code, names)
+        return names["out"]
+    return eval(code, names)
 
 
 def differences(name):
@@ -83,16 +82,4 @@ def differences(name):
 def test_hooks_are_called_as_in_pytorch(name):
     pytest.importorskip("torch")
     found = differences(name)
-    if name in KNOWN:
-        assert found, "it agrees: take it out of KNOWN"
-        pytest.xfail(KNOWN[name])
     assert not found, "\n".join(f"{code} {needs}\n  PyTorch {theirs}\n  here    {ours}" for code, needs, theirs, ours in found)
-
-
-if __name__ == "__main__":
-    for name in sys.argv[1:] or NAMES:
-        try:
-            for code, needs, theirs, ours in differences(name):
-                print(f"{name}: {code} {needs}\n  PyTorch {theirs}\n  here    {ours}")
-        except Exception as error:  # noqa: BLE001
-            print(f"{name}: {type(error).__name__}: {str(error)[:200]}")
