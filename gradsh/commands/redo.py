@@ -13,6 +13,7 @@ class Report(NamedTuple):
     """The statements that were run again; none where nothing was undone, or another statement came since."""
 
     redone: tuple[Entry, ...]
+    said: str = "nothing to redo"
 
 
 @command(
@@ -30,9 +31,9 @@ def run(state: State) -> Report:
     for entry in last.entries:
         state.control.run_text(entry.text, entry.source, muted=True, first_line=entry.line)
     state.extras["undo"] = rest
-    return Report(last.entries)
+    return Report(last.entries, told("redid", last.entries, state))
 
 
 def view(report: Report) -> View:
     """Shape the answer."""
-    return Lines((told("redid", report.redone) if report.redone else "nothing to redo",))
+    return Lines((report.said,))

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gradsh.commands.record import File, command
-from gradsh.commands.undo import in_story
-from gradsh.contracts.state import Entry, State
-from gradsh.process.files import write_whole
+from gradsh.commands.undo import in_story, is_look
+from gradsh.files import write_whole
+from gradsh.state import Entry, State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 
@@ -27,13 +27,26 @@ def run(state: State, file: File, *, expect: bool = False) -> Report:
     """Write the statements that passed (with `expect` also those that failed). Raises (kind `io`) where it cannot be done."""
     name = str(file)
     path = Path(state.control.allowed_file(name))
-    entries = [entry for entry in state.history if in_story(state, entry)]
-    kept = entries if expect else [entry for entry in entries if entry.ok]
-    text = "#!/usr/bin/env gradsh\n" + "".join(f"{entry.text}\n" for entry in spaced(kept))
+    text, kept, left_out = script_of(state, failed=expect)
     if expect:
         text = state.control.expectations(text)
     write(path, text, name)
-    return Report(name, len(kept), len(entries) - len(kept))
+    state.extras["saved"] = len(state.history)
+    return Report(name, kept, left_out)
+
+
+def script_of(state: State, *, failed: bool) -> tuple[str, int, int]:
+    """Return the session as a script, with the statements that failed or without; and how many it has and leaves out."""
+    entries = [entry for entry in state.history if in_story(state, entry)]
+    kept = [entry for entry in entries if failed or entry.ok]
+    text = "#!/usr/bin/env gradsh\n" + "".join(f"{entry.text}\n" for entry in spaced(kept))
+    return text, len(kept), len(entries) - len(kept)
+
+
+def unsaved(state: State) -> list[Entry]:
+    """Return the statements that passed since the session was written to a file, looks left out."""
+    later = state.history[state.extras.get("saved", 0) :]
+    return [entry for entry in later if entry.ok and in_story(state, entry) and not is_look(entry)]
 
 
 def write(path: Path, text: str, name: str) -> None:

@@ -1,68 +1,107 @@
-"""`undo`: takes the session back one statement, by running the others again, muted, from the recorded seed.
+"""`undo`: takes the session back by a statement or several, by running the others again, muted, from the recorded seed.
 
-What a script brought in (`load`, `tour`, `init.grad`) is taken back as one.
+What a script brought in (`load`, `tour`, `init.grad`) is taken back as one. Statements that only look are no steps.
 """
 
+import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from gradsh.commands.record import command
-from gradsh.contracts.state import Entry, State
+from gradsh.commands.words import count, listed
+from gradsh.probe.standing import Standing, standing
+from gradsh.state import Entry, State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 
 _PATIENCE = 2.0
 """Seconds of replay above which a person is asked first."""
-OUTSIDE = frozenset({"undo", "redo", "save", "load", "history", "help", "explain", "tour", "quit", "reset"})
+OUTSIDE = frozenset({"undo", "redo", "save", "load", "history", "help", "explain", "tour", "quit", "exit", "reset"})
 """Commands that are no part of a session's story: they act on the session itself, or the statements they ran tell it."""
 LOOKS = frozenset({"graph", "buffers", "plan", "memory", "leaks", "holders", "vars", "diff", "why", "check"})
 """Commands that only look: there is nothing to undo in them."""
+_PART = r"[A-Za-z_][\w.]*(?:\[[\w'\":., -]*\][\w.]*)*"
+_GLANCE = re.compile(rf"(?:{_PART}|print\((?:{_PART}(?:, *)?)*\)|watch|retain|backward\b.*--plan\b.*)")
+"""Statements that show what is there and run nothing."""
 
 
 class Undone(NamedTuple):
-    """Statements that were taken back, and how many stood before them: with another number `redo` has lost its place."""
+    """Statements that were taken back, and how many steps stood before them: with another number `redo` has lost its place."""
 
     before: int
     entries: tuple[Entry, ...]
 
 
 class Report(NamedTuple):
-    """The statements that were undone (none: there were none, or the person declined), and how many were run again."""
+    """The statements that were undone (none: there were none, or the person declined), how many were run again, what came back."""
 
     undone: tuple[Entry, ...]
     replayed: int
     declined: bool = False
+    said: str = "nothing to undo"
 
 
 @command(
-    "undo", "Take back the last statement: gradients, versions and freed buffers, too.",
-    examples=["x = ones(2, requires_grad=True)\ny = (x * x).sum()\nbackward y\nundo\nbackward y"],
+    "undo", "Take back the last statement, or the last N: gradients, versions and freed buffers, too.",
+    examples=["x = ones(2, requires_grad=True)\ny = (x * x).sum()\nbackward y\nundo\nbackward y", "a = 1\na = 2\na = 3\nundo 2\na"],
 )
-def run(state: State) -> Report:
-    """Run all statements but the last one anew. Raises (kind `value`) inside a block."""
+def run(state: State, n: int = 1) -> Report:
+    """Run all statements but the last N anew. Raises (kind `value`) inside a block, and for no number of statements."""
     if not state.call.top:
         raise fail("value", "undo stands for itself: it takes no effect inside a loop or a function", ValueError)
-    entries = repeated(state)
-    if not entries:
+    if n < 1:
+        raise fail("value", f"undo takes back 1 statement or more, not {n}", ValueError)
+    first, groups = steps(state)
+    rest = [*first, *(entry for group in groups[:-n] for entry in group)]
+    taken = [entry for group in groups[-n:] for entry in group]
+    if not taken:
         return Report((), 0)
-    at = len(entries) - 1
-    source = entries[at].source
-    while source != state.call.source.name and at and entries[at - 1].source == source:
-        at -= 1
-    rest, taken = entries[:at], entries[at:]
     if not agreed(state, sum(entry.seconds for entry in rest), len(rest), "undo"):
-        return Report((), 0, declined=True)
-    stack = [*redoable(state), Undone(len(rest), tuple(taken))]
+        return Report((), 0, declined=True, said="nothing undone")
+    stack, before = redoable(state), standing(state.variables)
     replayed = state.control.replay(rest)
+    stack = [*stack, Undone(len(groups[:-n]), tuple(taken))]
     if replayed < len(rest):
-        stack.append(Undone(replayed, tuple(rest[replayed:])))
+        stack.append(Undone(len(steps(state)[1]), tuple(rest[replayed:])))
         taken = rest[replayed:] + taken
     state.extras["undo"] = stack
-    return Report(tuple(taken), replayed)
+    back = "; ".join(_back(before, standing(state.variables)))
+    return Report(tuple(taken), replayed, said=told("undid", taken, state) + (f"\n  {back}" if back else ""))
 
 
-def repeated(state: State) -> list[Entry]:
-    """Return the statements that make the session what it is: those since the last `reset` that have an effect."""
-    return [entry for entry in state.history if in_story(state, entry) and entry.command not in LOOKS]
+def _back(before: Standing, now: Standing) -> list[str]:
+    """Return what is as it was: names, gradients, versions, buffers."""
+    parts = [f"{name} is again {what}" for name, what in now.names.items() if before.names.get(name) != what]
+    if gone := [name for name in before.names if name not in now.names]:
+        parts.append(f"{listed(gone, 5)} {'are' if len(gone) > 1 else 'is'} gone")
+    for name in now.tensors.keys() & before.tensors.keys():
+        old, new = before.tensors[name], now.tensors[name]
+        if old.grad != new.grad:
+            parts.append(f"{name}.grad is {'None again' if new.grad is None else 'as before'}")
+        if old.version != new.version and before.names.get(name) == now.names.get(name):
+            parts.append(f"{name} is back at version {new.version}")
+    if now.live > before.live:
+        parts.append(f"{count(now.live - before.live, 'buffer')} live again ({now.nbytes - before.nbytes:,} B)")
+    return parts
+
+
+def steps(state: State) -> tuple[list[Entry], list[list[Entry]]]:
+    """Return what stands before the first step, and the steps: a statement with the looks after it, or what a file ran."""
+    first: list[Entry] = []
+    groups: list[list[Entry]] = []
+    for entry in state.history:
+        if not in_story(state, entry) or entry.command in LOOKS:
+            continue
+        if is_look(entry) or (groups and entry.source == groups[-1][-1].source != state.call.source.name):
+            (groups[-1] if groups else first).append(entry)
+        else:
+            groups.append([entry])
+    return first, groups
+
+
+def is_look(entry: Entry) -> bool:
+    """Whether a statement only shows what is there."""
+    return entry.command in LOOKS or _GLANCE.fullmatch(entry.text) is not None
 
 
 def in_story(state: State, entry: Entry) -> bool:
@@ -76,7 +115,7 @@ def in_story(state: State, entry: Entry) -> bool:
 def redoable(state: State) -> list[Undone]:
     """Return what `redo` can bring back, the next one last; nothing once another statement was run."""
     stack: list[Undone] = state.extras.get("undo", [])
-    return stack if stack and stack[-1].before == len(repeated(state)) else []
+    return stack if stack and stack[-1].before == len(steps(state)[1]) else []
 
 
 def agreed(state: State, seconds: float, number: int, verb: str) -> bool:
@@ -87,18 +126,21 @@ def agreed(state: State, seconds: float, number: int, verb: str) -> bool:
     return (answer or "").strip().lower() in {"y", "yes"}
 
 
-def told(verb: str, entries: tuple[Entry, ...]) -> str:
+def told(verb: str, entries: Sequence[Entry], state: State) -> str:
     """Return the line that says what was undone or brought back."""
-    if len({entry.source for entry in entries}) > 1:
-        return f"{verb} {len(entries)} statements"
-    if len(entries) > 1:
-        return f"{verb} the {len(entries)} statements of {entries[0].source}"
-    first, *more = entries[0].text.split("\n")
-    return f"{verb} line {entries[0].line}: {first}{' …' if more else ''}"
+    done = [entry for entry in entries if not is_look(entry)]
+    first, *more = done[0].text.split("\n")
+    if len(done) == 1:
+        return f"{verb} line {done[0].line}: {first}{' …' if more else ''}"
+    sources = {entry.source for entry in done}
+    if len(sources) > 1:
+        return f"{verb} {len(done)} statements"
+    if sources == {state.call.source.name}:
+        lines = (done[0].line, done[-1].line)
+        return f"{verb} {len(done)} statements" + (f", lines {lines[0]} to {lines[1]}" if lines[0] < lines[1] else "")
+    return f"{verb} the {len(done)} statements of {done[0].source}"
 
 
 def view(report: Report) -> View:
     """Shape the answer."""
-    if report.declined:
-        return Lines(("nothing undone",))
-    return Lines((told("undid", report.undone) if report.undone else "nothing to undo",))
+    return Lines(tuple(report.said.split("\n")))

@@ -43,8 +43,6 @@ def tell(case: "Case") -> None:
 
 
 IMPORTS = {
-    "F": "import torch.nn.functional as F",
-    "np": "import numpy as np",
     "Variable": "from torch.autograd import Variable",
     "checkpoint": "from torch.utils.checkpoint import checkpoint",
     "DataLoader": "from torch.utils.data import DataLoader",
@@ -53,7 +51,7 @@ IMPORTS = {
     "defaultdict": "from collections import defaultdict",
     "deque": "from collections import deque",
     "partial": "from functools import partial",
-    **{one: f"import {one}" for one in ("math", "copy", "time", "itertools", "collections", "functools")},
+    **{one: f"import {one}" for one in ("copy", "time", "itertools", "collections", "functools")},
 }
 """What a snippet's missing head usually imports -> how."""
 
@@ -66,7 +64,10 @@ def _name(case: "Case") -> None:
     if refused:
         case.message = case.message.removesuffix(str(case.fields["way"])).rstrip(":; ")  # the help line has it
     case.failed("not bound here" if isinstance(case.error, NameError) and not refused else "")
-    if isinstance(case.error, NameError) and name and "way" not in case.fields:
+    if name == "_" and case.machine.shown.gone:
+        case.message = case.machine.shown.gone
+        case.help.append("give the value a name where it is made: `y = …`")
+    elif isinstance(case.error, NameError) and name and "way" not in case.fields:
         if name in IMPORTS:
             case.help.append(f"import it first: `{IMPORTS[name]}`")
             return

@@ -16,6 +16,8 @@ _OPTION = re.compile(r"--([A-Za-z][\w-]*)")
 
 _WORDS = {"": re.compile(r"[^\s;,]+"), "statement": re.compile(r"[^\s;,]+"), "colon": re.compile(r"[^\s;:,]+")}
 
+_PATH = re.compile(r"\.{1,2}/|\.\w")
+
 _FILE = re.compile(r"[^\s;]+")
 
 _NO_COMMAND = AUGMENTED | {"=", ".", ",", ":", "==", "!=", "<=", ">=", ":="}
@@ -50,7 +52,14 @@ class CommandParser(FunctionParser):
             starts = following in _ARGUMENTS
         else:
             starts = following not in _NO_COMMAND and not (adjoins and following in {"(", "["})
+        if not starts and not adjoins and following in {".", "..."} and not self.is_bound(name):
+            starts = self.path_here()
         return self.grammars[name] if starts else None
+
+    def path_here(self) -> bool:
+        """Return whether what follows a command's name is a path, and the command takes one: `load ../a.grad`."""
+        first = self.grammars[self.texts[self.i]].positionals[:1]
+        return bool(first) and first[0].kind == "file" and bool(_PATH.match(self.tokens.source.text, self.tokens.starts[self.i + 1]))
 
     def command(self, grammar: CommandGrammar) -> Command:
         """Read a command line.
@@ -150,8 +159,10 @@ class CommandParser(FunctionParser):
         if self.kinds[start] == "ERROR" and self.texts[start].startswith(("'", '"')):
             self.fail_broken(start)
         if kind == "text":
-            while self.kinds[self.i] not in {*_ENDS, "OPTION"}:
-                self.i += 1
+            self.i += 1
+            if self.kinds[self.i] != ";":  # what goes on behind one word is a sentence, which may have a semicolon
+                while self.kinds[self.i] not in _ENDS - {";"} | {"OPTION"}:
+                    self.i += 1
             return Constant(self.span_from(start), tokens.source.text[at : tokens.ends[self.i - 1]])
         match = (_FILE if kind == "file" else _WORDS[grammar.tail]).match(tokens.source.text, at)
         if match is None:

@@ -61,7 +61,7 @@ def changes(
             freed += _freed(node, unit, unit_of)
     text, line, ok = entry
     wrote = tuple(f"{known.of_leaf(leaf)}.grad" for leaf in written)
-    bound = tuple((name, _told(variables[name])) for name in names if name in variables)
+    bound = tuple((name, told(variables[name])) for name in names if name in variables)
     dropped = tuple(name for name in names if name not in variables)
     return Changes(text, line, ok, tuple(made), tuple(freed), wrote, _bumped(variables, unit, unit_of), bound, dropped)
 
@@ -96,7 +96,8 @@ def _bumped(variables: Mapping[str, object], unit: int, unit_of: UnitOf) -> tupl
     return tuple(found)
 
 
-def _told(value: object) -> str:
+def told(value: object) -> str:
+    """Return a few words on a value: a tensor's shape and what made it, else its type."""
     if not isinstance(value, Tensor):
         return type(value).__name__
     made = node_name(node_of(value)) or ("leaf" if value.tracked else "no grad")

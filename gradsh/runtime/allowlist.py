@@ -78,6 +78,7 @@ ATTRIBUTES: dict[type, frozenset[str]] = {
 EXCEPTION_ATTRIBUTES: dict[type[BaseException], frozenset[str]] = {
     StopIteration: names_in("value"),
     NameError: names_in("name"),
+    SystemExit: names_in("code"),
     AttributeError: names_in("name"),
     ImportError: names_in("name msg"),
     OSError: names_in("errno strerror"),

@@ -37,8 +37,6 @@ REFUSED = {
     "vars": "the command `vars` lists the variables; name an attribute to read it",
     "dir": "type the object and a dot and ask for completion, or `help NAME`",
     "breakpoint": "put the commands `graph`, `buffers` or `watch` where you want to look",
-    "exit": "the command `quit` leaves",
-    "quit": "the command `quit` leaves",
     "memoryview": "index the tensor or the list itself",
     "bytearray": "use a list of numbers or `torch.tensor(…, dtype=torch.uint8)`",
 }
@@ -67,6 +65,11 @@ class Refused:
         return f"<{self._name}, which gradsh does not have>"
 
 
+def leave(status: Any = None, /) -> NoReturn:
+    """End the script or the session: `exit`, `quit` and `sys.exit` as Python has them."""
+    raise SystemExit(status)
+
+
 Made = TypeVar("Made", bound=Callable[..., Any])
 
 
@@ -78,6 +81,7 @@ def make_builtins(machine: "Machine") -> dict[str, Any]:
     table |= {identifier(name): Refused(name) for name in REFUSED}
     table |= _attributes(machine) | _types(machine) | _reductions(machine)
     table["print"] = _print(machine)
+    table["exit"] = table["quit"] = leave
     table |= {kind.__name__: _lazy(kind) for kind in (map, filter, zip)}
     table["enumerate"] = _enumerate
     table["range"] = RangeBuiltin(machine.check)

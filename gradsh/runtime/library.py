@@ -6,9 +6,10 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from gradsh.api.namespace import as_module
-from gradsh.runtime.bounded_operators import MAX_BITS, times
-from gradsh.runtime.guard import numbers_only
-from gradsh.runtime.type_proxies import Kind
+from gradsh.interpreter.builtins import leave
+from gradsh.interpreter.growth import MAX_BITS, times
+from gradsh.interpreter.guard import numbers_only
+from gradsh.interpreter.kinds import Kind
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -237,6 +238,12 @@ def _functools(machine: "Machine") -> Mapping[str, Any]:
     return _listed(functools, "partial lru_cache cache cmp_to_key cached_property") | {"wraps": wraps, "reduce": _named(reduce)}
 
 
+def _sys() -> Mapping[str, Any]:
+    import sys
+
+    return _listed(sys, "maxsize") | {"argv": [""], "exit": leave}
+
+
 def _typing() -> Mapping[str, Any]:
     import typing
 
@@ -291,6 +298,6 @@ def libraries(machine: "Machine") -> dict[str, Library]:
         Library("math", lambda: _math(machine)), Library("copy", _copy), Library("random", _random),
         Library("time", lambda: _time(machine)), Library("itertools", lambda: _itertools(machine)),
         Library("collections", _collections), Library("functools", lambda: _functools(machine)), Library("typing", _typing),
-        Library("numpy", _numpy),
+        Library("numpy", _numpy), Library("sys", _sys),
     ]
     return {library.name: library for library in made}

@@ -1,7 +1,7 @@
 """The machine: a program's names, and what runs its top-level statements one after the other.
 
 A session gives it sinks for what the program prints, shows, warns of and commands; the machine gives back, for a statement
-that fails, the exception as a `Problem`. Nothing here keeps a value of the program alive: not the last value, not an
+that fails, the exception as a `Problem`. Nothing here keeps a graph of the program alive: not the last value, not an
 exception, not its traceback.
 """
 
@@ -9,10 +9,14 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from gradsh.compiler import runtime_names
-from gradsh.compiler.lower import Unit, compile_statement
-from gradsh.compiler.scopes import bound_names
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.collector import governor
+from gradsh.engine.tensor import Tensor
+from gradsh.interpreter import growth, hooks
+from gradsh.interpreter.activation import COLLECT, ROOT, Place, Progress, Stopped, Units, Where, describe
+from gradsh.interpreter.guard import NO_ARRAY, Guard, Store
+from gradsh.interpreter.lower import Unit, compile_statement
+from gradsh.interpreter.scopes import bound_names
+from gradsh.interpreter.shown import Shown
 from gradsh.language.node import stmt
 from gradsh.language.statements import Command
 from gradsh.process.gc_policy import governor
@@ -73,7 +77,7 @@ class Machine:
     """Compiles and runs top-level statements over one set of names.
 
     Sinks, all replaceable: `on_print(text)` (with its line end), `on_value(stmt, value)`, `on_command(invocation)`,
-    `on_warning(message, line=None)`, where no line stands for the one that is running.
+    `on_warning(message, line=None)`, where no line stands for the one that is running, `on_exit(code)` of a SystemExit.
     `diagnose(machine, error, unit)` turns an exception into a `Failed`.
     """
 
@@ -91,10 +95,12 @@ class Machine:
         self.on_value: Callable[[stmt, Any], None] = _nothing
         self.on_command: Callable[[Invocation], None] = _nothing
         self.on_warning: Callable[..., None] = _nothing
+        self.on_exit: Callable[[Any], None] = _nothing
         self.confine: Callable[[], AbstractContextManager[None]] = nullcontext
         """Entered around the running of each statement: where the memory it may take is bounded."""
         self.telling = False
         """Whether a failure is being told: an interrupt may end that, too."""
+        self.shown = Shown()
         self._by_number: dict[int, Unit] = {}
         self._current: Unit | None = None
         from gradsh.runtime.script_globals import Offer
@@ -110,6 +116,7 @@ class Machine:
     def reset(self) -> None:
         """Forget every name of the program."""
         self.program.clear()
+        self.shown.forget()
         self.taken.clear()
         self.brought.clear()
         self.builtins.clear()
@@ -161,7 +168,9 @@ class Machine:
         for name in unit.names:
             if name in self.program:
                 continue
-            if name in self.taken and name in self.brought:
+            if name == "_":
+                self.shown.offer(builtins)
+            elif name in self.taken and name in self.brought:
                 builtins.pop(name, None)  # bound once and deleted: it means nothing now, as in Python
             elif name in builtins:
                 continue
@@ -196,11 +205,14 @@ class Machine:
             with deeper(RECURSION), self.confine():
                 exec(unit.code, self.program)
             self.progress.halt(over=True)  # what was asked for while nothing looked, in one long call, ends the run here
+        except SystemExit as error:
+            self.on_exit(error.code)
         except BaseException as error:  # noqa: BLE001 - a script's failure is data, whatever it is
             failed = self.explain(error, unit)
             _drop(error)
         finally:
             self._current = outer
+            self.builtins.pop("_", None)
             self.progress.activation = outer_activation
             self.progress.frame = self.progress.code = None
         return failed
@@ -264,8 +276,11 @@ class Machine:
         self.progress.halt()
 
     def _echo(self, value: Any) -> None:
-        if value is not None and self._current is not None:
-            self.on_value(self._current.stmt, value)
+        unit = self._current
+        if value is not None and unit is not None:
+            span = unit.stmt.span
+            self.on_value(unit.stmt, value)
+            self.shown.keep(value, unit.source.line(span.line)[span.column - 1 :].strip(), span.line)
 
     def _command(
         self, number: int, index: int, arguments: tuple[Callable[[], Any], ...], options: dict[str, Any],

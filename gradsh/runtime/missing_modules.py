@@ -9,7 +9,6 @@ _WAYS = {
     "torchvision": "write the transform with tensor operations, or make the data with `torch.randn`",
     "torchviz": "`graph T` draws the graph here",
     "os": "a script here reads no files and no environment",
-    "sys": "a script here has no process to ask; `memory` and `buffers` tell about memory",
     "gc": "memory goes at once when the last reference does; `memory` and `leaks` tell what is held",
     "pandas": "put the numbers into a list or `torch.tensor`",
     "tqdm": "iterate over the values themselves",

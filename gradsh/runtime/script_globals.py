@@ -15,6 +15,12 @@ from gradsh.text.fault import fail
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
 
+
+STANDING = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "optim": "torch.optim", "np": "numpy",
+            "math": "math", "sys": "sys"}  # fmt: skip
+"""Modules that are there without an import, under the names that everybody gives them."""
+
+
 class Offer:
     """Everything that exists for a program without its doing."""
 
@@ -33,18 +39,24 @@ class Offer:
         """Add the bare name to `builtins` if a namespace offers it; tell whether one does."""
         if name[0] == runtime_names.RESERVED or name[:1] == "_":
             return False
-        if name == "torch":  # its parts (nn, optim) are found without an import, so it is, too
-            builtins[name] = NAMESPACES[name]
-            return True
+        try:
+            builtins[name] = self.bare(name)
+        except KeyError:
+            return False
+        return True
+
+    def bare(self, name: str) -> Any:
+        """Return what a name without a prefix stands for, where the program has not bound it. Raises KeyError."""
+        if name in STANDING:
+            return self.imports.find(STANDING[name])
         for namespace in self.namespaces:
             if name in namespace:
-                builtins[name] = namespace.get(name)
-                return True
-        return False
+                return namespace.get(name)
+        raise KeyError(name)
 
     def bare_names(self) -> list[str]:
         """Return every name that works without a prefix, for completion and for suggesting the nearest."""
-        found = {name for name in self.machine.builtins if name[0] not in "._"}
+        found = {name for name in self.machine.builtins if name[0] not in "._"} | set(STANDING)
         for namespace in self.namespaces:
             found.update(name for name in namespace.names() if name[0] != "_")
         return sorted(found)

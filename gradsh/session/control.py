@@ -82,8 +82,10 @@ class Controls(ABC):
         self.tell_failure(failed, expected=True)
 
     def run_text(self, text: str, name: str, *, muted: bool = False, first_line: int = 1) -> bool:
-        """Run a text in this session; return whether every statement passed."""
-        return self.run(text, quiet if muted else self.emit, name=name, first_line=first_line).status == 0
+        """Run a text in this session; return whether every statement passed. A text that leaves ends itself alone."""
+        outcome = self.run(text, quiet if muted else self.emit, name=name, first_line=first_line)
+        left, self.left = self.left, None
+        return left is not None or outcome.status == 0
 
     def expectations(self, text: str) -> str:
         """Return a script with what its statements show as comments below them, as golden tests have it.

@@ -68,6 +68,7 @@ class Session(Controls):
         self.machine.on_value = self._on_value
         self.machine.on_command = self._on_command
         self.machine.on_warning = self.warn
+        self.machine.on_exit = self._on_exit
         self.machine.confine = confined
         self.state = State(self.machine.program, self, self.line_of, self.machine.locate)
         self.ambient = self.new_ambient()
@@ -325,6 +326,13 @@ class Session(Controls):
         text = repr(value)
         self._spend(len(text))
         self.emit(Value(statement.span.line, text))
+
+    def _on_exit(self, code: Any) -> None:
+        """Leave with the status of a SystemExit: none is 0, a text is shown and means 1, as in Python."""
+        if code is not None and not isinstance(code, int):
+            self.warn(str(code))
+            code = 1
+        self.leave((code or 0) & 0xFF)
 
     def _on_command(self, invocation: Invocation) -> None:
         command = find(invocation.command.name)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gradsh.process.signals import answer, ignore
 from gradsh.shell.host import Host, Writer, loop
+from gradsh.signals import answer
 
 if TYPE_CHECKING:
     from gradsh.run.script import RunOptions
@@ -14,23 +15,24 @@ if TYPE_CHECKING:
 def interactive(options: "RunOptions", writer: Writer | None = None) -> int:
     """Open the shell; return the exit status. `writer` gives scripts their expectations (`save --expect`).
 
-    Ctrl-C belongs to the prompt and to the statement that runs; in between there is nothing to interrupt.
+    Ctrl-C belongs to the prompt and to the statement that runs; one that comes in between, to the statement that was typed.
     """
-    before = answer(ignore)
+    host = Host(options, writer, plain=is_plain(options.plain))
+    before = answer(host.note_interrupt)
     try:
-        return _open(options, writer)
+        return _open(host)
     finally:
         answer(before)
 
 
-def _open(options: "RunOptions", writer: Writer | None) -> int:
-    if is_plain(options.plain):
+def _open(host: Host) -> int:
+    if host.plain:
         from gradsh.shell.bare import open_bare
 
-        return open_bare(Host(options, writer, plain=True))
+        return open_bare(host)
     from gradsh.shell.editor import open_editor
 
-    return open_editor(Host(options, writer))
+    return open_editor(host)
 
 
 def is_plain(wanted: bool = False) -> bool:

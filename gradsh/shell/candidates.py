@@ -83,12 +83,12 @@ class Candidates:
 
     def _offered(self, word: str) -> Iterator[Candidate]:
         variables = self.session.machine.variables()
-        for name in ["torch", *self.session.machine.offer.bare_names()]:
+        for name in self.session.machine.offer.bare_names():
             if name not in variables and name[:1].lower() == word[:1].lower():
                 yield Candidate(name, lambda name=name: self._meta(name))  # type: ignore[misc]
 
     def _meta(self, name: str) -> str:
-        value = resolve.name_value(self.session, name)
+        value = resolve.resolve(self.session, [("name", name)])
         return "" if value is resolve.UNKNOWN else resolve.kind_of(value)
 
     def _keywords(self, where: Context) -> Iterator[Candidate]:

@@ -16,11 +16,12 @@ PREFERENCES: dict[str, Preference] = {
     "suggestions": Preference("the rest of an earlier line, in grey", ON_OFF),
     "signature": Preference("the signature of the call that the cursor is in", ON_OFF),
     "status": Preference("the line below with tensors, buffers, bytes, grad mode and pins", ON_OFF),
+    "confirm": Preference("leaving asks first, where statements are not saved", ON_OFF),
     "pager": Preference("a command's long output goes through a pager ($PAGER, less)", ON_OFF),
 }
 DEFAULTS: dict[str, Any] = {
     "theme": "auto", "keys": "emacs", "prompt": "grad> ", "complete": "typing", "suggestions": True, "signature": True,
-    "status": True, "pager": True,
+    "status": True, "confirm": False, "pager": True,
 }
 SHARED = {"account": ON_OFF, "atomic": ON_OFF, "timing": ON_OFF, "cuda": ("explain", "ignore")}
 """Settings that scripts have, too, with their values."""

@@ -11,6 +11,9 @@ from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import History
+from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import DynamicStyle, Style
 
@@ -49,6 +52,7 @@ class Editor:
         host.keys = KEYS
         host.asker = self.ask
         host.when_ready = self._refresh
+        host.reading = self._drop_line
         self._parts = parts
         self._styles: dict[str, Style] = {}
         self._shown: tuple[str, int, Shown | None] = ("", -1, None)
@@ -76,12 +80,22 @@ class Editor:
         self.prompt.editing_mode = EditingMode.VI if host.setting("keys") == "vi" else EditingMode.EMACS
         host.sink.colour = host.setting("theme") != "none"
         try:
-            text: str = self.prompt.prompt()
+            text: str = self.prompt.prompt(handle_sigint=False)
         except KeyboardInterrupt:
             return ""
         except EOFError:
             return None
+        if interrupted_ahead(self.prompt.app.input):
+            host.note_interrupt()
         return text.rstrip() if "\n" in text else text
+
+    def _drop_line(self) -> bool:
+        """Let a Ctrl-C that comes as a signal drop the line; return False where none is being read."""
+        app = self.prompt.app
+        if app.future is None or app.future.done() or app.loop is None:
+            return False
+        app.loop.call_soon_threadsafe(lambda: None if app.future is None or app.future.done() else app.exit(exception=KeyboardInterrupt()))
+        return True
 
     def ask(self, prompt: str) -> str | None:
         """Return what is answered to a question of a command's; None at the end of input or Ctrl-C."""
@@ -150,6 +164,14 @@ class Editor:
         sink = self.host.sink
         sink.refresh()
         sink.show("".join(f"{line}\n" for line in lines_of(told, sink.style)))
+
+
+def interrupted_ahead(keyboard: Input) -> bool:
+    """Whether Ctrl-C was pressed behind Enter while the terminal still gave it as a key; what follows it is read next."""
+    keys = [*get_typeahead(keyboard), *keyboard.read_keys()]
+    last = max((at for at, key in enumerate(keys) if key.key == Keys.ControlC), default=-1)
+    store_typeahead(keyboard, keys[last + 1 :])
+    return last >= 0
 
 
 class ShellHistory(History):

@@ -2,17 +2,19 @@
 
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradsh.commands import GRAMMARS
-from gradsh.run.script import RunOptions, collect_again, interruptible, prepare
+from gradsh.shell.asked import asked, is_unfinished
 from gradsh.shell.config import PREFERENCES, Config, read_config, state_folder
 from gradsh.shell.history import HistoryFile
 from gradsh.shell.output import ShellSink
 
 if TYPE_CHECKING:
-    from gradsh.session.session import Session
+    from gradsh.session import Session
+    from gradsh.state import Entry
 
 NAME = "<shell>"
 Writer = Callable[[str, int], str]
@@ -37,6 +39,10 @@ class Host:
         self.asker: Callable[[str], str | None] | None = None
         self.line = 1
         self.status = ""
+        self.interrupted = False
+        """Whether Ctrl-C came between Enter and the running of what was typed."""
+        self.reading: Callable[[], bool] = lambda: False
+        """Set by the editor: drops the line that is being read; False where there is none."""
         self.when_ready: Callable[[], None] = lambda: None
         self._session: Session | None = None
         self._error: BaseException | None = None
@@ -70,6 +76,7 @@ class Host:
             from gradsh.session.session import Session
 
             collect_again()
+            warnings.showwarning = lambda *_, **__: None  # where no statement runs, nobody asked for Python's warnings
             session = Session(self.options.seed, limits=self.options.limits, typed=True)
             self._adorn(session)
             self._session = session
@@ -122,6 +129,8 @@ class Host:
 
     def is_complete(self, text: str) -> bool:
         """Whether a text can be run as it stands, or fails however it goes on."""
+        if is_unfinished(text):
+            return False
         if self.ready and self._session is not None:
             return self._session.is_complete(text)
         from gradsh.language.parser import is_complete
@@ -143,6 +152,8 @@ class Host:
         passed = False
         try:
             with interruptible(session):
+                if self.interrupted:
+                    session.interrupt()
                 passed = session.run(text, sink, name=name, first_line=first_line).status == 0
         except KeyboardInterrupt:
             self.sink.err.write("interrupted\n")
@@ -153,6 +164,10 @@ class Host:
         if not self.plain:
             self._take_status(session)
         return passed
+
+    def note_interrupt(self, _number: int = 0, _frame: Any = None) -> None:
+        """Answer a Ctrl-C while nothing runs: where no line is being read, it is meant for the one that was typed last."""
+        self.interrupted = not self.reading()
 
     def _take_status(self, session: "Session") -> None:
         from gradsh.shell.status import status_of
@@ -173,27 +188,59 @@ class Host:
         text = f"error[other]: gradsh itself failed: {type(error).__name__}: {error}\n"
         self.sink.err.write(text + "  help: set GRADSH_DEBUG=1 to see where, and report it with what you typed\n")
 
+    # ------------------------------------------------------------------ leaving
+
+    def unsaved(self) -> list["Entry"]:
+        """Return the typed statements that passed since the last `save`, where they left something to lose: variables."""
+        if self._session is None or not self._session.machine.variables():
+            return []
+        from gradsh.commands.save import unsaved
+
+        return [entry for entry in unsaved(self._session.state) if entry.source == NAME]
+
+    def may_leave(self) -> bool:
+        """Whether the person wants to leave, who is asked where `set confirm on` says so and something is not saved."""
+        number = len(self.unsaved()) if self.setting("confirm") else 0
+        if not number:
+            return True
+        answer = self._ask(f"{number} statement{'s are' if number > 1 else ' is'} not saved; leave? [Y/n] ")
+        leaving = answer is None or answer.strip().lower() in {"", "y", "yes"}
+        if not leaving:
+            self.session.left = None
+        return leaving
+
+    def keep_unsaved(self) -> None:
+        """Write what was not saved beside the history, and say so: a session is not lost by leaving it."""
+        if not self.unsaved():
+            return
+        from gradsh.commands.save import script_of
+        from gradsh.files import write_whole
+
+        file = state_folder() / "last.grad"
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_whole(file, script_of(self.session.state, failed=False)[0].encode())
+        except OSError:
+            return
+        where = self.sink.out if self.sink.out.isatty() else self.sink.err
+        where.write(f"not saved; kept in {file} (`load` it to go on)\n")
+        where.flush()
+
     @property
     def left(self) -> int | None:
         """The exit status, once a statement has asked to leave."""
         return self._session.left if self._session is not None else None
 
 
-def asked(text: str) -> str:
-    """Return `help x` for `x?`, else the text."""
-    name = text.strip().rstrip("?").rstrip()
-    if text.strip().endswith("?") and name and all(part.isidentifier() for part in name.split(".")):
-        return f"help {name}"
-    return "help" if text.strip() == "?" else text
-
-
 def loop(host: Host, read: Callable[[], str | None]) -> int:
     """Read and run until the end of input, or until a statement asks to leave; return the exit status."""
-    while host.left is None:
+    while True:
+        host.interrupted = False
         text = read()
-        if text is None:
-            break
-        if text.strip():
+        if text is not None and text.strip():
             host.run(text)
+        if (text is None or host.left is not None) and host.may_leave():
+            break
+    host.keep_unsaved()
     sys.stdout.flush()
     return host.left or 0

@@ -38,20 +38,13 @@ def _step(session: "Session", owner: Any, kind: str, text: str) -> Any:
 
 
 def name_value(session: "Session", name: str) -> Any:
-    """Return what a bare name stands for, or UNKNOWN."""
+    """Return what a bare name stands for. Raises KeyError."""
     machine = session.machine
     if name in machine.program and name[:2] != "__":
         return machine.program[name]
     if name in machine.builtins:
         return machine.builtins[name]
-    for namespace in machine.offer.namespaces:
-        if name in namespace:
-            return namespace.get(name)
-    if name == "torch":
-        from gradsh.api.torch import NAMESPACES
-
-        return NAMESPACES[name]
-    return UNKNOWN
+    return machine.offer.bare(name)
 
 
 def _is_property(owner: Any, name: str) -> bool:

@@ -92,7 +92,7 @@ def test_memory_goes_with_the_last_name(script, without_collector, text):
     script.command = lambda invocation: invocation.values()
     script.values = []
     script.machine.on_value = lambda _statement, _value: None
-    script.run(HEAD + "t = torch.ones(3, 3)\n")
+    script.run(HEAD + "t = torch.ones(100, 100)\n")
     watched = weakref.ref(script.machine.program["t"])
     script.run(text)
     assert watched() is None

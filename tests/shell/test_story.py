@@ -76,7 +76,22 @@ def test_a_variable_named_as_a_command_is_a_statement(talk: Talk) -> None:
 def test_looking_is_not_undone(talk: Talk) -> None:
     talk("x = ones(2, requires_grad=True)\ny = x * 2")
     talk("graph y")
-    assert talk("undo") == "undid line 2: y = x * 2"
+    talk("print(y)\nx.grad\nwatch")
+    assert talk("undo") == "undid line 2: y = x * 2\n  y is gone"
+
+
+def test_undo_of_several_statements_says_what_came_back(talk: Talk) -> None:
+    talk("x = ones(2, requires_grad=True)\ny = (x * x).sum()\na = 1\nbackward y\na = 2\nx.grad")
+    assert talk("undo 2") == (
+        "undid 2 statements, lines 4 to 5\n  a is again 1; x.grad is None again; 2 buffers live again (16 B)"
+    )
+    talk("a")
+    assert talk("redo") == "redid 2 statements, lines 4 to 5"
+    assert talk.value("a") == "2"
+    talk("undo 100")
+    assert talk("undo") == "nothing to undo"
+    talk("undo 0")
+    assert any(isinstance(event, Failure) for event in talk.events)
 
 
 def test_undo_asks_before_a_long_replay(talk: Talk) -> None:
@@ -97,7 +112,7 @@ def test_what_was_loaded_is_undone_as_one(talk: Talk, tmp_path: Path) -> None:
     talk("c = 3")
     talk(f"load {file}")
     assert talk.value("b") == "2"
-    assert talk("undo") == f"undid the 2 statements of {file}"
+    assert talk("undo") == f"undid the 2 statements of {file}\n  a, b are gone"
     talk("redo")
     assert talk.value("a + b + c") == "6"
 

@@ -1,0 +1,100 @@
+"""The last value shown, which `_` means: it is held so that it keeps no graph alive that nothing else holds.
+
+What cannot lead to a graph and takes little memory (numbers, small tensors that require no gradient, containers of
+these) is held as it is, anything else weakly. A container of what is held weakly is put together anew when `_` is read.
+"""
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dtype import DType
+from gradsh.engine.extents import Device
+from gradsh.engine.storage import owner_of
+from gradsh.engine.tensor import Tensor
+
+SMALL = 16_000
+"""Bytes of the largest memory that is held: about as much as is printed whole."""
+_PLAIN = (int, float, complex, str, bytes, type(None), type(...), range, slice, DType, Device, np.ndarray, np.generic)
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+
+
+class GoneError(LookupError):
+    """The value that was shown last exists no more."""
+
+
+class Shown:
+    """The last value shown, and the statement that showed it."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: nothing was shown."""
+        self._read: Callable[[], Any] | None = None
+        self.gone = ""
+        """What to say where the value exists no more; empty where nothing was shown yet."""
+
+    def keep(self, value: Any, text: str, line: int) -> None:
+        """Remember a value that a statement showed."""
+        self._read = _held(value, set())
+        kind = "tensor" if isinstance(value, Tensor) else type(value).__name__
+        self.gone = f"`_` is gone: nothing else held the {kind} that line {line} showed (`{text}`); `_` keeps no graph alive"
+
+    def offer(self, builtins: dict[str, Any]) -> None:
+        """Add the value to `builtins` as `_`, where it still exists."""
+        if self._read is not None:
+            try:
+                builtins["_"] = self._read()
+            except GoneError:
+                builtins.pop("_", None)
+
+
+def _held(value: Any, within: set[int]) -> Callable[[], Any]:
+    """Return a function that gives the value, or raises GoneError."""
+    if _leads_nowhere(value, set()):
+        return lambda: value
+    if isinstance(value, _CONTAINERS):
+        return _lost if id(value) in within else _rebuilt(value, within | {id(value)})
+    try:
+        reference = weakref.ref(value)
+    except TypeError:
+        return _lost
+    return lambda: _alive(reference())
+
+
+def _leads_nowhere(value: Any, seen: set[int]) -> bool:
+    """Whether no graph can be reached from a value."""
+    if isinstance(value, Tensor):
+        return not value.requires_grad and owner_of(value.array).nbytes <= SMALL
+    if not isinstance(value, _CONTAINERS):
+        return isinstance(value, _PLAIN)
+    if id(value) in seen:
+        return True
+    seen.add(id(value))
+    parts = [*value, *value.values()] if isinstance(value, dict) else value
+    return all(_leads_nowhere(part, seen) for part in parts)
+
+
+def _rebuilt(value: Any, within: set[int]) -> Callable[[], Any]:
+    """Return a function that puts a container together from parts that are held each for itself."""
+    if isinstance(value, dict):
+        parts = [(key, _held(one, within)) for key, one in value.items()]
+        return lambda: {key: read() for key, read in parts}
+    reads = [_held(part, within) for part in value]
+    kind = type(value)
+    if hasattr(kind, "_fields"):
+        return lambda: kind(*[read() for read in reads])
+    return lambda: kind([read() for read in reads])
+
+
+def _alive(value: Any) -> Any:
+    if value is None:
+        raise GoneError
+    return value
+
+
+def _lost() -> Any:
+    raise GoneError

@@ -1,0 +1,53 @@
+"""What a person means by an input that is no statement: `x?`, and a pasted traceback or error, which `explain` explains."""
+
+import builtins
+import re
+
+_BEGINS = re.compile(r"\s*(-{5,}\n)?(\w+ +)?Traceback \(most recent call last\)")
+_ERROR = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception|Interrupt|Warning|StopIteration))(?:: *(.*(?:\n.*)*))?\Z", re.MULTILINE)
+_LAST = re.compile(r"^(?:[\w.]+\.)?\w*(?:Error|Exception|Interrupt|Warning|StopIteration)\b(?! +Traceback)", re.MULTILINE)
+_OURS = re.compile(r"\s*error\[(\w+)\]: ")
+
+
+def asked(text: str) -> str:
+    """Return the command that a text stands for, or the text."""
+    stripped = text.strip()
+    name = stripped.rstrip("?").rstrip()
+    if stripped.endswith("?") and name and all(part.isidentifier() for part in name.split(".")):
+        return f"help {name}"
+    if stripped == "?":
+        return "help"
+    if _BEGINS.match(text) or _OURS.match(text) or (" " in stripped and stripped[:1].isalpha() and not _parses(text)):
+        topic = _topic(stripped)
+        return f"explain {topic}" if topic else text
+    return text
+
+
+def is_unfinished(text: str) -> bool:
+    """Whether a text is the beginning of a traceback, which ends with the line that names the error."""
+    return bool(_BEGINS.match(text)) and not _LAST.search(text)
+
+
+def _parses(text: str) -> bool:
+    from gradsh.commands import GRAMMARS
+    from gradsh.language.parser import is_complete
+
+    return isinstance(is_complete(text, GRAMMARS), bool)
+
+
+def _topic(text: str) -> str:
+    """The kind of error that a traceback or a sentence tells of, or the sentence; nothing where it tells of none."""
+    from gradsh.diagnosis.classify import kind_of
+    from gradsh.text.kinds import KINDS, kinds_for
+
+    if ours := _OURS.match(text):
+        return ours[1] if ours[1] in KINDS else ""
+    last = list(_LAST.finditer(text))
+    error = _ERROR.search(text, last[-1].start()) if last else None
+    sentence = " ".join((error[2] or "").split()) if error else " ".join(text.split())
+    if len(sentence.split()) > 3 and (found := kinds_for(sentence)):
+        return found[0]
+    raised = getattr(builtins, error[1], None) if error else None
+    if isinstance(raised, type) and issubclass(raised, Exception):
+        return kind_of(raised(sentence))
+    return "other" if error else ""
