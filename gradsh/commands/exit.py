@@ -2,7 +2,7 @@
 
 from gradsh.commands.quit import Report, view
 from gradsh.commands.record import command
-from gradsh.state import State
+from gradsh.contracts.state import State
 
 
 @command("exit", "End the session or the script, as `quit` does.", examples=["exit"])

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from gradsh.commands.record import File, command
 from gradsh.commands.undo import in_story, is_look
-from gradsh.files import write_whole
-from gradsh.state import Entry, State
+from gradsh.contracts.state import Entry, State
+from gradsh.process.files import write_whole
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 

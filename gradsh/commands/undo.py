@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from gradsh.commands.record import command
 from gradsh.commands.words import count, listed
+from gradsh.contracts.state import Entry, State
 from gradsh.probe.standing import Standing, standing
-from gradsh.state import Entry, State
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gradsh.engine.saved import Freed
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.graph.saved import Freed
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.probe.changes import told
 from gradsh.probe.names import named_tensors, roots_of
 from gradsh.probe.passes import saved_inside

@@ -6,10 +6,10 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from gradsh.api.namespace import as_module
-from gradsh.interpreter.builtins import leave
-from gradsh.interpreter.growth import MAX_BITS, times
-from gradsh.interpreter.guard import numbers_only
-from gradsh.interpreter.kinds import Kind
+from gradsh.runtime.bounded_operators import MAX_BITS, times
+from gradsh.runtime.builtins import leave
+from gradsh.runtime.guard import numbers_only
+from gradsh.runtime.type_proxies import Kind
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:

@@ -9,20 +9,17 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from gradsh.collector import governor
-from gradsh.engine.tensor import Tensor
-from gradsh.interpreter import growth, hooks
-from gradsh.interpreter.activation import COLLECT, ROOT, Place, Progress, Stopped, Units, Where, describe
-from gradsh.interpreter.guard import NO_ARRAY, Guard, Store
-from gradsh.interpreter.lower import Unit, compile_statement
-from gradsh.interpreter.scopes import bound_names
-from gradsh.interpreter.shown import Shown
+from gradsh.compiler import runtime_names
+from gradsh.compiler.lower import Unit, compile_statement
+from gradsh.compiler.scopes import bound_names
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.language.node import stmt
 from gradsh.language.statements import Command
 from gradsh.process.gc_policy import governor
 from gradsh.runtime import bounded_operators
 from gradsh.runtime.activation import COLLECT, ROOT, Place, Progress, Stopped, Units, Where, describe
 from gradsh.runtime.guard import NO_ARRAY, Guard, Store
+from gradsh.runtime.shown import Shown
 from gradsh.text.problem import Problem, ProblemError
 from gradsh.text.span import Source
 from gradsh.text.tuples import NamedTuple

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dtype import DType
-from gradsh.engine.extents import Device
-from gradsh.engine.storage import owner_of
-from gradsh.engine.tensor import Tensor
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.dtype import DType
+from gradsh.engine.values.size import Device
+from gradsh.engine.values.storage import owner_of
 
 SMALL = 16_000
 """Bytes of the largest memory that is held: about as much as is printed whole."""

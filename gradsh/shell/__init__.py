@@ -4,9 +4,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from gradsh.process.signals import answer, ignore
+from gradsh.process.signals import answer
 from gradsh.shell.host import Host, Writer, loop
-from gradsh.signals import answer
 
 if TYPE_CHECKING:
     from gradsh.run.script import RunOptions

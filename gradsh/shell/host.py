@@ -7,14 +7,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradsh.commands import GRAMMARS
+from gradsh.run.script import RunOptions, collect_again, interruptible, prepare
 from gradsh.shell.asked import asked, is_unfinished
 from gradsh.shell.config import PREFERENCES, Config, read_config, state_folder
 from gradsh.shell.history import HistoryFile
 from gradsh.shell.output import ShellSink
 
 if TYPE_CHECKING:
-    from gradsh.session import Session
-    from gradsh.state import Entry
+    from gradsh.contracts.state import Entry
+    from gradsh.session.session import Session
 
 NAME = "<shell>"
 Writer = Callable[[str, int], str]
@@ -214,7 +215,7 @@ class Host:
         if not self.unsaved():
             return
         from gradsh.commands.save import script_of
-        from gradsh.files import write_whole
+        from gradsh.process.files import write_whole
 
         file = state_folder() / "last.grad"
         try:

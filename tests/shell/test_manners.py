@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.session import Session
+from gradsh.cli.dispatch import start
+from gradsh.session.session import Session
 from gradsh.shell.asked import asked, is_unfinished
-from gradsh.start import start
 from tests.terminal import Terminal
 
 PROMPTS = pytest.mark.parametrize("environment", [{}, {"TERM": "dumb"}], ids=["editor", "plain"])
@@ -168,7 +168,7 @@ def test_a_traceback_ends_with_its_error() -> None:
 
 
 def test_status_of_code_on_the_command_line(capsys) -> None:
-    from gradsh.batch import RunOptions
+    from gradsh.run.script import RunOptions
 
     assert start(RunOptions(code="print(1); sys.exit(7)")) == 7
     assert re.fullmatch(r"1\n", capsys.readouterr().out)
