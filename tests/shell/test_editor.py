@@ -6,6 +6,7 @@ import pytest
 
 from gradsh.shell.host import Host
 from gradsh.shell.keys import KEYS
+from tests.terminal import Terminal
 
 PASTE, END = "\x1b[200~", "\x1b[201~"
 UP, ALT_UP = "\x1b[A", "\x1b\x1b[A"
@@ -149,12 +150,17 @@ def test_f1_shows_help_for_the_name_at_the_cursor(session, capsys) -> None:
     assert "MeanBackward0" in capsys.readouterr().out
 
 
-def test_f2_opens_the_editor(read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f2_opens_the_editor(tmp_path: Path) -> None:
     script = tmp_path / "ed"
     script.write_text('#!/bin/sh\necho "y = 5" > "$1"\n')
     script.chmod(0o755)
-    monkeypatch.setenv("VISUAL", str(script))
-    assert read("x = 1\x1bOQ", "\r") == ["y = 5"]
+    with Terminal(VISUAL=str(script)) as shell:
+        shell.see("grad>")
+        shell.press("x = 1\x1bOQ")
+        shell.see("grad> y = 5")
+        shell.press("\r")
+        shell.until(shell.at_prompt, "the prompt")
+        assert shell.run("y") == "5"
 
 
 def test_a_line_feed_is_enter(read) -> None:
