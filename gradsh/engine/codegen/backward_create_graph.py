@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradsh.engine.codegen.backward_step import declined
+from gradsh.engine.codegen.source import compile_source
 from gradsh.engine.dispatch.compact_node import LIVE, counter_of
 from gradsh.engine.graph.node import AccumulateGrad
 from gradsh.engine.graph.tensor import Tensor, more
@@ -110,9 +111,7 @@ def recorded_step_of(record: Record) -> Callable[..., Any]:
         wanted="".join(_WANTED.format(n=n, side=("left", "right")[n]) for n in range(len(plan.edges))),
         deliveries="".join(_DELIVERY.format(n=n) for n in range(len(plan.edges)) if any((n,) == one[0] for one in plan.formulas)),
     )
-    exec(compile(source, f"<recorded {record.name}>", "exec"), scope)
-    made: Callable[..., Any] = scope["step"]
-    return made
+    return compile_source(f"recorded step of {record.name}", source, scope)
 
 
 def _checks(record: Record) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from gradsh.engine.autograd.donation import LARGE, spare
 from gradsh.engine.codegen.forward_elementwise import constant
+from gradsh.engine.codegen.source import compile_source
 from gradsh.engine.dispatch.compact_node import GONE, LIVE
 from gradsh.engine.graph.node import AccumulateGrad
 from gradsh.engine.graph.saved import flat_outline
@@ -169,9 +170,7 @@ def step_of(record: Record, short: bool) -> Callable[..., Any]:
         free=_free(record, short), let_go=_let_go(record, short),
         deliveries="".join(_DELIVERY.format(n=targets[0]) for targets, _, _, _ in plan.formulas),
     )
-    exec(compile(source, f"<step {record.name}>", "exec"), scope)
-    made: Callable[..., Any] = scope["step"]
-    return made
+    return compile_source(f"step of {record.name}", source, scope)
 
 
 def _names(letter: str, slots: range) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current, entered
+from gradsh.engine.codegen.source import compile_source
 from gradsh.engine.dispatch.declare import Operation
 from gradsh.engine.graph.node import described, next_sequence_number
 from gradsh.engine.graph.tensor import Tensor, accumulator, gradient_edge
@@ -292,9 +293,7 @@ def forward_of(record: Record, slow: Callable[..., Any] | None = None) -> Callab
         "as_operands": as_operands, "asarray": np.asarray, "steps": _steps, "remember": remember,
         "values": plan.defaults,
     }
-    exec(compile(source, f"<quick {record.name}>", "exec"), scope)
-    made: Callable[..., Any] = scope["quick"]
-    return made
+    return compile_source(f"forward of {record.name}", source, scope)
 
 
 def quicken(operation: Operation, record: Record) -> None:

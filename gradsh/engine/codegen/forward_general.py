@@ -13,6 +13,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current, entered
 from gradsh.engine.codegen.forward_elementwise import OPERAND, RESULT, edge_text
+from gradsh.engine.codegen.source import compile_source
 from gradsh.engine.dispatch.call import wrap, wrap_views
 from gradsh.engine.dispatch.cancellable import HUGE
 from gradsh.engine.dispatch.compact_node import LIVE, OWN, ShortNode
@@ -197,9 +198,7 @@ def composite_for(record: Record, spread: bool) -> Callable[..., Any]:
         binding="".join(_binding(param, place, scope, spread) for place, param in enumerate(params)),
         arguments=", ".join(param.name for param in params),
     )
-    exec(compile(source, f"<short {record.name}>", "exec"), scope)
-    made: Callable[..., Any] = scope["short"]
-    return made
+    return compile_source(f"forward of {record.name}", source, scope)
 
 
 def is_plain(record: Record) -> bool:
@@ -254,9 +253,7 @@ def written_for(record: Record, spread: bool) -> Callable[..., Any]:
         edges=_edges(record) + _node(record) if small else "",
         result=_result(record) if small else f"return {several.replace(laid_out, 'out')}",
     )
-    exec(compile(source, f"<short {record.name}>", "exec"), scope)
-    made: Callable[..., Any] = scope["short"]
-    return made
+    return compile_source(f"forward of {record.name}", source, scope)
 
 
 def _parameters(record: Record, scope: dict[str, Any], spread: bool) -> str:

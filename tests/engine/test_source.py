@@ -1,0 +1,52 @@
+"""The functions written for operations: their names do not clash, and their lines are shown."""
+
+import linecache
+import traceback
+from typing import Any
+
+import pytest
+
+import gradsh
+from gradsh.engine.codegen.backward_create_graph import recorded_step_of
+from gradsh.engine.codegen.backward_step import step_of
+from gradsh.engine.codegen.forward_elementwise import forward_of
+from gradsh.engine.codegen.forward_general import composite_for, is_plain, is_short_composite, written_for
+from gradsh.engine.codegen.source import compile_source
+from gradsh.engine.dispatch.declare import every_operation
+from gradsh.engine.schema.overload import Record
+
+RECORDS = [record for name, operation in sorted(every_operation().items()) for record in operation.records if record.name == name]
+
+
+def functions_for(record: Record) -> list[Any]:
+    """Every function that is ever written for a record."""
+    found = [step_of(record, short) for short in (False, True)] + [recorded_step_of(record)]
+    if is_short_composite(record) or is_plain(record):
+        write = composite_for if is_short_composite(record) else written_for
+        found += [write(record, spread) for spread in (False, True)]
+    if record.ufunc is not None and record.plan.edges == record.tensors:
+        found.append(forward_of(record))
+    return found
+
+
+def test_all_that_is_written_compiles_and_keeps_its_names_apart() -> None:
+    written = {one.__code__.co_filename for record in RECORDS for one in functions_for(record)}
+    lost = [name for name in written if name.startswith("<gradsh ") and not linecache.getline(name, 1).startswith("def ")]
+    assert lost == []
+    assert len(written) > 2000
+
+
+def test_a_name_of_the_scope_may_not_be_hidden() -> None:
+    with pytest.raises(AssertionError, match="local names hide add"):
+        compile_source("test", "def f(add):\n    return add", {"add": sum})
+
+
+def test_a_traceback_shows_the_line_that_failed() -> None:
+    x = gradsh.ones(3, requires_grad=True)
+    for _ in range(4):
+        x.sum().backward()
+    with pytest.raises(IndexError, match="out of range") as caught:
+        gradsh.select(x, 0, 7)
+    shown = "".join(traceback.format_exception(caught.value))
+    assert 'File "<gradsh forward of select #' in shown
+    assert "out = forward(" in shown
