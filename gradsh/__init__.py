@@ -21,6 +21,20 @@ def __getattr__(name: str) -> "Any":
     return attribute(name)
 
 
+def load_ipython_extension(shell: "Any") -> None:
+    """Give IPython the commands as magics: `%load_ext gradsh`."""
+    from gradsh.lens.magics import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: "Any") -> None:
+    """Stop watching: `%unload_ext gradsh`."""
+    from gradsh.lens.magics import unload
+
+    unload(shell)
+
+
 def __dir__() -> list[str]:
     from gradsh.api.library import names
 

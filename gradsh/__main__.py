@@ -28,6 +28,10 @@ LIMITS = {
 
 def main() -> NoReturn:
     """Run the program with the arguments of the process; never returns."""
+    if sys.argv[1:2] == ["trace"]:  # the program that it runs owns the process: its signals, streams and end
+        from gradsh.lens.command import main as trace
+
+        sys.exit(trace(sys.argv[2:]))
     from gradsh.process.signals import INTERRUPTED, answer, leave_at_once, take_over
 
     try:

@@ -93,7 +93,7 @@ _COLUMNS = (
     Column("also held by", "names"), Column("version"), Column("saved on", "line"),
 )
 _SHARED = Column("memory")
-_BY = {"line": "line", "op": "operation", "function": "function", "variable": "variable"}
+_BY = {"module": "module", "line": "line", "op": "operation", "function": "function", "variable": "variable"}
 
 
 def view(report: BufferReport) -> View:

@@ -73,10 +73,10 @@ def _keep(case: "Case", saved: Place | None, freed: Place, now: Place | None) ->
         return [f"compute it anew in each pass: move line {saved.span.line} into the loop", _retaining(text, line)]
     if same and freed.calls:
         return [f"compute it again before the call on line {case.steps[0].span.line}", _retaining(text, line)]
-    trunk = _trunk(case, subject)
+    trunk = _trunk(case, subject) if case.machine.has_pins else ""
     if trunk:
         return [f"pin what both share with `retain {trunk}` before line {line}: the rest is freed as usual", _retaining(text, line)]
-    pin = f", or pin it with `retain {subject}` before" if subject else ""
+    pin = f", or pin it with `retain {subject}` before" if subject and case.machine.has_pins else ""
     again = f", or compute {subject} again" if subject else ""
     return [_retaining(text, line) + pin + again]
 

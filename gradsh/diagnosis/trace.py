@@ -34,7 +34,7 @@ def trace_of(machine: "Machine", error: BaseException) -> list[Step]:
     while trace is not None:
         frame = trace.tb_frame
         code, offset = frame.f_code, trace.tb_lasti
-        if frame.f_globals is machine.program and machine.units.of(code) is not None:
+        if machine.owns(frame):
             step = _step(machine, code, offset)
             if steps and _stands_in(code, step, steps[-1]):
                 steps[-1] = step._replace(function=steps[-1].function)
@@ -68,7 +68,7 @@ def local_variables(machine: "Machine", error: BaseException) -> dict[int, dict[
     trace = error.__traceback__
     while trace is not None:
         frame = trace.tb_frame
-        if frame.f_globals is machine.program and frame.f_code.co_flags & _OPTIMIZED:
-            found[id(frame.f_code)] = dict(frame.f_locals)
+        if machine.owns(frame) and frame.f_code.co_flags & _OPTIMIZED:
+            found[id(frame.f_code)] = machine.values(frame.f_locals)
         trace = trace.tb_next
     return found

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.saved import Freed
 from gradsh.engine.graph.tensor import Tensor, node_of
+from gradsh.probe.foreign import tensor_of
 from gradsh.probe.names import Names, named_tensors, roots_of
 from gradsh.probe.passes import saved_inside, saved_title
 from gradsh.probe.snapshot import node_name, nodes_below
@@ -98,7 +99,8 @@ def _bumped(variables: Mapping[str, object], unit: int, unit_of: UnitOf) -> tupl
 
 def told(value: object) -> str:
     """Return a few words on a value: a tensor's shape and what made it, else its type."""
-    if not isinstance(value, Tensor):
+    tensor = tensor_of(value)
+    if tensor is None:
         return type(value).__name__
-    made = node_name(node_of(value)) or ("leaf" if value.tracked else "no grad")
-    return f"{tuple(value.array.shape)} {made}"
+    made = node_name(node_of(tensor)) or ("leaf" if tensor.tracked else "no grad")
+    return f"{tuple(tensor.array.shape)} {made}"

@@ -14,12 +14,15 @@ from gradsh.engine.dispatch.saved_hooks import Recomputed
 from gradsh.engine.dispatch.views import CopySlices
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.saved import Freed, Kept
-from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.storage import owner_of
+from gradsh.probe.foreign import looking, tensor_of
 
 
 def given_back(nodes: Iterable[Node]) -> dict[int, int]:
     """Return the memories (key -> bytes) that nothing holds but live entries of these nodes."""
+    world = looking.get()
+    if world is not None:
+        return world.given_back(nodes)
     counted: dict[int, list[Any]] = {}
     for node in nodes:
         kept = None
@@ -65,8 +68,9 @@ def arrays_in(node: Node) -> list[Any]:
 
 def arrays_instead(packed: object, depth: int = 3) -> list[Any]:
     """Return the arrays in what a hook keeps in the place of a saved tensor; of a checkpoint, its arguments."""
-    if isinstance(packed, Tensor):
-        return [packed.array]
+    tensor = tensor_of(packed)
+    if tensor is not None:
+        return [tensor.array]
     if isinstance(packed, Recomputed):
         return arrays_instead([packed.value, packed.frame.args, packed.frame.kwargs], depth)
     if not depth or not isinstance(packed, (list, tuple, dict)):

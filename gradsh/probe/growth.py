@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from gradsh.engine.graph.node import AccumulateGrad, Node
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.probe.accounts import saved_memories
+from gradsh.probe.foreign import looking
 from gradsh.probe.names import named_tensors, top_name
 from gradsh.probe.snapshot import node_name, nodes_below
 
@@ -216,6 +217,8 @@ def _unreachable(alive: Iterable[Node], births: _Births, owns: Callable[[Any], b
         if root not in reached:
             for _ in nodes_below(root, reached):
                 pass
+    if looking.get() is not None:
+        return []  # the nodes of another engine are not among Python's objects
     gc.unfreeze()  # what the governor passes over would not be among the objects
     every = (one for one in gc.get_objects() if issubclass(type(one), Node))  # isinstance would run what others define
     lost = [one for one in every if one not in reached and type(one) is not AccumulateGrad]

@@ -10,6 +10,7 @@ from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.accounts import Account, saved_memories, take_account
+from gradsh.probe.foreign import looking
 from gradsh.probe.given import kept_in, references
 from gradsh.probe.meter import Meter
 from gradsh.probe.names import Names, named_tensors, roots_of, top_name
@@ -133,7 +134,12 @@ def holders_of(
         if root not in seen:
             deque(nodes_below(root, seen), 0)
     key = memory_key(tensor.array)
+    world = looking.get()
     holders = (*_tensors(tensor, key, variables), *_saved(key, sorted(seen, key=lambda node: node.seq), Names(variables), line_of))
+    nbytes = int(tensor.array.nbytes)
+    if world is not None:
+        others = world.unaccounted(tensor)
+        return HoldersReport(text, tuple(tensor.array.shape), nbytes, memory_bytes(tensor.array), holders, others)
     known = _Known(owner_of(tensor.array))
     for _, one in [*named_tensors(variables), ("", tensor)]:
         known.tensor(one)
@@ -142,7 +148,6 @@ def holders_of(
         for kept in kept_in(node):
             known.entry(kept.array)
         del kept  # it may be made anew for whoever asks, and must not be counted
-    nbytes = int(tensor.array.nbytes)
     return HoldersReport(text, tuple(tensor.array.shape), nbytes, memory_bytes(tensor.array), holders, known.unknown())
 
 
@@ -211,7 +216,7 @@ def _tensors(tensor: Tensor, key: int, variables: Mapping[str, object]) -> Itera
 
 
 def _kind(held: Tensor, tensor: Tensor, path: str) -> str:
-    if held is not tensor and held.meta is not None and held.meta.view is not None:
+    if held is not tensor and held._base is not None:
         return "view"
     return "variable" if path.isidentifier() else "item"
 
@@ -220,8 +225,8 @@ def _detail(held: Tensor, tensor: Tensor) -> str:
     if held is tensor:
         return "the tensor itself"
     shape = tuple(held.array.shape)
-    if held.meta is not None and held.meta.view is not None:
-        return f"a view of it, {shape}" if held.meta.view.base is tensor else f"a view of the same memory, {shape}"
+    if held._base is not None:
+        return f"a view of it, {shape}" if held._base is tensor else f"a view of the same memory, {shape}"
     if held.edge is None and tensor.edge is not None:
         return f"a detached twin, {shape}"
     return f"shares its memory, {shape}"

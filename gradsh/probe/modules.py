@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.probe.foreign import looking, tensor_of
 
 _HOME = "gradsh.api.nn.module"
 
@@ -16,7 +17,10 @@ _HOME = "gradsh.api.nn.module"
 def is_module(value: object) -> bool:
     """Tell whether a value is a module; while nothing has imported their class, none is."""
     home = sys.modules.get(_HOME)
-    return home is not None and isinstance(value, home.Module)
+    if home is not None and isinstance(value, home.Module):
+        return True
+    world = looking.get()
+    return world is not None and world.is_module(value)
 
 
 def modules_of(module: Any) -> Iterator[tuple[str, Any]]:
@@ -37,9 +41,10 @@ def parameters_of(module: Any) -> Iterator[tuple[str, Tensor]]:
     seen: set[int] = set()
     for path, one in modules_of(module):
         for name, parameter in _table(one, "_parameters"):
-            if isinstance(parameter, Tensor) and id(parameter) not in seen:
-                seen.add(id(parameter))
-                yield f"{path}.{name}" if path else name, parameter
+            tensor = tensor_of(parameter)
+            if tensor is not None and id(tensor) not in seen:
+                seen.add(id(tensor))
+                yield f"{path}.{name}" if path else name, tensor
 
 
 def _table(module: Any, name: str) -> list[tuple[str, Any]]:

@@ -8,13 +8,14 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import islice
-from types import FunctionType, GeneratorType, MethodType, NoneType
+from types import FunctionType, GeneratorType, MethodType, ModuleType, NoneType
 from typing import Any
 
 from gradsh.api.namespace import Namespace
 from gradsh.engine.graph.node import AccumulateGrad, Node
 from gradsh.engine.graph.tensor import Parameter, Tensor
 from gradsh.engine.values.storage import memory_key
+from gradsh.probe.foreign import tensor_of
 from gradsh.probe.modules import is_module
 
 _LONG = 200  # characters of a key that are shown
@@ -32,8 +33,9 @@ def named_tensors(variables: Mapping[str, object]) -> Iterator[tuple[str, Tensor
     while stack and looked < _LONGEST:
         path, value = stack.pop()
         looked += 1
-        if isinstance(value, Tensor):
-            yield path, value
+        tensor = tensor_of(value)
+        if tensor is not None:
+            yield path, tensor
             continue
         below = _inside(path, value)
         if below is None or id(value) in seen:
@@ -65,7 +67,7 @@ def _inside(path: str, value: object) -> list[tuple[str, object]] | None:
         return [(path, value.func), *given]
     if isinstance(value, MethodType):
         return [(f"{path}.__self__", value.__self__)]
-    if isinstance(value, type | Namespace) or type(value).__module__.startswith("numpy"):
+    if isinstance(value, type | ModuleType | Namespace) or type(value).__module__.startswith("numpy"):
         return None
     attributes = getattr(value, "__dict__", None)
     return [(f"{path}.{key}", one) for key, one in attributes.items()] if isinstance(attributes, dict) else None
@@ -76,8 +78,9 @@ def _key(key: object) -> str:
 
     A tensor is such (an optimizer's state has them), and an object whose `__repr__` is a script's own.
     """
-    if isinstance(key, Tensor):
-        return f"a tensor {tuple(key.array.shape)}"
+    tensor = tensor_of(key)
+    if tensor is not None:
+        return f"a tensor {tuple(tensor.array.shape)}"
     if type(key) is tuple and len(key) < _WORDS:
         return f"({', '.join(map(_key, key))}{',' * (len(key) == 1)})"
     if (type(key) is str and len(key) <= _LONG) or type(key) in {int, float, bool, NoneType}:

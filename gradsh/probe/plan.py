@@ -46,7 +46,7 @@ class Plan(NamedTuple):
     assumes: tuple[str, ...] = ()
 
 
-class _Course:
+class Course:
     """The pass while it is being thought through."""
 
     def __init__(self, roots: list[Node], targets: set[Node] | None, retain: bool) -> None:
@@ -149,7 +149,7 @@ def plan(
         targets = None if inputs is None else _targets(inputs)
     except Exception as error:  # noqa: BLE001  # told as data
         return Plan(_NOTHING, _foreseen(error, line_of))
-    course = _Course(roots, targets, retain or create_graph)
+    course = Course(roots, targets, retain or create_graph)
     refusal = course.run()
     if refusal is not None and current().atomic:  # then the pass has not freed or written anything yet
         course.freed, course.kept, course.wrote = [], [], []
@@ -171,7 +171,7 @@ def _targets(inputs: Sequence[Tensor]) -> set[Node]:
     return found
 
 
-def _account(course: _Course, variables: Mapping[str, object], line_of: LineOf, pins: Sequence[str]) -> PassReport:
+def _account(course: Course, variables: Mapping[str, object], line_of: LineOf, pins: Sequence[str]) -> PassReport:
     names = Names(variables)
     given = given_back(course.freed)
     freed: list[Buffer] = []

@@ -8,6 +8,7 @@ from typing import Any
 
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor, node_of
+from gradsh.probe.foreign import tensor_of
 from gradsh.probe.modules import is_module, parameters_of
 from gradsh.text.fault import fail
 
@@ -23,11 +24,11 @@ def tensors_of(variables: Mapping[str, object]) -> Iterator[tuple[str, Tensor]]:
     for name, value in variables.items():
         if name.startswith("__"):
             continue
-        if isinstance(value, Tensor):
-            yield name, value
+        tensor = tensor_of(value)
+        if tensor is not None:
+            yield name, tensor
         elif is_module(value):
-            for parameter, tensor in parameters_of(value):
-                yield f"{name}.{parameter}", tensor
+            yield from ((f"{name}.{parameter}", one) for parameter, one in parameters_of(value))
 
 
 def snapshot(variables: Mapping[str, object], line_of: LineOf) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -262,11 +262,11 @@ class Units:
         unit = self._units[code.co_filename]
         table = self._statements.get(code.co_filename)
         if table is None:
-            table = self._statements[code.co_filename] = dict(_statement_lines(unit.stmt))
+            table = self._statements[code.co_filename] = dict(statement_lines(unit.stmt))
         return table.get(line, Span(line, 1, line, len(unit.source.line(line)) + 1))
 
 
-def _statement_lines(top: stmt) -> Iterator[tuple[int, Span]]:
+def statement_lines(top: stmt) -> Iterator[tuple[int, Span]]:
     """Yield (line, statement) for every line of every statement, outer ones first."""
     stack: list[Node] = [top]
     while stack:

@@ -78,6 +78,9 @@ class Machine:
     `diagnose(machine, error, unit)` turns an exception into a `Failed`.
     """
 
+    has_pins = True
+    """Whether a part of a graph can be kept from being freed; PyTorch keeps all or nothing."""
+
     def __init__(self, diagnose: Callable[[Any, BaseException, Unit | None], Failed]) -> None:
         self.diagnose = diagnose
         self.program: dict[str, Any] = {}
@@ -230,6 +233,15 @@ class Machine:
             trace = trace.tb_next
         return found
 
+    def owns(self, frame: Any) -> bool:
+        """Tell whether a frame of Python's runs a statement of the program."""
+        return frame.f_globals is self.program and self.units.of(frame.f_code) is not None
+
+    @staticmethod
+    def values(local: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the variables of a frame as the diagnosis reads them."""
+        return dict(local)
+
     def locate(self, where: Where) -> Place:
         """Return the place in the script that a `where` of the engine's stands for."""
         return describe(self.units, where)
@@ -291,9 +303,9 @@ class Machine:
         self.on_command(Invocation(unit.commands[index], unit.source, arguments, options, tail, known))
 
     def _first_line(self, statement: stmt, line: int) -> int:
-        from gradsh.runtime.activation import _statement_lines
+        from gradsh.runtime.activation import statement_lines
 
-        found = dict(_statement_lines(statement)).get(line)
+        found = dict(statement_lines(statement)).get(line)
         return found.line if found is not None else statement.span.line
 
 

@@ -1,0 +1,235 @@
+"""`gradsh trace`: runs a Python program on PyTorch, and tells the story of its failures.
+
+The program's output and exit status are its own. A diagnosis goes to standard error, before Python's traceback; with
+`--format json` standard output holds events, what the program prints among them.
+"""
+
+import io
+import sys
+from typing import Any, NamedTuple
+
+from gradsh.lens import WITHOUT_TORCH
+
+USAGE = "usage: gradsh trace [--keep-going] [--format text|json] [--summary] [--no-writes] [--plain] [-i] PROGRAM.py|-m MODULE [ARGS...]\n"
+_HELP = """
+Runs a Python program as python would, on PyTorch, and explains a failed backward pass before Python's traceback.
+
+  --keep-going         Go on with the next top-level statement after a failed one.
+  --format text|json   With json, standard output holds one event a line, at the end the state of the variables.
+  --summary            End with a page: passes, bytes saved by line and module, the peak, what grows.
+  --no-writes          Do not follow in-place writes (see their lines in a failure).
+  --plain              No colour, ASCII instead of box drawing.
+  -i                   Stop at the first failure with gradsh's prompt over the program's variables.
+  -m MODULE            Run a module, as python -m does.
+"""
+
+
+class Options(NamedTuple):
+    """What the command line asks for; `program` is a file, or a module where `module` is set."""
+
+    program: str
+    arguments: tuple[str, ...]
+    module: bool = False
+    keep_going: bool = False
+    format: str = "text"
+    summary: bool = False
+    writes: bool = True
+    plain: bool = False
+    interactive: bool = False
+
+
+_FLAGS = {
+    "--keep-going": ("keep_going", True), "--summary": ("summary", True), "--no-writes": ("writes", False),
+    "--plain": ("plain", True), "-i": ("interactive", True),
+}
+
+
+def parse(words: list[str]) -> Options | str:
+    """Return the options, or a sentence that says what is wrong with them."""
+    given: dict[str, Any] = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        name, sep, value = word.partition("=")
+        if word in _FLAGS:
+            key, setting = _FLAGS[word]
+            given[key] = setting
+        elif name == "--format" and (sep or rest):
+            given["format"] = value if sep else rest.pop(0)
+            if given["format"] not in {"text", "json"}:
+                return f"--format takes text or json, not {given['format']!r}"
+        elif word == "-m" and rest:
+            return Options(rest[0], tuple(rest[1:]), True, **given)
+        elif word.startswith("-") and word != "-":
+            return f"there is no option {word} (options of the program come after its name)"
+        else:
+            return Options(word, tuple(rest), **given)
+    return "name a program to run"
+
+
+def main(words: list[str]) -> int:
+    """Run `gradsh trace` with these arguments; return the exit status (the program's own SystemExit passes through)."""
+    if words[:1] in (["-h"], ["--help"]):
+        sys.stdout.write(USAGE + _HELP)
+        return 0
+    options = parse(words)
+    if isinstance(options, str):
+        sys.stderr.write(f"{USAGE}gradsh: {options}\n")
+        return 2
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        sys.stderr.write(f"gradsh: {WITHOUT_TORCH}\n")
+        return 2
+    from gradsh.lens.program import Program
+
+    try:
+        program = Program(options.program, list(options.arguments), module=options.module)
+        text = program.read()
+    except (OSError, ImportError) as error:
+        sys.stderr.write(f"gradsh: cannot open {options.program}: {getattr(error, 'strerror', None) or error}\n")
+        return 2
+    return _Trace(options, program).run(text)
+
+
+class _Trace:
+    """One run of a program under a watcher."""
+
+    def __init__(self, options: Options, program: Any) -> None:
+        from gradsh.lens import api
+        from gradsh.render.style import style_for
+        from gradsh.run.sinks import JsonSink, TextSink
+
+        self.options = options
+        self.program = program
+        self.watcher = api.start(writes=options.writes)
+        self.watcher.files.own.add(program.file)
+        self.watcher.passes.detailed = options.summary
+        self.out = sys.stdout
+        style = style_for(sys.stderr, plain=options.plain)
+        self.sink: Any = JsonSink(self.out, sys.stderr, None) if self.as_json else TextSink(self.out, sys.stderr, style, style)
+        self.status = 0
+
+    @property
+    def as_json(self) -> bool:
+        """Whether standard output holds events."""
+        return self.options.format == "json"
+
+    def run(self, text: bytes) -> int:
+        """Run the program; return the exit status."""
+        if self.as_json:
+            sys.stdout = Told(self.sink)
+        try:
+            if self.options.keep_going:
+                self._run_statements(text)
+            else:
+                self._run_whole(text)
+        finally:
+            self._finish()
+        return self.status
+
+    def _run_whole(self, text: bytes) -> None:
+        from gradsh.lens.program import end_by_interrupt, show
+
+        try:
+            self.program.run(text)
+        except SystemExit:
+            raise
+        except BaseException as error:  # noqa: BLE001  # whatever the program raises is shown as Python shows it
+            self.status = 1
+            self._tell(error, None)
+            show(error)
+            if isinstance(error, KeyboardInterrupt):
+                self._finish()
+                end_by_interrupt()
+
+    def _run_statements(self, text: bytes) -> None:
+        from gradsh.lens.program import show
+
+        try:
+            for line, code in self.program.statements(text):
+                try:
+                    exec(code, self.program.main.__dict__)
+                except (SystemExit, KeyboardInterrupt):
+                    raise
+                except BaseException as error:  # noqa: BLE001  # it is told, and the next statement runs
+                    self.status = 1
+                    self._tell(error, line)
+                    if not self.as_json:
+                        show(error)
+        except SyntaxError as error:
+            self.status = 1
+            self._tell_syntax(error)
+
+    def _tell(self, error: BaseException, top: int | None) -> None:
+        """Tell the story of a failure; with text, of autograd's failures only."""
+        from gradsh.contracts.events import Failure
+        from gradsh.diagnosis.classify import kind_of
+        from gradsh.diagnosis.explain_graph import GRAPH_STORIES
+        from gradsh.lens.diagnose import told
+
+        if isinstance(error, SyntaxError):
+            self._tell_syntax(error)
+        elif self.as_json or kind_of(error) in GRAPH_STORIES:
+            sys.stdout.flush()
+            failed = told(self.watcher, error, top)
+            self.sink(Failure(failed.line, failed.top, failed.problem, failed.source))
+            if self.options.interactive:
+                self._prompt(error)
+
+    def _tell_syntax(self, error: SyntaxError) -> None:
+        from gradsh.contracts.events import Failure
+        from gradsh.text.problem import Label, Problem
+        from gradsh.text.span import Source, Span
+
+        if not self.as_json:
+            return
+        line, column = error.lineno or 1, max(1, error.offset or 1)
+        source = Source(self.program.file, self.program.read().decode(errors="replace"))
+        label = Label("needed", Span(line, column, line, column + 1), "", source)
+        self.sink(Failure(line, line, Problem("syntax", f"SyntaxError: {error.msg}", (label,)), source))
+
+    def _prompt(self, error: BaseException) -> None:
+        from gradsh.lens.prompting import post_mortem
+
+        post_mortem(error)
+
+    def _finish(self) -> None:
+        """Take the watcher away, and tell the state or the summary."""
+        if not self.watcher.on:
+            return
+        from gradsh.lens import api
+        from gradsh.lens.looks import state_of
+
+        if self.as_json:
+            sys.stdout.flush()
+            sys.stdout = self.out
+            self.sink(state_of(self.watcher, vars(self.program.main)))
+            self.sink.close()
+        if self.options.summary:
+            from gradsh.lens.summary import write_summary
+
+            write_summary(self.watcher, vars(self.program.main), sys.stderr, plain=self.options.plain)
+        api.stop()
+
+
+class Told(io.TextIOBase):
+    """Standard output while events are written: what the program prints becomes an event."""
+
+    encoding = "utf-8"
+    errors = "replace"
+
+    def __init__(self, sink: Any) -> None:
+        self.sink = sink
+
+    def write(self, text: str) -> int:
+        """Tell a printed text."""
+        from gradsh.contracts.events import Print
+
+        if text:
+            self.sink(Print(text, False))
+        return len(text)
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True

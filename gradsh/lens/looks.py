@@ -1,0 +1,223 @@
+"""What a lens shows: the commands' reports over PyTorch's tensors, as data that prints as the command does.
+
+A look reads the names of a frame (or of a dictionary of variables), runs the same command as the shell, and keeps only
+what that returns.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gradsh.commands import GRAMMARS, find
+from gradsh.contracts.events import Result, Snapshot
+from gradsh.contracts.state import Call, Failed, State
+from gradsh.diagnosis.provenance import Frame, Origins
+from gradsh.diagnosis.trace import Step
+from gradsh.language.expressions import Constant
+from gradsh.language.parser import parse
+from gradsh.language.statements import Command
+from gradsh.lens.machine import PythonMachine
+from gradsh.lens.modules import module_of
+from gradsh.probe.names import named_tensors
+from gradsh.probe.snapshot import snapshot
+from gradsh.render.style import Style
+from gradsh.render.text import result_text
+from gradsh.runtime.activation import Scope, scopes
+from gradsh.runtime.machine import Invocation
+from gradsh.text.fault import fail
+from gradsh.text.span import Source, Span
+from gradsh.view.shapes import Dag, Table, View
+
+if TYPE_CHECKING:
+    from gradsh.lens.mirror import World
+    from gradsh.lens.watcher import Watcher
+
+COMMANDS = ("graph", "buffers", "plan", "why", "holders", "memory", "leaks", "vars")
+"""The commands that a lens answers on PyTorch's tensors."""
+
+
+class Look:
+    """A command's report: its fields are attributes, it prints as the command does, and a notebook shows it as HTML."""
+
+    def __init__(self, command: str, report: Any, view: View, format: str = "") -> None:
+        self.command = command
+        self.report = report
+        self.view = view
+        self.format = format
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.report, name)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.report)
+
+    def __len__(self) -> int:
+        return len(self.report)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        result = Result(0, self.command, self.report, lambda: self.view, self.format)
+        return result_text(result, Style()).removesuffix("\n")
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        if isinstance(self.view, Table):
+            return _html_table(self.view)
+        if isinstance(self.view, Dag):
+            from gradsh.render.pictures import picture
+
+            return str(picture(self.view, "svg"))
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+def _html_table(table: Table) -> str:
+    """Return a table as HTML, in the words of the text that the command prints."""
+    from html import escape
+
+    from gradsh.render.table import cell_text
+
+    def row(tag: str, cells: Sequence[str]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    if not table.rows:
+        return f"<p>{escape(table.empty)}</p>"
+    head = row("th", [column.title for column in table.columns])
+    kinds = [column.kind for column in table.columns]
+    body = [row("td", [cell_text(cell, kind) for cell, kind in zip(one.cells, kinds, strict=True)]) for one in table.rows]
+    notes = "".join(f"<p>{escape(line)}</p>" for line in table.totals)
+    return f"<table>{head}{''.join(body)}</table>{notes}"
+
+
+class LensControl:
+    """What a command asks of a session, answered for a program that Python runs."""
+
+    def __init__(self, watcher: "Watcher", machine: Any, frame: Any, by_module: bool) -> None:
+        self.watcher = watcher
+        self.machine = machine
+        self.frame = frame
+        self.by_module = by_module
+        self.hints: list[str] = []
+
+    def scopes_of(self, where: Any) -> tuple[Any, ...]:
+        """Return the calls and loop passes around a place; the module instead, where that is what is asked for."""
+        if where is None:
+            return ()
+        if self.by_module:
+            name = module_of(where, self.machine.module_names)
+            return (Scope((), (), name),) if name else ()
+        return scopes(where)
+
+    def owns(self, where: Any) -> bool:
+        """Whether a place is in the program."""
+        return where is not None
+
+    def unit_of(self, where: Any) -> int:
+        """Return -1: a program that Python runs has no numbered statements."""
+        del where
+        return -1
+
+    def warn(self, message: str) -> None:
+        """Keep a hint."""
+        self.hints.append(message)
+
+    def cuts_of(self, tensor: Any) -> list[tuple[int, str, bool]]:
+        """Return (line, text, cut) of the statements that ended a tensor's history or made the leaves it rests on."""
+        if self.frame is None or not self.machine.owns(self.frame):
+            return []
+        code = self.frame.f_code
+        span = self.machine.units.span(code, self.frame.f_lasti)
+        source = self.machine.units.of(code).source
+        step = Step(span, self.machine.units.statement(code, span.line), source, code.co_name, code, self.frame.f_lasti)
+        local = None if code.co_name == "<module>" else self.machine.values(self.frame.f_locals)
+        found = Origins(self.machine, [Frame(step, local)]).cuts(tensor, [])
+        return [(one.span.line, source.line(one.span.line).strip(), one.cut) for one in found]
+
+    def __getattr__(self, name: str) -> Any:
+        raise fail("other", f"on PyTorch there is no `{name}`: this belongs to gradsh's own engine", RuntimeError)
+
+
+def names_in(frame: Any) -> dict[str, object]:
+    """Return the variables that a frame sees, without those of a shell's own."""
+    return _plain({**frame.f_globals, **frame.f_locals})
+
+
+def _plain(variables: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in variables.items() if not name.startswith("_") and name not in {"In", "Out"}}
+
+
+Run = Callable[[State, "World"], Any]
+
+
+def look(
+    watcher: "Watcher", name: str, run: Run, variables: Mapping[str, object], frame: Any = None, *, texts: tuple[str, ...] = (),
+    subjects: tuple[Any, ...] = (), by_module: bool = False, format: str = "",
+) -> Look:
+    """Return what a command reports; `run` is given its state."""
+    with watcher.look() as world:
+        machine: Any = PythonMachine(watcher.files, watcher.sources, world, None, None)
+        reach = _plain(variables)
+        machine.program = machine.values(reach)
+        for _ in named_tensors(reach):
+            pass  # all graphs are met before the first is asked about, so that their leaves have names
+        if by_module:
+            machine.module_names = world.module_names(reach)
+        control: Any = LensControl(watcher, machine, frame, by_module)
+        state = State(dict(reach), control, watcher.line_of, machine.locate)
+        failed = watcher.told
+        state.failed = None if failed is None else Failed(failed.problem, failed.source, failed.line)
+        state.call = Call(0, texts or tuple(name_of(one, reach, world) for one in subjects), {}, Source("", ""))
+        report = run(state, world)
+        return Look(name, report, find(name).view(report), format)
+
+
+def name_of(value: object, variables: Mapping[str, object], world: "World") -> str:
+    """Return how a program calls a value: the first name or path that leads to exactly it."""
+    simple = next((name for name, held in variables.items() if held is value), "")
+    tensor = world.tensor(value)
+    return simple or next((path for path, held in named_tensors(variables) if held is tensor), "the tensor")
+
+
+def is_command(text: str, bound: Mapping[str, object]) -> bool:
+    """Tell whether a line is a command that a lens answers, and no statement of Python's."""
+    try:
+        body = parse(Source("<command>", text), GRAMMARS, bound).body
+    except Exception:  # noqa: BLE001  # then Python says what is wrong with it
+        return False
+    return len(body) == 1 and isinstance(body[0], Command) and body[0].name in COMMANDS
+
+
+def run_line(watcher: "Watcher", text: str, variables: Mapping[str, object], frame: Any = None) -> Look:
+    """Run a command line such as `graph loss --depth 2`; its expressions are Python's, over the variables."""
+    source = Source("<command>", text)
+    command: Any = parse(source, GRAMMARS, ()).body[0]
+
+    def text_at(span: Span) -> str:
+        return source.line(span.line)[span.column - 1 : span.end_column - 1]
+
+    def run(state: State, world: "World") -> Any:
+        def thunk(node: Any) -> Callable[[], Any]:
+            def evaluate() -> Any:
+                if isinstance(node, Constant):
+                    return node.value
+                return world.shown(eval(text_at(node.span), dict(variables)))  # typed by the program's own user
+
+            return evaluate
+
+        options = {
+            name: True if one.value is True else [thunk(part) for part in one.value] if isinstance(one.value, list) else thunk(one.value)
+            for name, one in command.options.items()
+        }
+        thunks = tuple(thunk(node) for node in command.arguments)
+        return find(command.name).call(Invocation(command, source, thunks, options, None, None), state)
+
+    wanted = command.options.get("format")
+    texts = tuple(text_at(node.span) for node in command.arguments)
+    return look(watcher, command.name, run, variables, frame, texts=texts, format=wanted.value.value if wanted else "")
+
+
+def state_of(watcher: "Watcher", variables: Mapping[str, object]) -> Snapshot:
+    """Return the state of a program's variables."""
+    with watcher.look():
+        return Snapshot(*snapshot(dict(variables), watcher.line_of))

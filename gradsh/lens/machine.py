@@ -1,0 +1,66 @@
+"""What the diagnosis asks of the interpreter, answered for a program that Python runs: frames, places, values."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gradsh.lens.files import Files
+from gradsh.lens.mirror import World
+from gradsh.lens.units import Sources
+from gradsh.runtime.activation import ROOT, Place, describe
+
+
+class PythonMachine:
+    """Stands for the `Machine` while a failure is told. `program` are the variables of the module that failed."""
+
+    has_pins = False
+
+    def __init__(self, files: Files, sources: Sources, world: World, error: BaseException | None, place: Any) -> None:
+        self.files = files
+        self.units = sources
+        self.world = world
+        self.place = place
+        self.frame: Any = None
+        """The innermost frame of the user's that the exception passed."""
+        self.telling = False
+        self.module_names: dict[int, str] = {}
+        """id of a module -> how the program calls it"""
+        trace = None if error is None else error.__traceback__
+        while trace is not None:
+            self.frame = trace.tb_frame if self.owns(trace.tb_frame) else self.frame
+            trace = trace.tb_next
+        self.program: dict[str, Any] = {} if self.frame is None else self.values(self.frame.f_globals)
+        self.builtins: dict[str, Any] = {}
+
+    def owns(self, frame: Any) -> bool:
+        """Tell whether a frame runs a line of the user's files."""
+        return self.files.is_own(frame.f_code.co_filename)
+
+    def values(self, local: Mapping[str, Any]) -> dict[str, Any]:
+        """Return variables with the tensors among them, and those directly in their containers, in the engine's form."""
+        return {name: self._value(value) for name, value in dict(local).items() if not name.startswith("__")}
+
+    def _value(self, value: Any) -> Any:
+        if type(value) in {list, tuple}:
+            return [self.world.shown(one) for one in value[:1000]]
+        if type(value) is dict:
+            return {key: self.world.shown(one) for key, one in list(value.items())[:1000]}
+        return self.world.shown(value)
+
+    def variables(self) -> dict[str, Any]:
+        """Return the module's variables."""
+        return self.program
+
+    def locate(self, where: Any) -> Place:
+        """Return the place that an opaque `where` stands for."""
+        return describe(self.units, where)  # type: ignore[arg-type]
+
+    def where_of(self, error: BaseException) -> Any:
+        """Return where the program stood when the exception was raised."""
+        if self.place is not None:
+            return self.place
+        found, trace = None, error.__traceback__
+        while trace is not None:
+            if self.owns(trace.tb_frame):
+                found = (ROOT, trace.tb_frame.f_code, trace.tb_lasti)
+            trace = trace.tb_next
+        return found

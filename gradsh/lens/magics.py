@@ -1,0 +1,69 @@
+"""`%load_ext gradsh`: the commands as magics in IPython and Jupyter, and the story when a cell's backward fails."""
+
+from typing import Any
+
+from gradsh.lens import WITHOUT_TORCH
+from gradsh.text.problem import ProblemError
+
+
+def load(shell: Any) -> None:
+    """Begin to watch, and register the magics with an IPython shell."""
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        print(f"gradsh: {WITHOUT_TORCH}")  # noqa: T201
+        return
+    from gradsh.lens import api
+    from gradsh.lens.looks import COMMANDS
+
+    api.start()
+    for name in COMMANDS:
+        shell.register_magic_function(_magic(shell, name), "line", name)
+    shell.set_custom_exc((RuntimeError,), _tell)
+    shell.set_hook("complete_command", _complete, re_key=rf"%?(?:{'|'.join(COMMANDS)})\b")
+
+
+def unload(shell: Any) -> None:
+    """Stop watching, and let failures be shown as they were."""
+    from gradsh.lens import api
+
+    api.stop()
+    shell.set_custom_exc((), None)
+
+
+def _magic(shell: Any, name: str) -> Any:
+    from gradsh.commands import find
+    from gradsh.lens import api
+    from gradsh.lens.looks import run_line
+
+    def magic(line: str) -> Any:
+        try:
+            return run_line(api.watcher(), f"{name} {line}", shell.user_ns)
+        except ProblemError as error:
+            print(error.problem.message)  # noqa: T201
+            return None
+
+    magic.__doc__ = f"{find(name).doc} The arguments are those of gradsh's command `{name}`."
+    return magic
+
+
+def _complete(shell: Any, event: Any) -> list[str]:
+    """Return the names of tensors that begin as the word that is typed."""
+    import torch
+
+    return [name for name, value in shell.user_ns.items() if name.startswith(event.symbol) and isinstance(value, torch.Tensor)]
+
+
+def _tell(shell: Any, kind: type[BaseException], error: BaseException, trace: Any, tb_offset: int | None = None) -> None:
+    """Tell the story of a failure of autograd's before the traceback."""
+    from gradsh.diagnosis.classify import kind_of
+    from gradsh.diagnosis.explain_graph import GRAPH_STORIES
+    from gradsh.lens import api
+    from gradsh.lens.diagnose import told
+    from gradsh.render.diagnostic import draw
+    from gradsh.render.style import Style
+
+    if kind_of(error) in GRAPH_STORIES:
+        failed = told(api.watcher(), error.with_traceback(trace))
+        print("\n".join(draw(failed.problem, failed.source, Style())))  # noqa: T201
+    shell.showtraceback((kind, error, trace), tb_offset=tb_offset)

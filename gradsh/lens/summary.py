@@ -1,0 +1,100 @@
+"""The page at the end of `gradsh trace --summary`: passes, bytes saved by line and module, the peak, what grows, what stands still."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TextIO
+
+from gradsh.commands.leaks import run as leaks_of
+from gradsh.commands.leaks import view as leaks_view
+from gradsh.lens.looks import look
+from gradsh.lens.modules import module_of
+from gradsh.lens.passes import PassNote
+from gradsh.probe.modules import is_module, parameters_of
+from gradsh.render.style import style_for
+from gradsh.render.text import lines_of
+from gradsh.view.shapes import Column, Group, Lines, Row, Table, View
+
+if TYPE_CHECKING:
+    from gradsh.contracts.state import State
+    from gradsh.lens.mirror import World
+    from gradsh.lens.watcher import Watcher
+
+_MOST = 12
+
+
+def write_summary(watcher: "Watcher", variables: Mapping[str, object], stream: TextIO, *, plain: bool) -> None:
+    """Write the page."""
+    parts: list[View] = []
+
+    def run(state: "State", world: "World") -> Any:
+        names = world.module_names(state.variables)
+        parts.append(_passes(watcher))
+        parts.extend(_saved(watcher, names))
+        parts.append(Lines(tuple(_hints(watcher, state.variables))))
+        return leaks_of(state)
+
+    found = look(watcher, "leaks", run, variables)
+    style = style_for(stream, plain=plain)
+    page = Group((*parts[:-1], leaks_view(found.report), parts[-1]))
+    stream.write("".join(f"{line}\n" for line in ("--- gradsh ---", *lines_of(page, style))))
+    stream.flush()
+
+
+def _where(watcher: "Watcher", place: Any) -> str:
+    line = watcher.line_of(place)
+    if line is None:
+        return "no line of yours"
+    source = watcher.sources.of(place[1]).source
+    return f"{source.name.rpartition('/')[2]}:{line}  {source.line(line).strip()[:50]}"
+
+
+def _passes(watcher: "Watcher") -> View:
+    """Show the passes by the line that ran them: how many, seconds, the most bytes, and whether they grew."""
+    groups: dict[str, list[PassNote]] = {}
+    for note in watcher.passes.notes:
+        groups.setdefault(_where(watcher, note.place), []).append(note)
+    rows = tuple(
+        Row((where, len(notes), round(sum(note.seconds for note in notes), 3), max(note.nbytes for note in notes), _growth(notes)))
+        for where, notes in groups.items()
+    )
+    columns = (Column("passes from"), Column("number", "count"), Column("seconds", "number"), Column("most saved", "bytes"), Column("grew"))
+    return Table(columns, rows, empty="no backward pass was run")
+
+
+def _growth(notes: list[PassNote]) -> str:
+    first, last = notes[0].nodes, notes[-1].nodes
+    return f"{first:,} to {last:,} saving nodes" if len(notes) > 2 and last > 1.5 * first else ""
+
+
+def _saved(watcher: "Watcher", names: Mapping[int, str]) -> Iterable[View]:
+    """Show what the largest pass found saved: by line, and by module."""
+    largest = watcher.passes.largest
+    total = sum(nbytes for _, nbytes in largest)
+    if not total:
+        return
+    by_line = _sums((_where(watcher, place), nbytes) for place, nbytes in largest)
+    by_module = _sums(((module_of(place, names) or "no module") if place else "no module", nbytes) for place, nbytes in largest)
+    for title, sums in (("saved on line", by_line), ("saved in module", by_module)):
+        rows = tuple(Row((name, nbytes, nbytes / total)) for name, nbytes in sums[:_MOST])
+        columns = (Column(title), Column("bytes", "bytes"), Column("part", "percent"))
+        yield Table(columns, rows, (), max(0, len(sums) - _MOST), "")
+    yield Lines((f"peak: {total:,} B saved for the pass from {_where(watcher, watcher.passes.largest_place)}",))
+
+
+def _sums(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    found: dict[str, int] = {}
+    for name, nbytes in pairs:
+        found[name] = found.get(name, 0) + nbytes
+    return sorted(found.items(), key=lambda one: -one[1])
+
+
+def _hints(watcher: "Watcher", variables: Mapping[str, object]) -> Iterable[str]:
+    """Yield what fails silently: parameters that no pass ever reached, passes that retain their graph for nothing."""
+    if not watcher.passes.notes:
+        return
+    for name, value in variables.items():
+        for path, parameter in parameters_of(value) if is_module(value) else ():
+            if parameter.tracked and parameter.grad is None:
+                yield f"hint: {name}.{path} requires grad but has none now: no pass reached it, or it was cleared since"
+    for place in dict.fromkeys(note.place for note in watcher.passes.notes if note.retained):
+        if place is not None:
+            yield f"hint: {_where(watcher, place)}: retain_graph keeps what is saved: is a second pass through it meant?"

@@ -1,0 +1,62 @@
+"""The watcher: follows lines, in-place writes and backward passes of a program while it is on. There is one at a time."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from gradsh.lens.files import Files
+from gradsh.lens.lines import Lines
+from gradsh.lens.mirror import World, world_of
+from gradsh.lens.modules import Modules
+from gradsh.lens.passes import Passes
+from gradsh.lens.units import Sources
+from gradsh.lens.writes import Writes
+
+
+class Watcher:
+    """What is known of a running program."""
+
+    def __init__(self, *, writes: bool = True) -> None:
+        self.files = Files()
+        self.lines = Lines(self.files, torch._C._autograd._get_sequence_nr)
+        self.writes = Writes(lambda: self.lines.log().here())
+        self.modules = Modules(self.lines)
+        self.passes = Passes(self)
+        self.told: Any = None
+        """The latest failure that was told."""
+        self.sources = Sources()
+        self.follows_writes = writes
+        self.on = False
+
+    def start(self) -> None:
+        """Begin to follow."""
+        if self.on:
+            return
+        self.on = True
+        self.passes.start()
+        if self.follows_writes:
+            self.writes.start()
+        self.modules.start()
+        self.lines.start()
+
+    def stop(self) -> None:
+        """Follow no longer; what is known so far stays."""
+        if not self.on:
+            return
+        self.on = False
+        self.lines.stop()
+        self.modules.stop()
+        self.writes.stop()
+        self.passes.stop()
+
+    @contextmanager
+    def look(self) -> Iterator[World]:
+        """Let the probes look at PyTorch's world within the block; nothing that they do is followed."""
+        with torch._C.DisableTorchFunction(), world_of(self) as world:
+            yield world
+
+    def line_of(self, where: Any) -> int | None:
+        """Return the first line of the innermost statement at a place, or None where there is none."""
+        return None if where is None else self.sources.span(where[1], where[2]).line

@@ -1,0 +1,153 @@
+"""Which line wrote a tensor in place: PyTorch's in-place functions are wrapped while a watcher looks.
+
+A wrapper compares the version before and after, and notes the place under the memory and the version. Only functions that
+write are wrapped, so all others cost nothing. (A `TorchFunctionMode` would see every call, at several microseconds each,
+and turns off PyTorch's fast paths for inference, so that numbers could differ.)
+"""
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+Place = Any
+_KEPT_WRITES = 256
+_MOST = 20_000
+"""Memories whose writes are remembered."""
+_OPERATORS = (
+    "__iadd__", "__isub__", "__imul__", "__itruediv__", "__idiv__", "__ifloordiv__", "__imod__", "__ipow__", "__iand__",
+    "__ior__", "__ixor__", "__ilshift__", "__irshift__", "__setitem__",
+)
+_SETTERS = frozenset({"requires_grad_", "retain_grad_", "share_memory_", "rename_", "coalesce_", "detach_"})
+"""Methods that end in an underscore and write no elements."""
+_STATISTICS = {"batch_norm": (3, 4), "instance_norm": (3, 4), "embedding_renorm_": (0,)}
+"""Functions that write some of their arguments, and where these stand."""
+
+
+class Writes:
+    """The places of in-place writes. `here` tells where the program stands."""
+
+    def __init__(self, here: Callable[[], Place]) -> None:
+        self.here = here
+        self.known: dict[int, list[tuple[int, Place]]] = {}
+        """memory -> (version after the write, place)"""
+        self._wrapped: list[tuple[Any, str, Any]] = []
+
+    def of(self, tensor: torch.Tensor, version: int) -> list[tuple[int, Place]]:
+        """Return the noted writes to a tensor's memory, up to a version."""
+        found = self.known.get(_memory(tensor), ())
+        return [write for write in found if write[0] <= version]
+
+    def note(self, tensor: torch.Tensor, before: int) -> None:
+        """Note the writes to a tensor since version `before`."""
+        after = tensor._version
+        if after == before:
+            return
+        writes = self.known.setdefault(_memory(tensor), [])
+        if writes and writes[-1][0] > before:  # the memory is another's now
+            writes.clear()
+        place = self.here()
+        writes.extend((version, place) for version in range(before + 1, after + 1))
+        del writes[:-_KEPT_WRITES]
+        if len(self.known) > _MOST:
+            for key in list(self.known)[: _MOST // 2]:
+                del self.known[key]
+
+    # --- wrapping -------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Wrap the functions that write."""
+        for owner, name in _writers():
+            self._wrap(owner, name, self._first)
+        for name, places in _STATISTICS.items():
+            self._wrap(torch, name, functools.partial(self._some, places=places))
+        for name in dir(torch):
+            if name.startswith(("_foreach_", "_fused_")) and name.endswith("_"):
+                self._wrap(torch, name, self._lists)
+
+    def stop(self) -> None:
+        """Put back what was there."""
+        for owner, name, original in self._wrapped:
+            if original is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, original)
+        self._wrapped.clear()
+
+    def _wrap(self, owner: Any, name: str, how: Callable[[Any], Any]) -> None:
+        function = getattr(owner, name, None)
+        if callable(function):
+            self._wrapped.append((owner, name, vars(owner).get(name)))
+            setattr(owner, name, functools.wraps(function)(how(function)))
+
+    def _first(self, function: Any) -> Any:
+        """Return a function that calls `function` and notes what it writes into its first argument."""
+        note = self.note
+
+        def writing(*args: Any, **kwargs: Any) -> Any:
+            tensor = args[0] if args else None
+            if not isinstance(tensor, torch.Tensor):
+                return function(*args, **kwargs)
+            before = _version(tensor)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                if before >= 0:
+                    note(tensor, before)
+
+        return writing
+
+    def _some(self, function: Any, *, places: tuple[int, ...]) -> Any:
+        """Return the same for a function that writes the arguments at these places."""
+
+        def writing(*args: Any, **kwargs: Any) -> Any:
+            return self._noting(function, [args[place] for place in places if place < len(args)], args, kwargs)
+
+        return writing
+
+    def _lists(self, function: Any) -> Any:
+        """Return the same for a function that writes the tensors of lists."""
+
+        def writing(*args: Any, **kwargs: Any) -> Any:
+            tensors = [one for part in args if isinstance(part, list | tuple) for one in part]
+            return self._noting(function, tensors, args, kwargs)
+
+        return writing
+
+    def _noting(self, function: Any, written: list[Any], args: Any, kwargs: Any) -> Any:
+        before = [(one, _version(one)) for one in written if isinstance(one, torch.Tensor)]
+        try:
+            return function(*args, **kwargs)
+        finally:
+            for tensor, version in before:
+                if version >= 0:
+                    self.note(tensor, version)
+
+
+def _writers() -> Iterator[tuple[Any, str]]:
+    """Yield (owner, name) of each function that writes its first argument."""
+    for name in dir(torch._C.TensorBase):
+        if name.endswith("_") and not name.startswith("_") and name not in _SETTERS:
+            yield torch.Tensor, name
+    yield from ((torch.Tensor, name) for name in _OPERATORS)
+    for name in dir(torch):
+        if name.endswith("_") and not name.startswith("_") and name not in _STATISTICS:
+            yield torch, name
+    for name in ("dropout_", "alpha_dropout_", "feature_dropout_", "feature_alpha_dropout_", "rrelu_", "threshold_", "celu_", "selu_"):
+        yield torch._VF, name
+
+
+def _version(tensor: torch.Tensor) -> int:
+    """Return a tensor's version, -1 for one that has none."""
+    try:
+        return int(tensor._version)
+    except RuntimeError:
+        return -1
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except (RuntimeError, NotImplementedError):
+        return -id(tensor)

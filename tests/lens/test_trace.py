@@ -1,0 +1,139 @@
+"""`gradsh trace`, as a person types it: output, exit status and tracebacks are the program's own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.lens.traced import trace
+
+TWICE = """import sys, torch
+x = torch.ones(2, requires_grad=True)
+def forward(x):
+    return x.exp()
+z = forward(x).sum()
+z.backward()
+print("argument", sys.argv[1:], __name__)
+z.backward()
+print("never")
+"""
+
+
+def test_without_torch_it_says_how_to_install_it(tmp_path: Path) -> None:
+    program = "import sys; sys.modules['torch'] = None; sys.argv = ['gradsh', 'trace', 'x.py']; from gradsh.__main__ import main; main()"
+    ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == 2
+    assert 'pip install "gradsh[torch]"' in ran.stderr
+    program = "import sys; sys.modules['torch'] = None\nfrom gradsh import lens\nlens.graph()"
+    ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert 'ImportError: gradsh.lens: this needs PyTorch: install it with `pip install "gradsh[torch]"`' in ran.stderr
+
+
+def test_usage_is_told() -> None:
+    from gradsh.lens.command import parse
+
+    assert parse([]) == "name a program to run"
+    assert "--nonsense" in str(parse(["--nonsense", "x.py"]))
+    options = parse(["--keep-going", "--format=json", "x.py", "--keep-going", "-m"])
+    assert not isinstance(options, str)
+    assert (options.program, options.arguments, options.keep_going, options.format) == ("x.py", ("--keep-going", "-m"), True, "json")
+
+
+@pytest.mark.parity
+class TestOnPyTorch:
+    """What needs PyTorch."""
+
+    @pytest.fixture(autouse=True)
+    def _torch(self) -> None:
+        pytest.importorskip("torch")
+
+    def run(self, tmp_path: Path, text: str, *words: str, options: tuple[str, ...] = ()) -> object:
+        (tmp_path / "prog.py").write_text(text, encoding="utf-8")
+        return trace(*options, "prog.py", *words, folder=tmp_path)
+
+    def test_the_story_comes_before_the_traceback(self, tmp_path: Path) -> None:
+        ran = self.run(tmp_path, TWICE, "a", "-b")
+        assert ran.status == 1
+        assert ran.out == "argument ['a', '-b'] __main__\n"
+        story, _, traceback = ran.err.partition("Traceback (most recent call last):\n")
+        assert "backward needs ExpBackward0.result, which an earlier backward freed" in story
+        assert "saved here: result, (2,), 8 B (called from line 5)" in story
+        assert story.index("freed here") < story.index("needed again here")
+        assert "retain `" not in story  # which PyTorch does not have
+        assert "gradsh" not in traceback
+        assert traceback.rstrip().splitlines()[-1].startswith("RuntimeError: Trying to backward through the graph a second time")
+
+    def test_a_program_ends_as_it_would(self, tmp_path: Path) -> None:
+        assert self.run(tmp_path, "import sys\nsys.exit(7)").status == 7
+        assert self.run(tmp_path, "import os\nprint('gone', flush=True)\nos._exit(3)") == (3, "gone\n", "")
+        assert self.run(tmp_path, "raise SystemExit").status == 0
+        ran = self.run(tmp_path, "def f():\n    return 1 / 0\nf()")
+        assert ran.status == 1
+        assert ran.err == (
+            'Traceback (most recent call last):\n  File "prog.py", line 3, in <module>\n    f()\n'
+            '  File "prog.py", line 2, in f\n    return 1 / 0\n           ~~^~~\nZeroDivisionError: division by zero\n'
+        )
+
+    def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
+        ran = trace("nothing.py", folder=tmp_path)
+        assert ran == (2, "", "gradsh: cannot open nothing.py: No such file or directory\n")
+
+    def test_what_cannot_be_parsed_or_imported_is_python_s(self, tmp_path: Path) -> None:
+        ran = self.run(tmp_path, "x = = 1")
+        assert (ran.status, ran.err.splitlines()[-1]) == (1, "SyntaxError: invalid syntax")
+        ran = self.run(tmp_path, "import nothing_of_this_name")
+        assert (ran.status, ran.err.splitlines()[-1]) == (1, "ModuleNotFoundError: No module named 'nothing_of_this_name'")
+
+    def test_a_caught_failure_is_the_program_s(self, tmp_path: Path) -> None:
+        text = TWICE.replace(
+            'z.backward()\nprint("never")',"try:\n    z.backward()\nexcept RuntimeError as e:\n    print(type(e), e.__dict__)",
+        )
+        ran = self.run(tmp_path, text)
+        assert (ran.status, ran.err) == (0, "")
+        assert ran.out.endswith("<class 'RuntimeError'> {}\n")
+
+    def test_modules_beside_the_program_are_its_own(self, tmp_path: Path) -> None:
+        (tmp_path / "layers.py").write_text("def double(x):\n    y = x.exp()\n    return y\n", encoding="utf-8")
+        ran = self.run(tmp_path, "import torch\nfrom layers import double\nz = double(torch.ones(2, requires_grad=True)).sum()\n"
+                                 "z.backward()\nz.backward()\n")
+        assert "layers.py:2" in ran.err
+        assert "y = x.exp()" in ran.err
+
+    def test_forked_and_loading_processes_go_on(self, tmp_path: Path) -> None:
+        text = """import os, torch
+from torch.utils.data import DataLoader
+if __name__ == "__main__":
+    loader = DataLoader(list(range(8)), batch_size=4, num_workers=1)
+    print([batch.tolist() for batch in loader], flush=True)
+    if os.fork() == 0:
+        torch.ones(1, requires_grad=True).exp().backward()
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+        ran = self.run(tmp_path, text)
+        assert (ran.status, ran.out) == (0, "[[0, 1, 2, 3], [4, 5, 6, 7]]\n0\n")
+
+    def test_keep_going_runs_what_follows(self, tmp_path: Path) -> None:
+        ran = self.run(tmp_path, TWICE, options=("--keep-going",))
+        assert ran.status == 1
+        assert ran.out.endswith("never\n")
+
+    def test_the_summary(self, tmp_path: Path) -> None:
+        text = """import torch
+net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+idle = torch.nn.Linear(2, 2)
+total = 0
+for step in range(5):
+    loss = net(torch.ones(3, 4)).mean()
+    loss.backward()
+    total = total + loss
+"""
+        ran = self.run(tmp_path, text, options=("--summary",))
+        assert ran.status == 0
+        page = ran.err
+        assert "prog.py:7  loss.backward()" in page
+        assert "prog.py:6  loss = net" in page
+        assert "net.1" in page
+        assert "total is a running total that keeps the graphs of 5 passes alive" in page
+        assert "hint: idle.weight requires grad but has none now" in page

@@ -1,0 +1,66 @@
+"""Runs `gradsh trace` in a forked process, so that PyTorch is imported once for many programs."""
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Traced(NamedTuple):
+    """What a run wrote, and its exit status."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.splitlines() if line.startswith("{")]
+
+
+def trace(*words: str, folder: Path | None = None) -> Traced:
+    """Run `gradsh trace` with these words, in a folder."""
+    import torch
+
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as place:
+        out, err = Path(place, "out"), Path(place, "err")
+        sys.stdout.flush()
+        child = os.fork()
+        if child == 0:
+            _run(words, out, err, folder)
+        _, status = os.waitpid(child, 0)
+        return Traced(os.waitstatus_to_exitcode(status), out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8"))
+
+
+def _run(words: tuple[str, ...], out: Path, err: Path, folder: Path | None) -> None:
+    """Run in the child, which never returns."""
+    status = 1
+    try:
+        for number, path in ((1, out), (2, err)):
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), number)
+        sys.stdout, sys.stderr = os.fdopen(1, "w", encoding="utf-8"), os.fdopen(2, "w", encoding="utf-8")
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        import warnings
+
+        warnings.resetwarnings()
+        if folder is not None:
+            os.chdir(folder)
+        from gradsh.lens.command import main
+
+        try:
+            status = main(list(words))
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BaseException:  # noqa: BLE001
+        import traceback
+
+        traceback.print_exc()
+        sys.stderr.flush()
+        status = 70
+    finally:
+        os._exit(status or 0)
