@@ -22,7 +22,7 @@ FLAGS = {"--keep-going": "keep_going", "--plain": "plain"}
 VALUES = {"--format": "format", "--seed": "seed"}
 LIMITS = {
     "--timeout": "timeout", "--max-memory": "max_memory", "--max-output": "max_output", "--max-nodes": "max_nodes",
-    "--allow-files": "allow_files",
+    "--allow-files": "allow_files", "--sandbox": "sandbox",
 }
 
 
@@ -93,9 +93,7 @@ def _main(arguments: list[str]) -> int:
 
         return run_cli(with_default(arguments))
     from gradsh.cli.dispatch import start
-    from gradsh.process.blas_threads import hold
 
-    hold()
     return start(options)
 
 
@@ -174,11 +172,10 @@ def _checked(given: dict[str, Any], limits: dict[str, str], files: list[str]) ->
         return None
     from gradsh.run.script import RunOptions
 
-    if limits:
-        try:
-            given["limits"] = _limits(limits)
-        except ValueError:
-            return None
+    try:
+        given["limits"] = _limits(limits)
+    except ValueError:
+        return None
     return RunOptions(files=tuple(files), **given)
 
 
@@ -186,9 +183,11 @@ def _limits(texts: dict[str, str]) -> Limits:
     """Return the limits that options give. Raises ValueError."""
     from gradsh.process.limits import UNBOUNDED, changed
 
+    found = UNBOUNDED._replace(allow_files=texts.pop("allow_files", None), sandbox=texts.pop("sandbox", "auto"))
     if "off" in texts.values():
         raise ValueError("a word of `set`, not of the command line")
-    found = UNBOUNDED._replace(allow_files=texts.pop("allow_files", None))
+    if found.sandbox not in {"auto", "on", "off"}:
+        raise ValueError("no mode of the sandbox")
     for name, text in texts.items():
         found = changed(found, name, text)
     return found

@@ -28,6 +28,10 @@ Nodes = Annotated[int | None, typer.Option("--max-nodes", metavar="N", min=1, he
 AllowFiles = Annotated[
     str | None, typer.Option("--allow-files", metavar="DIR", help="Where a script's commands may touch files.")
 ]
+Sandbox = Annotated[
+    Literal["auto", "on", "off"],
+    typer.Option("--sandbox", help="Whether scripts' processes give up files, processes and the network; auto: where they can."),
+]
 Jobs = Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Processes; 0: one a CPU.")]
 
 
@@ -68,6 +72,7 @@ def run(
     max_output: Output = None,
     max_nodes: Nodes = None,
     allow_files: AllowFiles = None,
+    sandbox: Sandbox = "auto",
     jobs: Jobs = 1,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="End at the first script that fails.")] = False,
     values: Annotated[
@@ -88,7 +93,7 @@ def run(
         use_threads(threads)
     limits = UNBOUNDED._replace(
         timeout=_seconds(timeout), max_memory=_size(max_memory), max_output=_size(max_output), allow_files=allow_files,
-        max_nodes=max_nodes,
+        max_nodes=max_nodes, sandbox=sandbox,
     )
     options = RunOptions(
         tuple(files or ()), code, keep_going, format, _seed(seed), plain, limits, jobs or _cpus(), fail_fast,
@@ -103,13 +108,17 @@ def watch_file(
     keep_going: KeepGoing = False,
     seed: Seed = "0",
     plain: Plain = False,
+    sandbox: Sandbox = "auto",
 ) -> None:
     """Run a script, and again whenever its file changes."""
-    from gradsh.run.script import RunOptions, prepare
+    from gradsh.process.blas_threads import hold
+    from gradsh.run.script import UNREADABLE, RunOptions, prepare, refused
     from gradsh.run.watch import watch
 
+    hold()
     prepare()
-    raise typer.Exit(watch(RunOptions((file,), keep_going=keep_going, seed=_seed(seed), plain=plain)))
+    options = RunOptions((file,), keep_going=keep_going, seed=_seed(seed), plain=plain, limits=UNBOUNDED._replace(sandbox=sandbox))
+    raise typer.Exit(UNREADABLE if refused(options) else watch(options))
 
 
 @app.command("test")
@@ -133,6 +142,7 @@ def golden(
     max_output: Output = "50M",
     max_nodes: Nodes = FOR_TESTS.max_nodes,
     allow_files: AllowFiles = None,
+    sandbox: Sandbox = "auto",
 ) -> None:
     """Run golden tests: scripts that carry their expected output."""
     from gradsh.golden.runner import GoldenOptions, run_tests
@@ -143,7 +153,7 @@ def golden(
     prepare()
     limits = UNBOUNDED._replace(
         timeout=_seconds(timeout), max_memory=_size(max_memory), max_output=_size(max_output), allow_files=allow_files,
-        max_nodes=max_nodes,
+        max_nodes=max_nodes, sandbox=sandbox,
     )
     options = GoldenOptions(
         paths=tuple(paths or (".",)), update=update, review=review, new=new,

@@ -2,12 +2,13 @@
 
 import sys
 
-from gradsh.process.limits import bound_memory
+from gradsh.process.blas_threads import hold
 from gradsh.run.script import UNREADABLE, RunOptions, prepare, refused, run
 
 
 def start(options: RunOptions) -> int:
     """Run scripts, or the shell where a terminal is there and no script is named; return the exit status."""
+    hold()
     if not options.files and options.code is None and sys.stdin is not None and sys.stdin.isatty():
         from gradsh.shell import interactive
 
@@ -15,7 +16,6 @@ def start(options: RunOptions) -> int:
     prepare()
     if refused(options):
         return UNREADABLE
-    bound_memory(options.limits.max_memory)
     if len(options.files) > 1:
         from gradsh.run.scripts import run_many
 

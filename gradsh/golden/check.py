@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from gradsh.contracts.events import Done, Event, Failure, Result
 from gradsh.golden.compare import Tolerance, agree
@@ -109,8 +109,31 @@ def _lines(parts: Sequence[str]) -> tuple[str, ...]:
     return tuple(text.removesuffix("\n").split("\n")) if text else ()
 
 
+class Played(NamedTuple):
+    """What a script did: its statements, the failure of a text that could not be parsed, how often it was interrupted.
+
+    `statements` are the lines of the top-level statements; a script that is not usable was not run, and has none.
+    """
+
+    ran: tuple[Ran, ...] = ()
+    loose: tuple[str, ...] = ()
+    line: int = 1
+    statements: tuple[tuple[int, int], ...] = ()
+    interrupted: bool = False
+    seconds: float = 0.0
+
+    @classmethod
+    def read(cls, told: Any) -> "Played":
+        """Make one of what came as JSON. Raises what unpacking raises where it is none."""
+        ran, loose, line, statements, _, seconds = told
+        return cls(
+            tuple(Ran(int(a), int(b), tuple(map(str, out)), tuple(map(str, failure)), bool(ok)) for a, b, out, failure, ok in ran),
+            tuple(map(str, loose)), int(line), tuple((int(a), int(b)) for a, b in statements), False, float(seconds),
+        )
+
+
 def check_file(path: str, options: RunOptions, tolerance: Tolerance | None = None, *, bare: bool = False) -> Checked:
-    """Run the script at `path` and compare."""
+    """Run the script at `path` in this process and compare."""
     return check_script(read_script(path), options, tolerance or Tolerance(), bare=bare)
 
 
@@ -120,23 +143,59 @@ def lost_script(path: str, line: int, reason: str) -> Checked:
 
 
 def check_script(script: Script, options: RunOptions, tolerance: Tolerance, *, bare: bool = False) -> Checked:
-    """Run a script in a fresh session and compare statement by statement.
+    """Run a script in a fresh session of this process and compare: see `judge`."""
+    return judge(script, play(script, options), tolerance, bare=bare)
+
+
+def play(script: Script, options: RunOptions) -> Played:
+    """Run a script in a fresh session; one that is not usable is not run."""
+    from gradsh.session.session import Session
+
+    start = time.perf_counter()
+    source = Source(script.name, script.text)
+    if _misfit(script, source) is not None:
+        return Played()
+    recorder = Recorder()
+    session = Session(options.seed, limits=options.limits)
+    if options.owns_process:
+        collect_again()
+        session.when_stuck = lambda line, reason: end_stuck(source.name, source.text, line, reason)
+    outcome = session.run(source.text, recorder, name=source.name, keep_going=True)
+    recorder.finish()
+    seconds = time.perf_counter() - start
+    return Played(tuple(recorder.ran), recorder.loose, recorder.line, outcome.statements, outcome.interrupted, seconds)
+
+
+def judge(script: Script, played: Played, tolerance: Tolerance, *, bare: bool = False) -> Checked:
+    """Compare what a script did with what it expects, statement by statement.
 
     With `bare`, a script without any expectation is held to have no output, too; otherwise it must just run.
     """
     start = time.perf_counter()
-    found = Checked(script.name, script.text, (), {}, (), tolerance, 0.0)
-    if script.unreadable:
-        return found._replace(mismatches=(Mismatch(0, "script", f"cannot be read: {script.unreadable}"),))
-    if len(script.text) > MAX_TEXT:
-        mismatch = Mismatch(0, "script", f"cannot be read: more than {MAX_TEXT:,} characters")
-        return found._replace(text="", mismatches=(mismatch,))
     source = Source(script.name, script.text)
+    misfit = _misfit(script, source)
+    found = Checked(script.name, script.text, (), {}, () if misfit is None else (misfit,), tolerance, 0.0)
+    if misfit is None:
+        try:
+            found = _compared(found, source, played, bare)
+        except ProblemError as error:
+            found = found._replace(mismatches=(_unusable(error.problem, source),))
+    elif len(script.text) > MAX_TEXT:
+        found = found._replace(text="")
+    return found._replace(seconds=played.seconds + time.perf_counter() - start)
+
+
+def _misfit(script: Script, source: Source) -> Mismatch | None:
+    """Why a script cannot be run, if it cannot."""
+    if script.unreadable:
+        return Mismatch(0, "script", f"cannot be read: {script.unreadable}")
+    if len(script.text) > MAX_TEXT:
+        return Mismatch(0, "script", f"cannot be read: more than {MAX_TEXT:,} characters")
     try:
-        found = _compared(found, source, options, bare)
+        options_of(source)
     except ProblemError as error:
-        found = found._replace(mismatches=(_unusable(error.problem, source),))
-    return found._replace(seconds=time.perf_counter() - start)
+        return _unusable(error.problem, source)
+    return None
 
 
 def _unusable(problem: Problem, source: Source) -> Mismatch:
@@ -146,27 +205,17 @@ def _unusable(problem: Problem, source: Source) -> Mismatch:
     return Mismatch(line, "script", problem.message, actual=tuple(draw(problem, source, PLAIN)))
 
 
-def _compared(found: Checked, source: Source, options: RunOptions, bare: bool) -> Checked:
-    from gradsh.session.session import Session
-
+def _compared(found: Checked, source: Source, played: Played, bare: bool) -> Checked:
     said = options_of(source)
     rtol, atol = found.tolerance
     tolerance = Tolerance(said.get("rtol", rtol), said.get("atol", atol))
-    recorder = Recorder()
-    session = Session(options.seed, limits=options.limits)
-    if options.owns_process:
-        collect_again()
-        session.when_stuck = lambda line, reason: end_stuck(source.name, source.text, line, reason)
-    outcome = session.run(source.text, recorder, name=source.name, keep_going=True)
-    recorder.finish()
-    ran = tuple(recorder.ran)
-    if recorder.loose and not outcome.statements:
-        return found._replace(mismatches=(Mismatch(recorder.line, "script", "cannot be run", actual=recorder.loose),))
-    blocks = scan(source, outcome.statements)
-    mismatches = _mismatches(ran, blocks, tolerance, Path(source.name), bare)
-    if outcome.interrupted:
+    if played.loose and not played.statements:
+        return found._replace(mismatches=(Mismatch(played.line, "script", "cannot be run", actual=played.loose),))
+    blocks = scan(source, played.statements)
+    mismatches = _mismatches(played.ran, blocks, tolerance, Path(source.name), bare)
+    if played.interrupted:
         raise KeyboardInterrupt
-    return found._replace(ran=ran, blocks=blocks, tolerance=tolerance, mismatches=tuple(mismatches))
+    return found._replace(ran=played.ran, blocks=blocks, tolerance=tolerance, mismatches=tuple(mismatches))
 
 
 def _mismatches(

@@ -1,6 +1,6 @@
 """`gradsh test`: collects scripts, runs them (in several processes with `-j`), reports, updates.
 
-A worker runs many scripts in one process, each in a session of its own; nothing of one reaches the next.
+Each script runs in a process of its own; nothing of one reaches the next.
 """
 
 import os
@@ -10,16 +10,27 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gradsh.golden import report
-from gradsh.golden.check import Checked, check_file, lost_script
+from gradsh.golden.check import Checked, Played, judge, lost_script, play
 from gradsh.golden.collect import matching, orphans, scripts_below
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.update import proposed, settle
 from gradsh.process.files import write_whole
-from gradsh.process.limits import FOR_TESTS, bound_memory
+from gradsh.process.limits import FOR_TESTS
 from gradsh.process.signals import Raising
 from gradsh.render.style import Style, style_for
 from gradsh.run.progress import Progress
-from gradsh.run.script import DONE, FAILED, INTERRUPTED, UNREADABLE, RunOptions
+from gradsh.run.script import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    UNREADABLE,
+    RunOptions,
+    Script,
+    enclose,
+    no_sandbox,
+    read_script,
+)
+from gradsh.run.workers import Lost, answers
 
 
 class GoldenOptions(NamedTuple):
@@ -47,6 +58,8 @@ def run_tests(options: GoldenOptions) -> int:
         return _refuse("goldens are not rewritten where CI is set: run this on your own machine and commit the result")
     if options.review and not sys.stdin.isatty():
         return _refuse("--review asks about each difference and needs a terminal; --update accepts all of them")
+    if no_sandbox(options.run.limits.sandbox):
+        return _refuse(no_sandbox(options.run.limits.sandbox))
     scripts, missing = scripts_below(options.paths)
     for path in missing:
         _complain(f"no such file or folder: {path}")
@@ -112,27 +125,20 @@ def _run_all(scripts: Sequence[str], options: GoldenOptions, style: Style) -> tu
 
 
 def _outcomes(scripts: Sequence[str], options: GoldenOptions) -> Iterator[Checked]:
-    jobs = min(options.jobs, len(scripts))
-    if jobs <= 1:
-        yield from map(_Task(options), scripts)
-        return
-    from gradsh.run.workers import Lost, answers
+    """Run scripts in processes of their own, and compare what came out here: what a script does is no part of its judgement."""
+    tolerance = Tolerance(options.rtol, options.atol)
 
-    for path, tested in zip(scripts, answers(_Task(options), scripts, jobs), strict=False):
-        yield lost_script(path, tested.line, tested.reason) if isinstance(tested, Lost) else tested
+    def task(script: Script) -> Played:
+        if not script.unreadable:
+            enclose(options.run)
+        return play(script, options.run)
 
-
-class _Task:
-    """Checks a script; a class and not a closure, since it is sent to other processes."""
-
-    def __init__(self, options: GoldenOptions) -> None:
-        self.run = options.run
-        self.tolerance = Tolerance(options.rtol, options.atol)
-        self.bare = options.new
-
-    def __call__(self, path: str) -> Checked:
-        bound_memory(self.run.limits.max_memory)
-        return check_file(path, self.run, self.tolerance, bare=self.bare)
+    everything = answers(task, map(read_script, scripts), options.jobs, read=Played.read, seconds=options.run.limits.timeout)
+    for script, played in everything:
+        if isinstance(played, Lost):
+            yield lost_script(script.name, played.line, played.reason)
+        else:
+            yield judge(script, played, tolerance, bare=options.new)
 
 
 def _accepts(options: GoldenOptions, tested: Checked) -> bool:
@@ -167,7 +173,7 @@ def _accept_into(out: list[Checked], options: GoldenOptions, style: Style) -> No
 
 
 def _updated(tested: Checked, only: frozenset[int] | None, options: GoldenOptions, style: Style) -> Checked:
-    now = settle(tested, _Task(options), only, lambda path: sys.stdout.write(f"updated {path}\n"))
+    now = settle(tested, lambda path: next(_outcomes((path,), options)), only, lambda path: sys.stdout.write(f"updated {path}\n"))
     for line in proposed(now, only=only).left:
         sys.stdout.write(f"{now.path}:{line}: has a wildcard that no longer matches; it is left for you to edit\n")
     if not now.passed and not options.review:  # who was asked has seen them

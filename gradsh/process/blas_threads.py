@@ -6,6 +6,7 @@ OpenBLAS uses one in any case, so that the results are the same.
 
 import os
 import sys
+from contextlib import suppress
 
 SETTINGS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
 """Where a person says how many there are; nothing is changed then."""
@@ -15,30 +16,40 @@ SETTERS = tuple(
     f"{prefix}openblas_set_num_threads{suffix}" for prefix in ("scipy_", "") for suffix in ("64_", "")
 )
 """What the function is called in the builds of OpenBLAS that numpy comes with."""
-_held: list[str] = []
-"""The setting that holds the threads back, while one does."""
+_held: list[str | None] = []
+"""What `SETTINGS[0]` was before it held the threads back (None: not set), while it does."""
 
 
 def hold() -> None:
-    """Begin with one thread, unless a person has said how many; to be called before numpy is imported."""
-    if not any(name in os.environ for name in SETTINGS):
+    """Begin with one thread, whoever said how many there are in the end; to be called before numpy is imported."""
+    if not _held:
+        _held.append(os.environ.get(SETTINGS[0]))
         os.environ[SETTINGS[0]] = "1"
-        _held.append(SETTINGS[0])
 
 
 def let_go() -> None:
-    """Have as many threads as there are processors, if they are held back."""
+    """Have as many threads as a person said, or as there are processors, if they are held back."""
     if not _held:
         return
-    del os.environ[_held.pop()]
+    before = _held.pop()
+    if before is None:
+        del os.environ[SETTINGS[0]]
+    else:
+        os.environ[SETTINGS[0]] = before
     try:
         import ctypes
 
         library = ctypes.CDLL(sys.modules["numpy._core._multiarray_umath"].__file__)
-        count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         for name in SETTERS:
             if hasattr(library, name):
-                getattr(library, name)(count)
+                getattr(library, name)(_wanted())
                 return
     except (ImportError, KeyError, OSError):  # another library than OpenBLAS, which the setting did not concern
         return
+
+
+def _wanted() -> int:
+    for name in SETTINGS:
+        with suppress(KeyError, ValueError):
+            return max(1, int(os.environ[name]))
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -7,6 +7,7 @@ the looks that Python's count of objects asks for, as long as little memory has 
 """
 
 import gc
+import os
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -59,11 +60,29 @@ def govern() -> None:
         gc.callbacks.append(governor)
 
 
+_told: list[int] = []
+"""The process that the file below is about, and the file, which is kept open: behind the sandbox's wall none can be opened."""
+
+
+def memory_pages() -> tuple[int, int]:
+    """Return the pages of memory that the process has asked for, and those in use. Raises OSError where nothing tells them."""
+    if _told[:1] != [os.getpid()]:
+        _told[:] = (os.getpid(), os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC))
+    asked, used, *_ = os.pread(_told[1], 100, 0).split()
+    return int(asked), int(used)
+
+
+def kept_open() -> tuple[int, ...]:
+    """Return the files that must stay open for it."""
+    with suppress(OSError):
+        memory_pages()
+    return tuple(_told[1:])
+
+
 def resident_memory() -> int:
     """Return the bytes of memory that the process has in use; 0 where the system does not tell."""
     with suppress(OSError, ValueError, ImportError):
         import resource
 
-        with open("/proc/self/statm", encoding="ascii") as told:  # noqa: PTH123  # pathlib takes as long as all the rest
-            return int(told.read().split()[1]) * resource.getpagesize()
+        return memory_pages()[1] * resource.getpagesize()
     return 0

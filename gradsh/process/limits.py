@@ -1,11 +1,13 @@
 """What a run may use: the bounds that the command line (or `set`, in the shell) gives, and what watches over time."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from types import FrameType
 from typing import Any
 
 from gradsh.process.blas_threads import let_go
+from gradsh.process.gc_policy import memory_pages
 from gradsh.text.tuples import NamedTuple
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -14,7 +16,7 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 class Limits(NamedTuple):
     """Bounds of a session; None stands for none. Seconds, bytes of memory, characters of output, nodes recorded.
 
-    `allow_files` is the one folder in which a script's commands may read and write files.
+    `allow_files` is the one folder in which a script's commands may read and write files; `sandbox` one of `sandbox.MODES`.
     """
 
     timeout: float | None = None
@@ -22,6 +24,7 @@ class Limits(NamedTuple):
     max_output: int | None = None
     allow_files: str | None = None
     max_nodes: int | None = None
+    sandbox: str = "off"
 
 
 UNBOUNDED = Limits()
@@ -89,8 +92,8 @@ def bound_memory(size: int | None) -> None:
         import resource
 
         if size is not None:
+            grow_stack()
             _warm_up()
-            _grow_stack()
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
         before = _bounds[0] if _bounds else soft
         _bounds.clear()
@@ -98,8 +101,7 @@ def bound_memory(size: int | None) -> None:
             if before != soft:
                 resource.setrlimit(resource.RLIMIT_AS, (before, hard))
             return
-        with open("/proc/self/statm", encoding="ascii") as told:  # noqa: PTH123  # see run/script.py
-            pages = int(told.read().split()[0])
+        pages = memory_pages()[0]
         wanted = pages * resource.getpagesize() + size
         _bounds[:] = (before, wanted if hard < 0 else min(wanted, hard))
     except (ImportError, OSError, ValueError):
@@ -146,7 +148,8 @@ def _warm_up() -> None:
     np.matmul(square, square)
 
 
-def _grow_stack() -> None:
+@cache
+def grow_stack() -> None:
     """Let the main thread's stack reach its usual depth now, by looking at its far end; no page but that one is taken."""
     import ctypes
     import resource
@@ -158,11 +161,11 @@ def _grow_stack() -> None:
     limit = resource.getrlimit(resource.RLIMIT_STACK)[0]
     if threading.current_thread() is not threading.main_thread():
         return
-    with open("/proc/self/maps", encoding="utf-8", errors="replace") as told:  # noqa: PTH123  # see run/script.py
+    with suppress(OSError), open("/proc/self/maps", encoding="utf-8", errors="replace") as told:  # noqa: PTH123  # see run/script.py
         top = next((line.split("-")[1].split()[0] for line in told if line.rstrip().endswith("[stack]")), None)
-    if top is not None:
-        room = STACK if limit < 0 else min(STACK, limit // 2)
-        ctypes.string_at(int(top, 16) - room, 1)
+        if top is not None:
+            room = STACK if limit < 0 else min(STACK, limit // 2)
+            ctypes.string_at(int(top, 16) - room, 1)
 
 
 @contextmanager

@@ -14,6 +14,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 INTERRUPTED = 130
+FORWARDED = signals.SIGUSR1
+"""What a process that works for another one gets from it in the place of Ctrl-C, which the terminal sends to both."""
+_interrupt = [signals.SIGINT]
+"""The signal that asks this process to end what it does."""
+
+
+def work_for_another() -> None:
+    """Leave Ctrl-C to the parent from now on, and answer what it forwards."""
+    signals.signal(signals.SIGINT, signals.SIG_IGN)
+    signals.signal(FORWARDED, signals.SIG_DFL)
+    _interrupt[:] = [FORWARDED]
 
 
 def leave_at_once(_number: int, _frame: Any) -> None:
@@ -35,7 +46,7 @@ def ignore(_number: int, _frame: Any) -> None:
 def answer(handler: Any) -> Any:
     """Let `handler` answer Ctrl-C from now on; return what did before, None outside of the main thread."""
     try:
-        return signals.signal(signals.SIGINT, handler)
+        return signals.signal(_interrupt[0], handler)
     except ValueError:
         return None
 

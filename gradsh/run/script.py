@@ -12,10 +12,10 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from gradsh.contracts.events import Failure
-from gradsh.process.limits import UNBOUNDED, Limits
+from gradsh.process.limits import UNBOUNDED, Limits, bound_memory, grow_stack
 from gradsh.text.fault import interruption
-from gradsh.text.problem import Problem
-from gradsh.text.span import Source
+from gradsh.text.problem import Label, Problem
+from gradsh.text.span import Source, Span
 from gradsh.text.tuples import NamedTuple
 
 if TYPE_CHECKING:
@@ -81,11 +81,40 @@ def collect_again() -> None:
 
 
 def refused(options: RunOptions) -> bool:
-    """Say what is wrong with the values of `--set`, if anything is; nothing is run then."""
-    wrong = _wrong_values(options) if options.values else ""
+    """Say what is wrong with the values of `--set` or why no sandbox can be had, if so; nothing is run then."""
+    wrong = _wrong_values(options) if options.values else "" or no_sandbox(options.limits.sandbox)
     if wrong:
         sys.stderr.write(f"gradsh run: {wrong}\n")
     return bool(wrong)
+
+
+def no_sandbox(mode: str) -> str:
+    """Say why the sandbox that was insisted on cannot be had here, or nothing."""
+    if mode != "on":
+        return ""
+    from gradsh.process.sandbox import lacking
+
+    missing = " and ".join(lacking())
+    return missing and f"--sandbox on: this system has no {missing}; --sandbox auto takes what there is"
+
+
+def enclose(options: RunOptions) -> None:
+    """Bound this process for the one script that it is going to run: its memory, and what it may reach, for good."""
+    import gradsh.session.session  # noqa: F401  # behind the wall, an import takes longer
+
+    limits = options.limits
+    if limits.max_memory is not None:
+        grow_stack()
+    if limits.sandbox != "off":
+        from gradsh.process import sandbox
+
+        if limits.timeout is not None:
+            from gradsh.process.watchdog_process import guardian
+
+            guardian()  # behind the wall, no process can be started
+        lifetime = None if _parents else limits.timeout  # a process that works for another one runs many scripts
+        sandbox.enter((limits.allow_files,) if limits.allow_files else (), lifetime)
+    bound_memory(limits.max_memory)
 
 
 def run(options: RunOptions) -> int:
@@ -94,6 +123,8 @@ def run(options: RunOptions) -> int:
 
     script = scripts_of(options)[0]
     sink = sink_for(looks_of(options.format, plain=options.plain, several=False), None, sys.stdout, sys.stderr)
+    if not script.unreadable:
+        enclose(options)
     return max(run_script(script, options, sink), sink.close())
 
 
@@ -258,13 +289,20 @@ def end_stuck(name: str, text: str, line: int, reason: str, sink: "Sink | None" 
         if _parents:
             _parents[0](line, reason)
         elif sink is not None:
-            sink(Failure(line, line, Problem("limit", reason), Source(name, text)))
+            sink(stuck(name, text, line, reason))
             sink.close()
         else:
             sys.stderr.write(f"error[limit]: {reason}\n  {name}:{line}\n")
             sys.stdout.flush()
     finally:
         os._exit(FAILED)
+
+
+def stuck(name: str, text: str, line: int, reason: str) -> Failure:
+    """Return the failure of a script that was ended from outside, in the statement of that line (0: before the first)."""
+    source = Source(name, text)
+    labels = (Label("needed", Span(line, 1, line, len(source.line(line)) + 1), "", source),) if line else ()
+    return Failure(line, line, Problem("limit", reason, labels), source)
 
 
 def _profiler(session: "Session", options: RunOptions) -> tuple[Any, Any]:

@@ -5,40 +5,51 @@ The order of the output is that of the files, however many processes run them.
 
 import io
 import sys
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-from gradsh.contracts.events import Failure
-from gradsh.process.limits import bound_memory
 from gradsh.process.signals import Raising
 from gradsh.run.progress import Progress
-from gradsh.run.script import DONE, FAILED, INTERRUPTED, RunOptions, read_script, run_script
+from gradsh.run.script import DONE, FAILED, INTERRUPTED, RunOptions, Script, enclose, read_script, run_script, stuck
 from gradsh.run.sinks import Looks, Sink, looks_of, sink_for
-from gradsh.text.problem import Problem
-from gradsh.text.span import Source
+from gradsh.run.workers import Lost, answers, use_threads
 
 
 class Ran(NamedTuple):
-    """How a script went in another process: its exit status, and what it wrote."""
+    """How a script went in its process: its exit status, what it wrote if it was to keep that, whether nobody reads on."""
 
     status: int
-    out: str
-    err: str
+    out: str = ""
+    err: str = ""
+    broken: bool = False
+
+    @classmethod
+    def read(cls, told: Any) -> "Ran":
+        """Make one of what came as JSON."""
+        status, out, err, broken = told
+        return cls(int(status), str(out), str(err), bool(broken))
 
 
 class Task:
-    """Runs a script and keeps what it writes; a class, since it is sent to other processes."""
+    """Runs a script in a process of its own, and writes what it shows, or keeps it."""
 
-    def __init__(self, options: RunOptions, looks: Looks) -> None:
+    def __init__(self, options: RunOptions, looks: Looks, *, several: bool) -> None:
         self.options = options
         self.looks = looks
+        self.several = several
 
-    def __call__(self, name: str) -> Ran:
-        """Run the script of that name."""
-        bound_memory(self.options.limits.max_memory)
-        out, err = io.StringIO(), io.StringIO()
-        status = run_script(read_script(name), self.options, sink_for(self.looks, name, out, err))
-        return Ran(status, out.getvalue(), err.getvalue())
+    def __call__(self, script: Script) -> Ran:
+        """Run the script."""
+        if not script.unreadable:
+            enclose(self.options)
+        name = script.name if self.several else None
+        if self.options.jobs > 1:
+            out, err = io.StringIO(), io.StringIO()
+            status = run_script(script, self.options, sink_for(self.looks, name, out, err))
+            return Ran(status, out.getvalue(), err.getvalue())
+        sink = sink_for(self.looks, name, sys.stdout, sys.stderr)
+        status = run_script(script, self.options, sink)
+        return Ran(max(status, sink.close()), broken=bool(sink.broken))
 
 
 def run_many(options: RunOptions) -> int:
@@ -47,12 +58,14 @@ def run_many(options: RunOptions) -> int:
     sink = sink_for(looks, None, sys.stdout, sys.stderr)
     progress = Progress(len(options.files), plain=options.plain)
     statuses: list[int] = []
+    if options.jobs > 1:
+        use_threads(1, unless_set=True)
     try:
         with Raising():
-            for status in _statuses(options, looks, sink, progress):
-                statuses.append(status)
-                progress.step(failed=status != DONE)
-                if sink.broken or status == INTERRUPTED or (status != DONE and options.fail_fast):
+            for ran in outcomes(_read(options.files, progress), options, looks, sink, progress):
+                statuses.append(ran.status)
+                progress.step(failed=ran.status != DONE)
+                if sink.broken or ran.broken or ran.status == INTERRUPTED or (ran.status != DONE and options.fail_fast):
                     break
     except KeyboardInterrupt:
         statuses.append(INTERRUPTED)
@@ -63,27 +76,30 @@ def run_many(options: RunOptions) -> int:
     return max(DONE, closed, *statuses)
 
 
-def _statuses(options: RunOptions, looks: Looks, sink: Sink, progress: Progress) -> Iterator[int]:
-    if options.jobs <= 1:
-        for name in options.files:
-            mine = sink_for(looks, name, sys.stdout, sys.stderr)
-            progress.clear()
-            status = run_script(read_script(name), options, mine)
-            yield max(status, mine.close())
-            if mine.broken:
-                sink.broken = mine.broken
-        return
-    from gradsh.run.workers import Lost, answers
+def _read(names: Sequence[str], progress: Progress) -> Iterator[Script]:
+    for name in names:
+        progress.clear()  # what the script shows comes next
+        yield read_script(name)
 
-    for name, ran in zip(options.files, answers(Task(options, looks), options.files, options.jobs), strict=False):
-        progress.clear()
-        if isinstance(ran, Lost):
-            own = sink_for(looks, name, sys.stdout, sys.stderr)
-            own(Failure(ran.line, ran.line, Problem("limit", ran.reason), Source(name, "")))
-            yield max(FAILED, own.close())
+
+def outcomes(
+    scripts: Iterator[Script], options: RunOptions, looks: Looks, sink: Sink, progress: Progress | None = None
+) -> Iterator[Ran]:
+    """Run the scripts in processes of their own, show what they wrote in their order, and yield how each went."""
+    task = Task(options, looks, several=progress is not None)
+    ran: Ran | Lost
+    for script, ran in answers(
+        task, scripts, options.jobs, read=Ran.read, seconds=options.limits.timeout, forward=options.jobs <= 1
+    ):
+        if progress is not None:
+            progress.clear()
+        if not isinstance(ran, Lost):
+            sink.relay(ran.out, ran.err)
+            yield ran
             continue
-        sink.relay(ran.out, ran.err)
-        yield ran.status
+        own = sink_for(looks, script.name if progress is not None else None, sys.stdout, sys.stderr)
+        own(stuck(script.name, script.text, ran.line, ran.reason))
+        yield Ran(INTERRUPTED if ran.interrupted else max(FAILED, own.close()))
 
 
 def summary(statuses: list[int], total: int) -> str:

@@ -5,7 +5,8 @@ import time
 from pathlib import Path
 
 from gradsh.process.signals import Raising
-from gradsh.run.script import INTERRUPTED, RunOptions, read_script, run_script
+from gradsh.run.script import INTERRUPTED, RunOptions, read_script
+from gradsh.run.scripts import outcomes
 from gradsh.run.sinks import Looks, looks_of, sink_for
 
 POLL_SECONDS = 0.2
@@ -29,10 +30,10 @@ def _watch(name: str, looks: Looks, options: RunOptions, rounds: int | None) -> 
         if looks.out.colour:
             sys.stdout.write("\x1b[2J\x1b[H")
         sink = sink_for(looks, None, sys.stdout, sys.stderr)
-        status = run_script(read_script(name), options, sink)
-        sink.close()
+        (ran,) = outcomes(iter((read_script(name),)), options, looks, sink)
+        status = ran.status
         run += 1
-        if status == INTERRUPTED or sink.broken or run == rounds:
+        if status == INTERRUPTED or ran.broken or run == rounds:
             return status
         sys.stderr.write(f"-- {name} ended with status {status}; waiting for a change, Ctrl-C leaves\n")
         sys.stderr.flush()

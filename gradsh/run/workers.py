@@ -1,36 +1,39 @@
-"""Processes that run scripts for another one: one script at a time each, and one that dies costs its own script only.
+"""Processes that run scripts, one after another, forked from a parent that has imported what scripts need.
 
-A worker hangs on nothing but a pipe to its parent: when the parent is gone, however it ended, its workers end too.
+One that dies costs its own script only, and none outlives its parent. It answers in JSON: a script that has broken out of the
+language sends nothing that the parent, which stands behind no wall, could be made to run.
 """
 
-import gc
+import json
 import os
+import select
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeVar
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
-Item = TypeVar("Item")
+from gradsh.process import sandbox, signals
+from gradsh.process.limits import GRACE
+from gradsh.process.watchdog_process import LineCell, stand_in
+from gradsh.run.script import Script, report_to
+
 Answer = TypeVar("Answer")
 
-class Lost:
-    """The answer of a worker that ended before it had one: on which line, and why."""
-
-    __slots__ = ("line", "reason")
-
-    def __init__(self, line: int, reason: str) -> None:
-        self.line = line
-        self.reason = reason
+MARGIN = 2.0
+"""Seconds that a process has to end by itself after its time, before it is ended from outside."""
+MOST = 1 << 30
+"""Bytes of the longest answer that is read."""
+PIECE = 1 << 16
 
 
-def start_worker() -> None:
-    """Let the parent alone answer an interrupt, set the process up for tensors, and keep numpy to one thread."""
-    gc.disable()  # until the first script: see `batch.collect_again`
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    use_threads(1, unless_set=True)
-    from gradsh.run.script import prepare
+class Lost(NamedTuple):
+    """The answer of a process that ended before it had one: on which line, and why; whether because of Ctrl-C."""
 
-    prepare()
+    line: int
+    reason: str
+    interrupted: bool = False
 
 
 def use_threads(count: int, *, unless_set: bool = False) -> None:
@@ -40,93 +43,166 @@ def use_threads(count: int, *, unless_set: bool = False) -> None:
             os.environ[name] = str(count)
 
 
-def answers(task: Callable[[Item], Answer], items: Sequence[Item], jobs: int) -> Iterator[Answer | Lost]:
-    """Yield what `task` answers for each item, in their order, from so many processes; `Lost` where one ended meanwhile.
+def answers(
+    task: Callable[[Script], Any], scripts: Iterable[Script], jobs: int = 1, *, read: Callable[[Any], Answer],
+    seconds: float | None = None, forward: bool = False,
+) -> Iterator[tuple[Script, Answer | Lost]]:
+    """Yield each script with what `task` answers for it in another process, in their order, from `jobs` processes.
 
-    `task` and the items are sent to the processes. When the iterator is closed, the processes are ended.
+    `read` makes the answer out of what came as JSON. After `seconds` (and some grace) a process is ended. The first Ctrl-C is
+    handed on to the processes where `forward` says so; else it ends them. They end when the iterator is closed, too.
     """
-    from multiprocessing.connection import wait
+    import gradsh.session.session  # noqa: F401  # imported here once, and not in every process
 
-    waiting = list(enumerate(items))[::-1]
-    found: dict[int, Any] = {}
-    workers: list[_Worker] = []
-    given = 0
+    source = enumerate(scripts)
+    found: dict[int, tuple[Script, Answer | Lost]] = {}
+    idle: list[_Worker] = []
+    busy: list[_Worker] = []
+    given, more = 0, True
     try:
-        while given < len(items):
-            while waiting and len(workers) < jobs:
-                workers.append(_Worker(task))
-                workers[-1].give(*waiting.pop())
-            ready = wait([one.pipe for one in workers])
-            for worker in [one for one in workers if one.pipe in ready]:
-                found[worker.number] = worker.take()
-                if waiting and worker.alive:
-                    worker.give(*waiting.pop())
-                else:
-                    worker.end()
-                    workers.remove(worker)
+        while more or busy:
+            while more and len(busy) < jobs:
+                number, script = next(source, (-1, None))
+                more = script is not None
+                if script is not None:
+                    busy.append(idle.pop() if idle else _Worker(task))
+                    busy[-1].give(number, script, seconds)
+            try:
+                ready = _ready(busy)
+            except KeyboardInterrupt:
+                if not forward:
+                    raise
+                for worker in busy:
+                    worker.interrupt()
+                continue
+            for worker in ready:
+                busy.remove(worker)
+                found[worker.number] = (worker.script, worker.take(read))
+                if worker.alive:
+                    idle.append(worker)
             while given in found:
                 yield found.pop(given)
                 given += 1
     finally:
-        for worker in workers:
-            worker.end()
+        for worker in busy + idle:
+            worker.kill()
+
+
+def _ready(busy: "list[_Worker]") -> "list[_Worker]":
+    """Wait until something comes from a process or the time of one is over; return those that have answered or ended."""
+    ends = [worker.end for worker in busy if worker.end is not None]
+    patience = max(0.0, min(ends) - time.monotonic()) if ends else None
+    readable = select.select([worker.pipe for worker in busy], [], [], patience)[0] if busy else []
+    return [worker for worker in busy if (worker.pipe in readable and worker.receive()) or worker.is_late()]
 
 
 class _Worker:
-    """A process and the pipe to it, seen from the parent."""
+    """A process, the pipe to it and the one from it, seen from the parent."""
 
-    def __init__(self, task: Callable[[Any], Any]) -> None:
-        import multiprocessing
-
-        context = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, task), daemon=True)
-        with _uninterrupted():
-            self.process.start()
-        theirs.close()
+    def __init__(self, task: Callable[[Script], Any]) -> None:
         self.number = -1
+        self.script = Script("", "")
+        self.end: float | None = None
         self.alive = True
-
-    def give(self, number: int, item: Any) -> None:
-        """Send an item; a process that is gone is found out when its answer is taken."""
-        self.number = number
+        self._seconds: float | None = None
+        self._lines = LineCell()
+        self._data = bytearray()
+        self._late = self._interrupted = False
+        theirs, self._orders = os.pipe()
+        self.pipe, writer = os.pipe()
+        parent = os.getpid()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()  # what is held back would be written by both
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            self.pipe.send(item)
-        except OSError:
-            return
+            self.process = os.fork()
+            if self.process == 0:
+                os.close(self._orders)
+                _work(task, theirs, writer, self._lines, parent)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        os.close(theirs)
+        os.close(writer)
 
-    def take(self) -> Any:
-        """Return the answer, or what became of the process."""
-        try:
-            answer = self.pipe.recv()
-        except (EOFError, OSError):
+    def give(self, number: int, script: Script, seconds: float | None) -> None:
+        """Send a script; a process that is gone, or takes nothing, is found out when its answer is taken."""
+        self.number, self.script, self._seconds = number, script, seconds
+        self.end = None if seconds is None else time.monotonic() + seconds + GRACE + MARGIN
+        self._lines.at(0)
+        os.set_blocking(self._orders, False)
+        data = memoryview(_framed(script))
+        while data and select.select([], [self._orders], [], GRACE)[1]:
+            try:
+                data = data[os.write(self._orders, data) :]
+            except OSError:
+                return
+
+    def receive(self) -> bool:
+        """Take what has come; return whether that was all."""
+        data = os.read(self.pipe, PIECE)
+        self._data += data
+        if not data:
             self.alive = False
-            self.process.join()
-            return Lost(0, f"the process that ran it ended: {_ending(self.process.exitcode or 0)}")
-        self.alive = type(answer) is not Lost
-        return answer
+        return not data or len(self._data) > MOST or _is_whole(self._data)
 
-    def end(self) -> None:
-        """End the process, whatever it does."""
-        self.pipe.close()
-        self.process.kill()
-        self.process.join()
+    def is_late(self) -> bool:
+        """Whether the process has not answered in its time."""
+        self._late = self.end is not None and time.monotonic() > self.end
+        return self._late
+
+    def interrupt(self) -> None:
+        """Ask the script to end, as a first Ctrl-C does; the process is ended a while later."""
+        self._interrupted = True
+        self.end = time.monotonic() + GRACE
+        with suppress(ProcessLookupError):
+            os.kill(self.process, signals.FORWARDED)
+
+    def take(self, read: Callable[[Any], Answer]) -> "Answer | Lost":
+        """Return the answer, or what became of the process, which is ended then."""
+        data, self._data = bytes(self._data), bytearray()
+        try:
+            if _is_whole(data):
+                told = json.loads(data[HEAD:])
+                if "answer" in told:
+                    return read(told["answer"])
+                self.kill()
+                return Lost(int(told["line"]), str(told["reason"]))
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, MemoryError):
+            self.kill()
+            return Lost(self._lines.line(), "the process that ran it gave no proper answer")
+        status = self.kill()
+        if self._interrupted and (self._late or status == -signals.FORWARDED):
+            return Lost(self._lines.line(), "interrupted", interrupted=True)
+        if self._late:
+            return Lost(self._lines.line(), f"the script ran longer than {self._seconds:g} seconds (--timeout), and did not end")
+        return Lost(self._lines.line(), f"the process that ran it ended: {_ending(status)}")
+
+    def kill(self) -> int:
+        """End the process, whatever it does; return its exit status, negative for a signal."""
+        self.alive = False
+        for handle in (self.pipe, self._orders):
+            with suppress(OSError):
+                os.close(handle)
+        with suppress(ProcessLookupError):
+            os.kill(self.process, signal.SIGKILL)  # one that has ended keeps the status that it has
+        try:
+            return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+        except ChildProcessError:
+            return 0
 
 
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C back: a process begins with what is held back here, and would show a traceback before it can ignore it."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    from multiprocessing import resource_tracker
+HEAD = 8
+"""Bytes before a message that say how long it is."""
 
-    resource_tracker.ensure_running()  # started on the way, it would let Ctrl-C through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+def _framed(what: Any) -> bytes:
+    data = json.dumps(what).encode()
+    return len(data).to_bytes(HEAD, "big") + data
+
+
+def _is_whole(data: bytes | bytearray) -> bool:
+    return len(data) >= HEAD and len(data) >= HEAD + int.from_bytes(data[:HEAD], "big")
 
 
 def _ending(code: int) -> str:
@@ -138,34 +214,46 @@ def _ending(code: int) -> str:
         return f"signal {-code}"
 
 
-def _serve(pipe: Any, task: Callable[[Any], Any]) -> None:
-    """Do a worker's work: answer each item that comes, until the parent closes the pipe."""
-    start_worker()
-    _end_with_parent()
-    from gradsh.run.script import report_to
-
-    report_to(lambda line, reason: pipe.send(Lost(line, reason)))
+def _work(task: Callable[[Script], Any], orders: int, writer: int, lines: LineCell, parent: int) -> NoReturn:
+    """Do the work of a process: answer for each script that comes."""
     try:
-        while True:
-            pipe.send(task(pipe.recv()))
-    except (EOFError, OSError):
+        signals.work_for_another()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        _end_with(parent)
+        stand_in(lines)
+        sandbox.keep(orders, writer)
+        report_to(lambda line, reason: _send(writer, {"line": line, "reason": reason}))
+        with os.fdopen(orders, "rb") as source:
+            while head := source.read(HEAD):
+                script = Script(*json.loads(source.read(int.from_bytes(head, "big"))))
+                _send(writer, {"answer": task(script)})
+    except BaseException as error:  # noqa: BLE001  # a fault of ours: it is told as one
+        with suppress(BaseException):
+            _send(writer, {"line": lines.line(), "reason": f"gradsh itself failed: {type(error).__name__}: {error}"})
+    finally:
         os._exit(0)
 
 
-def _end_with_parent() -> None:
-    """End this process as soon as its parent is gone, also in the middle of a script."""
-    import multiprocessing
-    import threading
-    from multiprocessing.connection import wait
+def _send(writer: int, what: Any) -> None:
+    rest = memoryview(_framed(what))
+    while rest:
+        rest = rest[os.write(writer, rest) :]
 
-    parent = multiprocessing.parent_process()
-    if parent is None:
+
+def _end_with(parent: int) -> None:
+    """End this process as soon as its parent is gone, also in the middle of a script."""
+    if sys.platform == "linux":
+        from gradsh.process.libc import libc
+
+        libc().prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+        if os.getppid() != parent:
+            os._exit(1)
         return
+    import threading
 
     def watch() -> None:
-        wait([parent.sentinel])
+        while os.getppid() == parent:
+            time.sleep(0.5)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
