@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gradsh.run.script import RunOptions
 
 SUBCOMMANDS = frozenset({"run", "test", "explain", "check", "watch"})
-OF_THE_PROGRAM = frozenset({"--help", "-h", "--version", "-V", "--show-completion", "--man"})
+OF_THE_PROGRAM = frozenset({"--verbose", "--help", "-h", "--version", "-V", "--show-completion", "--man"})
 FLAGS = {"--keep-going": "keep_going", "--plain": "plain"}
 VALUES = {"--format": "format", "--seed": "seed"}
 LIMITS = {

@@ -38,7 +38,10 @@ Jobs = Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Pro
 
 @app.callback(invoke_without_command=True)
 def _top(
-    version: Annotated[bool, typer.Option("--version", "-V", help="Say the version and leave.")] = False,
+    version: Annotated[bool, typer.Option("--version", "-V", help="Print the version and exit.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="With --version: try the sandbox's walls on this system, and tell what held.")
+    ] = False,
     show_completion: Annotated[
         Literal["bash", "zsh", "fish"] | None,
         typer.Option("--show-completion", metavar="SHELL", help="Print completion for bash, zsh or fish, and leave."),
@@ -56,7 +59,26 @@ def _top(
         from gradsh.version import PYTORCH_VERSION, __version__
 
         typer.echo(f"gradsh {__version__} (behaves as PyTorch {PYTORCH_VERSION})")
+        if verbose:
+            typer.echo(_walls())
         raise typer.Exit
+
+
+def _walls() -> str:
+    """What the sandbox's walls hold on this system, as a table."""
+    import os
+
+    from gradsh.process import landlock, seccomp
+    from gradsh.process.sandbox_trials import tried
+    from gradsh.render.style import Style
+    from gradsh.render.table import draw
+    from gradsh.view.shapes import Column, Row, Table
+
+    system = os.uname()
+    found = f"Landlock: {f'ABI {landlock.abi()}' if landlock.abi() else 'none'}; seccomp: {'yes' if seccomp.available() else 'none'}"
+    rows = tuple(Row((one.what, one.wall, "held" if one.held else "NOT HELD", one.words)) for one in tried())
+    table = Table((Column("tried behind the sandbox"), Column("wall"), Column("result"), Column("answer")), rows)
+    return "\n".join((f"{system.sysname} {system.release} {system.machine}. {found}", *draw(table, Style())))
 
 
 @app.command()

@@ -19,6 +19,7 @@ LIMITS = {
     "max_memory": "bytes that the session may take from now on, as 500M or 2G",
     "max_output": "characters that one input may print",
     "max_nodes": "nodes that may be recorded from now on",
+    "sandbox": "on: gradsh gives up files, processes and the network, for as long as it runs",
 }
 _WORDS: dict[str, Any] = {"on": True, "off": False}
 _MEANT = {"true": "on", "True": "on", "yes": "on", "false": "off", "False": "off", "no": "off"}
@@ -68,7 +69,7 @@ def choices_of(state: State, key: str) -> tuple[str, ...]:
     """Return the words that a setting chooses from; none where it takes any text, or where there is no such setting."""
     if key in state.settings.preferences:
         return state.settings.preferences[key].choices
-    return _CHOICES.get(key, tuple(_WORDS)) if key in MEANING else ()
+    return _CHOICES.get(key, tuple(_WORDS)) if key in MEANING or key == "sandbox" else ()
 
 
 def _change(state: State, key: str, word: str) -> None:

@@ -74,15 +74,14 @@ def _write(path: Path, data: bytes) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     _tidy(path.parent)
     part = path.parent / f".{path.name[:60]}.{secrets.token_hex(6)}{PART}"
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    handle = _created(part, None if before is None else stat.S_IMODE(before.st_mode))
     try:
         with os.fdopen(handle, "wb") as file:
             _hold(handle)
             file.write(data)
             file.flush()
-            os.fchmod(handle, 0o666 & ~_umask() if before is None else stat.S_IMODE(before.st_mode))
-            if before is not None:
-                with suppress(PermissionError):
+            if before is not None and (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
+                with suppress(OSError):
                     os.fchown(handle, before.st_uid, before.st_gid)
             os.fsync(handle)
         part.replace(path)
@@ -135,7 +134,10 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
+def _created(part: Path, mode: int | None) -> int:
+    """Open a new file that has exactly this mode from its birth, or the usual one for None."""
+    mask = os.umask(0)
+    try:
+        return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666 & ~mask if mode is None else mode)
+    finally:
+        os.umask(mask)

@@ -54,6 +54,8 @@ LONGEST = 1e9
 
 def changed(limits: Limits, name: str, text: str) -> Limits:
     """Return the limits with one of them changed, as `set` words it (`off`: none). Raises ValueError."""
+    if name == "sandbox":
+        return _sandboxed(limits, text)
     if text == "off":
         return _with(limits, name, None)
     if name in {"max_memory", "max_output"}:
@@ -65,6 +67,20 @@ def changed(limits: Limits, name: str, text: str) -> Limits:
     if not 0 < value < LONGEST:
         raise ValueError(f"{name} takes a positive number or `off`, not {text!r}")
     return _with(limits, name, value)
+
+
+def _sandboxed(limits: Limits, text: str) -> Limits:
+    """Raise the sandbox's walls in this process. Raises ValueError, and OSError where they cannot be had."""
+    from gradsh.process import sandbox
+
+    if text not in {"on", "off"}:
+        raise ValueError(f"sandbox can be on or off, not {text!r}")
+    if text == "off" and sandbox.standing():
+        raise ValueError("the sandbox's walls stand for as long as this process runs: start gradsh anew")
+    if text == "on":
+        sandbox.insist()
+        sandbox.enter((limits.allow_files,) if limits.allow_files else (), keep_input=True)
+    return limits._replace(sandbox=text)
 
 
 def _with(limits: Limits, name: str, value: Any) -> Limits:

@@ -30,6 +30,15 @@ _kept: set[int] = {0, 1, 2}
 """Open files that the process goes on with."""
 
 
+_own: set[str] = set()
+"""Folders that the program itself writes to: the shell's history."""
+
+
+def own(folder: str) -> None:
+    """Let the program go on writing to a folder of its own behind the wall."""
+    _own.add(folder)
+
+
 def keep(*handles: int) -> None:
     """Let open files stay open behind the wall."""
     _kept.update(handles)
@@ -48,6 +57,15 @@ def lacking() -> list[str]:
     ]
 
 
+def insist() -> None:
+    """Raise OSError where the walls would not hold in this process."""
+    missing = " and ".join(lacking())
+    if missing:
+        raise OSError(f"this system has no {missing}")
+    if threads() > 1:
+        raise OSError("numpy's threads are running, and a wall binds only what begins behind it: start gradsh with --sandbox on")
+
+
 def threads() -> int:
     """Return how many threads the process has: the wall binds the one that raises it and those it starts later."""
     try:
@@ -56,7 +74,7 @@ def threads() -> int:
         return 1
 
 
-def enter(writable: Iterable[str] = (), seconds: float | None = None) -> None:
+def enter(writable: Iterable[str] = (), seconds: float | None = None, *, keep_input: bool = False) -> None:
     """Give up, for good, all that a script does not need; does nothing where the walls stand already.
 
     The process keeps reading Python's own folders, reading and writing the `writable` ones, its standard streams, and what
@@ -65,11 +83,12 @@ def enter(writable: Iterable[str] = (), seconds: float | None = None) -> None:
     if _standing:
         return
     forget_environment()
-    close_files(_kept | {*kept_open()})
+    if not keep_input:
+        close_files(_kept | {*kept_open()})
     bound_resources(seconds)
     checked(libc().prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no-new-privileges")
     if landlock.abi():
-        landlock.restrict((*python_folders(), *READABLE), (*writable, NOTHING))
+        landlock.restrict((*python_folders(), *READABLE), (*writable, *_own, NOTHING))
         _standing.append("landlock")
     if seccomp.available():
         seccomp.restrict()

@@ -174,6 +174,8 @@ class Controls(ABC):
                 self.limits = changed(self.limits, name, text)
             except ValueError as error:
                 raise fail("value", str(error), ValueError) from None
+            except OSError as error:
+                raise fail("io", str(error), OSError) from None
             if name == "max_memory":
                 bound_memory(self.limits.max_memory)
             self.ambient.where = self.place_function()

@@ -16,6 +16,9 @@ def interactive(options: "RunOptions", writer: Writer | None = None) -> int:
 
     Ctrl-C belongs to the prompt and to the statement that runs; one that comes in between, to the statement that was typed.
     """
+    limits = options.limits
+    if limits.sandbox == "auto":
+        options = options._replace(limits=limits._replace(sandbox="off"))  # a person's own words need no wall
     host = Host(options, writer, plain=is_plain(options.plain))
     before = answer(host.note_interrupt)
     try:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradsh.commands import GRAMMARS
+from gradsh.process import sandbox
+from gradsh.process.limits import changed
 from gradsh.run.script import RunOptions, collect_again, interruptible, prepare
 from gradsh.shell.asked import asked, is_unfinished
 from gradsh.shell.config import PREFERENCES, Config, read_config, state_folder
@@ -36,6 +38,9 @@ class Host:
         self.config: Config = read_config()
         self.keys: tuple[tuple[str, str], ...] = ()
         self.history = HistoryFile(state_folder() / "history")
+        sandbox.own(str(state_folder()))
+        if options.limits.sandbox == "on":  # now, as no other thread runs yet
+            changed(options.limits, "sandbox", "on")
         self.sink = ShellSink(plain, lambda: not plain and bool(self.setting("pager")))
         self.asker: Callable[[str], str | None] | None = None
         self.line = 1

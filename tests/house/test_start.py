@@ -59,12 +59,27 @@ def test_a_small_script_imports_what_it_uses(tmp_path: Path) -> None:
     assert len(families(found)) < len(FAMILIES) / 4
 
 
-@pytest.mark.parametrize("arguments", [["-c", "x = 1"], ["run", "-c", "x = 1", "--jobs", "1"], ["test", "FILE"], ["FILE", "FILE"]])
+@pytest.mark.parametrize("arguments", [["-c", "x = 1"], ["run", "-c", "x = 1", "--jobs", "1"]])
 def test_the_collector_works_when_a_script_runs(arguments: list[str], tmp_path: Path) -> None:
     (tmp_path / "a.grad").write_text("x = 1\n", encoding="utf-8")
     enabled, frozen = last_lines(*(word.replace("FILE", str(tmp_path / "a.grad")) for word in arguments))[0].split()
     assert enabled == "True"
     assert int(frozen) > 10_000
+
+
+@pytest.mark.parametrize("arguments", [["run", "a.grad", "a.grad"], ["test", "a.grad"], ["test", "-j", "2", "a.grad", "b.grad"]])
+def test_the_collector_works_in_processes_that_run_scripts(arguments: list[str], tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.grad").write_text("print(collector())\n#> (True, True)\n", encoding="utf-8")
+    code = (
+        "import gc\nfrom gradsh.session.session import Session\nplain = Session.offer_assertions\n"
+        "def offer(self):\n    plain(self)\n"
+        "    self.machine.builtins['collector'] = lambda: (gc.isenabled(), gc.get_freeze_count() > 10_000)\n"
+        "Session.offer_assertions = offer\nfrom gradsh.__main__ import main\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "(True, True)" in done.stdout or arguments[0] == "test"
 
 
 def test_a_script_that_cannot_be_read_needs_no_numpy(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tests.processes import BOUND, left_of, program, used, wait_until
 
 TRIALS = int(os.environ.get("GRADSH_TRIALS", "2"))
 READY = (
-    "import sys; sys.argv[0] = 'gradsh'\nfrom gradsh import signals\nsignals.take_over()\n"
+    "import sys; sys.argv[0] = 'gradsh'\nfrom gradsh.process import signals\nsignals.take_over()\n"
     "print('ready', file=sys.stderr, flush=True)\nfrom gradsh.__main__ import main\nmain()\n"
 )
 """The program, telling when the first Ctrl-C may come."""
