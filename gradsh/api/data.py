@@ -1,14 +1,16 @@
 """torch.utils.data: datasets of tensors, samplers, and a loader that makes batches in PyTorch's order."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice, repeat
 from typing import Any
 
 import numpy as np
 
-from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.dispatch.declare import find
 from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.rng import generator as streams
+from gradsh.ops.random import stream_of
 from gradsh.text.fault import fail
 
 
@@ -78,21 +80,24 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
     size = len(dataset)
     counts = [int(one) for one in lengths]
     if abs(sum(lengths) - 1) < 1e-9 and sum(lengths) <= 1 + 1e-9:
+        for index, share in enumerate(lengths):
+            if not 0 <= share <= 1:
+                raise fail("value", f"Fraction at index {index} is not between 0 and 1", ValueError)
         counts = [int(size * share) for share in lengths]
         for extra in range(size - sum(counts)):
             counts[extra % len(counts)] += 1
     if sum(counts) != size:
         message = "Sum of input lengths does not equal the length of the input dataset!"
         raise fail("value", message, ValueError)
-    order = (generator or current().generator).randperm(size).tolist()
-    parts = []
-    for count in counts:
-        parts.append(Subset(dataset, order[:count]))
-        order = order[count:]
-    return parts
+    order = iter(stream_of(generator).randperm(size).tolist())
+    return [Subset(dataset, list(islice(order, count))) for count in counts]
 
 
-class SequentialSampler(ScriptBase):
+class Sampler(ScriptBase):
+    """Base of samplers: `__iter__()` gives indices."""
+
+
+class SequentialSampler(Sampler):
     """The indices in order."""
 
     def __init__(self, data_source: Any) -> None:
@@ -105,8 +110,14 @@ class SequentialSampler(ScriptBase):
         return len(self.data_source)
 
 
-class RandomSampler(ScriptBase):
-    """The indices in random order."""
+def _check_count(count: Any) -> None:
+    if not isinstance(count, int) or isinstance(count, bool) or count <= 0:
+        message = f"num_samples should be a positive integer value, but got num_samples={count}"
+        raise fail("value", message, ValueError)
+
+
+class RandomSampler(Sampler):
+    """The indices in random order, drawn from `generator`, or from one that the default generator seeds for each pass."""
 
     def __init__(
         self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Any = None
@@ -115,6 +126,7 @@ class RandomSampler(ScriptBase):
         self.replacement = replacement
         self._num_samples = num_samples
         self.generator = generator
+        _check_count(self.num_samples)
 
     @property
     def num_samples(self) -> int:
@@ -123,30 +135,55 @@ class RandomSampler(ScriptBase):
 
     def __iter__(self) -> Iterator[int]:
         size = len(self.data_source)
-        generator = self.generator or _seeded()
-        left = self.num_samples
-        while left > 0:
-            if self.replacement:
-                count = min(left, 32)
-                found = generator.randint(0, size, (count,)).tolist()
-            else:
-                found = generator.randperm(size).tolist()[:left]
-            left -= len(found)
-            yield from found
+        stream = streams.Generator().manual_seed(_seed(None)) if self.generator is None else stream_of(self.generator)
+        whole = 32 if self.replacement else size
+        rounds, rest = divmod(self.num_samples, whole)
+        for count in (*repeat(whole, rounds), rest):  # PyTorch draws for the rest also where it is 0
+            found = stream.randint(0, size, (count,)) if self.replacement else stream.randperm(size)[:count]
+            yield from found.tolist()
 
     def __len__(self) -> int:
         return self.num_samples
 
 
-def _seeded() -> Any:
-    """Return a generator seeded from the default one, as PyTorch makes for each pass."""
-    from gradsh.engine.rng.generator import Generator
-
-    seed = int(current().generator.random_full((), np.dtype(np.int64)))
-    return Generator().manual_seed(seed)
+def _seed(generator: Any) -> int:
+    """Draw a seed, as PyTorch does for the workers of a loader and for a pass of a sampler."""
+    return int(stream_of(generator).random_full((), np.dtype(np.int64)))
 
 
-class BatchSampler(ScriptBase):
+class SubsetRandomSampler(Sampler):
+    """Some indices in random order."""
+
+    def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
+        self.indices = indices
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        for place in stream_of(self.generator).randperm(len(self.indices)).tolist():
+            yield self.indices[place]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler):
+    """Indices drawn by weight."""
+
+    def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None) -> None:
+        _check_count(num_samples)
+        self.weights = make(np.asarray(weights, np.float64))
+        self.num_samples = num_samples
+        self.replacement = replacement
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        yield from stream_of(self.generator).multinomial(self.weights.array, self.num_samples, self.replacement).tolist()
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class BatchSampler(Sampler):
     """Batches of a sampler's indices."""
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
@@ -217,13 +254,14 @@ class DataLoader(ScriptBase):
         self.collate_fn = collate_fn or (default_collate if batch_sampler is not None else _as_tensor)
 
     def __iter__(self) -> Iterator[Any]:
-        (self.generator or current().generator).random_full((), np.dtype(np.int64))  # PyTorch's base seed for workers
-        if self.batch_sampler is None:
-            for index in self.sampler:
-                yield self.collate_fn(self.dataset[index])
-            return
-        for indices in self.batch_sampler:
-            yield self.collate_fn([self.dataset[index] for index in indices])
+        chosen = iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
+        _seed(self.generator)  # PyTorch's base seed for workers, drawn before the first batch is asked for
+        return self._batches(chosen)
+
+    def _batches(self, chosen: Iterator[Any]) -> Iterator[Any]:
+        for one in chosen:
+            rows = self.dataset[one] if self.batch_sampler is None else [self.dataset[index] for index in one]
+            yield self.collate_fn(rows)
 
     def __len__(self) -> int:
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)

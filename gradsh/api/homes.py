@@ -19,7 +19,10 @@ _CLASSES = {
     **dict.fromkeys(("CosineSimilarity", "PairwiseDistance"), "torch.nn.modules.distance"),
     **dict.fromkeys(("PixelShuffle", "PixelUnshuffle"), "torch.nn.modules.pixelshuffle"),
     **dict.fromkeys(("Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"), "torch.nn.modules.upsampling"),
-    **dict.fromkeys(("BatchSampler", "RandomSampler", "SequentialSampler"), "torch.utils.data.sampler"),
+    **dict.fromkeys(
+        ("BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler"),
+        "torch.utils.data.sampler",
+    ),
     **dict.fromkeys(("Dataset", "TensorDataset", "ConcatDataset", "Subset"), "torch.utils.data.dataset"),
     "DataLoader": "torch.utils.data.dataloader",
 }

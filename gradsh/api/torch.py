@@ -234,8 +234,8 @@ NAMESPACES: dict[str, Namespace] = {
     ),
     "torch.utils.data": Namespace("torch.utils.data", lazily(
             "gradsh.api.data",
-            "Dataset TensorDataset ConcatDataset Subset random_split DataLoader SequentialSampler RandomSampler BatchSampler "
-            "default_collate",
+            "Dataset TensorDataset ConcatDataset Subset random_split DataLoader Sampler SequentialSampler RandomSampler BatchSampler "
+            "SubsetRandomSampler WeightedRandomSampler default_collate",
         )),
     **_distributions(),
     "torch.random": Namespace("torch.random", dict(_RANDOM)),

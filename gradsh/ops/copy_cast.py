@@ -6,6 +6,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.graph.array_attributes import check_numpy
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import Array, DType, foreign, of_numpy
 from gradsh.engine.values.overlap import check_apart, check_distinct
@@ -287,9 +288,8 @@ composite("cpu(self, memory_format: any? = None)", "The tensor itself: it is on 
 
 
 def _numpy(self: Tensor, force: bool) -> Array:
-    if self.requires_grad and not force:
-        message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-        raise fail("other", message, RuntimeError, tensor=self)
+    if not force:
+        check_numpy(self)
     return self.array.view()  # its shape can be set without touching the tensor's
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradsh.engine.ambient import current
 from gradsh.engine.graph.lazy_methods import lent_methods
 from gradsh.engine.values.dtype import Array, DType, of_numpy
 from gradsh.engine.values.size import CPU, Device, Size
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
 
 else:
     Lent = lent_methods()
+
+
+def check_numpy(tensor: Any) -> None:
+    """Raise PyTorch's error for an array over a tensor that requires grad, while gradients are recorded."""
+    if tensor.requires_grad and current().grad_enabled:
+        message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        raise fail("other", message, RuntimeError, tensor=tensor)
 
 
 class Elements(Lent):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.graph.array_attributes import Elements
+from gradsh.engine.graph.array_attributes import Elements, check_numpy
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import AccumulateGrad, Edge, Node
 from gradsh.engine.graph.saved import Kept
@@ -279,9 +279,7 @@ class Tensor(Elements):
         return register_post_accumulate_grad_hook(self, hook)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
-        if self.requires_grad:
-            message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            raise fail("other", message, RuntimeError, tensor=self)
+        check_numpy(self)
         return np.array(self.array, dtype) if copy else np.asarray(self.array, dtype)
 
     def __copy__(self) -> "Tensor":
