@@ -60,9 +60,7 @@ def test_wrong_arguments(code, error):
 @pytest.mark.parity
 @pytest.mark.parametrize("seed", range(40))
 def test_any_sampler_does_what_pytorchs_does(seed):
-    torch = pytest.importorskip("torch")
-    import torch.utils.data
-
+    torch, data = pytest.importorskip("torch"), pytest.importorskip("torch.utils.data")
     draw = random.Random(seed)
     generator = draw.choice(["g", "None"])
     count, size = draw.randint(1, 70), draw.randint(1, 7)
@@ -75,9 +73,8 @@ def test_any_sampler_does_what_pytorchs_does(seed):
         f"found = list({sampler})", f"found = list(data.BatchSampler({sampler}, {size}, {draw.random() < 0.5}))",
         f"found = [one[0].tolist() for one in data.DataLoader(rows, {size}, sampler={sampler}, generator={draw.choice(['g', 'None'])})]",
         f"found = iter(data.DataLoader(rows, {size}, shuffle=True, generator={generator})); found = next(found)[0].tolist()",
-        f"found = [list(one.indices) for one in data.random_split(rows, [{size}, {10 - size}], "
-        f"{'generator=g' if generator == 'g' else ''})]",
+        f"found = [list(one.indices) for one in data.random_split(rows, [{size}, {10 - size}], generator={generator})]",
     ])
-    theirs, ours = run(text, torch, torch.utils.data), run(text, gradsh, gradsh.utils.data)
+    theirs, ours = run(text, torch, data), run(text, gradsh, gradsh.utils.data)
     assert ours["found"] == theirs["found"], text
     assert drawn(ours) == drawn(theirs), text
