@@ -9,7 +9,7 @@ from gradsh.engine.graph.saved import SavedTensor
 from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.given import arrays_instead
 from gradsh.probe.names import Names
-from gradsh.probe.passes import saved_inside, saved_title, saves
+from gradsh.probe.passes import saved_inside, saved_title
 from gradsh.probe.snapshot import node_name, nodes_below
 
 LineOf = Callable[[Any], int | None]
@@ -110,6 +110,8 @@ class Survey:
         self.rows: list[BufferRow] = []
         self.nodes = 0
         self.nothing: Counter[str] = Counter()
+        self.lines: dict[tuple[int, int], int | None] = {}
+        self.functions: dict[tuple[int, int], str] = {}
         seen: set[Node] = set()
         for _, root in roots:
             if root not in seen:
@@ -121,16 +123,31 @@ class Survey:
             return
         self.nodes += 1
         title = node_name(node) or ""
-        if not saves(node):
+        found = saved_inside(node)
+        if not found:
             self.nothing[title] += 1
             return
-        line, function = self.line_of(node.where), self.function_of(node.where)
+        line, function = self._birth(node.where)
         bound = self.names.of_node(node)
         pinned = node.pins > 0
         first = len(self.rows)
-        for saved in saved_inside(node):
+        for saved in found:
             self.rows.append(self._row(title, bound, pinned, saved, line, function))
         self.owners[node] = (first, len(self.rows))
+
+    def _birth(self, where: Any) -> tuple[int | None, str]:
+        """Return the line and the function of a place, each asked for once."""
+        if where is None:
+            return None, ""
+        activation, code, offset = where
+        line = self.lines.get((id(code), offset), 0)
+        if line == 0:
+            line = self.lines[(id(code), offset)] = self.line_of(where)
+        key = id(activation), id(code)
+        function = self.functions.get(key)
+        if function is None:
+            function = self.functions[key] = self.function_of(where)
+        return line, function
 
     def _row(
         self, node: str, bound: tuple[str, ...], pinned: bool, saved: SavedTensor, line: int | None, function: str
@@ -138,8 +155,9 @@ class Survey:
         state: BufferState = "freed" if saved.freed else "live"
         held: tuple[str, ...] = ()
         number = 0
-        if not saved.freed:
-            state = "modified" if saved.current_version != saved.version else "pinned" if pinned else "live"
+        version, now = saved.version, saved.current_version
+        if state != "freed":
+            state = "modified" if now != version else "pinned" if pinned else "live"
             if saved.array is not None:
                 key = memory_key(saved.array)
                 held = self.names.of_memory(key)
@@ -151,8 +169,8 @@ class Survey:
                     self.instead[memory_key(array)] = memory_bytes(array)
         return BufferRow(
             node, saved_title(saved), bound, saved.shape, saved.dtype.name, saved.nbytes, state, held, number > 0 and not held,
-            saved.version, saved.current_version, line, self.line_of(saved.freed_where) if saved.freed else None, number, 1, function,
-            saved.recomputed,
+            version, now, line, self.line_of(saved.freed_where) if state == "freed" else None, number, 1, function,
+            saved.array is None and saved.recomputed,
         )
 
     def finish(self) -> list[BufferRow]:

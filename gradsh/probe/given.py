@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.dispatch.compact_node import ShortNode
 from gradsh.engine.dispatch.saved_hooks import Recomputed
 from gradsh.engine.dispatch.views import CopySlices
 from gradsh.engine.graph.node import Node
@@ -51,6 +52,10 @@ def kept_in(node: Node) -> list[Kept]:
 
 def arrays_in(node: Node) -> list[Any]:
     """Return the arrays that a node's live entries hold, and those that saved-tensor hooks keep in their place."""
+    if type(node) is ShortNode:
+        arrays: list[Any] | None = node.live_arrays()
+        if arrays is not None:
+            return arrays
     entries = node.function.entries if type(node) is CopySlices else node.entries
     if not entries or type(entries) is Freed:
         return []

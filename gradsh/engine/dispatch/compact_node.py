@@ -138,6 +138,13 @@ class ShortNode(OpNode):
         by = self.saved_by1
         return first, (self.saved_array1, self if by is OWN else by, self.saved_version1)
 
+    def live_arrays(self) -> list[Any] | None:
+        """Return the arrays that stand in the slots; None where the entries must be asked (some are freed, packed or numbers)."""
+        if self.raw is not LIVE:
+            return None
+        found = [(array, by) for array, by, _ in self.slots() if array is not None]
+        return None if any(by is None for _, by in found) else [array for array, _ in found]
+
     def _clear(self) -> None:
         self.saved_array0 = self.saved_array1 = self.saved_by0 = self.saved_by1 = None
 
@@ -192,13 +199,34 @@ class LiveSaved(SavedTensor):
     index: None = None
     _freed: None = None
 
+    def _slot(self) -> tuple[int, tuple[Any, Any, int] | None]:
+        """Return its place and what stands there; None for what the node keeps in another way by now."""
+        node = self.node
+        place = list(node.saved_names()).index(self.name)
+        return place, node.slots()[place] if node.raw is LIVE else None
+
     @property
     def kept(self) -> Kept | None:
         """What the node keeps; None once freed."""
+        place, slot = self._slot()
+        if slot is not None:
+            return self.node._kept(place, *slot)  # type: ignore[no-any-return]
         entries = self.node.entries
-        return None if type(entries) is Freed else entries[list(self.node.saved_names()).index(self.name)]
+        return None if type(entries) is Freed else entries[place]
 
     _kept = kept
+
+    @property
+    def version(self) -> int | None:
+        """The version of its memory when it was saved; None once freed."""
+        slot = self._slot()[1]
+        return slot[2] if slot is not None else super().version
+
+    @property
+    def current_version(self) -> int | None:
+        """The version of its memory now; another one than `version` makes backward fail. None once freed."""
+        slot = self._slot()[1]
+        return slot[1].version if slot is not None else super().current_version
 
     shape = property(attrgetter("array.shape"), doc="Its shape.")
     nbytes = property(attrgetter("array.nbytes"), doc="Number of elements times the size of one, in bytes.")
