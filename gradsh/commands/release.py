@@ -60,6 +60,8 @@ def run(state: State, *targets: Lazy, free: bool = False) -> Report:
     where = current().place()
     for node in loose:
         node.free(where)
+    if state.meter is not None:
+        state.meter.freed(loose)
     return Report(names, number, size, True, back)
 
 

@@ -7,7 +7,7 @@ from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Parameter, Tensor
 from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.given import arrays_in, arrays_instead
-from gradsh.probe.names import named_tensors, roots_of
+from gradsh.probe.names import named_tensors, roots_among
 from gradsh.probe.snapshot import nodes_below
 
 
@@ -33,21 +33,25 @@ class Account(NamedTuple):
 
 def take_account(variables: Mapping[str, object], more: Iterable[Node] = ()) -> Account:
     """Count the memories that the variables hold, and the graphs below them and below the nodes `more`."""
+    named = list(named_tensors(variables))
+    saved, nodes = saved_memories([*(node for _, node in roots_among(named)), *more])
+    return account_of((tensor for _, tensor in named), saved, sum(saved.values()), nodes)
+
+
+def account_of(tensors: Iterable[Tensor], saved: Mapping[int, int], total: int, nodes: int) -> Account:
+    """Count the memories that tensors hold beside those that are `saved` (memory -> bytes, in `total`) for backward."""
     leaves: dict[int, int] = {}
     gradients: dict[int, int] = {}
     others: dict[int, int] = {}
-    for _, tensor in named_tensors(variables):
+    for tensor in tensors:
         note(tensor, leaves, gradients, others)
-    saved, nodes = saved_memories([*(node for _, node in roots_of(variables)), *more])
     for key in leaves:
         gradients.pop(key, None)
         others.pop(key, None)
     for key in gradients:
         others.pop(key, None)
-    alone = sum(size for key, size in saved.items() if key not in leaves and key not in gradients and key not in others)
-    return Account(
-        sum(leaves.values()), sum(gradients.values()), sum(others.values()), alone, sum(saved.values()), nodes,
-    )
+    named = sum(saved.get(key, 0) for part in (leaves, gradients, others) for key in part)
+    return Account(sum(leaves.values()), sum(gradients.values()), sum(others.values()), total - named, total, nodes)
 
 
 def note(tensor: Tensor, leaves: dict[int, int], gradients: dict[int, int], others: dict[int, int]) -> None:

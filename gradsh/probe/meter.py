@@ -2,6 +2,7 @@
 
 Taking an account walks what is alive, so accounts before backward passes (where a graph is at its largest) are taken by
 a rule that depends on the program alone, not on the clock: each pass earns credit, and a walk spends what it visited.
+Where a person types, a tally follows the graphs, so that a walk visits only what is new.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,8 +10,9 @@ from typing import NamedTuple
 
 from gradsh.engine.graph.node import Node
 from gradsh.engine.values.storage import memory_bytes, memory_key
-from gradsh.probe.accounts import Account, take_account
-from gradsh.probe.names import named_tensors
+from gradsh.probe.accounts import Account, account_of, take_account
+from gradsh.probe.names import named_tensors, roots_among
+from gradsh.probe.tally import Tally
 
 _EARNED = 400
 _MOST_SAMPLES = 4000
@@ -34,11 +36,14 @@ class Peak(NamedTuple):
 
 
 class Meter:
-    """Follows the bytes of one session."""
+    """Follows the bytes of one session; with a `tally` what is alive, too."""
 
-    __slots__ = ("credit", "peak", "peak_saved", "samples")
+    __slots__ = ("credit", "peak", "peak_saved", "samples", "tally", "tensors")
 
-    def __init__(self) -> None:
+    def __init__(self, tally: Tally | None = None) -> None:
+        self.tally = tally
+        self.tensors = 0
+        """how many tensors the variables led to at the latest sample"""
         self.samples: list[Sample] = []
         self.peak: Peak | None = None
         self.peak_saved = 0
@@ -51,8 +56,8 @@ class Meter:
 
     def sample(self, variables: Mapping[str, object], line: int, more: Iterable[Node], inside: bool = True) -> Account:
         """Take an account now; `more` are roots of graphs that no variable holds."""
-        account = take_account(variables, more)
-        self.credit -= account.nodes + 3 * len(variables)
+        account, visited = self._account(variables, more)
+        self.credit -= visited + 3 * len(variables)
         if not inside or self._is_peak(account):
             self.samples.append(Sample(line, account, inside))
         if len(self.samples) > _MOST_SAMPLES:
@@ -61,6 +66,22 @@ class Meter:
             self.peak = Peak(line, account, _largest(variables))
         self.peak_saved = max(self.peak_saved, account.saved)
         return account
+
+    def freed(self, nodes: Iterable[Node]) -> None:
+        """Take note that what these nodes saved may have been freed."""
+        if self.tally is not None:
+            self.tally.again(nodes)
+
+    def _account(self, variables: Mapping[str, object], more: Iterable[Node]) -> tuple[Account, int]:
+        """Return an account and how many nodes were visited for it."""
+        if self.tally is None:
+            account = take_account(variables, more)
+            return account, account.nodes
+        named = list(named_tensors(variables))
+        visited = self.tally.follow([*(node for _, node in roots_among(named)), *more])
+        self.tensors = len({id(tensor) for _, tensor in named})
+        tensors = (tensor for _, tensor in named)
+        return account_of(tensors, self.tally.sizes, self.tally.nbytes, self.tally.nodes), visited
 
     def _is_peak(self, account: Account) -> bool:
         return self.peak is None or account.total > self.peak.account.total

@@ -5,7 +5,7 @@ made, never through the engine's graph.
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from types import FunctionType, GeneratorType, MethodType, ModuleType, NoneType
@@ -181,8 +181,13 @@ class Names:
 
 def roots_of(variables: Mapping[str, object]) -> list[tuple[str, Node]]:
     """Return (path, grad_fn) of each tensor that a variable leads to and that has a history; of its gradient, too."""
+    return roots_among(named_tensors(variables))
+
+
+def roots_among(named: Iterable[tuple[str, Tensor]]) -> list[tuple[str, Node]]:
+    """Return (path, grad_fn) of those of some named tensors that have a history, and of their gradients."""
     found: list[tuple[str, Node]] = []
-    for path, tensor in named_tensors(variables):
+    for path, tensor in named:
         held: Tensor | None = tensor
         seen: set[int] = set()
         while held is not None and id(held) not in seen:

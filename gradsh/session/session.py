@@ -168,8 +168,9 @@ class Session(Controls):
             set_parameters(program, values)
         if self.state.meter is None and (self.typed or any(word in text for word in METERED)):
             from gradsh.probe.meter import Meter
+            from gradsh.probe.tally import Tally
 
-            self.state.meter = Meter()
+            self.state.meter = Meter(Tally() if self.typed else None)
         body = program.body
         lines = tuple((one.span.line, one.span.end_line) for one in body)
         blocks = scan(source, lines, strict=False)
@@ -236,7 +237,7 @@ class Session(Controls):
     def _look_after(self, line: int, seconds: float) -> None:
         """Measure and show what follows a statement: memory, time, an account, what is watched."""
         state = self.state
-        if state.meter is not None and state.meter.due():
+        if state.meter is not None and (state.meter.due() or state.meter.tally is not None):
             state.meter.sample(self.machine.variables(), line, (), inside=False)
         if state.settings.timing:
             from gradsh.commands.time import duration
@@ -262,6 +263,8 @@ class Session(Controls):
             if self.state.written[0] != unit:
                 self.state.written = (unit, {})
             self.state.written[1].update((id(leaf), weakref.ref(leaf)) for leaf in task.wrote)
+            if self.state.meter is not None:
+                self.state.meter.freed(task.order)
         elif self.state.meter is not None and self.state.meter.due():
             place = self.machine.where()
             line = self.line_of(place) if place is not None else self.line

@@ -7,35 +7,15 @@ if TYPE_CHECKING:
 
 SEPARATOR = " | "
 LEAST_FIRST = ("grad on", "tensor", "peak", "node", "pin", "buffer")
-MOST = 5_000
-"""How many nodes are looked at: the line must not make the prompt wait."""
 
 
 def status_of(session: "Session") -> str:
-    """Return the status line of a session."""
-    from gradsh.engine.values.storage import owner_of
-    from gradsh.probe.given import arrays_in
-    from gradsh.probe.names import named_tensors, roots_of
-    from gradsh.probe.snapshot import nodes_below
-
-    variables = session.machine.variables()
-    tensors = {id(tensor) for _, tensor in named_tensors(variables)}
-    sizes: dict[int, int] = {}
-    nodes = buffers = 0
-    seen: set[object] = set()
-    for _, root in roots_of(variables):
-        for node in nodes_below(root, seen):  # type: ignore[arg-type]  # a set of nodes
-            nodes += 1
-            for array in arrays_in(node):
-                buffers += 1
-                owner = owner_of(array)
-                sizes[id(owner)] = owner.nbytes
-            if nodes > MOST:
-                break
-    more = "+" if nodes > MOST else ""
-    parts = [_count(len(tensors), "tensor"), f"{_count(nodes, 'node', more)}",
-             f"{_count(buffers, 'buffer', more)} {size_text(sum(sizes.values()))}{more}"]
-    peak = session.state.meter.peak if session.state.meter is not None else None
+    """Return the status line of a session, as it was measured after the latest statement."""
+    meter = session.state.meter
+    tally = None if meter is None else meter.tally
+    tensors, nodes, buffers, nbytes = (0, 0, 0, 0) if tally is None else (meter.tensors, tally.nodes, tally.buffers, tally.nbytes)
+    parts = [_count(tensors, "tensor"), _count(nodes, "node"), f"{_count(buffers, 'buffer')} {size_text(nbytes)}"]
+    peak = None if meter is None else meter.peak
     if peak is not None:
         parts.append(f"peak {size_text(peak.account.total)}")
     parts.append("grad on" if session.ambient.grad_enabled else "grad off")
@@ -54,8 +34,8 @@ def fitted(status: str, width: int) -> str:
     return SEPARATOR.join(parts)[:width]
 
 
-def _count(number: int, noun: str, more: str = "") -> str:
-    return f"{number:,}{more} {noun}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def size_text(size: float) -> str:

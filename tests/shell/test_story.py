@@ -212,6 +212,8 @@ def test_the_status_line(talk: Talk) -> None:
     assert status.endswith("grad off | 1 pin")
 
 
-def test_the_status_line_does_not_walk_a_long_chain_to_its_end(talk: Talk) -> None:
+def test_the_status_line_follows_a_long_chain(talk: Talk) -> None:
     talk("y = ones(2, requires_grad=True)\nfor i in range(6000): y = y * 2\n\n")
-    assert "5,001+ nodes" in status_of(talk.session)
+    assert "| 6,001 nodes |" in status_of(talk.session)
+    talk("del y")
+    assert "| 0 nodes |" in status_of(talk.session)

@@ -123,9 +123,9 @@ class Pass:
             finally:
                 self.ambient.running = outer
                 self.buffers.clear()
-                self.order = []
                 if watch is not None:
                     watch(self, True)
+                self.order = []
 
     def will_run(self, node: Node) -> bool:
         """Whether the pass reaches a node (for hooks that wait for several): of a single root PyTorch says no."""
