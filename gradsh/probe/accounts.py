@@ -57,8 +57,11 @@ def account_of(tensors: Iterable[Tensor], saved: Mapping[int, int], total: int, 
 def note(tensor: Tensor, leaves: dict[int, int], gradients: dict[int, int], others: dict[int, int]) -> None:
     """Put the memories of a tensor, of the base it is a view of, and of its gradients where they belong."""
     leaf = tensor.edge is None and (tensor.tracked or isinstance(tensor, Parameter))
-    (leaves if leaf else others)[memory_key(tensor.array)] = memory_bytes(tensor.array)
+    owner = owner_of(tensor.array)
+    (leaves if leaf else others)[id(owner)] = owner.nbytes
     meta: Any = tensor.meta
+    if meta is None or meta.grad is None:
+        return
     seen = {id(tensor)}
     while meta is not None and meta.grad is not None and id(meta.grad) not in seen:
         seen.add(id(meta.grad))

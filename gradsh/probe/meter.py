@@ -17,6 +17,8 @@ from gradsh.probe.tally import Tally
 _EARNED = 400
 _MOST_SAMPLES = 4000
 _NAMED = 6
+_MANY = 1000
+"""Tensors that a statement's end looks at, each time."""
 
 
 class Sample(NamedTuple):
@@ -54,6 +56,10 @@ class Meter:
         self.credit += _EARNED
         return self.credit > 0
 
+    def due_after(self) -> bool:
+        """Whether an account is taken at a statement's end: with a tally always, unless variables lead to very many tensors."""
+        return self.due() or (self.tally is not None and self.tensors < _MANY)
+
     def sample(self, variables: Mapping[str, object], line: int, more: Iterable[Node], inside: bool = True) -> Account:
         """Take an account now; `more` are roots of graphs that no variable holds."""
         account, visited = self._account(variables, more)
@@ -78,7 +84,7 @@ class Meter:
             account = take_account(variables, more)
             return account, account.nodes
         named = list(named_tensors(variables))
-        visited = self.tally.follow([*(node for _, node in roots_among(named)), *more])
+        visited = len(named) + self.tally.follow([*(node for _, node in roots_among(named)), *more])
         self.tensors = len({id(tensor) for _, tensor in named})
         tensors = (tensor for _, tensor in named)
         return account_of(tensors, self.tally.sizes, self.tally.nbytes, self.tally.nodes), visited

@@ -188,14 +188,16 @@ def roots_among(named: Iterable[tuple[str, Tensor]]) -> list[tuple[str, Node]]:
     """Return (path, grad_fn) of those of some named tensors that have a history, and of their gradients."""
     found: list[tuple[str, Node]] = []
     for path, tensor in named:
-        held: Tensor | None = tensor
         seen: set[int] = set()
-        while held is not None and id(held) not in seen:
-            seen.add(id(held))
+        held: Tensor | None = tensor
+        while held is not None:
             edge = held.edge
             if edge is not None and not isinstance(edge[0], AccumulateGrad):
                 found.append((path, edge[0]))
-            held = None if held.meta is None else held.meta.grad
+            if held.meta is None or held.meta.grad is None or id(held) in seen:
+                break
+            seen.add(id(held))
+            held = held.meta.grad
             path += ".grad"
     return found
 

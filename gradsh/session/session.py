@@ -237,7 +237,7 @@ class Session(Controls):
     def _look_after(self, line: int, seconds: float) -> None:
         """Measure and show what follows a statement: memory, time, an account, what is watched."""
         state = self.state
-        if state.meter is not None and (state.meter.due() or state.meter.tally is not None):
+        if state.meter is not None and state.meter.due_after():
             state.meter.sample(self.machine.variables(), line, (), inside=False)
         if state.settings.timing:
             from gradsh.commands.time import duration
