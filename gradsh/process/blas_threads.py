@@ -33,7 +33,7 @@ def let_go() -> None:
         return
     before = _held.pop()
     if before is None:
-        del os.environ[SETTINGS[0]]
+        os.environ.pop(SETTINGS[0], None)
     else:
         os.environ[SETTINGS[0]] = before
     try:

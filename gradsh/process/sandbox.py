@@ -10,15 +10,16 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from gradsh.process import landlock, seccomp
+from gradsh.process.blas_threads import SETTINGS
 from gradsh.process.gc_policy import kept_open
 from gradsh.process.libc import checked, libc
 
 MODES = ("auto", "on", "off")
 """`auto`: the walls that this kernel has; `on`: both of them, or nothing is run."""
 VARIABLES = frozenset({
-    "TERM", "COLORTERM", "COLUMNS", "LINES", "LANG", "LANGUAGE", "TZ", "NO_COLOR", "ACCESSIBLE", "GRADSH_DEBUG",
+    "TERM", "COLORTERM", "COLUMNS", "LINES", "LANG", "LANGUAGE", "TZ", "NO_COLOR", "ACCESSIBLE", "GRADSH_DEBUG", *SETTINGS,
 })  # fmt: skip
-"""Environment variables that a script's process keeps, beside those of `LC_*`: how text is shown."""
+"""Environment variables that a script's process keeps, beside those of `LC_*`: how text is shown, how many threads there are."""
 READABLE = ("/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", "/dev/urandom")
 NOTHING = os.devnull
 OPEN_FILES = 256
