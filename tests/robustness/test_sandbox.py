@@ -125,7 +125,9 @@ def test_without_the_walls_it_gets_somewhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("threads", ["", "2"])
-@pytest.mark.parametrize("arguments", [["run", "a.grad"], ["run", "a.grad", "a.grad"], ["run", "-j", "2", "a.grad", "a.grad"], ["test", "a.grad"]])
+@pytest.mark.parametrize("arguments", [
+    ["run", "a.grad"], ["run", "a.grad", "a.grad"], ["run", "-j", "2", "a.grad", "a.grad"], ["test", "a.grad"],
+])
 def test_numpy_gets_its_threads_behind_the_walls(tmp_path: Path, arguments: list[str], threads: str) -> None:
     (tmp_path / "a.grad").write_text("x = ones(300, 300)\n(x @ x).sum()\n#> tensor(27000000.)\n")
     environment = {name: value for name, value in _environment().items() if not name.endswith("_NUM_THREADS")}
