@@ -245,13 +245,9 @@ def _sys() -> Mapping[str, Any]:
 
 
 def _typing() -> Mapping[str, Any]:
-    import typing
+    from gradsh.runtime.hints import HINTS, type_variable
 
-    return _listed(
-        typing,
-        "Any Callable ClassVar Dict Final FrozenSet Generator Generic Iterable Iterator List Literal Mapping Optional "
-        "Sequence Set Tuple Type TypeVar Union Self TYPE_CHECKING",
-    )
+    return {**HINTS, "TypeVar": type_variable, "TYPE_CHECKING": False}
 
 
 def _numpy() -> Mapping[str, Any]:

@@ -15,6 +15,8 @@ from gradsh.engine.values.dtype import bfloat16, float16
 from gradsh.text.fault import fail
 
 _TABLES = ("_parameters", "_buffers", "_modules")
+HOOKS = ".hooks"
+"""Under which a module holds its hooks: no program can name it."""
 
 
 def indented(text: str) -> str:
@@ -46,7 +48,7 @@ class Module(Walk, State):
         own["_buffers"] = {}
         own["_modules"] = {}
         own["_non_persistent_buffers_set"] = set()
-        own["_hooks"] = None
+        own[HOOKS] = None
 
     def forward(self, *input: Any, **kwargs: Any) -> Any:
         """Compute the module's result; subclasses define it."""
@@ -55,7 +57,7 @@ class Module(Walk, State):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run forward, with the registered hooks around it."""
-        if self.__dict__.get("_hooks") is None:
+        if self.__dict__.get(HOOKS) is None:
             return self.forward(*args, **kwargs)
         from gradsh.api.nn.module_hooks import call
 
@@ -265,9 +267,9 @@ class Module(Walk, State):
     def _hook_tables(self) -> Any:
         from gradsh.api.nn.module_hooks import Hooks
 
-        if self.__dict__["_hooks"] is None:
-            self.__dict__["_hooks"] = Hooks()
-        return self.__dict__["_hooks"]
+        if self.__dict__[HOOKS] is None:
+            self.__dict__[HOOKS] = Hooks()
+        return self.__dict__[HOOKS]
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradsh.api.function import Function
+from gradsh.api.nn.module import HOOKS
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import Node
@@ -17,6 +18,7 @@ from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
     from gradsh.api.nn.module import Module
+
 
 _FIRES_AT_OUTPUTS = (
     "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
@@ -49,7 +51,7 @@ class Hooks:
 
 def call(module: "Module", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a module's forward with its hooks around it."""
-    hooks: Hooks = module.__dict__["_hooks"]
+    hooks: Hooks = module.__dict__[HOOKS]
     ran: set[int] = set()
     try:
         return _call(module, hooks, args, kwargs, ran)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.api.nn.module import Module
+from gradsh.api.nn.module import HOOKS, Module
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.attribute_names import read
 from gradsh.engine.dispatch.declare import find
@@ -73,7 +73,7 @@ def remove_weight_norm(module: Any, name: str = "weight") -> Any:
 
 
 def _remove(module: Any, name: str, sort: type, message: str, endings: tuple[str, ...]) -> Any:
-    hooks = _checked(module).__dict__["_hooks"]
+    hooks = _checked(module).__dict__[HOOKS]
     table = {} if hooks is None else hooks.tables["forward_pre"]
     for number, hook in list(table.items()):
         if isinstance(hook, sort) and hook.name == name:  # type: ignore[attr-defined]
