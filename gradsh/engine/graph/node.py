@@ -89,7 +89,7 @@ def titled(kind: type, name: str, module: str = "builtins") -> type:
     """Return a class like `kind` that goes by the name of a node."""
     found = _TITLED.get((kind, name))
     if found is None:
-        parts = {"__slots__": (), "__module__": module, "titled": True}
+        parts = {"__slots__": (), "__module__": module} | ({"titled": True} if issubclass(kind, Node) else {})
         found = _TITLED[kind, name] = type(name.rpartition("::")[2], (kind,), parts)
     return found
 
