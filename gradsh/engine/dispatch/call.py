@@ -1,5 +1,6 @@
 """Running an operation the long way: dtypes, kernel, node. It does everything, and is what the short ways are held to."""
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from gradsh.engine.dispatch.inference import inferring, marked
 from gradsh.engine.dispatch.op_node import build_node, keep_array, save_inputs, save_results
 from gradsh.engine.dispatch.views import check_inplace, is_tracked, rebase, reshaped, view_of
 from gradsh.engine.graph.saved import Kept
-from gradsh.engine.graph.tensor import Tensor, gradient_edge, make, make_result
+from gradsh.engine.graph.tensor import Tensor, gradient_edge, make, make_result, node_of
 from gradsh.engine.schema.overload import Record
 from gradsh.engine.values.dtype import Array, number_dtype, of_numpy, result_type
 from gradsh.engine.values.layout import laid
@@ -316,6 +317,8 @@ def _run_inplace(record: Record, values: list[Any]) -> Tensor:
     target.counter.bump(ambient.place())
     if node is not None:
         rebase(target, node)
+        if node.record.plan.keeps_results and target.meta is not None and target.meta.view is not None:
+            node.more().view = weakref.ref(node_of(target))
         save_results(node, lambda n: Kept(target.array, target.counter, target.counter.version, 0) if n == 0
                      else keep_array(np.asarray(outputs[n])))
     return target

@@ -30,8 +30,7 @@ def pack_entries(node: "Node") -> None:
 def _packed(node: "Node", name: str, kept: Kept, pack: Any, unpacker: Any) -> Kept:
     if kept.array is None or kept.edge is False:  # a Python number is no tensor
         return kept
-    edge = (node, kept.edge) if type(kept.edge) is int else kept.edge
-    shown = restored(kept, edge)
+    shown = restored(kept, node.edge_of(kept))
     before = kept.counter.version
     with grad_mode(False):
         value = pack(shown, node.facade(), name) if getattr(pack, "wants_node", False) else pack(shown)
@@ -63,8 +62,7 @@ def unpack(node: "Node", kept: Kept, as_tensor: bool) -> Any:
         raise fail("type", message, TypeError, node=node)
     if not as_tensor:
         return found.array
-    edge = (node, kept.edge) if type(kept.edge) is int else kept.edge
-    return restored(Kept(found.array, found.counter, found.counter.version, kept.edge), edge or None)
+    return restored(Kept(found.array, found.counter, found.counter.version, kept.edge), node.edge_of(kept) or None)
 
 
 class RawSaved:

@@ -293,7 +293,8 @@ class CopySlices(Node):
     def free(self, where: Any) -> None:
         """Free the write's saved tensors."""
         if type(self.entries) is not Freed:
-            self.function.free(where)
+            if self.function.extra is None or not self.function.extra.lent:
+                self.function.free(where)
             self.entries = Freed(where, ())
 
     def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:

@@ -58,7 +58,7 @@ def described(shape: tuple[int, ...], dtype: Any) -> Any:
 class NodeExtra:
     """What few nodes have: pins, hooks and the metadata dictionary."""
 
-    __slots__ = ("keep_grads", "metadata", "pins", "posthooks", "prehooks", "tensor_hooks")
+    __slots__ = ("keep_grads", "lent", "metadata", "pins", "posthooks", "prehooks", "tensor_hooks", "view")
 
     def __init__(self) -> None:
         self.pins = 0
@@ -69,6 +69,10 @@ class NodeExtra:
         self.keep_grads: dict[int, Any] = {}
         """output number -> weak reference to the tensor whose `.grad` retain_grad fills"""
         self.metadata: dict[Any, Any] = {}
+        self.view: Callable[[], Node | None] | None = None
+        """weak reference to the grad_fn of the view that the operation wrote into"""
+        self.lent = False
+        """Whether such a node stands in a graph itself, the view being gone, and outlives the CopySlices that it belongs to"""
 
 
 SAVED = ("_saved_", "_raw_saved_")
@@ -268,8 +272,20 @@ class Node:
             return kept.array
         from gradsh.engine.graph.tensor import restored
 
-        edge = (self, kept.edge) if type(kept.edge) is int else kept.edge
-        return restored(kept, edge)
+        return restored(kept, self.edge_of(kept))
+
+    def edge_of(self, kept: Kept) -> Any:
+        """Return the edge with which a saved tensor comes back.
+
+        For an output of the node itself it is the node's, or that of the view that the node wrote into, while that lives.
+        """
+        if type(kept.edge) is not int:
+            return kept.edge
+        if self.extra is None or self.extra.view is None:
+            return self, kept.edge
+        view = self.extra.view()
+        self.extra.lent = view is None
+        return view or self, kept.edge
 
     def modified(self, kept: Kept, index: int) -> Exception:
         """Return the error for a saved tensor that was modified in place, naming every write since."""
