@@ -25,6 +25,9 @@ def _remember(host: Host) -> None:
     except ImportError:
         return
     readline.parse_and_bind("set enable-bracketed-paste off")  # it writes escapes
+    for key, command in (("A", "backward"), ("B", "forward")):
+        readline.parse_and_bind(f'"\\e[{key}": history-search-{command}')
+        readline.parse_and_bind(f'"\\eO{key}": history-search-{command}')
     for entry in host.history.load():
         if "\n" not in entry:
             readline.add_history(entry)

@@ -14,6 +14,11 @@ from gradsh.shell.context import Context, context
 if TYPE_CHECKING:
     from gradsh.session.session import Session
 
+AUTOGRAD = (
+    "grad", "grad_fn", "requires_grad", "is_leaf", "shape", "dtype", "backward", "detach", "item", "retain_grad", "requires_grad_",
+    "register_hook", "data",
+)
+"""Attributes of a tensor that are offered before all others."""
 TOPICS = ("help", "explain", "set", "expect", "load", "save")
 
 
@@ -49,6 +54,8 @@ class Candidates:
         match where.kind:
             case "attribute":
                 return self._attributes(where)
+            case "key":
+                return itertools.chain(self._keys(where), () if where.word or not asked else self._names(where))
             case "option":
                 return self._options(where.command)
             case "value" | "argument":
@@ -98,7 +105,8 @@ class Candidates:
         from gradsh.shell.signature import parameters_of
 
         called = resolve.resolve(self.session, where.call.callee)
-        for name, default in parameters_of(called):
+        positional = where.call.place - len(where.call.given)
+        for name, default in parameters_of(called)[positional:]:
             if name not in where.call.given:
                 yield Candidate(f"{name}=", said(f"default {default}" if default else "needed"), f"{name}=")
 
@@ -106,8 +114,19 @@ class Candidates:
         owner = resolve.resolve(self.session, where.owner)
         if owner is resolve.UNKNOWN:
             return
-        for name in sorted({*self.session.machine.guard.names(owner), *_more_names(owner)}):
+        own = set(_more_names(owner))
+        for name in sorted({*self.session.machine.guard.names(owner), *own}, key=lambda name: _rank(owner, name, own)):
             yield Candidate(name, lambda name=name: self._attribute_meta(owner, name))  # type: ignore[misc]
+
+    def _keys(self, where: Context) -> Iterator[Candidate]:
+        """The keys of a dictionary, in the quotes that are typed."""
+        owner = resolve.resolve(self.session, where.owner)
+        quote = where.word[:1]
+        for key in resolve.keys_of(owner):
+            text = repr(key)
+            if quote and text[:1] in "'\"" and quote not in text[1:-1]:
+                text = f"{quote}{text[1:-1]}{quote}"
+            yield Candidate(text, lambda key=key: resolve.kind_of(owner[key]))  # type: ignore[misc]
 
     def _attribute_meta(self, owner: object, name: str) -> str:
         value = resolve.resolve_attribute(self.session, owner, name)
@@ -203,6 +222,15 @@ def _more_names(owner: object) -> Iterable[str]:
     return ()
 
 
+def _rank(owner: object, name: str, own: set[str]) -> tuple[bool, int, str]:
+    """Where an attribute stands in the list: what autograd's questions are about first, underscored ones last."""
+    from gradsh.engine.graph.tensor import Tensor
+
+    if isinstance(owner, Tensor):
+        return name[0] == "_", AUTOGRAD.index(name) if name in AUTOGRAD else len(AUTOGRAD), name
+    return name[0] == "_", name not in own, name
+
+
 def _matching(word: str, found: Iterable[Candidate]) -> list[Candidate]:
     """Those that begin with the word, else those that do in other letters' case; each once."""
     known = {one.text: one for one in reversed(list(found))}
@@ -212,6 +240,7 @@ def _matching(word: str, found: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _files(word: str) -> Iterator[Candidate]:
+    quote = word[:1] if word[:1] in {"'", '"'} else ""
     word = word.strip("\"'")
     head, _, _ = word.rpartition("/")
     folder = Path(head + "/" if head or word.startswith("/") else ".").expanduser()
@@ -224,4 +253,4 @@ def _files(word: str) -> Iterator[Candidate]:
             continue
         slash = "/" if entry.is_dir() else ""
         prefix = f"{head}/" if head or word.startswith("/") else ""
-        yield Candidate(f"{prefix}{entry.name}{slash}", said("folder" if slash else ""), entry.name + slash)
+        yield Candidate(f"{quote}{prefix}{entry.name}{slash}", said("folder" if slash else ""), entry.name + slash)

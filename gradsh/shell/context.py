@@ -9,7 +9,7 @@ from gradsh.language.tokens import pieces
 
 WINDOW = 20_000
 """How many characters before the cursor are looked at."""
-_NO_COMMAND = re.compile(r"\s*(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=(?!=)|[.,:(\[]")
+_NO_COMMAND = re.compile(r"(?!\.{1,2}(?:/|$))(?:\s*(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=(?!=)|[.,:(\[])")
 _OPTION = re.compile(r"(?:^|\s)--(?P<name>[\w-]*)$")
 _VALUE = re.compile(r"(?:^|\s)--(?P<name>[\w-]+)(?:\s+|=)(?P<value>[^\s=]*)$")
 _MODULE = re.compile(r"\s*(?:from|import)\s+(?P<path>[\w.]*)$")
@@ -40,8 +40,9 @@ class Call(NamedTuple):
 class Context(NamedTuple):
     """Where the cursor is.
 
-    `kind`: name, attribute (of `owner`), option, value (of `option`, in a command), argument (of a command, the
-    `place`-th), module, member (of the module `path`) or nothing. `word` is what is typed of it already; `first` whether a
+    `kind`: name, attribute (of `owner`), key (of `owner`, with its quote), option, value (of `option`, in a command),
+    argument (of a command, the `place`-th),
+    module, member (of the module `path`) or nothing. `word` is what is typed of it already; `first` whether a
     statement begins here.
     """
 
@@ -61,12 +62,18 @@ def context(text: str, bound: Container[str] = ()) -> Context:
     if len(text) > WINDOW:
         text = text[text.find("\n", len(text) - WINDOW) + 1 :]
     tokens = [Token(start, end, kind, text[start:end]) for start, end, kind in pieces(text)]
-    if tokens and tokens[-1].end == len(text) and _closed_off(tokens[-1]):
-        return Context("nothing")
     word = ""
+    opened, start = _structure(text, tokens, len(text))
+    if not opened and (command := _command(text[start:], word, bound)) and _at_file(command, text[start:]):
+        return _in_command(command, text[start:], word, None)
+    if tokens and tokens[-1].end == len(text) and _closed_off(tokens[-1]):
+        return _in_key(tokens) or Context("nothing")
     if tokens and tokens[-1].end == len(text) and tokens[-1].kind in {"name", "keyword"}:
         word = tokens.pop().text
     opened, start = _structure(text, tokens, len(text) - len(word))
+    indexed = not word and opened and opened[-1] == len(tokens) - 1 and tokens[-1].text == "["
+    if indexed and (key := _in_key([*tokens, Token(len(text), len(text), "string", "")])):
+        return key
     call = _call(tokens, opened)
     statement = text[start:]
     line = statement[: len(statement) - len(word)] if word else statement
@@ -91,6 +98,22 @@ def _closed_off(token: Token) -> bool:
     body = token.text.lstrip("rRbBuUfF")
     quote = body[:3] if body[:3] in {'"""', "'''"} else body[:1]
     return len(body) < 2 * len(quote) or not body.endswith(quote)
+
+
+def _in_key(tokens: list[Token]) -> Context | None:
+    """The key that is begun by the last token, behind a bracket that adjoins what is indexed."""
+    if len(tokens) < 3 or tokens[-2].text != "[" or tokens[-2].start != tokens[-3].end:
+        return None
+    owner = chain(tokens, len(tokens) - 3)
+    return Context("key", tokens[-1].text, owner) if owner else None
+
+
+def _at_file(command: str, statement: str) -> bool:
+    """Whether the cursor is in the argument of a command that takes a file: no expression, whatever stands in it."""
+    from gradsh.commands import GRAMMARS
+
+    first = GRAMMARS[command].positionals[:1]
+    return bool(first) and first[0].kind == "file" and not re.search(r"\s--", statement)
 
 
 def _structure(text: str, tokens: list[Token], end: int) -> tuple[list[int], int]:

@@ -125,6 +125,9 @@ class Editor:
         host = self.host
         shown = self._signature() if host.ready and host.setting("signature") else None
         if shown is not None:
+            from gradsh.shell.signature import clipped
+
+            shown = clipped(shown, self.prompt.app.output.get_size().columns - 2)
             text: StyleAndTextTuples = [
                 ("", f" {shown.before}"), ("class:signature.here", shown.here), ("", shown.after),
             ]

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gradsh.commands import GRAMMARS
 from gradsh.process import sandbox
 from gradsh.process.limits import changed
 from gradsh.run.script import RunOptions, collect_again, interruptible, prepare
@@ -137,11 +136,7 @@ class Host:
         """Whether a text can be run as it stands, or fails however it goes on."""
         if is_unfinished(text):
             return False
-        if self.ready and self._session is not None:
-            return self._session.is_complete(text)
-        from gradsh.language.parser import is_complete
-
-        return is_complete(text, GRAMMARS) is not False
+        return self.session.is_complete(text)
 
     def run(self, text: str) -> bool:
         """Run what was typed; return whether every statement passed."""

@@ -19,8 +19,7 @@ KEYS = (
     ("Alt-Enter", "run what is typed as it is"),
     ("Ctrl-O", "begin a new line"),
     ("Tab / Shift-Tab", "complete, choose the next or the one before; at a line's start: indent, take back"),
-    ("Up / Down", "line above or below, then the statements before"),
-    ("Alt-Up / Alt-Down", "statements that begin as what stands before the cursor"),
+    ("Up / Down", "line above or below, then the statements before: those that begin as what was typed, if anything was"),
     ("Ctrl-R", "search the history backwards"),
     ("Right / Ctrl-E", "take the grey suggestion; Alt-F one word of it"),
     ("F1", "help for the name at the cursor"),
@@ -97,13 +96,17 @@ def _add_others(keys: KeyBindings, host: "Host", show_help: Callable[[str], None
     def submit(event: KeyPressEvent) -> None:
         event.current_buffer.validate_and_handle()
 
+    recall = Recall()
+
+    @keys.add("up", filter=editing & ~vi_navigation_mode)
     @keys.add("escape", "up", filter=editing)
     def earlier(event: KeyPressEvent) -> None:
-        search(event.current_buffer, -1)
+        recall.go(event.current_buffer, -1)
 
+    @keys.add("down", filter=editing & ~vi_navigation_mode)
     @keys.add("escape", "down", filter=editing)
     def later(event: KeyPressEvent) -> None:
-        search(event.current_buffer, 1)
+        recall.go(event.current_buffer, 1)
 
     @keys.add("f1")
     def explain(event: KeyPressEvent) -> None:
@@ -151,16 +154,34 @@ def dedent(buffer: Buffer) -> None:
     buffer.delete_before_cursor((column - 1) % INDENT + 1 if column else 0)
 
 
-def search(buffer: Buffer, step: int) -> None:
-    """Go to the next entry, backwards or forwards, that begins with what stands before the cursor."""
-    prefix = buffer.document.text_before_cursor
-    place, start = buffer.working_index + step, buffer.working_index
-    while 0 <= place < len(buffer._working_lines):  # prompt_toolkit has no public way to look without going there
-        if buffer._working_lines[place].startswith(prefix) and buffer._working_lines[place] != buffer._working_lines[start]:
-            buffer.go_to_history(place)
-            buffer.cursor_position = len(prefix)
+class Recall:
+    """Goes through the entries of the history that begin as what was typed, which stays what is looked for meanwhile."""
+
+    def __init__(self) -> None:
+        self.shown = self.typed = ""
+
+    def go(self, buffer: Buffer, step: int) -> None:
+        """Go a line, or an entry, up (-1) or down (1)."""
+        document = buffer.document
+        rows = document.cursor_position_row if step < 0 else document.line_count - 1 - document.cursor_position_row
+        menu = buffer.complete_state
+        chosen = menu is not None and (menu.current_completion is not None or step > 0)  # Up passes by a menu nobody entered
+        if chosen or (rows and buffer.text != self.shown):
+            (buffer.auto_up if step < 0 else buffer.auto_down)()
             return
-        place += step
+        start = buffer.working_index
+        if buffer.text != self.shown or not buffer.text:
+            self.typed = document.text_before_cursor
+            start = len(buffer._working_lines) - 1 if step < 0 else start
+        place = start + step
+        while 0 <= place < len(buffer._working_lines):  # prompt_toolkit has no public way to look without going there
+            entry = buffer._working_lines[place]
+            if entry.startswith(self.typed) and entry != buffer.text:
+                buffer.go_to_history(place)
+                buffer.cursor_position = len(buffer.text)
+                self.shown = buffer.text
+                return
+            place += step
 
 
 def name_at(buffer: Buffer) -> str:

@@ -1,6 +1,7 @@
 """What a half-typed expression stands for, found without running anything of the program: names, attributes, items."""
 
 import ast
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -79,9 +80,17 @@ def _item(owner: Any, text: str) -> Any:
 
     if isinstance(owner, Tensor):
         return owner
-    if type(owner) in {list, tuple, dict, str} or type(owner).__name__ in {"Sequential", "ModuleList", "ModuleDict"}:
+    kind = type(owner)
+    if kind in {list, tuple, dict, str, OrderedDict} or kind.__name__ in {"Sequential", "ModuleList", "ModuleDict"}:
         return owner[ast.literal_eval(text)]
     return UNKNOWN
+
+
+def keys_of(owner: Any) -> list[Any]:
+    """Return the keys of a dictionary, or of a module that is indexed by names, as far as they can be typed."""
+    if type(owner).__name__ in {"ModuleDict", "ParameterDict"}:
+        return list(owner.keys())
+    return [key for key in owner if isinstance(key, (str, int))] if type(owner) in {dict, OrderedDict} else []
 
 
 def kind_of(value: Any) -> str:

@@ -112,6 +112,24 @@ def _marked(name: str, texts: list[tuple[str, str]], call: Call) -> Shown:
     return Shown(f"{name}({before}", here, f"{after})")
 
 
+def clipped(shown: Shown, width: int) -> Shown:
+    """Return a signature that fits a width: the parameter at the cursor stays, its neighbours as far as there is room."""
+    before, here, after, saves = shown
+    if len(before) + len(here) + len(after) > width:
+        name, opening, earlier = before.partition("(")
+        here = here[: max(0, width - len(name) - 2)]
+        room = max(0, width - len(name) - 1 - len(here))
+        behind = min(len(after), max(room - len(earlier), room // 3))
+        before = f"{name}{opening}{_end(earlier, room - behind)}"
+        after = after if len(after) <= behind else after[: max(0, behind - 1)] + "…" * bool(behind)
+    left = width - len(before) - len(here) - len(after) - 2
+    return Shown(before, here, after, saves if len(saves) <= left else saves[: left - 1] + "…" if left > 8 else "")
+
+
+def _end(text: str, room: int) -> str:
+    return text if len(text) <= room else ("…" + text[len(text) - room + 1 :] if room > 1 else "")
+
+
 def saves_of(operation: Any) -> str:
     """Return what an operation saves for backward, with its node; empty where it has no derivative of its own."""
     told: dict[str, str] = {}

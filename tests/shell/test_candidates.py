@@ -6,7 +6,7 @@ from gradsh.session.session import Session
 from gradsh.shell.candidates import Candidates
 from gradsh.shell.config import PREFERENCES
 from gradsh.shell.context import context
-from gradsh.shell.signature import shown_for
+from gradsh.shell.signature import clipped, shown_for
 
 PROGRAM = """
 import torch
@@ -24,6 +24,7 @@ class Loud:
 
 loud = Loud()
 graph = 3
+table = {"alpha": 1, "beta": {"gamma": x}, 3: x}
 """
 
 
@@ -51,13 +52,44 @@ def candidates(session: Session) -> Candidates:
         ("help backw", "backward"), ("from torch import nn, opt", "optim"), ("import torch.n", "nn"), ("step(", "alpha="),
         ("'abc'.upp", "upper"), ("[1].app", "append"), ("if x.num", "numel"), ("expect error ver", "version"),
         ("expect ", "error"), ("time x.su", "sum"), ("a = 1; backw", "backward"), ("graph.bit", "bit_length"),
-        ("whi", "while"), ("x.GRA", "grad"),
+        ("whi", "while"), ("x.GRA", "grad"), ("table['al", "'alpha'"), ('table["', '"alpha"'), ("table[", "'alpha'"),
+        ("table['beta']['g", "'gamma'"),
+        ("f(table['al", "'alpha'"), ("net[0].weight.gr", "grad_fn"), ("load ./doc", "./docs/"), ("load ../", "../"),
+        ("save docs/sh", "docs/shell.md"),
+        ("load docs/shell.m", "docs/shell.md"), ("load 'doc", "'docs/"), ("np.zer", "zeros"), ("math.sq", "sqrt"),
+        ("F.cross_entropy(", "target="),
     ],
 )  # fmt: skip
 def test_offers(candidates: Candidates, text: str, wanted: str) -> None:
     _, found = candidates.at(text)
-    assert wanted in [one.text for one in found]
+    assert any(one.text == wanted or (wanted == "../" and one.text.startswith(wanted)) for one in found)
     assert all(isinstance(one.meta(), str) for one in found[:50])
+
+
+def test_what_autograd_asks_comes_first_and_underscored_names_last(candidates: Candidates) -> None:
+    names = [one.text for one in candidates.at("x.")[1]]
+    assert names[:5] == ["grad", "grad_fn", "requires_grad", "is_leaf", "shape"]
+    assert [one.text for one in candidates.at("x.g")[1]][:2] == ["grad", "grad_fn"]
+    hidden = [name[0] == "_" for name in names]
+    assert hidden == sorted(hidden)
+
+
+def test_arguments_that_are_given_are_not_offered(candidates: Candidates) -> None:
+    names = [one.text for one in candidates.at("F.cross_entropy(x, x, ")[1]]
+    assert names[0] == "weight="
+    assert "input=" not in names
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+@pytest.mark.parametrize("text", ["F.cross_entropy(x, x, None, None, -100, None, ", "F.cross_entropy(", "mse_loss(x, "])
+def test_a_signature_is_clipped_around_the_argument_at_the_cursor(session: Session, text: str, width: int) -> None:
+    shown = shown_for(session, text, "")
+    clip = clipped(shown, width)
+    assert len(clip.before + clip.here + clip.after) <= width
+    assert clip.here
+    assert shown.here.startswith(clip.here)
+    if len(shown.before + shown.here + shown.after) <= width:
+        assert clip[:3] == shown[:3]
 
 
 @pytest.mark.parametrize("text", ["# x.me", "'x.me", "f'''x.me", "12", "loud.noise.", "", "x = ", "foo.bar.", "x.mean(1, "])

@@ -132,6 +132,31 @@ def test_paths_are_arguments(environment, tmp_path: Path) -> None:
         assert "wrote" in shell.run("save ./c-1.grad")
 
 
+@PROMPTS
+def test_up_goes_to_what_begins_as_was_typed(environment) -> None:
+    with Terminal(**environment) as shell:
+        shell.see("grad>")
+        for statement in ("alpha = 1", "beta = 2", "alpha = 3", "gamma = 4"):
+            shell.run(statement)
+        for typed, entry in (("al", "alpha = 3"), ("", "alpha = 1"), ("\x15be", "beta = 2"), ("\x15", "gamma = 4")):
+            shell.press(typed)
+            if typed.strip("\x15"):
+                shell.until(lambda text=typed: shell.row().endswith(text.strip("\x15")), "what is typed")
+            shell.press("\x1b[A")
+            shell.until(lambda entry=entry: shell.screen.line(shell.screen.cursor.y).rstrip() == f"grad> {entry}", entry)
+
+
+def test_tab_behind_an_old_name_writes_nothing_across_the_prompt() -> None:
+    with Terminal() as shell:
+        shell.see("grad>")
+        shell.run("x = ones(2, requires_grad=True)")
+        shell.press("x.v\t")
+        shell.see("volatile")
+        shell.press("iew(1, 2)\r")
+        shell.until(shell.at_prompt, "the prompt")
+        assert "arning" not in shell.text()
+
+
 TRACEBACK = """Traceback (most recent call last):
   File "train.py", line 12, in <module>
     loss.backward()
@@ -146,7 +171,7 @@ def test_a_pasted_traceback_is_explained(environment) -> None:
     with Terminal(columns=240, **environment) as shell:
         shell.see("grad>")
         shell.press(TRACEBACK.replace("\n", "\r") + "\r" if environment else f"\x1b[200~{TRACEBACK}\x1b[201~\r")
-        shell.see("version: a tensor that the backward needs was modified in place")
+        shell.until(lambda: "version: a tensor that the backward needs was modified in place" in shell.text(), "the explanation")
 
 
 @pytest.mark.parametrize(("text", "meant"), [
