@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from html import escape
-from textwrap import wrap
 
 from gradsh.render.style import Style
 from gradsh.shell.lexer import coloured
@@ -22,7 +21,7 @@ ESCAPE = re.compile(r"\x1b\[([\d;]*)m")
 
 def session_picture(text: str, title: str) -> str:
     """Return the session (its turns are typed anew) as an SVG document."""
-    rows = [row for line in _lines(text) for row in _wrapped(line)]
+    rows = list(_lines(text))
     size = f'width="{int(WIDTH * CHARACTER) + 2 * MARGIN}" height="{LINE * len(rows) + 2 * MARGIN}"'
     font = 'font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="13"'
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font}>', f"<title>{escape(title)}</title>",
@@ -51,24 +50,6 @@ def _painted(line: str) -> list[Run]:
             colour = ANSI.get(piece, INK)
         elif piece:
             out.append((colour, piece))
-    return out
-
-
-def _wrapped(line: list[Run]) -> list[list[Run]]:
-    """A line in pieces that fit, broken between words; what goes on is indented."""
-    text = "".join(part for _, part in line)
-    if len(text) <= WIDTH:
-        return [line]
-    indent = " " * (len(text) - len(text.lstrip()) + 4)
-    pieces = wrap(text, WIDTH, subsequent_indent=indent, drop_whitespace=True, break_on_hyphens=False)
-    colours = [colour for colour, part in line for _ in part]
-    out, at = [], 0
-    for number, piece in enumerate(pieces):
-        word = piece.removeprefix(indent) if number else piece
-        at = text.index(word, at)
-        runs = [(colours[at + i], character) for i, character in enumerate(word)]
-        out.append([(INK, indent)] * bool(number) + _joined(runs))
-        at += len(word)
     return out
 
 

@@ -50,24 +50,18 @@ def view(report: Report) -> View:
         width = max(map(len, KINDS))
         return Lines((*(f"{kind.name:<{width}}  {kind.summary}" for kind in KINDS.values()),
                       "`explain KIND` says what it means, with an example and the ways out"))
-    return Lines(tuple(line for kind in report.kinds for line in _kind(kind)))
+    return Lines(tuple(line for kind in report.kinds for line in _kind(kind)), WIDTH)
 
 
 def _kind(kind: Kind) -> list[str]:
     out = [f"{kind.name}: {kind.summary}", ""]
     out += [f"  {sentence}" for sentence in kind.sentences] + [""] * bool(kind.sentences)
-    out += [*_wrapped(kind.meaning), *_wrapped(kind.situation)]
+    out += [text for text in (kind.meaning, kind.situation) if text]
     if kind.example:
         out += ["", "For example:", *_script(kind.example)]
     for way in kind.ways:
-        out += ["", *_wrapped(way.text), *_script(way.script)]
+        out += ["", way.text, *_script(way.script)]
     return out
-
-
-def _wrapped(text: str) -> list[str]:
-    from textwrap import wrap
-
-    return wrap(text, WIDTH)
 
 
 def _script(text: str) -> list[str]:

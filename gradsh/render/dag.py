@@ -20,6 +20,8 @@ STAIRS = 6
 BULLETS = {"live": ("●", "*"), "freed": ("○", "o"), "pinned": ("◆", "#"), "modified": ("✗", "!"),
            "packed": ("◌", "~")}
 GAP = 2
+NARROW = 60
+"""Columns of a terminal below which a step of the tree takes two columns, not three."""
 LEAST = 24
 """Columns that a node's words have on the narrowest terminal."""
 
@@ -118,7 +120,8 @@ class _Walk:
         self.style = style
         self.drawn: set[int] = set()
         self.order = drawing_order(dag)
-        room = DEEP if style.width is None else min(DEEP, (style.width - LEAST) // 3)
+        self.step = 2 if style.width is not None and style.width < NARROW else 3
+        room = DEEP if style.width is None else min(DEEP, (style.width - LEAST) // self.step)
         self.stairs = room if self.order.height <= room else min(STAIRS, room)
         self.children = self.order.children
         self.numbers: dict[int, int] = {}
@@ -166,8 +169,9 @@ class _Walk:
         out = []
         for i, (target, label) in enumerate(children):
             last = i == len(children) - 1
-            corner = self.style.pick("└─ ", "`- ") if last else self.style.pick("├─ ", "|- ")
-            bar = self.style.pick("│  ", "|  ") if not last else "" if depth >= self.stairs else "   "
+            corner = self.style.pick("└─", "`-") if last else self.style.pick("├─", "|-")
+            bar = self.style.pick("│", "|") if not last else "" if depth >= self.stairs else " "
+            corner, bar = corner[: self.step - 1] + " ", bar and bar.ljust(self.step)
             out.append((target, below + corner, below + bar, label, depth + 1))
         return out[::-1]
 

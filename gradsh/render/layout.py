@@ -16,6 +16,7 @@ CHAR, LINE, PAD = 6.6, 15.0, 8.0
 MARGIN = 20.0
 LEAF = "AccumulateGrad"
 _MOST_USERS = 2
+_MOST_BOXES = 5_000
 
 
 class Text(NamedTuple):
@@ -79,6 +80,9 @@ def lay_out(dag: Dag) -> Layout:
         from grandalf.graphs import Edge, Graph, Vertex
     except ImportError:
         raise fail("value", "pictures need the library grandalf: pip install grandalf", ValueError) from None
+    if len(dag.nodes) > _MOST_BOXES:
+        ways = "choose fewer with --limit or --depth, or take dot or mermaid"
+        raise fail("value", f"a picture of {len(dag.nodes):,} nodes takes too long to lay out: {ways}", ValueError)
     dag = with_copies(dag)
     lines = [lines_of(node) for node in dag.nodes]
     vertices = [Vertex(i) for i in range(len(dag.nodes))]

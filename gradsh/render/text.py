@@ -43,6 +43,13 @@ def _wrapped(text: str, style: Style) -> str:
     return text if style.width is None else "\n".join(part for line in text.split("\n") for part in wrap(line, style.width))
 
 
+def _line(text: str, fill: int, style: Style) -> list[str]:
+    """Return a line in as many as it takes; prose (see `Lines`) without an indent."""
+    if fill and text[:1] not in {"", " "}:
+        return wrap(text, fill if style.width is None else min(fill, style.width), 0)
+    return wrap(text, style.width)
+
+
 _LONGEST = 200_000
 """Characters of a value that are wrapped."""
 _OPENING = re.compile(r"\s*(?:\w+\()?[\[({]*")
@@ -102,8 +109,8 @@ def _picture(view: View, kind: str) -> str | bytes:
 def lines_of(view: View, style: Style) -> list[str]:
     """Return a view as lines of text."""
     match view:
-        case Lines(lines=lines):
-            return [part for line in lines for one in line.split("\n") for part in wrap(printable(one), style.width)]
+        case Lines(lines=lines, fill=fill):
+            return [part for line in lines for one in line.split("\n") for part in _line(printable(one), fill, style)]
         case Table():
             from gradsh.render import table
 

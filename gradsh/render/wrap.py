@@ -4,8 +4,8 @@ import re
 
 from gradsh.render.style import Style, width_of
 
-_PIECES = re.compile(r"\s+|[^\s`]*`[^`]+`[^\s`]*|\S*\d B\b\S*|\S+")
-"""Blanks, code in backquotes, a number of bytes, a word."""
+_PIECES = re.compile(r"\s+|[^\s`]*`[^`]+`[^\s`]*|\[--[^\]]*\]\S*|\S*\d B\b\S*|line \d\S*|\S+")
+"""Blanks, code in backquotes, an option with its value, a number of bytes, the number of a line, a word."""
 _SECOND_COLUMN = re.compile(r"\s*\S+(?: \S+)*\s{2,}(?=\S)")
 _INDENT = 2
 """Columns by which the further lines of a sentence are indented, beyond its own indent."""
@@ -19,7 +19,7 @@ def wrap(text: str, width: int | None, hang: int | None = None, used: int = 0) -
     """
     if width is None or used + width_of(text) <= width:
         return [text]
-    hang = min(_natural(text) if hang is None else hang, max(0, width - 16))
+    hang = min(_natural(text, width // 2) if hang is None else hang, max(0, width - 16))
     out, line, taken, blanks = [], "", used, ""
     for piece in _PIECES.findall(text):
         if piece.isspace():
@@ -35,10 +35,10 @@ def wrap(text: str, width: int | None, hang: int | None = None, used: int = 0) -
     return [*out, line.rstrip()]
 
 
-def _natural(text: str) -> int:
-    """Return the column of the second column, where the text has two, else that of its indent and a little more."""
+def _natural(text: str, most: int) -> int:
+    """Return where the second column begins, of a text that has two (the first no wider than `most`), else its indent and more."""
     column = _SECOND_COLUMN.match(text)
-    return column.end() if column else len(text) - len(text.lstrip()) + _INDENT
+    return column.end() if column and column.end() <= most else len(text) - len(text.lstrip()) + _INDENT
 
 
 def _parts(piece: str, room: int) -> list[str]:

@@ -15,9 +15,13 @@ Cell = str | int | float | bool | tuple[object, ...] | None
 
 
 class Lines(NamedTuple):
-    """Plain lines of text, without line ends."""
+    """Plain lines of text, without line ends.
+
+    With `fill` the lines that begin at the margin are prose: they are broken to so many columns, or fewer on a narrow terminal.
+    """
 
     lines: tuple[str, ...]
+    fill: int = 0
 
 
 class Column(NamedTuple):
