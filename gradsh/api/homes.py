@@ -27,7 +27,7 @@ _CLASSES = {
     "DataLoader": "torch.utils.data.dataloader",
 }
 """Classes that have a file of their own in PyTorch."""
-_NAMES = {"DType": "dtype", "Device": "device", "Handle": "RemovableHandle"}
+_NAMES = {"DType": "dtype", "Device": "device", "Handle": "RemovableHandle", "AnyNode": "Node"}
 
 
 def settle(kind: type) -> None:

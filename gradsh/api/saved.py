@@ -7,12 +7,28 @@ from typing import Any
 
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.hook_handle import Handle
-from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.node import Facade, Node, behind
 from gradsh.engine.graph.tensor import Tensor, accumulator, gradient_edge, node_of
 from gradsh.text.fault import fail
 
 DISABLED = "saved_tensors_hooks_disabled"
 _MUTATION = "allow_mutation_on_saved_tensors"
+
+
+class _OfNodes(type):
+    """Takes what programs see of a node for a node, also where that is a `ctx`."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(behind(value), Node)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, (Node, Facade))
+
+
+class AnyNode(metaclass=_OfNodes):
+    """The class of all nodes, torch.autograd.graph.Node."""
+
+    __script_attributes__ = Node.__script_attributes__
 
 
 class saved_tensors_hooks:

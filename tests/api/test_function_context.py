@@ -83,6 +83,7 @@ def test_ctx_is_grad_fn_and_is_no_node() -> None:
     assert (y * 1).grad_fn.next_functions[0][0] is seen[0]
     assert torch.autograd.graph.get_gradient_edge(y).node is seen[0]
     assert not isinstance(seen[0], Node)
+    assert isinstance(seen[0], torch.autograd.graph.Node)
     y.sum().backward()
     assert seen[1] is seen[0]
 
