@@ -9,7 +9,7 @@ from importlib import import_module
 from gradsh.api.torch import NAMESPACES
 from gradsh.language.tokens import KEYWORDS
 from gradsh.runtime.builtins import REFUSED
-from gradsh.runtime.library import libraries
+from gradsh.runtime.modules import MODULES, REAL, REFUSED_MODULE, STANDS_IN
 from gradsh.session.session import ASSERTIONS, Session
 
 PARSERS = ("blocks", "statements", "commands", "functions", "expressions", "atoms")
@@ -88,15 +88,24 @@ def _names() -> Iterator[str]:
     yield _section("For assertions about graphs", ASSERTIONS)
     yield _section("Exceptions", errors)
     yield _section("Keywords", KEYWORDS)
-    yield "### Modules of Python's library\n\n| import | offers |\n| --- | --- |\n"
-    yield from (f"| `{name}` | {_listed(library.names())} |\n" for name, library in libraries(machine).items())
+    yield "### Modules of Python's library\n\n| import | offers | remark |\n| --- | --- | --- |\n"
+    imports = machine.offer.imports
+    for name, module in MODULES.items():
+        if module.how == REAL:
+            library = imports.library(name)
+            yield f"| `{name}` | {_listed(library.names() if library else ())} | {module.why} |\n"
+    yield "\n### Modules that stand in\n\nEach says once that it stands in. None of them changes a number.\n\n"
+    yield "| import | stands in |\n| --- | --- |\n"
+    yield from (f"| `{name}` | {module.why} |\n" for name, module in MODULES.items() if module.how == STANDS_IN)
+    yield "\n### Modules that are refused\n\n| import | what to write instead |\n| --- | --- |\n"
+    yield from (f"| `{name}` | {module.why} |\n" for name, module in MODULES.items() if module.how == REFUSED_MODULE)
     yield "\nAny other import binds a name that explains itself when it is used, so that a post whose import is idle still runs.\n\n"
     yield "### PyTorch's namespaces\n\n`torch` and `Tensor` hold the [operations](operations.md); beside them:\n\n"
     yield "| import | offers |\n| --- | --- |\n"
     yield from (f"| `{name}` | {_listed(NAMESPACES[name].names())} |\n" for name in LISTED)
     yield "\n### What the language does not have\n\n| name | the way to do it here |\n| --- | --- |\n"
     yield from (f"| `{name}` | {way} |\n" for name, way in REFUSED.items())
-    yield "\nNor are there `async`, metaclasses and multiple inheritance.\n\n"
+    yield "\nNor are there `async`, `match`, and metaclasses other than those of `Enum` and `ABC`.\n\n"
 
 
 def _section(title: str, names: Iterable[str]) -> str:

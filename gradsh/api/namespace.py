@@ -6,6 +6,7 @@ An entry is a value, or a `Lazy` that imports it when it is first asked for: not
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
+from gradsh.engine.ambient import current
 from gradsh.text.fault import fail
 
 
@@ -106,6 +107,22 @@ class Namespace:
 
     def __repr__(self) -> str:
         return f"<module '{self.name}'>"
+
+
+class Switches(Namespace):
+    """A namespace whose names are switches: a session sets its own, and nothing here depends on them."""
+
+    __slots__ = ()
+
+    def get(self, name: str) -> Any:
+        """Return what the session has set, else the default."""
+        default = super().get(name)
+        return current().flags.get(f"{self.name}.{name}", default)
+
+    def switch(self, name: str, value: Any) -> None:
+        """Set a switch for the session. Raises AttributeError for a name that is none."""
+        super().get(name)
+        current().flags[f"{self.name}.{name}"] = value
 
 
 def _no_copy(self: Any, _: Any) -> NoReturn:

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from gradsh.api.homes import settle
-from gradsh.api.namespace import Lazy, Namespace, lazily, lazy
+from gradsh.api.namespace import Lazy, Namespace, Switches, lazily, lazy
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Parameter, Tensor
 from gradsh.engine.values import dtype as dtypes
@@ -66,6 +66,7 @@ _DISTRIBUTIONS = {
     "distribution": "Distribution", "continuous": "Normal Uniform Exponential Independent",
     "discrete": "Categorical Bernoulli", "kl": "kl_divergence",
 }
+_COUNTERS = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
 _INIT = (
     "calculate_gain uniform_ normal_ trunc_normal_ constant_ ones_ zeros_ eye_ dirac_ xavier_uniform_ xavier_normal_ "
     "kaiming_uniform_ kaiming_normal_ orthogonal_ sparse_"
@@ -100,6 +101,8 @@ _TORCH: dict[str, Any] = {
         "result_type=result_type_of can_cast finfo iinfo device set_num_threads=ignore get_num_threads "
         "use_deterministic_algorithms=ignore set_float32_matmul_precision=ignore",
     ),
+    **lazily("gradsh.api.stand_ins", "save load compile autocast=Autocast"),
+    "amp": _spaces("torch.amp"),
     "Tensor": Tensor,
     "Size": Size,
     "dtype": dtypes.DType,
@@ -184,6 +187,7 @@ NAMESPACES: dict[str, Namespace] = {
         {
             **_from_files("gradsh.api.nn", _NN_CLASSES),
             "Parameter": Parameter,
+            **lazily("gradsh.api.stand_ins", "DataParallel"),
             "functional": _spaces("torch.nn.functional"),
             "init": _spaces("torch.nn.init"),
             "utils": _spaces("torch.nn.utils"),
@@ -227,6 +231,7 @@ NAMESPACES: dict[str, Namespace] = {
         {**_from_files("gradsh.api.optim", _OPTIMIZERS), "lr_scheduler": _spaces("torch.optim.lr_scheduler")},
     ),
     "torch.optim.lr_scheduler": Namespace("torch.optim.lr_scheduler", _from_files("gradsh.api.optim", _SCHEDULERS)),
+    "torch.utils.tensorboard": Namespace("torch.utils.tensorboard", lazily("gradsh.api.stand_ins", "SummaryWriter")),
     "torch.utils": Namespace("torch.utils", {"checkpoint": _spaces("torch.utils.checkpoint"), "data": _spaces("torch.utils.data")}),
     "torch.utils.checkpoint": Namespace(
         "torch.utils.checkpoint",
@@ -243,11 +248,19 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.linalg": Namespace("torch.linalg", lazily("gradsh.ops.kernels.lu", "LinAlgError=_LinAlgError"), "linalg"),
     "torch.cuda": Namespace(
         "torch.cuda",
-        lazily(_SETTINGS, "is_available=cuda_is_available device_count synchronize=ignore empty_cache=ignore manual_seed=ignore "
-               "manual_seed_all=ignore"),
+        {"amp": _spaces("torch.cuda.amp")} | dict.fromkeys(_COUNTERS, lazy("gradsh.api.stand_ins", "nothing_counted"))
+        | lazily(_SETTINGS, "is_available=cuda_is_available device_count synchronize=ignore empty_cache=ignore manual_seed=ignore "
+               "manual_seed_all=ignore reset_peak_memory_stats=ignore ipc_collect=ignore"),
     ),
-    "torch.backends": Namespace("torch.backends", {"cudnn": _spaces("torch.backends.cudnn"), "mps": _spaces("torch.backends.mps")}),
-    "torch.backends.cudnn": Namespace("torch.backends.cudnn", {"deterministic": False, "benchmark": False, "enabled": False}),
+    "torch.amp": Namespace("torch.amp", lazily("gradsh.api.stand_ins", "autocast=Autocast GradScaler")),
+    "torch.cuda.amp": Namespace("torch.cuda.amp", lazily("gradsh.api.stand_ins", "autocast=cuda_autocast GradScaler")),
+    "torch.backends": Namespace("torch.backends", {name: _spaces(f"torch.backends.{name}") for name in ("cudnn", "cuda", "mps")}),
+    "torch.backends.cudnn": Switches("torch.backends.cudnn", {
+        "deterministic": False, "benchmark": False, "enabled": False, "allow_tf32": True,
+        "is_available": lazy(_SETTINGS, "cuda_is_available"),
+    }),
+    "torch.backends.cuda": Namespace("torch.backends.cuda", {"matmul": _spaces("torch.backends.cuda.matmul")}),
+    "torch.backends.cuda.matmul": Switches("torch.backends.cuda.matmul", {"allow_tf32": False}),
     "torch.backends.mps": Namespace("torch.backends.mps", lazily(_SETTINGS, "is_available=cuda_is_available")),
 }
 

@@ -7,7 +7,7 @@ _OPERATORS = (
 )
 _OTHERS = (
     "init call len getitem setitem delitem iter next contains bool repr str format hash enter exit float int index round "
-    "reversed doc"
+    "reversed doc post_init"
 )
 SPECIAL_METHODS = frozenset(f"__{name}__" for name in (*_OPERATORS.split(), *_OTHERS.split()))
 """Special names that may be defined in the body of a class."""

@@ -67,6 +67,11 @@ class StatementLowering(ExpressionLowering):
 
     def _AnnAssign(self, node: tree.AnnAssign) -> Block:
         place = self.place(node.span)
+        if self.classes and not self.functions and isinstance(node.target, tree.Name):
+            span = node.annotation.span
+            written = self.source.line(span.line)[span.column - 1 : span.end_column - 1 if span.end_line == span.line else None]
+            text = self.constant(written, place)  # data classes read it; what it names need not exist
+            return [ast.AnnAssign(self.target(node.target), text, self.optional(node.value), 1, **place)]
         if node.value is not None:
             return [ast.Assign([self.target(node.target)], self.expression(node.value), **place)]
         if isinstance(node.target, tree.Name) and self.functions:  # it makes the name local, as in Python
@@ -212,9 +217,9 @@ class StatementLowering(ExpressionLowering):
     def _marks(self, place: dict[str, Any]) -> Block:
         """Mark a class as a script's, and keep numpy from putting its instances into arrays of Python objects."""
         self.hooked.add(runtime_names.NO_ARRAY)
+        no_array = ast.Name(runtime_names.NO_ARRAY, LOAD, **place)  # also the mark: an Enum takes a descriptor for no member
         values = {
-            runtime_names.SCRIPT: self.constant(True, place), "__array_ufunc__": self.constant(None, place),
-            "__array_interface__": ast.Name(runtime_names.NO_ARRAY, LOAD, **place),
+            runtime_names.SCRIPT: no_array, "__array_ufunc__": self.constant(None, place), "__array_interface__": no_array,
         }
         return [ast.Assign([ast.Name(name, STORE, **place)], value, **place) for name, value in values.items()]
 
@@ -225,12 +230,9 @@ class StatementLowering(ExpressionLowering):
                 word.span, "metaclasses and other keywords of a class are not part of gradsh",
                 f"write `class {node.name}:` or name one base class, and set attributes in its body",
             )
-        if len(node.bases) > 1 or any(isinstance(base, tree.Starred) for base in node.bases):
-            raise self.refuse(
-                node.bases[1].span if len(node.bases) > 1 else node.bases[0].span,
-                "a class has one base here: nn.Module, torch.autograd.Function, a class of yours, or none",
-                "keep the second object in an attribute (`self.part = Part()`) and call its methods",
-            )
+        starred = next((base for base in node.bases if isinstance(base, tree.Starred)), None)
+        if starred is not None:
+            raise self.refuse(starred.span, "the bases of a class are named one by one here", "write the classes themselves")
         for name, span in bound_names(node.body):
             if name[:2] == "__" == name[-2:] and name not in SPECIAL_METHODS:
                 raise self.refuse(span, f"`{name}` is not among the special names of gradsh's classes", ways_for(name))

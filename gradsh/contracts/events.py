@@ -23,6 +23,12 @@ class Print(NamedTuple):
     told: bool = False
 
 
+class ErrorOutput(NamedTuple):
+    """Text that the program wrote to its own standard error."""
+
+    text: str
+
+
 class Value(NamedTuple):
     """The echo of an expression statement at the top level."""
 
@@ -80,5 +86,5 @@ class Snapshot(NamedTuple):
     buffers: dict[str, Any]
 
 
-Event = Print | Value | Result | Warn | Note | Failure | Done | Snapshot
+Event = Print | ErrorOutput | Value | Result | Warn | Note | Failure | Done | Snapshot
 Emit = Callable[[Event], None]

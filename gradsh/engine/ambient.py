@@ -24,8 +24,8 @@ class Ambient:
     """Everything that an operation reads besides its arguments."""
 
     __slots__ = (
-        "_generator", "_print_options", "anomaly", "atomic", "check", "default_dtype", "first_node", "flags", "grad_enabled",
-        "handle_ids", "passes", "running", "saved_hooks", "trail", "warn", "where",
+        "_generator", "_print_options", "anomaly", "atomic", "check", "default_dtype", "files", "first_node", "flags", "grad_enabled",
+        "handle_ids", "passes", "running", "saved_hooks", "standing_in", "trail", "warn", "where",
     )
 
     def __init__(self) -> None:
@@ -55,6 +55,10 @@ class Ambient:
         self.running: Any = None
         """The backward pass that is running now (the innermost), for hooks that ask."""
         self.flags: dict[str, Any] = {}
+        self.files: dict[str, Any] = {}
+        """What the program wrote or saved, by the file's name."""
+        self.standing_in: set[str] = set()
+        """What has said that it stands in for what the program asked for."""
         self.handle_ids = count()
         """The numbers of hooks' handles."""
         self.first_node = next(sequence_numbers) + 1
@@ -81,6 +85,12 @@ class Ambient:
     def place(self) -> Any:
         """Return the opaque place where the program stands now, or None."""
         return None if self.where is None else self.where()
+
+    def stands_in(self, name: str, what: str) -> None:
+        """Say once that something stands in for what the program asked for."""
+        if name not in self.standing_in:
+            self.standing_in.add(name)
+            self.warning(f"{name} stands in {what}")
 
     def warning(self, message: str) -> None:
         """Report a warning of PyTorch's."""

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from gradsh.contracts.events import Event, Failure, Note, Print, Result, Snapshot, Value, Warn
+from gradsh.contracts.events import ErrorOutput, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
 
@@ -25,6 +25,8 @@ def to_dict(event: Event) -> dict[str, Any] | None:
     match event:
         case Print(text=text):
             return {"event": "print", "text": text}
+        case ErrorOutput(text=text):
+            return {"event": "stderr", "text": text}
         case Value(line=line, text=text):
             return {"event": "value", "line": line, "text": text}
         case Result(line=line, command=command, report=report):

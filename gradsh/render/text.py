@@ -3,7 +3,7 @@
 import re
 from typing import Literal, assert_never
 
-from gradsh.contracts.events import Done, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
+from gradsh.contracts.events import Done, ErrorOutput, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
 from gradsh.render.style import Style, printable
 from gradsh.render.wrap import wrap
 from gradsh.text.fault import fail
@@ -18,6 +18,8 @@ def event_text(event: Event, style: Style) -> tuple[Stream, str] | None:
         case Print(text=text, newline=newline):
             text = _wrapped(text, style) if event.told else text
             return "out", text + "\n" if newline else text
+        case ErrorOutput(text=text):
+            return "err", text
         case Value(text=text):
             return "out", value_text(text, style) + "\n"
         case Result():

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TextIO
 
-from gradsh.contracts.events import Done, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
+from gradsh.contracts.events import Done, ErrorOutput, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
 from gradsh.render.style import Style, style_for
 
-DIAGNOSTICS = frozenset({Failure, Note, Warn})
+DIAGNOSTICS = frozenset({ErrorOutput, Failure, Note, Warn})
 FLUSH_SECONDS = 0.02  # a loop's output is seen while it runs, without a system call a line
 
 

@@ -1,7 +1,9 @@
 """What Python's own types offer to a script: explicit lists of attribute names, by type."""
 
 import collections
+import enum
 import functools
+import re
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
@@ -68,6 +70,10 @@ ATTRIBUTES: dict[type, frozenset[str]] = {
     type({}.keys()): names_in("isdisjoint mapping") - {"mapping"},
     type({}.values()): frozenset(),
     type({}.items()): names_in("isdisjoint"),
+    enum.Enum: names_in("name value"),
+    enum.Flag: names_in("name value"),
+    re.Pattern: names_in("search match fullmatch findall finditer sub subn split pattern groups groupindex flags"),
+    re.Match: names_in("group groups groupdict start end span expand pos endpos lastindex lastgroup string re"),
     type(None): frozenset(),
     type(Ellipsis): frozenset(),
     type(NotImplemented): frozenset(),
@@ -85,6 +91,12 @@ EXCEPTION_ATTRIBUTES: dict[type[BaseException], frozenset[str]] = {
     BaseException: names_in("args add_note __cause__ __context__ __str__ __repr__ __init__"),
 }
 """Exception class -> what it and its subclasses offer; never a traceback, which leads to frames."""
+
+
+def offer(kind: type, names: str) -> type:
+    """Let the values of a type that a library brings offer these names; return the type."""
+    ATTRIBUTES.setdefault(kind, names_in(names))
+    return kind
 
 
 def table_of(kind: type) -> frozenset[str] | None:

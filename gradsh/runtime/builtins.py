@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from gradsh.compiler.expressions import identifier
 from gradsh.runtime.ranges import LongRange, RangeBuiltin
+from gradsh.runtime.session_files import open as open_file
 from gradsh.runtime.type_proxies import Kind
 from gradsh.text.fault import fail
 
@@ -29,7 +30,6 @@ REFUSED = {
     "exec": "write the statements themselves; `load FILE` runs a script",
     "eval": "write the expression itself; for text that holds a number use `float(text)`",
     "compile": "write the statements themselves",
-    "open": "a script reads no files; put the numbers into the script, or use the commands `load` and `save`",
     "input": "assign the value to a name at the top of the script",
     "__import__": "write `import NAME` at the top",
     "globals": "the command `vars` lists the variables",
@@ -82,6 +82,7 @@ def make_builtins(machine: "Machine") -> dict[str, Any]:
     table |= _attributes(machine) | _types(machine) | _reductions(machine)
     table["print"] = _print(machine)
     table["exit"] = table["quit"] = leave
+    table["open"] = named(open_file, "open")
     table |= {kind.__name__: _lazy(kind) for kind in (map, filter, zip)}
     table["enumerate"] = _enumerate
     table["range"] = RangeBuiltin(machine.check)
@@ -134,13 +135,12 @@ def _lazy(kind: Any) -> Callable[..., Any]:
 
 def _print(machine: "Machine") -> Callable[..., None]:
     def print(*values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False) -> None:
-        if file is not None:
-            raise fail("type", "print(file=…) is not part of gradsh: leave `file` out; `--output` saves a result", TypeError)
         for name, word in (("sep", sep), ("end", end)):
             if word is not None and not isinstance(word, str):
                 raise TypeError(f"{name} must be None or a string, not {type(word).__name__}")
         text = (" " if sep is None else str(sep)).join([str(value) for value in values])
-        machine.on_print(text + ("\n" if end is None else str(end)))
+        tell = machine.on_print if file is None else machine.guard.read(file, "write")
+        tell(text + ("\n" if end is None else str(end)))
 
     return named(print)
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from gradsh.api.namespace import Switches
 from gradsh.compiler import runtime_names
 from gradsh.compiler.special import CALLABLE_SPECIALS, SPECIAL_METHODS
 from gradsh.engine.attribute_names import ScriptBase
@@ -219,6 +220,9 @@ class Guard:
 
     def assign(self, owner: Any, name: str, value: Any) -> None:
         """Set attribute `name` of `owner`, if its type lets scripts do that."""
+        if type(owner) is Switches:
+            owner.switch(name, value)
+            return
         if not self._lets_set(owner, name):
             raise self.unsettable(owner, name)
         setattr(owner, name, value)

@@ -1,10 +1,14 @@
 """Imports: namespaces of gradsh's own, lists of Python's library, and names that explain themselves for anything else."""
 
+from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gradsh.api.torch import NAMESPACES
-from gradsh.runtime.library import libraries
+from gradsh.engine.ambient import current
+from gradsh.runtime.library import Library
 from gradsh.runtime.missing_modules import Absent, way_without
+from gradsh.runtime.modules import MODULES, STANDS_IN
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -17,7 +21,7 @@ class Imports:
 
     def __init__(self, machine: "Machine") -> None:
         self.machine = machine
-        self._libraries = libraries(machine)
+        self._libraries: dict[str, Library] = {}
 
     def find(self, path: str) -> Any:
         """Return the namespace of a dotted path, or an `Absent` for one that gradsh does not have."""
@@ -25,6 +29,8 @@ class Imports:
             return NAMESPACES[path]
         top, *rest = path.split(".")
         found = self._top(top)
+        if top in MODULES and path in MODULES[top].parts:
+            return found
         for part in rest:
             if isinstance(found, Absent):
                 return Absent(path)
@@ -33,7 +39,7 @@ class Imports:
             except AttributeError:
                 if way_without(path):
                     return Absent(path)
-                if top in self._libraries or top == "torch":
+                if isinstance(self._top(top), Library) or top == "torch":
                     raise self._no_module(path, top) from None
                 return Absent(path)
         return found
@@ -41,7 +47,21 @@ class Imports:
     def _top(self, name: str) -> Any:
         if name == "torch":
             return NAMESPACES["torch"]
-        return self._libraries.get(name) or Absent(name)
+        found = self.library(name)
+        if found is not None and MODULES[name].how == STANDS_IN:
+            current().stands_in(name, MODULES[name].why)
+        return found or Absent(name)
+
+    def library(self, name: str) -> Library | None:
+        """Return the namespace of a module of the table, or None for one that is refused or unknown."""
+        if name not in self._libraries and name in MODULES and MODULES[name].loader:
+            self._libraries[name] = Library(name, lambda: self._members(name))
+        return self._libraries.get(name)
+
+    def _members(self, name: str) -> Mapping[str, Any]:
+        file, _, function = MODULES[name].loader.partition(":")
+        found: Mapping[str, Any] = getattr(import_module(file), function)(self.machine)
+        return found
 
     @staticmethod
     def _no_module(path: str, top: str) -> Exception:
@@ -80,4 +100,4 @@ class Imports:
 
     def known(self) -> list[str]:
         """Return the modules that exist here, for completion and for suggesting the nearest."""
-        return ["torch", *self._libraries]
+        return ["torch", *(name for name, module in MODULES.items() if module.loader)]

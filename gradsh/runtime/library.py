@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.api.namespace import as_module
 from gradsh.runtime.bounded_operators import MAX_BITS, times
-from gradsh.runtime.builtins import leave
 from gradsh.runtime.guard import numbers_only
 from gradsh.runtime.type_proxies import Kind
 from gradsh.text.fault import fail
@@ -59,11 +58,13 @@ class Library:
 as_module(Library)
 
 
-def _listed(module: Any, names: str) -> dict[str, Any]:
+def listed(module: Any, names: str) -> dict[str, Any]:
+    """Return the members of a module that a list names, as far as this Python has them."""
     return {name: getattr(module, name) for name in names.split() if hasattr(module, name)}
 
 
-def _math(machine: "Machine") -> Mapping[str, Any]:
+def load_math(machine: "Machine") -> Mapping[str, Any]:
+    """Return what `math` offers."""
     import math
 
     def prod(iterable: Any, /, *, start: Any = 1) -> Any:
@@ -83,7 +84,7 @@ def _math(machine: "Machine") -> Mapping[str, Any]:
                 raise fail("limit", "the integer would be too large", OverflowError)
         return found
 
-    found = _listed(
+    found = listed(
         math,
         "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh degrees dist e erf erfc exp exp2 expm1 fabs floor "
         "fmod frexp fsum gamma gcd hypot inf isclose isfinite isinf isnan isqrt ldexp lgamma log log10 log1p log2 modf nan "
@@ -111,13 +112,15 @@ def _bounded(function: Callable[..., int]) -> Callable[..., int]:
     return bounded
 
 
-def _copy() -> Mapping[str, Any]:
+def load_copy(_: "Machine") -> Mapping[str, Any]:
+    """Return what `copy` offers."""
     from gradsh.api import copying
 
-    return _listed(copying, "copy deepcopy")
+    return listed(copying, "copy deepcopy")
 
 
-def _random() -> Mapping[str, Any]:
+def load_random(_: "Machine") -> Mapping[str, Any]:
+    """Return what `random` offers."""
     import random
 
     own = random.Random(0)  # numbers for experiments; two runs agree
@@ -128,14 +131,15 @@ def _random() -> Mapping[str, Any]:
             raise fail("limit", "the integer would be too large", OverflowError)
         return own.getrandbits(k)
 
-    return _listed(
+    return listed(
         own,
         "seed random uniform randint randrange choice choices sample shuffle gauss normalvariate expovariate betavariate "
         "gammavariate triangular lognormvariate",
     ) | {"getrandbits": _named(getrandbits)}
 
 
-def _time(machine: "Machine") -> Mapping[str, Any]:
+def load_time(machine: "Machine") -> Mapping[str, Any]:
+    """Return what `time` offers."""
     import time
 
     def sleep(seconds: float) -> None:
@@ -147,12 +151,13 @@ def _time(machine: "Machine") -> Mapping[str, Any]:
             machine.check()
             time.sleep(min(left, 0.05))
 
-    return _listed(time, "time perf_counter monotonic process_time time_ns perf_counter_ns ctime strftime") | {
+    return listed(time, "time perf_counter monotonic process_time time_ns perf_counter_ns ctime strftime") | {
         "sleep": sleep
     }
 
 
-def _itertools(machine: "Machine") -> Mapping[str, Any]:
+def load_itertools(machine: "Machine") -> Mapping[str, Any]:
+    """Return what `itertools` offers."""
     import itertools
 
     check = machine.check
@@ -197,7 +202,8 @@ def _itertools(machine: "Machine") -> Mapping[str, Any]:
     return own | {"chain": chain, "tee": itertools.tee}
 
 
-def _collections() -> Mapping[str, Any]:
+def load_collections(_: "Machine") -> Mapping[str, Any]:
+    """Return what `collections` offers."""
     import collections
 
     from gradsh.compiler import runtime_names
@@ -208,10 +214,11 @@ def _collections() -> Mapping[str, Any]:
         setattr(made, runtime_names.SCRIPT, True)
         return made
 
-    return _listed(collections, "OrderedDict defaultdict Counter deque") | {"namedtuple": namedtuple}
+    return listed(collections, "OrderedDict defaultdict Counter deque") | {"namedtuple": namedtuple}
 
 
-def _functools(machine: "Machine") -> Mapping[str, Any]:
+def load_functools(machine: "Machine") -> Mapping[str, Any]:
+    """Return what `functools` offers."""
     import functools
 
     def reduce(function: Any, iterable: Any, /, *initial: Any) -> Any:
@@ -235,25 +242,21 @@ def _functools(machine: "Machine") -> Mapping[str, Any]:
 
         return decorate
 
-    return _listed(functools, "partial lru_cache cache cmp_to_key cached_property") | {"wraps": wraps, "reduce": _named(reduce)}
+    return listed(functools, "partial lru_cache cache cmp_to_key cached_property") | {"wraps": wraps, "reduce": _named(reduce)}
 
 
-def _sys() -> Mapping[str, Any]:
-    import sys
-
-    return _listed(sys, "maxsize") | {"argv": [""], "exit": leave}
-
-
-def _typing() -> Mapping[str, Any]:
+def load_typing(_: "Machine") -> Mapping[str, Any]:
+    """Return what `typing` offers."""
     from gradsh.runtime.hints import HINTS, type_variable
 
     return {**HINTS, "TypeVar": type_variable, "TYPE_CHECKING": False}
 
 
-def _numpy() -> Mapping[str, Any]:
+def load_numpy(_: "Machine") -> Mapping[str, Any]:
+    """Return what `numpy` offers."""
     import numpy as np
 
-    found = _listed(
+    found = listed(
         np,
         "array asarray zeros ones empty full zeros_like ones_like arange linspace eye identity concatenate stack vstack hstack "
         "allclose isclose array_equal abs absolute add all any argmax argmin argsort around ceil clip cos cosh cumsum diag "
@@ -273,7 +276,7 @@ def _numpy_random() -> Mapping[str, Any]:
     import numpy as np
 
     own = np.random.RandomState(0)
-    found = _listed(own, "seed rand randn randint random random_sample uniform normal choice permutation shuffle")
+    found = listed(own, "seed rand randn randint random random_sample uniform normal choice permutation shuffle")
     array = numbers_only(np.asarray)
 
     def of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -286,14 +289,3 @@ def _numpy_random() -> Mapping[str, Any]:
         return drawn
 
     return found | {name: of_numbers(found[name]) for name in ("choice", "permutation")}
-
-
-def libraries(machine: "Machine") -> dict[str, Library]:
-    """Return Python's modules that a script may import, by name."""
-    made = [
-        Library("math", lambda: _math(machine)), Library("copy", _copy), Library("random", _random),
-        Library("time", lambda: _time(machine)), Library("itertools", lambda: _itertools(machine)),
-        Library("collections", _collections), Library("functools", lambda: _functools(machine)), Library("typing", _typing),
-        Library("numpy", _numpy), Library("sys", _sys),
-    ]
-    return {library.name: library for library in made}

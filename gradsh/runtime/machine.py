@@ -96,6 +96,10 @@ class Machine:
         self.on_command: Callable[[Invocation], None] = _nothing
         self.on_warning: Callable[..., None] = _nothing
         self.on_exit: Callable[[Any], None] = _nothing
+        self.on_error_output: Callable[[str], None] = _nothing
+        """Takes what the program writes to its standard error."""
+        self.arguments: list[str] = [""]
+        """`sys.argv`: the script's name and what `--args` gave."""
         self.confine: Callable[[], AbstractContextManager[None]] = nullcontext
         """Entered around the running of each statement: where the memory it may take is bounded."""
         self.telling = False

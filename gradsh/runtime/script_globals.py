@@ -1,5 +1,7 @@
 """What a machine offers to its program: builtins, bare names of PyTorch, imports, and what a class may derive from."""
 
+from abc import ABC
+from enum import Enum, Flag, IntEnum, IntFlag
 from typing import TYPE_CHECKING, Any
 
 from gradsh.api.namespace import Namespace
@@ -15,11 +17,11 @@ from gradsh.text.fault import fail
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
 
-
 STANDING = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "optim": "torch.optim", "np": "numpy",
             "math": "math", "sys": "sys"}  # fmt: skip
 """Modules that are there without an import, under the names that everybody gives them."""
-
+PYTHONS_BASES = frozenset({Enum, IntEnum, Flag, IntFlag, ABC})
+"""Classes of Python's library that a script may derive from."""
 
 class Offer:
     """Everything that exists for a program without its doing."""
@@ -66,6 +68,8 @@ class Offer:
         if isinstance(base, type):
             if is_script_class(base) or base is object or (issubclass(base, Exception) and not base.__dict__.get("fault")):
                 return base
+            if base in PYTHONS_BASES:
+                return base
             if getattr(base, "__script_base__", False):
                 self._check_names(base, names)
                 return base
@@ -73,7 +77,7 @@ class Offer:
         raise fail(
             "type",
             f"a class cannot derive from `{name}` here: its base is nn.Module, torch.autograd.Function, an exception, "
-            "a class of yours, or none",
+            "Enum, ABC, a class of yours, or none",
             TypeError,
         )
 

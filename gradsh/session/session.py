@@ -15,7 +15,7 @@ from typing import Any
 
 from gradsh.commands import GRAMMARS, find
 from gradsh.compiler.lower import Unit
-from gradsh.contracts.events import Done, Emit, Failure, Note, Print, Result, Snapshot, Value, Warn
+from gradsh.contracts.events import Done, Emit, ErrorOutput, Failure, Note, Print, Result, Snapshot, Value, Warn
 from gradsh.contracts.state import Call, Entry, State
 from gradsh.contracts.state import Failed as LastFailure
 from gradsh.diagnosis.classify import words_of
@@ -69,6 +69,7 @@ class Session(Controls):
         self.machine.on_command = self._on_command
         self.machine.on_warning = self.warn
         self.machine.on_exit = self._on_exit
+        self.machine.on_error_output = self._on_error_output
         self.machine.confine = confined
         self.state = State(self.machine.program, self, self.line_of, self.machine.locate)
         self.ambient = self.new_ambient()
@@ -321,6 +322,10 @@ class Session(Controls):
         self._spend(len(text))
         ended = text.endswith("\n")
         self.emit(Print(text[:-1] if ended else text, ended))
+
+    def _on_error_output(self, text: str) -> None:
+        self._spend(len(text))
+        self.emit(ErrorOutput(text))
 
     def _on_value(self, statement: stmt, value: Any) -> None:
         """Show the value of a statement, but not a generator or a hook's handle: an address, another one in each run."""

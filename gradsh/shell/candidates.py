@@ -134,9 +134,9 @@ class Candidates:
 
     def _imports(self, where: Context) -> Iterator[Candidate]:
         from gradsh.api.torch import NAMESPACES
-        from gradsh.runtime.library import libraries
 
-        known: dict[str, Any] = {**libraries(self.session.machine), **NAMESPACES}
+        imports = self.session.machine.offer.imports
+        known: dict[str, Any] = {name: imports.library(name) for name in imports.known() if name != "torch"} | NAMESPACES
         if where.kind == "member":
             if where.path in known:
                 yield from (Candidate(name, said("")) for name in known[where.path].names())

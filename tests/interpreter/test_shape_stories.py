@@ -30,10 +30,10 @@ def test_the_layer_that_failed_is_named(script):
 
 
 REFUSED = [
-    ("torch.compile(1)", "leave it out: call the function or the module itself"),
+    ("torch.jit.script(1)", "leave it out: call the function or the module itself"),
     ("import torch.distributed as dist\ndist.init_process_group()", "one process on the CPU"),
-    ("from torch.cuda.amp import autocast, GradScaler\nautocast()", "in float32 or float64"),
-    ("import numpy as np\nnp.load('x')", "gradsh's `numpy` offers array"),
+    ("with torch.autocast('cpu'): pass", "has no half precision"),
+    ("import numpy as np\nnp.fromfile('x')", "gradsh's `numpy` offers array"),
     ("torch.ones(2).sumn()", "did you mean `sum`?"),
     ("m = torch.nn.Linear(1, 1)\nm.wieght", "did you mean `weight`?"),
     ("exec('1')", "write the statements themselves"),

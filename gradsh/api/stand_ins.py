@@ -1,0 +1,187 @@
+"""What of PyTorch stands in here: files of tensors that stay in the session, mixed precision that is off, one process.
+
+None of it changes a number. Each says once per session that it stands in, and as what.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gradsh.api.copying import deepcopy
+from gradsh.api.nn.module import Module
+from gradsh.engine.ambient import current
+from gradsh.engine.attribute_names import ScriptBase
+from gradsh.text.fault import fail
+
+_HALF = (
+    "gradsh computes in float32 or float64 and has no half precision: leave autocast out, or run the program on PyTorch: "
+    "`gradsh trace FILE`"
+)
+
+
+class Nothing(ScriptBase):
+    """Takes every call and every attribute, and answers with itself: a plot, an experiment's run, a writer."""
+
+    __script_silent__ = True
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        return
+
+    def __call__(self, *_: Any, **__: Any) -> "Nothing":
+        """Return the object itself."""
+        return self
+
+    def __getattr__(self, name: str) -> "Nothing":
+        if name[:2] == "__" == name[-2:]:
+            raise AttributeError(name)
+        return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        return
+
+    def __getitem__(self, key: Any) -> "Nothing":
+        return self
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        return
+
+    def __iter__(self) -> Iterator["Nothing"]:
+        return iter(())
+
+    def __enter__(self) -> "Nothing":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "<a stand-in that keeps nothing>"
+
+
+NOTHING = Nothing()
+
+
+class SummaryWriter(Nothing):
+    """TensorBoard's writer, which keeps nothing here."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        current().stands_in("SummaryWriter", "as an object that accepts everything and keeps nothing")
+
+
+def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **_: Any) -> None:
+    """Keep a copy of an object under a file's name, for `load` in the same session."""
+    del pickle_module, pickle_protocol
+    current().stands_in("torch.save", f"as a copy in the session, '{f}'")
+    current().files[_name(f)] = deepcopy(obj)
+
+
+def load(f: Any, map_location: Any = None, pickle_module: Any = None, **_: Any) -> Any:
+    """Return a copy of what `save` kept. Raises FileNotFoundError."""
+    del map_location, pickle_module
+    name = _name(f)
+    if name not in current().files:
+        way = "torch.load returns what torch.save kept in this session; for a file of the disk run `gradsh trace FILE`"
+        raise fail("io", f"[Errno 2] No such file or directory: '{name}'", FileNotFoundError, name=name, way=way)
+    return deepcopy(current().files[name])
+
+
+def _name(f: Any) -> str:
+    if isinstance(f, (str, int)) or hasattr(type(f), "as_posix"):
+        return str(f)
+    way = "give the name of a file: gradsh keeps the object in the session under it"
+    raise fail("type", f"torch.save and torch.load take a file's name here, not {type(f).__name__}: {way}", TypeError, way=way)
+
+
+def compile(model: Any = None, **_: Any) -> Any:
+    """Return the function or the module itself: nothing is compiled."""
+    current().stands_in("torch.compile", "as the function or module itself")
+    return (lambda function: function) if model is None else model
+
+
+class GradScaler:
+    """A gradient scaler that is disabled, as PyTorch's is where there is no GPU."""
+
+    __script_attributes__ = frozenset({
+        "scale", "unscale_", "step", "update", "get_scale", "is_enabled", "state_dict", "load_state_dict",
+    })
+
+    def __init__(self, device: str = "cuda", *_: Any, **__: Any) -> None:
+        current().stands_in("GradScaler", "as a disabled one: there is no GPU")
+
+    def scale(self, outputs: Any) -> Any:
+        """Return the loss itself."""
+        return outputs
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Do nothing."""
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call the optimizer's own `step`."""
+        return optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale: Any = None) -> None:
+        """Do nothing."""
+
+    def get_scale(self) -> float:
+        """Return 1.0."""
+        return 1.0
+
+    def is_enabled(self) -> bool:
+        """Return False."""
+        return False
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return an empty dictionary."""
+        return {}
+
+    def load_state_dict(self, state_dict: Any) -> None:
+        """Take an empty dictionary."""
+
+
+class Autocast:
+    """Mixed precision, which is off where there is no GPU; on the CPU it would compute in half precision and is refused."""
+
+    __script_attributes__ = frozenset({"__enter__", "__exit__", "__call__"})
+
+    def __init__(self, device_type: str = "cuda", dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
+        del dtype, cache_enabled
+        if enabled and str(device_type).partition(":")[0] == "cpu":
+            raise fail("dtype", _HALF, RuntimeError)
+        if enabled:
+            current().stands_in("autocast", "as a disabled one: there is no GPU")
+
+    def __enter__(self) -> "Autocast":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function itself."""
+        return function
+
+
+def cuda_autocast(enabled: bool = True, dtype: Any = None, cache_enabled: Any = True) -> Autocast:
+    """Return `autocast` for a GPU."""
+    return Autocast("cuda", dtype, enabled, cache_enabled)
+
+
+class DataParallel(Module):
+    """A module around another one: on the CPU, PyTorch's calls that one and nothing else."""
+
+    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0, **_: Any) -> None:
+        super().__init__()
+        del device_ids, output_device, dim
+        self.module = module
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """Call the module."""
+        return self.module(*inputs, **kwargs)
+
+
+def nothing_counted(device: Any = None) -> int:
+    """Return 0: no GPU holds memory. (`memory` tells what the session holds.)"""
+    del device
+    return 0

@@ -1,0 +1,153 @@
+"""`argparse` over a program's own arguments (`--args`): Python's parser, with its output and its exit taken over."""
+
+import argparse
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from gradsh.engine.attribute_names import check_ordinary
+from gradsh.runtime.standard import Namespace
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.runtime.machine import Machine
+
+_OPTIONS = frozenset({"prog", "usage", "description", "epilog", "parents", "add_help", "allow_abbrev", "argument_default",
+                      "conflict_handler", "formatter_class"})  # fmt: skip
+"""What a parser may be given. `fromfile_prefix_chars` would read files."""
+_ACTIONS = frozenset({"store", "store_const", "store_true", "store_false", "append", "append_const", "extend", "count",
+                      "help", "version"})  # fmt: skip
+
+
+class Group:
+    """A parser, or a group of a parser's arguments, as a script holds it."""
+
+    __script_attributes__ = frozenset({
+        "add_argument", "add_argument_group", "add_mutually_exclusive_group", "set_defaults", "get_default",
+    })
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def add_argument(self, *names: str, action: Any = None, **options: Any) -> None:
+        """Declare an argument, as argparse's own method does."""
+        if action is not None and action is not argparse.BooleanOptionalAction:
+            if not isinstance(action, str) or action not in _ACTIONS:
+                raise fail("value", f"unknown action {action!r}: write one of {', '.join(sorted(_ACTIONS))}", ValueError)
+            options["action"] = action
+        elif action is not None:
+            options["action"] = action
+        check_ordinary(self, options.get("dest", "name"))
+        made = self._inner.add_argument(*names, **options)
+        check_ordinary(self, made.dest)
+
+    def add_argument_group(self, *texts: str, **options: str) -> "Group":
+        """Return a group of arguments that help shows together."""
+        return Group(self._inner.add_argument_group(*texts, **options))
+
+    def add_mutually_exclusive_group(self, *, required: bool = False) -> "Group":
+        """Return a group of which only one argument may be given."""
+        return Group(self._inner.add_mutually_exclusive_group(required=required))
+
+    def set_defaults(self, **defaults: Any) -> None:
+        """Set defaults, also of names that no argument has."""
+        for name in defaults:
+            check_ordinary(self, name)
+        self._inner.set_defaults(**defaults)
+
+    def get_default(self, dest: str) -> Any:
+        """Return the default of an argument."""
+        return self._inner.get_default(dest)
+
+
+class Parser(Group):
+    """`argparse.ArgumentParser`."""
+
+    __script_attributes__ = Group.__script_attributes__ | {
+        "parse_args", "parse_known_args", "print_help", "format_help", "print_usage", "format_usage", "error", "exit",
+    }
+
+    def __init__(self, machine: "Machine", **options: Any) -> None:
+        refused = options.keys() - _OPTIONS
+        if refused:
+            raise fail("type", f"ArgumentParser takes no {min(refused)} here: it would read files", TypeError)
+        parents = [parent._inner for parent in options.pop("parents", ())]
+        self._machine = machine
+        options.setdefault("prog", machine.arguments[0] or "gradsh")
+        super().__init__(_Quiet(machine, parents=parents, **options))
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Namespace:
+        """Return the values of the program's arguments, or of those that are given as a list."""
+        given = self._machine.arguments[1:] if args is None else [str(one) for one in args]
+        found: Namespace = self._inner.parse_args(given, Namespace() if namespace is None else namespace)
+        return found
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Namespace, list[str]]:
+        """Return the values of the arguments that were declared, and the other arguments."""
+        given = self._machine.arguments[1:] if args is None else [str(one) for one in args]
+        found: tuple[Namespace, list[str]] = self._inner.parse_known_args(given, namespace or Namespace())
+        return found
+
+    def print_help(self) -> None:
+        """Print what `--help` prints."""
+        self._machine.on_print(self._inner.format_help())
+
+    def print_usage(self) -> None:
+        """Print the line of usage."""
+        self._machine.on_print(self._inner.format_usage())
+
+    def format_help(self) -> str:
+        """Return what `--help` prints."""
+        return str(self._inner.format_help())
+
+    def format_usage(self) -> str:
+        """Return the line of usage."""
+        return str(self._inner.format_usage())
+
+    def error(self, message: str) -> NoReturn:
+        """End the program with status 2."""
+        raise self._inner.ended(2, f"{self.format_usage()}error: {message}")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """End the program."""
+        raise self._inner.ended(status, message)
+
+
+class _Quiet(argparse.ArgumentParser):
+    """Python's parser; what it would write to the process's streams is told by the machine."""
+
+    def __init__(self, machine: "Machine", **options: Any) -> None:
+        self._machine = machine
+        super().__init__(**options)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        del file
+        self._machine.on_print(message)
+
+    def ended(self, status: int, message: str | None) -> SystemExit:
+        if message:
+            self._machine.on_error_output(f"{message}\n")
+        return SystemExit(status)
+
+    def error(self, message: str) -> NoReturn:
+        raise self.ended(2, f"{self.format_usage()}{self.prog}: error: {message}")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        raise self.ended(status, message)
+
+
+def load_argparse(machine: "Machine") -> Mapping[str, Any]:
+    """Return what `argparse` offers."""
+    from gradsh.runtime.library import listed
+
+    def argument_parser(prog: str | None = None, usage: str | None = None, description: str | None = None, **options: Any) -> Parser:
+        """Return a parser of the program's arguments."""
+        given = {"prog": prog, "usage": usage, "description": description}
+        return Parser(machine, **{name: text for name, text in given.items() if text is not None}, **options)
+
+    make: Callable[..., Parser] = argument_parser
+    make.__name__ = make.__qualname__ = "ArgumentParser"
+    names = (
+        "ArgumentDefaultsHelpFormatter RawTextHelpFormatter RawDescriptionHelpFormatter BooleanOptionalAction "
+        "ArgumentTypeError ArgumentError SUPPRESS"
+    )
+    return listed(argparse, names) | {"ArgumentParser": make, "Namespace": Namespace}

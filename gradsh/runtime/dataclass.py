@@ -1,0 +1,226 @@
+"""`dataclasses` for classes that a script defines: methods made as closures, since Python's own are made by `exec`."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gradsh.engine.attribute_names import ordinary
+from gradsh.runtime.library import listed
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.runtime.machine import Machine
+
+FIELDS = "_dataclass_fields"
+"""The attribute of a data class that holds its fields. A script does not read it; `fields` does."""
+
+
+class Missing:
+    """Stands for a default that was not given."""
+
+    def __repr__(self) -> str:
+        return "<MISSING>"
+
+
+MISSING = Missing()
+
+
+class Field:
+    """A field: its name, the default or the function that makes one, and which methods take note of it."""
+
+    __slots__ = ("compare", "default", "default_factory", "init", "kw_only", "name", "repr")
+    __script_attributes__ = frozenset({"name", "default", "default_factory", "init", "repr", "compare"})
+
+    def __init__(
+        self, default: Any = MISSING, default_factory: Any = MISSING, *, init: bool = True, repr: bool = True,
+        compare: bool = True, kw_only: bool = False,
+    ) -> None:
+        if default is not MISSING and default_factory is not MISSING:
+            raise ValueError("cannot specify both default and default_factory")
+        self.name = ""
+        self.default = default
+        self.default_factory = default_factory
+        self.init = init
+        self.repr = repr
+        self.compare = compare
+        self.kw_only = kw_only
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether `__init__` can do without a value."""
+        return self.default is not MISSING or self.default_factory is not MISSING
+
+    def value(self) -> Any:
+        """Return the default, made anew where a function makes it."""
+        return self.default_factory() if self.default_factory is not MISSING else self.default
+
+
+def field(**options: Any) -> Field:
+    """Return a field with these options."""
+    options.pop("hash", None)
+    options.pop("metadata", None)
+    return Field(**options)
+
+
+def fields_of(kind: type) -> dict[str, Field]:
+    """Return the fields of a data class by name. Raises TypeError for another class."""
+    found = kind.__dict__.get(FIELDS) if isinstance(kind, type) else None
+    if found is None:
+        bases = (getattr(base, FIELDS, None) for base in getattr(kind, "__mro__", ()))
+        found = next((each for each in bases if each is not None), None)
+    if found is None:
+        raise TypeError("must be called with a dataclass type or instance")
+    return dict(found)
+
+
+def _collect(kind: type, kw_only: bool) -> dict[str, Field]:
+    """Return the fields that the class's annotations declare, behind those of its bases."""
+    found: dict[str, Field] = {}
+    for base in reversed(kind.__mro__[1:]):
+        found |= base.__dict__.get(FIELDS, {})
+    for name, annotation in inspect.get_annotations(kind).items():
+        if not ordinary(name) or str(annotation).removeprefix("typing.").startswith("ClassVar"):
+            continue
+        default = kind.__dict__.get(name, MISSING)
+        one = default if isinstance(default, Field) else Field(default)
+        if isinstance(one.default, (list, dict, set)):
+            sort = type(one.default)
+            raise fail("value", f"mutable default {sort} for field {name} is not allowed: use default_factory", ValueError)
+        one.name = name
+        one.kw_only = one.kw_only or kw_only
+        found[name] = one
+        if isinstance(default, Field):
+            if one.default is MISSING:
+                delattr(kind, name)
+            else:
+                setattr(kind, name, one.default)
+    return found
+
+
+def _init(kind: type, fields: dict[str, Field], frozen: bool) -> Callable[..., None]:
+    positional = [one for one in fields.values() if one.init and not one.kw_only]
+    known = {one.name for one in fields.values() if one.init}
+    optional = next((one for one in positional if one.is_optional), None)
+    late = next((one for one in positional[positional.index(optional):] if not one.is_optional), None) if optional else None
+    if late is not None:
+        raise TypeError(f"non-default argument {late.name!r} follows default argument")
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        if len(args) > len(positional):
+            most = len(positional) + 1
+            text = f"{kind.__name__}.__init__() takes {most} positional arguments but {len(args) + 1} were given"
+            raise TypeError(text)
+        given = dict(zip((one.name for one in positional), args, strict=False))
+        for name, value in kwargs.items():
+            if name in given:
+                raise TypeError(f"{kind.__name__}.__init__() got multiple values for argument '{name}'")
+            if name not in known:
+                raise TypeError(f"{kind.__name__}.__init__() got an unexpected keyword argument '{name}'")
+            given[name] = value
+        missing = [one.name for one in fields.values() if one.init and one.name not in given and not one.is_optional]
+        if missing:
+            names = " and ".join(f"'{name}'" for name in missing)
+            count = "argument" if len(missing) == 1 else "arguments"
+            raise TypeError(f"{kind.__name__}.__init__() missing {len(missing)} required positional {count}: {names}")
+        put = object.__setattr__ if frozen else setattr
+        for name, one in fields.items():
+            if name in given or one.is_optional:
+                put(self, name, given[name] if name in given else one.value())
+        after = getattr(type(self), "__post_init__", None)
+        if after is not None:
+            after(self)
+
+    return init
+
+
+def _values(instance: Any, fields: dict[str, Field]) -> tuple[Any, ...]:
+    return tuple(getattr(instance, name) for name, one in fields.items() if one.compare)
+
+
+def _methods(kind: type, options: Mapping[str, Any], fields: dict[str, Field]) -> dict[str, Callable[..., Any]]:
+    def show(self: Any) -> str:
+        inside = ", ".join(f"{name}={getattr(self, name)!r}" for name, one in fields.items() if one.repr)
+        return f"{type(self).__qualname__}({inside})"
+
+    def equal(self: Any, other: Any) -> Any:
+        return _values(self, fields) == _values(other, fields) if type(other) is type(self) else NotImplemented
+
+    def less(self: Any, other: Any) -> Any:
+        return _values(self, fields) < _values(other, fields) if type(other) is type(self) else NotImplemented
+
+    def hashed(self: Any) -> int:
+        return hash(_values(self, fields))
+
+    def refuse(self: Any, name: str, value: Any) -> None:
+        from dataclasses import FrozenInstanceError
+
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    made: dict[str, Any] = {"__init__": _init(kind, fields, options["frozen"])} if options["init"] else {}
+    made |= {"__repr__": show} if options["repr"] else {}
+    made |= {"__eq__": equal, "__hash__": hashed if options["frozen"] else None} if options["eq"] else {}
+    made |= {"__lt__": less} if options["order"] else {}
+    return made | ({"__setattr__": refuse} if options["frozen"] else {})
+
+
+def load_dataclasses(machine: "Machine") -> Mapping[str, Any]:
+    """Return what `dataclasses` offers."""
+    import dataclasses
+
+    from gradsh.runtime.guard import is_script_class
+
+    def dataclass(
+        cls: Any = None, /, *, init: bool = True, repr: bool = True, eq: bool = True, order: bool = False,
+        frozen: bool = False, kw_only: bool = False, slots: bool = False, unsafe_hash: bool = False,
+    ) -> Any:
+        """Give a class the methods that its annotations ask for."""
+        del slots, unsafe_hash
+        options = {"init": init, "repr": repr, "eq": eq, "order": order, "frozen": frozen}
+
+        def decorate(kind: Any) -> Any:
+            if not isinstance(kind, type) or not is_script_class(kind):
+                raise TypeError("dataclass() takes a class that the program defines")
+            fields = _collect(kind, kw_only)
+            type.__setattr__(kind, FIELDS, fields)
+            for name, method in _methods(kind, options, fields).items():
+                if name not in kind.__dict__ or (name == "__hash__" and kind.__dict__[name] is None):
+                    type.__setattr__(kind, name, method)
+            return kind
+
+        return decorate if cls is None else decorate(cls)
+
+    def kind_of(value: Any) -> Any:
+        return value if isinstance(value, type) else type(value)
+
+    def fields(class_or_instance: Any) -> tuple[Field, ...]:
+        """Return the fields of a data class or its instance."""
+        return tuple(fields_of(kind_of(class_or_instance)).values())
+
+    def asdict(obj: Any) -> dict[str, Any]:
+        """Return the fields' values by name; data classes, lists, tuples and dictionaries within are taken apart, too."""
+        return {name: plain(getattr(obj, name)) for name in fields_of(type(obj))}
+
+    def plain(value: Any) -> Any:
+        machine.check()
+        if hasattr(type(value), FIELDS):
+            return asdict(value)
+        if type(value) in {list, tuple}:
+            return type(value)(plain(one) for one in value)
+        return {key: plain(one) for key, one in value.items()} if type(value) is dict else value
+
+    def replace(obj: Any, /, **changes: Any) -> Any:
+        """Return a copy with other values for some fields."""
+        old = {name: getattr(obj, name) for name, one in fields_of(type(obj)).items() if one.init}
+        return type(obj)(**(old | changes))
+
+    def is_dataclass(obj: Any) -> bool:
+        """Return whether a class or an instance is one of a data class."""
+        return hasattr(kind_of(obj), FIELDS)
+
+    def astuple(obj: Any) -> tuple[Any, ...]:
+        """Return the fields' values in their order."""
+        return tuple(plain(getattr(obj, name)) for name in fields_of(type(obj)))
+
+    own = {"dataclass": dataclass, "field": field, "fields": fields, "asdict": asdict, "astuple": astuple,
+           "replace": replace, "is_dataclass": is_dataclass}  # fmt: skip
+    return own | listed(dataclasses, "FrozenInstanceError") | {"MISSING": MISSING}

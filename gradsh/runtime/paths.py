@@ -1,0 +1,132 @@
+"""`pathlib` as values: a path knows its parts, and nothing of a disk. What the program wrote exists."""
+
+import posixpath
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from gradsh.engine.ambient import current
+from gradsh.runtime.session_files import open as open_file
+from gradsh.runtime.standard import is_file, is_folder
+
+if TYPE_CHECKING:
+    from gradsh.runtime.machine import Machine
+
+
+class Path:
+    """A path: its text, and what can be told from that."""
+
+    __slots__ = ("_text",)
+    __script_attributes__ = frozenset({
+        "name", "stem", "suffix", "parent", "parts", "with_suffix", "with_name", "joinpath", "as_posix", "exists", "is_file",
+        "is_dir", "mkdir", "open", "read_text", "write_text", "resolve", "absolute", "expanduser", "is_absolute",
+    })
+
+    def __init__(self, *parts: Any) -> None:
+        self._text = posixpath.normpath(posixpath.join(*map(str, parts))) if parts else "."
+
+    def __truediv__(self, other: Any) -> "Path":
+        return type(self)(self, other)
+
+    def __rtruediv__(self, other: Any) -> "Path":
+        return type(self)(other, self)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"PosixPath({self._text!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Path) and self._text == other._text
+
+    def __lt__(self, other: "Path") -> bool:
+        return self.parts < other.parts
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    @property
+    def name(self) -> str:
+        """The last part."""
+        return posixpath.basename(self._text).removesuffix("..") if self._text != "." else ""
+
+    @property
+    def stem(self) -> str:
+        """The last part without its suffix."""
+        return posixpath.splitext(self.name)[0]
+
+    @property
+    def suffix(self) -> str:
+        """The ending of the last part, with its dot."""
+        return posixpath.splitext(self.name)[1]
+
+    @property
+    def parent(self) -> "Path":
+        """The path without its last part."""
+        return type(self)(posixpath.dirname(self._text) or ".")
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts of the path."""
+        root = ("/",) if self._text.startswith("/") else ()
+        return (*root, *(part for part in self._text.split("/") if part and part != "."))
+
+    def with_suffix(self, suffix: str) -> "Path":
+        """Return the path with another ending."""
+        return self.with_name(self.stem + suffix)
+
+    def with_name(self, name: str) -> "Path":
+        """Return the path with another last part."""
+        return self.parent / name
+
+    def joinpath(self, *parts: Any) -> "Path":
+        """Return the path with further parts."""
+        return type(self)(self, *parts)
+
+    def as_posix(self) -> str:
+        """Return the path as text."""
+        return self._text
+
+    def is_absolute(self) -> bool:
+        """Return whether the path begins at the root."""
+        return self._text.startswith("/")
+
+    def resolve(self) -> "Path":
+        """Return the path itself: nothing of a disk is looked at."""
+        return self
+
+    absolute = expanduser = resolve
+
+    def is_file(self) -> bool:
+        """Return whether the program wrote a file of this name."""
+        return is_file(self)
+
+    def is_dir(self) -> bool:
+        """Return whether the program wrote a file below."""
+        return is_folder(self)
+
+    def exists(self) -> bool:
+        """Return whether the program wrote it, or a file below."""
+        return self.is_file() or self.is_dir()
+
+    def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
+        """Make no folder: what a program saves is kept in the session."""
+        del mode, parents, exist_ok
+        current().stands_in("Path.mkdir", f"and makes no folder '{self}'")
+
+    def open(self, mode: str = "r", *_: Any, **__: Any) -> Any:
+        """Open a file of the session."""
+        return open_file(self, mode)
+
+    def read_text(self) -> str:
+        """Return the text of a file that the program wrote."""
+        return str(self.open().read())
+
+    def write_text(self, data: str) -> int:
+        """Keep a text in the session under this path."""
+        return int(self.open("w").write(data))
+
+
+def load_pathlib(_: "Machine") -> Mapping[str, Any]:
+    """Return what `pathlib` offers."""
+    return dict.fromkeys(("Path", "PurePath", "PosixPath", "PurePosixPath"), Path)

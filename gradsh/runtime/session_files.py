@@ -1,0 +1,86 @@
+"""Files that a program writes: they are kept in the session, and can be read again. No file of the disk is touched."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gradsh.engine.ambient import current
+from gradsh.text.fault import fail
+
+
+class OpenFile:
+    """A file of the session that is open for reading or writing."""
+
+    __script_attributes__ = frozenset({"read", "readline", "readlines", "write", "writelines", "close", "flush", "name", "closed"})
+
+    def __init__(self, name: str, mode: str) -> None:
+        self._lines: list[str] | None = None
+        self.name = name
+        self.mode = mode
+        self.closed = False
+
+    def write(self, text: Any) -> int:
+        """Add text."""
+        if "r" in self.mode and "+" not in self.mode:
+            raise OSError("not writable")
+        held = current().files[self.name]
+        if type(text) is not type(held):
+            raise TypeError(f"write() argument must be {type(held).__name__}, not {type(text).__name__}")
+        current().files[self.name] = held + text
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        """Add several texts."""
+        for line in lines:
+            self.write(line)
+
+    def read(self) -> Any:
+        """Return what is left."""
+        return "".join(self._rest(None))
+
+    def readline(self) -> str:
+        """Return the next line, empty at the end."""
+        return "".join(self._rest(1))
+
+    def readlines(self) -> list[str]:
+        """Return the lines that are left."""
+        return self._rest(None)
+
+    def _rest(self, count: int | None) -> list[str]:
+        if self._lines is None:
+            held = current().files[self.name]
+            if not isinstance(held, str):
+                raise OSError(f"'{self.name}' holds no text: read with torch.load what torch.save kept")
+            self._lines = held.splitlines(keepends=True)
+        taken, self._lines = self._lines[:count], self._lines[len(self._lines) if count is None else count :]
+        return taken
+
+    def __iter__(self) -> Iterator[str]:
+        while line := self.readline():
+            yield line
+
+    def close(self) -> None:
+        """Close the file."""
+        self.closed = True
+
+    def flush(self) -> None:
+        """Do nothing: the text is kept already."""
+
+    def __enter__(self) -> "OpenFile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open(file: Any, mode: str = "r", *_: Any, **__: Any) -> OpenFile:
+    """Open a file of the session: for writing a new one, for reading one that the program wrote."""
+    name = str(file)
+    if "r" in mode:
+        if name not in current().files:
+            way = "a script reads what it wrote itself: make the data with `torch.randn`, or run it with `gradsh trace FILE`"
+            raise fail("io", f"[Errno 2] No such file or directory: '{name}'", FileNotFoundError, name=name, way=way)
+        return OpenFile(name, mode)
+    current().stands_in("open", f"as a file of the session, '{name}'")
+    if "a" not in mode or name not in current().files:
+        current().files[name] = b"" if "b" in mode else ""
+    return OpenFile(name, mode)

@@ -1,0 +1,82 @@
+"""What stands in for modules that change no number: progress bars, plots, loggers of experiments.
+
+Each says once that it stands in, and as what.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gradsh.api.stand_ins import NOTHING, Nothing
+from gradsh.engine.attribute_names import ScriptBase
+
+if TYPE_CHECKING:
+    from gradsh.runtime.machine import Machine
+
+
+class Progress(ScriptBase):
+    """`tqdm`: its argument, with the methods of a progress bar, which show nothing."""
+
+    def __init__(self, iterable: Any = None, *_: Any, total: Any = None, **__: Any) -> None:
+        self.iterable = iterable
+        self.total = total
+        self.n = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for value in self.iterable:
+            self.n += 1
+            yield value
+
+    def __len__(self) -> int:
+        return len(self.iterable) if self.total is None else self.total
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def update(self, n: int = 1) -> None:
+        """Count on."""
+        self.n += n
+
+    def set_description(self, *_: Any, **__: Any) -> None:
+        """Take what a bar would show and show nothing."""
+
+    set_description_str = set_postfix = set_postfix_str = refresh = reset = close = clear = set_description
+
+
+def load_tqdm(machine: "Machine") -> Mapping[str, Any]:
+    """Return what `tqdm` offers."""
+    bar: Any = type("tqdm", (Progress,), {"write": staticmethod(lambda text, *_, **__: machine.on_print(f"{text}\n"))})
+
+    def trange(*numbers: int, **options: Any) -> Any:
+        """Return `tqdm(range(…))`."""
+        return bar(machine.builtins["range"](*numbers), **options)
+
+    return {"tqdm": bar, "trange": trange, "tqdm_notebook": bar}
+
+
+def load_plots(_: "Machine") -> Mapping[str, Any]:
+    """Return what `matplotlib.pyplot` offers: figures and axes that keep nothing."""
+    return Everything({"subplots": subplots})
+
+
+def subplots(nrows: int = 1, ncols: int = 1, **_: Any) -> tuple[Nothing, Any]:
+    """Return a figure and as many axes as are asked for, in the lists that matplotlib's arrays would be."""
+    if nrows * ncols == 1:
+        return NOTHING, NOTHING
+    if min(nrows, ncols) == 1:
+        return NOTHING, [NOTHING] * max(nrows, ncols)
+    return NOTHING, [[NOTHING] * ncols for _ in range(nrows)]
+
+
+class Everything(dict[str, Any]):
+    """The members of a module that answers every name with something that keeps nothing."""
+
+    def __missing__(self, name: str) -> Nothing:
+        return NOTHING
+
+
+def load_everything(_: "Machine") -> Mapping[str, Any]:
+    """Return what a module offers whose every name keeps nothing."""
+    return Everything()

@@ -1,0 +1,336 @@
+"""Python's own modules that programs use around their training loop, each an explicit list of harmless names.
+
+What a real module would do to the process (read files or variables, run text, bypass the guard) is left out or written
+anew over the machine: output goes where the program's `print` goes, attributes are read through the guard.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gradsh.engine.ambient import current
+from gradsh.engine.attribute_names import ScriptBase, check_ordinary
+from gradsh.runtime import bounded_operators
+from gradsh.runtime.allowlist import offer
+from gradsh.runtime.builtins import leave
+from gradsh.runtime.library import Library, listed
+
+if TYPE_CHECKING:
+    from gradsh.runtime.machine import Machine
+
+
+def load_abc(_: "Machine") -> Mapping[str, Any]:
+    """Return what `abc` offers."""
+    import abc
+
+    return listed(abc, "ABC ABCMeta abstractmethod")
+
+
+def load_bisect(_: "Machine") -> Mapping[str, Any]:
+    """Return what `bisect` offers."""
+    import bisect
+
+    return listed(bisect, "bisect bisect_left bisect_right insort insort_left insort_right")
+
+
+def load_contextlib(_: "Machine") -> Mapping[str, Any]:
+    """Return what `contextlib` offers."""
+    offer(contextlib.ExitStack, "enter_context callback push close pop_all")
+    return listed(contextlib, "contextmanager nullcontext suppress closing ExitStack")
+
+
+def load_datetime(_: "Machine") -> Mapping[str, Any]:
+    """Return what `datetime` offers."""
+    import datetime as dt
+
+    date = "year month day weekday isoweekday isoformat strftime replace toordinal today fromisoformat"
+    time = "hour minute second microsecond tzinfo"
+    offer(dt.date, date)
+    offer(dt.datetime, f"{date} {time} now utcnow fromtimestamp strptime timestamp date time astimezone combine")
+    offer(dt.time, f"{time} isoformat strftime replace")
+    offer(dt.timedelta, "days seconds microseconds total_seconds")
+    offer(dt.timezone, "utc")
+    return listed(dt, "datetime date time timedelta timezone")
+
+
+def load_enum(_: "Machine") -> Mapping[str, Any]:
+    """Return what `enum` offers."""
+    import enum
+
+    return listed(enum, "Enum IntEnum StrEnum Flag IntFlag auto unique")
+
+
+def load_gc(_: "Machine") -> Mapping[str, Any]:
+    """Return what `gc` offers: memory goes with its last reference, so there is nothing to collect."""
+    return {"collect": lambda generation=2: 0, "enable": lambda: None, "disable": lambda: None, "isenabled": lambda: True}
+
+
+def load_heapq(_: "Machine") -> Mapping[str, Any]:
+    """Return what `heapq` offers."""
+    import heapq
+
+    return listed(heapq, "heappush heappop heapify heapreplace heappushpop nlargest nsmallest")
+
+
+def load_io(_: "Machine") -> Mapping[str, Any]:
+    """Return what `io` offers: files that live in memory."""
+    import io
+
+    for kind in (io.StringIO, io.BytesIO):
+        offer(kind, "read readline readlines write writelines getvalue seek tell truncate close closed flush")
+    return listed(io, "StringIO BytesIO")
+
+
+def load_json(_: "Machine") -> Mapping[str, Any]:
+    """Return what `json` offers: texts, not files of the disk."""
+    import json
+
+    def dumps(
+        obj: Any, *, skipkeys: bool = False, ensure_ascii: bool = True, allow_nan: bool = True, indent: Any = None,
+        separators: Any = None, default: Any = None, sort_keys: bool = False,
+    ) -> str:
+        """Return the value as JSON."""
+        return json.dumps(
+            obj, skipkeys=skipkeys, ensure_ascii=ensure_ascii, allow_nan=allow_nan, indent=indent,
+            separators=separators, default=default, sort_keys=sort_keys,
+        )
+
+    def dump(obj: Any, fp: Any, **options: Any) -> None:
+        """Write the value as JSON into an open file."""
+        fp.write(dumps(obj, **options))
+
+    def loads(s: str) -> Any:
+        """Return the value of a JSON text."""
+        return json.loads(s)
+
+    def load(fp: Any) -> Any:
+        """Return the value of an open file's JSON text."""
+        return json.loads(fp.read())
+
+    return {"dumps": dumps, "loads": loads, "dump": dump, "load": load, "JSONDecodeError": json.JSONDecodeError}
+
+
+def load_operator(machine: "Machine") -> Mapping[str, Any]:
+    """Return what `operator` offers; operators that explode are bounded, attributes are read through the guard."""
+    import operator
+
+    def attrgetter(*names: str) -> Callable[[Any], Any]:
+        """Return a function that reads the named attributes (with dots: of attributes)."""
+
+        def read(owner: Any, path: str) -> Any:
+            for name in path.split("."):
+                owner = machine.guard.read(owner, name)
+            return owner
+
+        def get(owner: Any) -> Any:
+            found = tuple(read(owner, name) for name in names)
+            return found[0] if len(found) == 1 else found
+
+        return get
+
+    names = "add sub truediv floordiv mod neg pos abs eq ne lt le gt ge and_ or_ xor not_ is_ is_not itemgetter contains getitem truth"
+    bounded = {"mul": bounded_operators.times, "pow": bounded_operators.power, "lshift": bounded_operators.shift}
+    return listed(operator, names) | bounded | {"attrgetter": attrgetter}
+
+
+def load_os(machine: "Machine") -> Mapping[str, Any]:
+    """Return what `os` offers: paths as values, and an environment without variables."""
+    environment: dict[str, str] = {}
+
+    def makedirs(name: Any, mode: int = 0o777, exist_ok: bool = False) -> None:
+        """Make no folder: what a program saves is kept in the session."""
+        del mode, exist_ok
+        current().stands_in("os.makedirs", f"and makes no folder '{name}'")
+
+    return {
+        "path": Library("os.path", lambda: load_os_path(machine)), "sep": "/", "linesep": "\n", "name": "posix",
+        "environ": environment, "getenv": environment.get, "makedirs": makedirs, "mkdir": makedirs,
+        "getcwd": lambda: ".", "cpu_count": lambda: 1, "getpid": lambda: 1, "listdir": lambda path=".": [],
+    }
+
+
+def is_file(path: Any) -> bool:
+    """Tell whether the program wrote a file of this name."""
+    return str(path) in current().files
+
+
+def is_folder(path: Any) -> bool:
+    """Tell whether the program wrote a file below this name."""
+    return any(name.startswith(f"{path}/") for name in current().files)
+
+
+def load_os_path(_: "Machine") -> Mapping[str, Any]:
+    """Return what `os.path` offers: functions of texts. No path exists but what the program wrote."""
+    import posixpath
+
+    texts = listed(posixpath, "join basename dirname split splitext normpath isabs commonprefix sep")
+    return texts | {
+        "exists": lambda path: is_file(path) or is_folder(path), "isfile": is_file, "isdir": is_folder,
+        "abspath": lambda path: str(path), "expanduser": lambda path: str(path), "realpath": lambda path: str(path),
+    }
+
+
+def load_pprint(machine: "Machine") -> Mapping[str, Any]:
+    """Return what `pprint` offers."""
+    import pprint
+
+    def pretty(object: Any, indent: int = 1, width: int = 80, depth: int | None = None) -> None:
+        """Print a value with its parts below each other."""
+        machine.on_print(pprint.pformat(object, indent=indent, width=width, depth=depth) + "\n")
+
+    return {"pprint": pretty, "pformat": pprint.pformat}
+
+
+def load_re(_: "Machine") -> Mapping[str, Any]:
+    """Return what `re` offers."""
+    import re
+
+    names = (
+        "compile search match fullmatch findall finditer sub subn split escape error "
+        "I IGNORECASE M MULTILINE S DOTALL X VERBOSE A ASCII"
+    )
+    return listed(re, names)
+
+
+def load_statistics(_: "Machine") -> Mapping[str, Any]:
+    """Return what `statistics` offers."""
+    import statistics
+
+    return listed(statistics, "mean fmean median median_low median_high mode stdev pstdev variance pvariance quantiles")
+
+
+def load_string(_: "Machine") -> Mapping[str, Any]:
+    """Return what `string` offers; its Template and Formatter read attributes by themselves, and are left out."""
+    import string
+
+    names = "ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits punctuation printable whitespace capwords"
+    return listed(string, names)
+
+
+def load_textwrap(_: "Machine") -> Mapping[str, Any]:
+    """Return what `textwrap` offers."""
+    import textwrap
+
+    return listed(textwrap, "dedent indent fill wrap shorten")
+
+
+class Namespace(ScriptBase):
+    """A bag of attributes: `types.SimpleNamespace`, and what `parse_args` returns."""
+
+    def __init__(self, **attributes: Any) -> None:
+        for name, value in attributes.items():
+            check_ordinary(self, name)
+            setattr(self, name, value)
+
+    def __eq__(self, other: object) -> bool:
+        return vars(self) == vars(other) if isinstance(other, Namespace) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __contains__(self, name: str) -> bool:
+        return name in vars(self)
+
+    def __repr__(self) -> str:
+        listed = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({listed})"
+
+
+class SimpleNamespace(Namespace):
+    """A bag of attributes."""
+
+    def __repr__(self) -> str:
+        return "namespace" + super().__repr__().removeprefix(type(self).__name__)
+
+
+def load_types(_: "Machine") -> Mapping[str, Any]:
+    """Return what `types` offers."""
+    return {"SimpleNamespace": SimpleNamespace}
+
+
+def load_warnings(machine: "Machine") -> Mapping[str, Any]:
+    """Return what `warnings` offers: a warning is told with its line; filters are kept simple: all or none."""
+
+    def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None) -> None:
+        """Report a warning."""
+        del category, stacklevel, source
+        machine.on_warning(str(message))
+
+    def ignored(*_: Any, **__: Any) -> None:
+        """Take a filter and change nothing: warnings stay on standard error."""
+
+    @contextlib.contextmanager
+    def catch_warnings(*, record: bool = False, **_: Any) -> Iterator[list[Any] | None]:
+        """Run a block; nothing is recorded."""
+        yield [] if record else None
+
+    return {"warn": warn, "filterwarnings": ignored, "simplefilter": ignored, "resetwarnings": ignored,
+            "catch_warnings": catch_warnings}  # fmt: skip
+
+
+def load_weakref(_: "Machine") -> Mapping[str, Any]:
+    """Return what `weakref` offers."""
+    import weakref
+
+    offer(weakref.ref, "")
+    offer(weakref.WeakSet, "add discard remove clear pop update")
+    for kind in (weakref.WeakValueDictionary, weakref.WeakKeyDictionary):
+        offer(kind, "get keys values items pop setdefault update clear")
+    return listed(weakref, "ref WeakSet WeakValueDictionary WeakKeyDictionary")
+
+
+def load_sys(machine: "Machine") -> Mapping[str, Any]:
+    """Return what `sys` offers."""
+    import sys
+
+    return {
+        "argv": machine.arguments, "exit": leave, "stdout": Stream(machine.on_print), "stderr": Stream(machine.on_error_output),
+        "maxsize": sys.maxsize, "float_info": sys.float_info, "platform": sys.platform, "version": sys.version,
+        "version_info": tuple(sys.version_info[:3]), "getrecursionlimit": lambda: 1000, "setrecursionlimit": lambda limit: None,
+    }
+
+
+class Stream:
+    """A stream of the program: what is written to it is told as its prints are."""
+
+    __script_attributes__ = frozenset({"write", "flush", "isatty"})
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+
+    def write(self, text: str) -> int:
+        """Write text."""
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self._tell(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Do nothing: what is written is told at once."""
+
+    def isatty(self) -> bool:
+        """Return False."""
+        return False
+
+
+def load_traceback(machine: "Machine") -> Mapping[str, Any]:
+    """Return what `traceback` offers: an exception's class and sentence; its frames are Python's, not the program's."""
+    import sys
+
+    def text(error: BaseException | None) -> str:
+        return "NoneType: None\n" if error is None else f"{type(error).__name__}: {error}\n"
+
+    def format_exc(*_: Any, **__: Any) -> str:
+        """Return the exception that is being handled."""
+        return text(sys.exc_info()[1])
+
+    def print_exc(*_: Any, **__: Any) -> None:
+        """Write the exception that is being handled to standard error."""
+        machine.on_error_output(format_exc())
+
+    def print_exception(*errors: Any, **_: Any) -> None:
+        """Write an exception to standard error."""
+        found = [one for one in errors if isinstance(one, BaseException)]
+        machine.on_error_output(text(found[0] if found else None))
+
+    return {"format_exc": format_exc, "print_exc": print_exc, "print_exception": print_exception,
+            "print_stack": lambda *_, **__: None}  # fmt: skip

@@ -1,0 +1,158 @@
+"""Modules around the training loop: what is real does what Python's does, what stands in says so once and changes nothing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gradsh.contracts.events import ErrorOutput, Event, Failure, Print, Warn
+from gradsh.runtime.modules import MODULES, REAL, REFUSED_MODULE, STANDS_IN
+from gradsh.session.session import Session
+
+PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
+
+
+def run(text: str) -> tuple[str, list[str], list[Failure], str]:
+    """Return what a program printed, its warnings, its failures, and what it wrote to standard error."""
+    events: list[Event] = []
+    Session().run(text, events.append, name="script", keep_going=True)
+    printed = "".join(event.text + "\n" * event.newline for event in events if type(event) is Print)
+    warnings = [event.message for event in events if type(event) is Warn]
+    errors = "".join(event.text for event in events if type(event) is ErrorOutput)
+    return printed, warnings, [event for event in events if type(event) is Failure], errors
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_prints_what_python_prints(path: Path) -> None:
+    """The programs use no torch, so that Python itself is the judge."""
+    printed, warnings, failures, errors = run(path.read_text(encoding="utf-8"))
+    python = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True)
+    assert failures == []
+    assert warnings == []
+    assert printed == python.stdout
+    assert errors == python.stderr
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_each_entry_of_the_table_holds(name: str) -> None:
+    module = MODULES[name]
+    _, warnings, failures, _ = run(f"import {name}\nimport {name}\n{name}.no_such_name_at_all_")
+    if module.how == STANDS_IN:
+        assert warnings == [f"{name} stands in {module.why}"]
+    else:
+        assert warnings == []
+    if module.how == REFUSED_MODULE:
+        assert failures[0].problem.help == (module.why,)
+    if module.how == REAL:
+        assert failures[0].problem.kind == "attribute"
+
+
+STAND_INS = """
+from tqdm import tqdm
+from tqdm.auto import trange
+import matplotlib.pyplot as plt
+import torch, os, io
+from torch.cuda.amp import GradScaler, autocast
+from torch.utils.tensorboard import SummaryWriter
+torch.backends.cudnn.deterministic = True
+torch.manual_seed(0)
+net = torch.compile(torch.nn.DataParallel(torch.nn.Linear(2, 1)))
+scaler, writer = GradScaler(), SummaryWriter("runs")
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in tqdm(range(2)):
+    for _ in trange(2):
+        with autocast():
+            loss = net(torch.ones(1, 2)).sum()
+        opt.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(opt)
+        scaler.update()
+        writer.add_scalar("loss", loss.item(), step)
+os.makedirs("out", exist_ok=True)
+torch.save(net.state_dict(), "out/net.pt")
+before = net.module.weight.detach().clone()
+with torch.no_grad():
+    net.module.weight.zero_()
+net.load_state_dict(torch.load("out/net.pt", map_location="cpu"))
+fig, axes = plt.subplots(1, 2)
+axes[0].plot([1, 2])
+plt.show()
+with open("log.txt", "w") as f:
+    print("done", file=f)
+print(torch.equal(net.module.weight, before), os.path.exists("out/net.pt"), open("log.txt").read(), end="")
+"""
+PLAIN = """
+import torch
+torch.manual_seed(0)
+net = torch.nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(4):
+    loss = net(torch.ones(1, 2)).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+print(net.weight.tolist())
+"""
+
+
+def test_stand_ins_say_so_once_and_change_no_number() -> None:
+    printed, warnings, failures, _ = run(STAND_INS + "print(net.module.weight.tolist())")
+    assert failures == []
+    assert printed == "True True done\n" + run(PLAIN)[0]
+    assert len(warnings) == len({warning.partition(" stands in ")[0] for warning in warnings}) == 9
+
+
+@pytest.mark.parametrize("text", [
+    "import operator; operator.attrgetter('__class__.__bases__')(1)",
+    "import operator; operator.attrgetter('__globals__')(lambda: 1)",
+    "import operator; operator.methodcaller('__reduce__')",
+    "import argparse; argparse.ArgumentParser(fromfile_prefix_chars='@')",
+    "import argparse; argparse.FileType('r')",
+    "import argparse; argparse.ArgumentParser().add_argument('--x', dest='__class__')",
+    "import argparse; argparse.ArgumentParser().set_defaults(__class__=3)",
+    "import argparse; argparse.ArgumentParser()._inner",
+    "import types; types.SimpleNamespace(__class__=int)",
+    "import types; types.FunctionType",
+    "import dataclasses; dataclasses.make_dataclass('A', ['x'])",
+    "import dataclasses; dataclasses.dataclass(int)",
+    "import json; json.dumps(1, cls=int)",
+    "import string; string.Template('$x')",
+    "import string; string.Formatter()",
+    "import enum; enum.EnumType",
+    "import contextlib; contextlib.redirect_stdout",
+    "import logging; logging.getLogger().manager",
+    "import logging; logging.getLogger()._machine",
+    "import sys; sys._getframe()",
+    "import sys; sys.stdout._tell",
+    "import sys; sys.stdout.buffer",
+    "import os; os.system('true')",
+    "import os; os.path.os",
+    "import pathlib; pathlib.Path('/etc').iterdir()",
+    "import pathlib; pathlib.Path('x')._text",
+    "import io; io.open('/etc/passwd')",
+    "import io; io.FileIO('/etc/passwd')",
+    "import weakref; weakref.finalize",
+    "import re; re._compiler",
+    "import traceback; traceback.walk_stack",
+    "import gc; gc.get_objects()",
+    "import matplotlib; matplotlib.x.__class__.__bases__",
+    "f = open('x', 'w'); f._lines",
+    "import datetime; datetime.datetime.now().__reduce__()",
+    "import abc\nclass A(abc.ABC): pass\nA._abc_impl.__class__.__bases__",
+    "import enum\nclass E(enum.Enum):\n    A = 1\nE.__members__",
+    "import enum\nclass E(enum.Enum):\n    A = 1\nE.A.__objclass__",
+])  # fmt: skip
+def test_no_module_leads_out(text: str) -> None:
+    failures = run(text)[2]
+    assert failures
+    assert failures[-1].problem.kind in {"attribute", "name", "type", "value"}
+
+
+def test_what_two_programs_share_is_not_changed_by_one() -> None:
+    first = "import torch, os, sys, logging\ntorch.backends.cudnn.benchmark = True\nos.environ['A'] = '1'\nopen('f', 'w').write('x')\n"
+    first += "sys.argv.append('y')\nlogging.basicConfig(level='DEBUG')"
+    assert run(first)[2] == []
+    second = "import torch, os, sys, logging\nprint(torch.backends.cudnn.benchmark, os.environ.get('A'), os.path.exists('f'), sys.argv[1:])"
+    printed, _, failures, errors = run(second + "\nlogging.info('no')")
+    assert (printed, failures, errors) == ("False None False []\n", [], "")
