@@ -107,8 +107,9 @@ def _init(kind: type, fields: dict[str, Field], frozen: bool) -> Callable[..., N
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         if len(args) > len(positional):
-            most = len(positional) + 1
-            text = f"{kind.__name__}.__init__() takes {most} positional arguments but {len(args) + 1} were given"
+            most, least = len(positional) + 1, sum(not one.is_optional for one in positional) + 1
+            count = f"{most}" if least == most else f"from {least} to {most}"
+            text = f"{kind.__name__}.__init__() takes {count} positional arguments but {len(args) + 1} were given"
             raise TypeError(text)
         given = dict(zip((one.name for one in positional), args, strict=False))
         for name, value in kwargs.items():

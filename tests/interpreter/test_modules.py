@@ -156,3 +156,10 @@ def test_what_two_programs_share_is_not_changed_by_one() -> None:
     second = "import torch, os, sys, logging\nprint(torch.backends.cudnn.benchmark, os.environ.get('A'), os.path.exists('f'), sys.argv[1:])"
     printed, _, failures, errors = run(second + "\nlogging.info('no')")
     assert (printed, failures, errors) == ("False None False []\n", [], "")
+
+
+def test_half_precision_is_refused_where_it_would_change_a_number() -> None:
+    failures = run("import torch\nwith torch.autocast('cpu', dtype=torch.bfloat16):\n    pass")[2]
+    assert failures[0].problem.kind == "dtype"
+    assert "gradsh trace FILE" in failures[0].problem.message
+    assert run("import torch\nwith torch.autocast('cpu', enabled=False):\n    pass")[2] == []
