@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SUBCOMMANDS = frozenset({"run", "test", "explain", "check", "watch"})
 OF_THE_PROGRAM = frozenset({"--verbose", "--help", "-h", "--version", "-V", "--show-completion", "--man"})
 FLAGS = {"--keep-going": "keep_going", "--plain": "plain"}
-VALUES = {"--format": "format", "--seed": "seed"}
+VALUES = {"--format": "format", "--seed": "seed", "--args": "arguments"}
 LIMITS = {
     "--timeout": "timeout", "--max-memory": "max_memory", "--max-output": "max_output", "--max-nodes": "max_nodes",
     "--allow-files": "allow_files", "--sandbox": "sandbox",

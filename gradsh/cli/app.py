@@ -101,6 +101,7 @@ def run(
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter of the scripts.")
     ] = None,
     params: Annotated[bool, typer.Option("--params", help="List the parameters of the scripts, and leave.")] = False,
+    args: Annotated[str, typer.Option("--args", metavar="TEXT", help="Arguments of the script: its sys.argv.")] = "",
     threads: Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="Threads of numpy.")] = None,
     profile: Annotated[bool, typer.Option("--profile", help="Show time and bytes by line at the end.")] = False,
 ) -> None:
@@ -119,7 +120,7 @@ def run(
     )
     options = RunOptions(
         tuple(files or ()), code, keep_going, format, _seed(seed), plain, limits, jobs or _cpus(), fail_fast,
-        tuple(map(_setting, values or ())), profile,
+        tuple(map(_setting, values or ())), profile, args,
     )
     raise typer.Exit(list_parameters(options) if params else start(options))
 

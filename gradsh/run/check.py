@@ -1,12 +1,13 @@
 """`gradsh check`: parses scripts and looks their names up, without running anything."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradsh.commands import GRAMMARS
 from gradsh.compiler.scopes import bound_names, children
 from gradsh.diagnosis.nearest import for_attribute, near
+from gradsh.engine.ambient import enter
 from gradsh.language import tree
 from gradsh.language.node import Node
 from gradsh.language.parser import MAX_TEXT, parse
@@ -28,15 +29,21 @@ def check_files(names: list[str], *, plain: bool = False) -> int:
     status = 0
     style = style_for(sys.stderr, plain=plain, files=True)
     for script in map(read_script, names):
-        source, problems = check_script(script)
+        stand_ins: list[str] = []
+        source, problems = check_script(script, stand_ins.append)
+        for text in stand_ins:
+            sys.stderr.write(f"{style.paint('warning', 'warning')}: {text}\n")
         for problem in problems:
             sys.stderr.write("".join(line + "\n" for line in draw(problem, source, style)))
         status = max(status, 2 if script.unreadable else 1 if problems else 0)
     return status
 
 
-def check_script(script: Script) -> tuple[Source, list[Problem]]:
-    """Return a script's source and its problems: what does not parse, is refused, or names nothing."""
+def check_script(script: Script, tell: Callable[[str], None] = lambda _: None) -> tuple[Source, list[Problem]]:
+    """Return a script's source and its problems: what does not parse, is refused, or names nothing.
+
+    `tell` takes a sentence for each module that stands in.
+    """
     if script.unreadable:
         failure = unreadable(script)
         return failure.source, [failure.problem]
@@ -45,15 +52,21 @@ def check_script(script: Script) -> tuple[Source, list[Problem]]:
         program = parse(source, GRAMMARS)
     except ProblemError as error:
         return source, [error.problem]
-    machine = Session().machine
-    problems = []
+    session = Session()
+    session.ambient.warn = tell
+    with enter(session.ambient):
+        problems = list(_problems(program, session.machine, source))
+    return source, sorted(problems, key=lambda problem: problem.labels[0].span[:2] if problem.labels else (0, 0))
+
+
+def _problems(program: tree.Program, machine: Machine, source: Source) -> Iterator[Problem]:
+    """Yield what is refused, and what names nothing."""
     for statement in program.body:
         try:
             machine.compile(statement, source)
         except ProblemError as error:
-            problems.append(error.problem)
-    problems += Names(program, machine, source).problems()
-    return source, sorted(problems, key=lambda problem: problem.labels[0].span[:2] if problem.labels else (0, 0))
+            yield error.problem
+    yield from Names(program, machine, source).problems()
 
 
 class Names:

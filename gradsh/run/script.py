@@ -46,6 +46,8 @@ class RunOptions(NamedTuple):
     fail_fast: bool = False
     values: tuple[tuple[str, str], ...] = ()
     profile: bool = False
+    arguments: str = ""
+    """What the script finds in `sys.argv`, as one text that is split as a shell splits it."""
     owns_process: bool = True
     """Whether this process may be ended when a script can not be stopped."""
 
@@ -249,6 +251,7 @@ def run_script(script: Script, options: RunOptions, sink: "Sink") -> int:
     collect_again()
     session = Session(options.seed, limits=options.limits)
     sink.when_broken = session.abandon
+    session.machine.arguments[:] = [script.name, *_split(options.arguments)]
     session.as_json = options.format == "json"
     session.when_stuck = lambda line, reason: end_stuck(script.name, script.text, line, reason, sink)
     profiler, watching = _profiler(session, options)
@@ -260,6 +263,15 @@ def run_script(script: Script, options: RunOptions, sink: "Sink") -> int:
         sink(profiler.result(script.name))
     status = INTERRUPTED if outcome.interrupted else outcome.status
     return max(status, _tell_state(session, script, sink)) if sink.wants_state else status
+
+
+def _split(text: str) -> list[str]:
+    """Split a text into words as a shell does."""
+    if not text:
+        return []
+    import shlex
+
+    return shlex.split(text)
 
 
 def _tell_state(session: "Session", script: Script, sink: "Sink") -> int:
