@@ -19,7 +19,7 @@ def wrap(text: str, width: int | None, hang: int | None = None, used: int = 0) -
     """
     if width is None or used + width_of(text) <= width:
         return [text]
-    hang = min(_natural(text, width // 2) if hang is None else hang, max(0, width - 16))
+    hang = min(_natural(text, width - 16) if hang is None else hang, max(0, width - 16))
     out, line, taken, blanks = [], "", used, ""
     for piece in _PIECES.findall(text):
         if piece.isspace():
