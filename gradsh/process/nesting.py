@@ -1,7 +1,7 @@
 """Stops a script that piles up objects which Python can only drop by recursion: a million slices of slices end the process.
 
-Lists, tuples, dictionaries and instances are dropped without recursion however deep they nest; the types named here are
-not. A tower of them grows by at least one object a storey, so that looking at a few of the objects of some collections of
+Lists, dictionaries and instances are dropped without recursion however deep they nest; the types named here are not. Tuples
+are, but their hashes are not taken without. A tower of them grows by at least one object a storey, so that looking at a few of the objects of some collections of
 the garbage collector is enough to see one in time; see also `deepen_stack`, which gives it room until then.
 """
 
@@ -28,9 +28,12 @@ STACK = 120 << 20
 BARE: frozenset[type] = frozenset({
     slice, property, staticmethod, classmethod, deque, enumerate, reversed, map, filter, zip, GeneratorType, functools.partial,
     type(iter(int, 1)), type(functools.cmp_to_key(lambda a, b: 0)(1)), type(itertools.tee(())[0]), type(reversed([])), type(iter([])),
-    type({}.values()), type({}.items()), type({}.keys()), type(functools.lru_cache(print)), type(list[int]), super,
+    type({}.values()), type({}.items()), type({}.keys()), type(functools.lru_cache(print)), type(list[int]), type(int | None), super,
     *(kind for kind in vars(itertools).values() if isinstance(kind, type)),
 })  # fmt: skip
+
+WIDE = 8
+"""Items from which a tuple counts as data: it is no storey, and is not looked through."""
 
 _stack = [8 << 20]
 """Bytes of stack that there are."""
@@ -54,7 +57,7 @@ class Surveyor:
         young = gc.get_objects(0)
         depths: dict[int, int] = {}
         for one in young[:: len(young) // LOOKS + 1]:
-            if type(one) in BARE and is_tower(one, depths):
+            if _is_bare(one) and is_tower(one, depths):
                 self.stop("objects are nested in one another too deeply")
                 return
 
@@ -83,7 +86,11 @@ def is_tower(top: Any, depths: dict[int, int]) -> bool:
 
 
 def _storeys(one: Any) -> list[Any]:
-    return [inner for inner in gc.get_referents(one) if type(inner) in BARE]
+    return [inner for inner in gc.get_referents(one) if _is_bare(inner)]
+
+
+def _is_bare(one: Any) -> bool:
+    return type(one) in BARE or (isinstance(one, tuple) and len(one) < WIDE)
 
 
 @contextmanager

@@ -48,7 +48,7 @@ class LineCell:
         """Return the line that was noted last."""
         return int(struct.unpack_from("q", self._memory, 0)[0])
 
-    def arm(self, seconds: float, name: str, message: str, *, as_json: bool) -> None:
+    def arm(self, seconds: float, name: str, message: str, *, as_json: bool, rescue: tuple[str, str] | None = None) -> None:
         """Do nothing: whoever looks at the cell watches over the time."""
 
     def disarm(self) -> None:
@@ -72,9 +72,9 @@ class Guardian(LineCell):
         os.close(reader)
         sandbox.keep(self._writer, self._silent.fileno())
 
-    def arm(self, seconds: float, name: str, message: str, *, as_json: bool) -> None:
-        """After so many seconds, have the message told and this process ended, with status 1."""
-        self._say([seconds, name, message, as_json])
+    def arm(self, seconds: float, name: str, message: str, *, as_json: bool, rescue: tuple[str, str] | None = None) -> None:
+        """After so many seconds, have `rescue` (path, text) written, the message told and this process ended, with status 1."""
+        self._say([seconds, name, message, as_json, rescue])
         faulthandler.dump_traceback_later(seconds + 0.5, exit=True, file=self._silent)
 
     def disarm(self) -> None:
@@ -107,9 +107,24 @@ def _wait(reader: int, cell: LineCell, parent: int) -> None:
 
 
 def _tell(order: list[Any], line: int) -> None:
-    _, name, message, as_json = order
+    _, name, message, as_json, rescue = order
     if as_json:
         event = {"event": "error", "line": line, "top": line, "kind": "limit", "message": message, "spans": [], "help": []}
         os.write(1, json.dumps(event).encode() + b"\n")
     else:
-        os.write(2, f"error[limit]: {message}\n  {name}:{line}\n".encode(errors="backslashreplace"))
+        text = f"error[limit]: {message}\n  {name}:{line}\n{rescued(*rescue) if rescue else ''}"
+        os.write(2, text.encode(errors="backslashreplace"))
+
+
+def rescued(path: str, text: str) -> str:
+    """Write what would be lost, and return the line that says where it is."""
+    from pathlib import Path
+
+    from gradsh.process.files import write_whole
+
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_whole(Path(path), text.encode())
+    except (OSError, ValueError) as error:
+        return f"  note: the session could not be saved in {path}: {error}\n"
+    return f"  note: the session's statements are saved: go on with gradsh, then `load {path}`\n"

@@ -78,6 +78,8 @@ class Session(Controls):
         self.left: int | None = None
         self.when_stuck: Callable[[int, str], None] | None = None
         """Set by who owns the process: told (line, reason) when a script can not even be stopped."""
+        self.rescue: Callable[[], tuple[str, str] | None] = lambda: None
+        """Set by a shell: gives (path, text) of what is to be written before a process is ended in which somebody typed."""
         self.as_json = False
         self.guardian: Any = None
         self._command_only = True

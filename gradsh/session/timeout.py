@@ -3,6 +3,8 @@
 `session` is the Session whose run it is; this file stands below it and knows only its limits, its machine and who may end the process.
 """
 
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
@@ -30,6 +32,15 @@ def reading(session: Any, source: Source) -> AbstractContextManager[None]:
     return alarm(seconds, ring)
 
 
+def _line(session: Any) -> int:
+    """Return the line of the innermost statement that the main thread is running."""
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+    while frame is not None and frame.f_globals is not session.machine.program:
+        frame = frame.f_back
+    place = None if frame is None else session.line_of((None, frame.f_code, frame.f_lasti))
+    return int(place or session.line)
+
+
 @contextmanager
 def timed(session: Any, name: str) -> Iterator[None]:
     """Bound the time of the block: ask the script to end, then interrupt it where it stands, then end the process."""
@@ -50,7 +61,7 @@ def timed(session: Any, name: str) -> Iterator[None]:
 
     def stuck() -> None:
         assert session.when_stuck is not None
-        session.when_stuck(session.line, f"{message}, and {GRACE:g} more in one call that cannot be stopped")
+        session.when_stuck(_line(session), f"{message}, and {GRACE:g} more in one call that cannot be stopped")
 
     if session.when_stuck is not None:
         from gradsh.process.watchdog_process import guardian
@@ -58,7 +69,7 @@ def timed(session: Any, name: str) -> Iterator[None]:
         session.guardian = guardian()
         if session.guardian is not None:
             last = f"{message}, in one call that cannot be stopped"
-            session.guardian.arm(seconds + GRACE + 1, name, last, as_json=session.as_json)
+            session.guardian.arm(seconds + GRACE + 1, name, last, as_json=session.as_json, rescue=session.rescue())
     watchdog = Watchdog(seconds, strike, None if session.when_stuck is None else stuck)
     try:
         with alarm(seconds + IMPATIENCE, ring, IMPATIENCE):

@@ -1,5 +1,6 @@
 """What both prompts share: the session (built while the person looks at the first prompt), settings, history, status."""
 
+import os
 import sys
 import threading
 import warnings
@@ -94,10 +95,28 @@ class Host:
         """Give a session what the shell adds: settings, their meanings, somebody to ask."""
         session.asker = self._ask if self.asker is not None else None
         session.writer = self.writer
+        session.rescue = lambda: self._rescue(session)
+        session.when_stuck = lambda line, reason: self._end_stuck(session, line, reason)
         settings = session.state.settings
         settings.preferences = dict(PREFERENCES)
         settings.values = self.config.values
         settings.keys = self.keys
+
+    def _rescue(self, session: "Session") -> tuple[str, str]:
+        """Where the session's statements go when the process has to be ended, and the script that they make."""
+        from gradsh.commands.save import script_of
+
+        return str(state_folder() / f"ended-{os.getpid()}.grad"), script_of(session.state, failed=False)[0]
+
+    def _end_stuck(self, session: "Session", line: int, reason: str) -> None:
+        """End the process, which is in a call that nothing can stop, once the session is saved."""
+        from gradsh.process.watchdog_process import rescued
+
+        try:
+            self.sink.out.flush()
+            os.write(2, f"\nerror[limit]: {reason}\n  line {line}\n{rescued(*self._rescue(session))}".encode())
+        finally:
+            os._exit(1)
 
     def _ask(self, prompt: str) -> str | None:
         self.sink.out.flush()

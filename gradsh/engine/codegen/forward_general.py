@@ -15,7 +15,7 @@ from gradsh.engine.ambient import current, entered
 from gradsh.engine.codegen.forward_elementwise import OPERAND, RESULT, edge_text
 from gradsh.engine.codegen.source import compile_source
 from gradsh.engine.dispatch.call import wrap, wrap_views
-from gradsh.engine.dispatch.cancellable import HUGE
+from gradsh.engine.dispatch.cancellable import patience_for
 from gradsh.engine.dispatch.compact_node import LIVE, OWN, ShortNode
 from gradsh.engine.dispatch.declare import Operation
 from gradsh.engine.dispatch.op_node import size_of
@@ -231,7 +231,7 @@ def written_for(record: Record, spread: bool) -> Callable[..., Any]:
     scope: dict[str, Any] = {
         "Tensor": Tensor, "DECLINED": DECLINED, "MISMATCH": MISMATCH, "MISMATCHED": MISMATCHED, "current": current, "entered": entered,
         "ndarray": np.ndarray, "generic": np.generic, "asarray": np.asarray, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
-        "forward": record.forward, "check": record.check, "record": record, "laid": laid, "make": make, "HUGE": HUGE, "view_of": view_of,
+        "forward": record.forward, "check": record.check, "record": record, "laid": laid, "make": make, "HUGE": patience_for(record.forward), "view_of": view_of,
         "gradient_edge": gradient_edge, "accumulator": accumulator, "new": object.__new__, "ShortNode": ShortNode, "LIVE": LIVE, "OWN": OWN,
         "described": described, "next_sequence_number": next_sequence_number, "size_of": size_of, "wrap": wrap, "wrap_views": wrap_views,
     }

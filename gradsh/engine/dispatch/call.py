@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import Ambient, current
-from gradsh.engine.dispatch.cancellable import is_huge, patiently
+from gradsh.engine.dispatch.cancellable import is_long, patiently
 from gradsh.engine.dispatch.inference import inferring, marked
 from gradsh.engine.dispatch.op_node import build_node, keep_array, save_inputs, save_results
 from gradsh.engine.dispatch.views import check_inplace, is_tracked, rebase, reshaped, view_of
@@ -114,7 +114,7 @@ def _compute(record: Record, arrays: list[Any]) -> Any:
     """Run the kernel; numpy's complaint about shapes becomes PyTorch's sentence."""
     try:
         check = current().check
-        if check is not None and is_huge(arrays):
+        if check is not None and is_long(record.forward, arrays):
             return patiently(record.forward, arrays, check)
         return record.forward(*arrays)
     except ValueError as error:

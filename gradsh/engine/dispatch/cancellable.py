@@ -18,9 +18,21 @@ _LOOK = 0.02
 """Seconds between two looks."""
 
 
-def is_huge(arguments: list[Any]) -> bool:
-    """Whether any of a kernel's arguments has that many elements."""
-    return any(type(one) is np.ndarray and one.size > HUGE for one in arguments)
+LARGE = 1 << 18
+"""Elements from which a kernel is not waited for blindly that takes longer than in proportion to their number."""
+SUPERLINEAR = frozenset({f"gradsh.ops.{family}" for family in ("decompose", "linalg", "linear_solve", "sort", "unique")})
+"""The families of such kernels: decompositions, systems, sorting."""
+
+
+def patience_for(kernel: Callable[..., Any]) -> int:
+    """Return the number of elements beyond which a kernel is not waited for blindly."""
+    return LARGE if kernel.__module__ in SUPERLINEAR else HUGE
+
+
+def is_long(kernel: Callable[..., Any], arguments: list[Any]) -> bool:
+    """Whether any of a kernel's arguments has more elements than that."""
+    most = patience_for(kernel)
+    return any(type(one) is np.ndarray and one.size > most for one in arguments)
 
 
 def patiently(kernel: Callable[..., Any], arguments: list[Any], check: Callable[[int], None]) -> Any:
