@@ -126,5 +126,5 @@ def rescued(path: str, text: str) -> str:
         Path(path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_whole(Path(path), text.encode())
     except (OSError, ValueError) as error:
-        return f"  note: the session could not be saved in {path}: {error}\n"
-    return f"  note: the session's statements are saved: go on with gradsh, then `load {path}`\n"
+        return f"not saved, and it could not be kept in {path}: {error}\n"
+    return f"not saved; kept in {path} (`load` it to go on)\n"

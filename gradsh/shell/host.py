@@ -106,7 +106,7 @@ class Host:
         """Where the session's statements go when the process has to be ended, and the script that they make."""
         from gradsh.commands.save import script_of
 
-        return str(state_folder() / f"ended-{os.getpid()}.grad"), script_of(session.state, failed=False)[0]
+        return str(state_folder() / "last.grad"), script_of(session.state, failed=False)[0]
 
     def _end_stuck(self, session: "Session", line: int, reason: str) -> None:
         """End the process, which is in a call that nothing can stop, once the session is saved."""

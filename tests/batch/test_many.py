@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +14,7 @@ from gradsh.golden.collect import scripts_below
 from gradsh.run.script import RunOptions
 from gradsh.run.watch import watch
 from gradsh.session.parameters import WrongValueError, converted, parameters_in
+from tests.batch.conftest import _environment
 from tests.processes import wait_until
 
 
@@ -200,3 +203,25 @@ def test_events_are_json_lines(gradsh: Callable) -> None:
         "shape": [3], "dtype": "float32", "requires_grad": False, "is_leaf": True, "grad_fn": None, "version": 0,
         "data": [1.0, "nan", "inf"], "grad": None,
     }
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("command", ["run", "test"])
+def test_a_script_that_ends_its_process_is_named_and_the_run_goes_on(tmp_path: Path, command: str, jobs: str) -> None:
+    for name in "abc":
+        (tmp_path / f"{name}.grad").write_text(f"x = 1\nif '{name}' == 'b': crash()\nprint('{name}')\n#> {name}\n")
+    code = (
+        "import faulthandler, ctypes\nfrom gradsh.session.session import Session\nplain = Session.offer_assertions\n"
+        "def offer(self):\n    plain(self)\n    self.machine.builtins['crash'] = lambda: ctypes.string_at(0)\n"
+        "Session.offer_assertions = offer\nfrom gradsh.__main__ import main\nmain()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, command, "-j", jobs, *(f"{name}.grad" for name in "abc")], cwd=tmp_path, env=_environment(),
+        capture_output=True, text=True, check=False,
+    )
+    told = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert "the process that ran it ended: signal SIGSEGV" in told
+    assert ("3 scripts: 2 done, 1 failed" if command == "run" else "b.grad:2") in told
+    assert ("2 passed, 1 failed" in told) is (command == "test")
+    assert command == "test" or done.stdout == "a\nc\n"

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -38,6 +40,16 @@ def test_the_time_is_up_within_one_call(line: str, tmp_path: Path) -> None:
     with program(["-c", ALONE, line], tmp_path) as process:
         out, told = process.communicate(timeout=BOUND)
     assert (out, told) == (b"the script ran longer than 0.3 seconds (--timeout) 1\n", b"")
+
+
+@pytest.mark.parametrize("call", ["torch.linalg.svd(x)", "torch.linalg.eigh(x)", "rand(30000000).sort()", "x @ x"])
+def test_a_limit_within_one_call_names_its_line(call: str) -> None:
+    """Whether the wait for it is ended, or the process: the latter within five seconds more."""
+    script = f"x = randn(1500, 1500)\nx = x @ x.T\ndef f(y):\n    for _ in range(10**6):\n        {call}\nf(1)"
+    command = [sys.executable, "-m", "gradsh", "run", "--timeout", "0.5", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert f"5 |         {call}" in done.stderr or "just done when the limit was reached" in done.stderr, done.stderr
 
 
 def test_ctrl_c_ends_the_wait() -> None:

@@ -14,10 +14,11 @@ DEEP = 3_000_000
 
 @pytest.mark.parametrize("step", [
     "x = slice(x)", "x = property(x)", "x = deque([x])", "x = K()[x:]", "x = functools.cmp_to_key(print)(x)", "x = iter(int, x)",
-    "x = functools.reduce(slice, [0] * 1000, x)",
+    "x = functools.reduce(slice, [0] * 1000, x)", "x = (x,)", "x = (x, 1)", "x = P(x)", "x = list[x]", "x = list[x] | None",
 ])
 def test_a_tower_ends_its_script_and_not_the_process(step: str) -> None:
-    before = "import functools\nfrom collections import deque\nclass K:\n    def __getitem__(self, key): return key\nx = [1]\n"
+    before = "import functools\nfrom collections import deque, namedtuple\nP = namedtuple('P', 'a')\n"
+    before += "class K:\n    def __getitem__(self, key): return key\nx = int\n"
     events = run(f"{before}for _ in range({DEEP}): {step}\nx = 0\n1 + 1")
     assert kinds(events) == ["limit"]
     assert events[-2].text == "2"  # type: ignore[attr-defined]
@@ -44,6 +45,7 @@ def test_what_is_wide_is_no_tower(monkeypatch: pytest.MonkeyPatch) -> None:
     ring: deque = deque()
     ring.append(ring)
     assert not is_tower(ring, {})
+    assert not is_tower(tuple((one, (one,)) for one in range(1000)), {})
 
 
 @pytest.mark.parametrize("expression", [

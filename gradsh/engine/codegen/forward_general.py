@@ -231,7 +231,8 @@ def written_for(record: Record, spread: bool) -> Callable[..., Any]:
     scope: dict[str, Any] = {
         "Tensor": Tensor, "DECLINED": DECLINED, "MISMATCH": MISMATCH, "MISMATCHED": MISMATCHED, "current": current, "entered": entered,
         "ndarray": np.ndarray, "generic": np.generic, "asarray": np.asarray, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
-        "forward": record.forward, "check": record.check, "record": record, "laid": laid, "make": make, "HUGE": patience_for(record.forward), "view_of": view_of,
+        "forward": record.forward, "check": record.check, "record": record, "laid": laid, "make": make, "view_of": view_of,
+        "HUGE": patience_for(record.forward),
         "gradient_edge": gradient_edge, "accumulator": accumulator, "new": object.__new__, "ShortNode": ShortNode, "LIVE": LIVE, "OWN": OWN,
         "described": described, "next_sequence_number": next_sequence_number, "size_of": size_of, "wrap": wrap, "wrap_views": wrap_views,
     }
