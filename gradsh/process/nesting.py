@@ -2,7 +2,8 @@
 
 Lists, dictionaries and instances are dropped without recursion however deep they nest; the types named here are not. Tuples
 are, but their hashes are not taken without. A tower of them grows by at least one object a storey, so that looking at a few of
-the objects of some collections of the garbage collector is enough to see one in time; see also `deepen_stack`, which gives it room until then.
+the objects of some collections of the garbage collector is enough to see one in time; see also `deepen_stack`, which gives it
+room until then.
 """
 
 import functools
