@@ -123,14 +123,14 @@ def test_threads_and_seed(gradsh: Callable) -> None:
     assert gradsh("--seed", "random", "-c", code).out != gradsh("--seed", "random", "-c", code).out
 
 
-def test_watch_runs_again_after_a_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_watch_runs_again_after_a_change(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.grad"
     path.write_text("print('one')\n")
 
     shown = ["", ""]
 
     def waiting() -> bool:
-        shown[:] = [before + new for before, new in zip(shown, capsys.readouterr(), strict=True)]
+        shown[:] = [before + new for before, new in zip(shown, capfd.readouterr(), strict=True)]
         return "ended with status 0; waiting" in shown[1]
 
     def change() -> None:
@@ -141,7 +141,7 @@ def test_watch_runs_again_after_a_change(tmp_path: Path, capsys: pytest.CaptureF
     thread.start()
     assert watch(RunOptions((str(path),)), rounds=2) == 1
     thread.join()
-    assert shown[0] + capsys.readouterr().out == "one\ntwo\n"
+    assert shown[0] + capfd.readouterr().out == "one\ntwo\n"
 
 
 def test_check(gradsh: Callable, tmp_path: Path) -> None:
