@@ -3,8 +3,9 @@
 import inspect
 from typing import Any, NamedTuple
 
-from gradsh.commands import USAGE, find
+from gradsh.commands import GRAMMARS, USAGE, find
 from gradsh.commands.example import example_of
+from gradsh.commands.glossary import OPTIONS, WORDS
 from gradsh.commands.record import Word, command
 from gradsh.contracts.state import State
 from gradsh.engine.dispatch.declare import BoundOperation, Operation, lookup, operations
@@ -49,7 +50,7 @@ def run(state: State, topic: Word | None = None) -> Report:
         return Report(name, tuple(lines))
     from difflib import get_close_matches
 
-    near = get_close_matches(name, [*USAGE, *state.variables, *operations()], 3)
+    near = get_close_matches(name, [*USAGE, *WORDS, *state.variables, *operations()], 3)
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     raise fail("value", f"no command, name, operation or kind of error is called {name}{hint}", ValueError, candidates=near)
 
@@ -65,6 +66,10 @@ def about(state: State, name: str) -> list[str]:
         return _keys(state)
     if not lines or name in USAGE:
         lines += _offered(state, name)
+    if not lines and name.rpartition(".")[0] in {"Tensor", "torch.Tensor"}:
+        lines += _of_tensor(name, name.rpartition(".")[2])
+    if name.lower() in WORDS and not lines:
+        lines.append(f"{name}: {WORDS[name.lower()]}")
     if name in KINDS:
         lines.append(f"{name}: a kind of error; `explain {name}` says more")
     return lines
@@ -97,7 +102,10 @@ def _keys(state: State) -> list[str]:
 
 def _command(name: str) -> list[str]:
     record = find(name)
+    options = [*GRAMMARS[name].options]
     lines = [f"{name} {USAGE[name]}".rstrip(), record.doc]
+    width = max((len(option) for option in options), default=0) + 2
+    lines += [f"  {'--' + option:<{width}}  {OPTIONS[option]}" for option in options if option in OPTIONS]
     for example in record.examples:
         lines.append("")
         lines += [f"  grad> {line}" for line in example.split("\n")]
@@ -133,6 +141,18 @@ def _offered(state: State, name: str) -> list[str]:
         plain = lookup(path[-1]) if not any(record.grads for record in found.records) else None
         return _operation(found) + (_operation(plain) if plain is not None and plain is not found else [])
     return _callable(name, found) if callable(found) else []
+
+
+def _of_tensor(name: str, attribute: str) -> list[str]:
+    """The help text of what a tensor has that is no operation: `Tensor.backward`, `Tensor.grad_fn`."""
+    from gradsh.engine.graph.tensor import Tensor
+
+    found = inspect.getattr_static(Tensor, attribute, None) if attribute[:1] != "_" else None
+    if found is None:
+        return [f"{name}: {WORDS[attribute]}"] if attribute in WORDS else []
+    if callable(found):
+        return _callable(name, found)
+    return [f"{name}: {WORDS.get(attribute) or (inspect.getdoc(found) or type(found).__name__)}"]
 
 
 def _from_namespaces(path: list[str]) -> Any:

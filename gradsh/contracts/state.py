@@ -123,6 +123,9 @@ class Control(Protocol):
     def leave(self, status: int = 0) -> None:
         """End the run after this statement."""
 
+    def mute(self) -> None:
+        """Show nothing and ask nothing from now on: for a process that only measures."""
+
     def warn(self, message: str) -> None:
         """Show a warning or hint that belongs to the running statement."""
 

@@ -17,6 +17,8 @@ _MAGIC = (
     r"[ \t]*(![a-z]|%%?(autoreload|cd|conda|config|env|load_ext|matplotlib|pip|prun|pylab|reload_ext|reset|run|time|timeit)\b(?!\s*[=,)]))"
 )
 
+_TIMED = r"^([ \t]*)%time(?:it)?(?:[ \t]+-[a-z][ \t]*\d*)*[ \t]+(?![=,)])(?=\S)"
+
 _BLANKS = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 _INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
 _CHARACTERS = {
@@ -98,6 +100,8 @@ def _magics(text: str, notes: list[str]) -> str:
         return text
     lines = text.split("\n")
     strings = _within_strings(text)
+    lines = [line if index in strings else re.sub(_TIMED, r"\1time ", line) for index, line in enumerate(lines)]
+    text = "\n".join(lines)
     found = [index for index, line in enumerate(lines) if re.match(_MAGIC, line) and index not in strings]
     if not found:
         return text

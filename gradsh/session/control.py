@@ -87,6 +87,13 @@ class Controls(ABC):
         left, self.left = self.left, None
         return left is not None or outcome.status == 0
 
+    def mute(self) -> None:
+        """Show nothing and ask nothing from now on: for a process that only measures."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (1, 2):
+            os.dup2(nowhere, stream)
+        self.emit, self.asker = quiet, None
+
     def expectations(self, text: str) -> str:
         """Return a script with what its statements show as comments below them, as golden tests have it.
 

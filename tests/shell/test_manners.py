@@ -157,6 +157,37 @@ def test_tab_behind_an_old_name_writes_nothing_across_the_prompt() -> None:
         assert "arning" not in shell.text()
 
 
+@PROMPTS
+def test_time_repeats_and_changes_the_session_once(environment) -> None:
+    with Terminal(columns=160, **environment) as shell:
+        shell.see("grad>")
+        for statement in ("x = ones(2, requires_grad=True)", "z = (x * x).sum()", "seen = []"):
+            shell.run(statement)
+        spread = r"took .+; \d+ more runs from the same state: .+, half of them .+ to .+"
+        assert re.fullmatch(spread, shell.run("%timeit -n 10 seen.append(x * 2)"))
+        assert shell.run("len(seen)") == "1"
+        assert "took" in shell.run("%time backward z")
+        assert shell.run("x.grad") == "tensor([2., 2.])"
+
+
+def test_help_knows_the_words_of_errors_and_what_options_do() -> None:
+    shown: list = []
+    session = Session()
+    session.run("help leaf\nhelp Tensor.backward\nhelp Tensor.grad_fn\nhelp backward", shown.append)
+    texts = ["\n".join(event.view().lines) for event in shown if type(event).__name__ == "Result"]
+    assert texts[0].startswith("leaf: A tensor that no recorded operation made")
+    assert texts[1].startswith("Tensor.backward(self, gradient")
+    assert texts[2].startswith("Tensor.grad_fn: The node that made a tensor")
+    assert "--retain        free nothing" in texts[3]
+
+
+def test_every_option_is_explained() -> None:
+    from gradsh.commands import GRAMMARS
+    from gradsh.commands.glossary import OPTIONS
+
+    assert {option for grammar in GRAMMARS.values() for option in grammar.options} <= set(OPTIONS)
+
+
 TRACEBACK = """Traceback (most recent call last):
   File "train.py", line 12, in <module>
     loss.backward()
