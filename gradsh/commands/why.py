@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 from gradsh.commands.record import command
 from gradsh.commands.words import count, listed
 from gradsh.contracts.state import Failed, State
-from gradsh.diagnosis.fix import Way
-from gradsh.diagnosis.fixes import ways_of
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.probe.modules import is_module
 from gradsh.probe.why import Asker, Block, Gradient, ParameterStory, TensorStory
 from gradsh.text.fault import fail
+from gradsh.text.fix import Edit
 from gradsh.view.shapes import Column, Group, Lines, Row, Table, View
 
 
@@ -22,6 +21,15 @@ class Event(NamedTuple):
     role: str
     source: str
     words: str
+
+
+class Way(NamedTuple):
+    """A fix as it is told: the words, what it costs, its edits, whether it was seen to work."""
+
+    words: str
+    fits: str
+    edits: tuple[Edit, ...]
+    tried: bool
 
 
 class FailureStory(NamedTuple):
@@ -36,6 +44,8 @@ class FailureStory(NamedTuple):
     message: str
 
 
+PATIENCE = 20.0
+"""Seconds for which fixes are tried, where a person asks for them."""
 NOTHING = FailureStory("", "", (), (), (), (), "")
 """The story of no failure."""
 
@@ -54,7 +64,10 @@ _ORDER = {"defined": 0, "built": 1, "operand": 2, "saved": 3, "modified": 4, "fr
 def run(state: State, subject: object = None) -> Report:
     """Return the story of `subject` (a tensor or a module), or without one that of the last failure."""
     if not state.call.texts:
-        return NOTHING if state.failed is None else _story(state.failed)
+        if state.failed is None:
+            return NOTHING
+        state.failed = state.control.tried(state.failed, PATIENCE)
+        return _story(state.failed)
     text = state.call.texts[0]
     asker = Asker(state.names_in_reach(), state.line_of, state.control.cuts_of, lambda name: _cleared(state, name))
     if isinstance(subject, Tensor):
@@ -70,7 +83,7 @@ def _story(failed: Failed) -> FailureStory:
     for label in sorted(problem.labels, key=lambda one: _ORDER.get(one.role, 8)):
         source = label.source or failed.source
         events.append(Event(label.span.line, label.role, source.line(label.span.line).strip(), label.text))
-    ways = ways_of(problem, failed.source)
+    ways = tuple(Way(fix.words, fix.effect, fix.edits, fix.tried) for fix in problem.fixes if fix.edits)
     return FailureStory(problem.kind, problem.title, tuple(events), problem.notes, ways, problem.help, problem.message)
 
 

@@ -3,22 +3,29 @@
 `diagnose` finds the kind, the script's frames and the place; `explain_*.py` has what each kind tells beyond that.
 """
 
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
 from gradsh.compiler import runtime_names as hooks
+from gradsh.diagnosis.cause import Cause
 from gradsh.diagnosis.classify import LONGEST, kind_of, kind_of_class, words_of
 from gradsh.diagnosis.provenance import Frame, Origins, expression_at
 from gradsh.diagnosis.trace import local_variables, trace_of
-from gradsh.language.node import expr
+from gradsh.language.node import expr, stmt
 from gradsh.runtime.activation import Place, circumstances
 from gradsh.text.fault import fault_of
+from gradsh.text.fix import Fix
 from gradsh.text.problem import Label, Problem
 from gradsh.text.span import Source, Span
 
 if TYPE_CHECKING:
     from gradsh.compiler.lower import Unit
     from gradsh.runtime.machine import Failed, Machine
+
+
+DEBUG = bool(os.environ.get("GRADSH_DEBUG"))
+"""Whether a rule that fails is told, for who works on the rules."""
 
 
 class Case:
@@ -41,6 +48,9 @@ class Case:
         self.labels: list[Label] = []
         self.help: list[str] = []
         self.notes: list[str] = []
+        self.cause = Cause()
+        self.meant: list[str] = []
+        """Names that may have been meant by one that does not exist."""
 
     @property
     def is_own(self) -> bool:
@@ -89,6 +99,24 @@ class Case:
         """Return the place of an engine's `where`, or None for what no script's line made."""
         return None if where is None else self.machine.locate(where)
 
+    def now(self) -> Place | None:
+        """Return the place that failed."""
+        place = self.place(self.machine.where_of(self.error))
+        return place if place is None or not self.steps else place._replace(span=self.span, source=self.source)
+
+    def statement_at(self, place: Place | None) -> stmt | None:
+        """Return the innermost statement at a place."""
+        from gradsh.diagnosis.code import Code
+
+        site = None if place is None else Code(self.machine).at(place.span, place.source)
+        return None if site is None else site.statement
+
+    def trunk(self, first: str, second: str) -> str:
+        """Return the variables whose graphs hold all that two variables share."""
+        from gradsh.diagnosis.explain_graph import trunk_of
+
+        return trunk_of(self, first, second)
+
     def label(self, role: str, span: Span, text: str, source: Source) -> None:
         """Mark a place."""
         self.labels.append(Label(role, span, text, source))
@@ -109,9 +137,23 @@ class Case:
 
     def problem(self) -> Problem:
         """Return all that was said."""
-        return Problem(
+        problem = Problem(
             self.kind, self.message, tuple(self.labels), tuple(dict.fromkeys(self.help)), tuple(self.notes), self.title
         )
+        return problem.with_fixes(self._fixes())
+
+    def _fixes(self) -> tuple[Fix, ...]:
+        """Return the fixes that the rules find; what was advised in words comes after them."""
+        from gradsh.diagnosis.fixes import advice_of, fixes_of
+
+        try:
+            found = fixes_of(self)
+        except Exception:  # a failure is told even where a script's own objects cannot be looked at
+            if DEBUG:
+                raise
+            found = []
+        known = {fix.words for fix in found}
+        return (*found, *(Fix(words) for words in dict.fromkeys(self.help) if words not in known), *advice_of(self))
 
 
 _HOME = re.compile(r"gradsh\.(?:[\w<>]+\.)+(?=\w+\(\) argument after)")

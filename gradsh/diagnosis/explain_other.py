@@ -36,6 +36,8 @@ def tell(case: "Case") -> None:
         case.failed()
     else:
         story(case)
+    if case.cause.needed is None:
+        case.cause = case.cause._replace(needed=case.now())
     way = case.fields.get("way")
     if way:
         case.help.append(str(way))
@@ -84,6 +86,7 @@ def _name(case: "Case") -> None:
 
 def _meant(case: "Case", names: list[str]) -> None:
     if names:
+        case.meant += names
         case.help.append("did you mean " + " or ".join(f"`{name}`" for name in names) + "?")
 
 

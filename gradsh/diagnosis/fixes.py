@@ -1,160 +1,217 @@
-"""Ways out of a failure as edits of the script: which of several fits, and what exactly to write.
+"""The list of a failure's fixes: candidates by rule, PyTorch's own before gradsh's commands. `trial.py` tries them.
 
-Works on the problem alone (labelled spans and their sources), since nothing of the graph outlives a failure. This file has
-the ways to a buffer that was freed; `ways_rewritten` has those that write a line differently.
+Each rule looks at the cause and at the script's tree and offers edits; it needs no proof that they work, since only those
+that were seen to work are offered with their edits. A kind's rules stand in a file `fixes_*.py`.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from gradsh.diagnosis.fix import Edit, Story, Way, indent_of, without_comment
-from gradsh.diagnosis.fixes_rewritten import FINDERS
-from gradsh.text.problem import Label, Problem
-from gradsh.text.span import Source
+from gradsh.diagnosis.cause import Cause
+from gradsh.diagnosis.code import Code, Draft, Site, path_of
+from gradsh.engine.graph.node import behind
+from gradsh.language import tree
+from gradsh.probe.snapshot import nodes_below
+from gradsh.runtime.activation import Place
+from gradsh.text.fix import Fix
+from gradsh.text.span import Source, Span
 
+if TYPE_CHECKING:
+    from gradsh.diagnosis.diagnose import Case
 
-def ways_of(problem: Problem, source: Source) -> tuple[Way, ...]:
-    """Return the ways out of a problem, the one that fits best first."""
-    story = Story(problem, source)
-    if problem.kind == "freed":
-        return tuple(_freed(story))
-    finder = FINDERS.get(problem.kind)
-    return tuple(finder(story)) if finder is not None else ()
-
-
-def applied(text: str, way: Way) -> str:
-    """Return a script's text after the edits of a way."""
-    lines = text.split("\n")
-    for edit in sorted(way.edits, key=lambda one: (-one.line, one.how != "replace")):
-        place = edit.line - 1
-        if edit.how == "replace":
-            lines[place] = edit.text
-        else:
-            lines.insert(place + (edit.how == "after"), edit.text)
-    return "\n".join(lines)
+_MOST_NODES = 20_000
 
 
-def retaining(text: str) -> str | None:
-    """Return a backward statement or call that keeps its buffers; None where it cannot be told from the text."""
-    text = text.rstrip()
-    if text.startswith("backward "):
-        return text if "--retain" in text else f"{text} --retain"
-    if text.endswith(")") and "retain_graph" not in text and ("backward(" in text or "grad(" in text):
-        inside = text[:-1]
-        return f"{inside}{'' if inside.endswith('(') else ', '}retain_graph=True)"
+class Finder:
+    """Collects the fixes of one failure, with what its rules ask of the program."""
+
+    def __init__(self, case: "Case") -> None:
+        self.case = case
+        self.cause: Cause = case.cause
+        self.code = Code(case.machine)
+        self.fixes: list[Fix] = []
+        self.failing = (case.source, case.line)
+
+    def offer(
+        self, words: str, draft: Draft, effect: str = "", *, changes: str = "", here: bool = False
+    ) -> None:
+        """Offer a fix, if its edits can be written."""
+        edits = draft.edits(self.failing)
+        if edits:
+            self.fixes.append(Fix(words, effect, edits, changes=changes, here=here))
+
+    # -------------------------------------------------------------- places
+
+    def site(self, place: Place | None) -> Site | None:
+        """Return the statement of a place."""
+        return None if place is None else self.code.at(place.span, place.source) or self.code.at(place.statement, place.source)
+
+    def levels(self, place: Place) -> list[Site]:
+        """Return the statements that led to a place, the top-level one first, its own last."""
+        spans = [*((call.span, call.source) for call in place.calls), (place.span, place.source)]
+        return [site for span, source in spans if (site := self.code.at(span, source)) is not None]
+
+    def parting(self, one: Place, other: Place) -> tuple[Site, Site] | None:
+        """Return the statements of one block from which two places were reached, where their ways part."""
+        for mine, yours in zip(self.levels(one), self.levels(other), strict=False):
+            if mine.statement is not yours.statement:
+                return (mine, yours) if mine.same_block(yours) else None
+        return None
+
+    def expression(self, span: Span, source: Source) -> Any:
+        """Return the outermost expression that has a span."""
+        from gradsh.diagnosis.provenance import expression_at
+
+        for unit in self.case.machine.units.all():
+            if unit.source is source and (found := expression_at(unit, span)) is not None:
+                return found
+        return None
+
+    def text(self, place: Place) -> str:
+        """Return the text of a place."""
+        return self.case.text(place.span, place.source)
+
+    # -------------------------------------------------------------- values
+
+    def scopes(self) -> list[dict[str, Any]]:
+        """Return the variables of the frames that failed, innermost first, and the program's."""
+        local = [frame.local for frame in reversed(self.case.origins.frames) if frame.local]
+        return [*local, self.case.machine.variables()]
+
+    def value(self, path: str) -> Any:
+        """Return what a path means in the innermost frame that has its head, else in any object that has its last part."""
+        head, *rest = path.split(".")
+        for scope in self.scopes():
+            if head in scope:
+                found = scope[head]
+                for name in rest:
+                    found = attribute(found, name)
+                if found is not None:
+                    return found
+        if not rest:
+            return None
+        owner = next((owner for _, owner in self.owners(rest[-1])), None)
+        return attribute(owner, rest[-1])
+
+    def owners(self, name: str) -> list[tuple[str, Any]]:
+        """Return (path, object) of the objects in reach that have an attribute; the innermost frame's first."""
+        found = []
+        for scope in self.scopes():
+            for key, one in scope.items():
+                if attribute(one, name) is not None:
+                    found.append((key, one))
+                found += [(f"{key}.{part}", inner) for part, inner in held(one) if attribute(inner, name) is not None]
+        return found
+
+    def holds(self, value: Any, depth: int = 3) -> bool:
+        """Whether a tensor, or one in a container, has the failing node in its graph."""
+        if self.cause.node is None or depth == 0:
+            return False
+        root = behind(getattr(value, "grad_fn", None))
+        if root is not None:
+            for count, node in enumerate(nodes_below(root)):
+                if node is self.cause.node:
+                    return True
+                if count > _MOST_NODES:
+                    return False
+            return False
+        parts = list(value.values()) if isinstance(value, dict) else list(value) if _is_sequence(value) else []
+        return any(self.holds(part, depth - 1) for part in parts[-1000:])
+
+
+def _is_sequence(value: Any) -> bool:
+    from collections import deque
+
+    return isinstance(value, list | tuple | deque)
+
+
+def attribute(value: Any, name: str) -> Any:
+    """Return an attribute that an object holds, without running anything; None where it holds none."""
+    try:
+        own = vars(value)
+    except TypeError:
+        return None
+    if not isinstance(own, dict) or isinstance(value, type):
+        return None
+    if name in own:
+        return own[name]
+    for table in ("_parameters", "_buffers", "_modules"):
+        kept = own.get(table)
+        if isinstance(kept, dict) and name in kept:
+            return kept[name]
     return None
 
 
-def _freed(story: Story) -> Iterator[Way]:
-    saved, freed, needed = story.first("saved"), story.first("freed"), story.first("needed")
-    if freed is None or needed is None:
-        return
-    again = freed.span == needed.span and story.same_source(freed, needed)
-    if again and saved is not None and "pass" in saved.text:
-        yield from _carried(story, saved, freed)
-    elif again and saved is not None and saved.span.line < freed.span.line:
-        yield from _moved_out(story, saved, freed)
-    if not again:
-        yield from _pinned_trunk(story, freed, needed)
-    kept = retaining(story.text(freed))
-    if kept is not None:
-        cost = "keeps every pass's buffers: the graph grows" if again and saved is not None and "pass" in saved.text else (
-            "keeps the buffers of that graph until a pass without it")
-        yield Way(f"keep the buffers: `{kept.strip()}` on line {freed.span.line}", cost, (story.replaced(freed, kept),))
-    if not again:
-        yield from _two_passes(story, saved, freed, needed)
+def held(value: Any) -> list[tuple[str, Any]]:
+    """Return the objects that an object of the script's holds as attributes."""
+    own = getattr(value, "__dict__", None)
+    if not isinstance(own, dict):
+        return []
+    modules = own.get("_modules")
+    more = list(modules.items()) if isinstance(modules, dict) else []
+    return [(name, one) for name, one in [*list(own.items())[:100], *more] if isinstance(name, str) and hasattr(one, "__dict__")]
 
 
-def _carried(story: Story, saved: Label, freed: Label) -> Iterator[Way]:
-    """The state is carried from pass to pass: cut it, where the line says which it is."""
-    line = story.line(saved)
-    bound = re.match(r"\s*(\w+)\s*=[^=]", line)
-    if bound is not None and re.search(rf"\b{bound[1]}\b", line[bound.end() - 1 :]):
-        name, target = bound[1], story.line(freed)
-        windows = len(indent_of(line)) > len(indent_of(target))  # several steps for each backward
-        how, label = ("after", freed) if windows else ("before", saved)
-        cut = f"{indent_of(target if windows else line)}{name} = {name}.detach()"
-        yield Way(f"cut the history of {name} in each pass: `{cut.strip()}` {how} line {label.span.line}",
-                  "the gradient then stops at the beginning of the pass", (Edit(label.span.line, how, cut),))
-    else:
-        yield Way("cut the history of what is carried into the next pass: `h = h.detach()`",
-                  "the gradient then stops at the beginning of the pass")
-    name = re.match(r"\s*(?:backward\s+)?(\w+)", story.text(freed))
-    if name is not None:
-        yield Way(f"add the losses up in the loop, and run one backward after it instead of line {freed.span.line}",
-                  "the gradient goes through all passes")
+def call_in(site: Site, name: str) -> tree.Call | None:
+    """Return the call of a method or function of a name in a statement."""
+    from gradsh.diagnosis.code import headed
+
+    for node in headed(site.statement):
+        if isinstance(node, tree.Call) and (path_of(node.func).rpartition(".")[2] or getattr(node.func, "attr", "")) == name:
+            return node
+    return None
 
 
-def _moved_out(story: Story, saved: Label, freed: Label) -> Iterator[Way]:
-    """The graph was built before the loop: build it in each pass."""
-    line = story.line(saved)
-    target = story.line(freed)
-    edit = Edit(freed.span.line, "before", indent_of(target) + line.strip())
-    simple = indent_of(line) == "" and re.match(r"[\w, ]+=[^=]", line) is not None
-    yield Way(f"compute it anew in each pass: move line {saved.span.line} into the loop, before line {freed.span.line}",
-              "each pass then has a graph of its own", (edit,) if simple else ())
+def with_keyword(text: str, word: str) -> str | None:
+    """Return the text of a call with a keyword set to True; None where it has that already, or is no call."""
+    name = word.partition("=")[0]
+    if re.search(rf"\b{name}\s*=\s*False", text):
+        return re.sub(rf"\b{name}\s*=\s*False", word, text)
+    if not text.endswith(")") or re.search(rf"\b{name}\s*=", text):
+        return None
+    inside = text[:-1].rstrip().removesuffix(",")
+    return f"{inside}{'' if inside.endswith('(') else ', '}{word})"
 
 
-def _pinned_trunk(story: Story, freed: Label, needed: Label) -> Iterator[Way]:
-    """Two results of one trunk: pin the trunk alone. Which it is, the story found in the graph."""
-    told = re.search(r"what both share with `retain ([\w ]+)`", " ".join(story.problem.help))
-    if told is None:
-        return
-    indent = indent_of(story.line(freed))
-    if indent == indent_of(story.line(needed)):
-        yield Way(f"pin what both share: `retain {told[1]}` before line {freed.span.line}, `release {told[1]}` when it has served",
-                  "the rest is freed as usual", (Edit(freed.span.line, "before", f"{indent}retain {told[1]}"),))
-    if len(told[1].split()) == 1:
-        yield from _cut_off_first(story, told[1], freed)
+GUESSED = frozenset({"shape", "dtype"})
+"""Kinds of which only what was tried says what is right."""
+ADVICE = {
+    "freed": "build the graph again before the second backward, or keep it with `retain_graph=True` in the one before",
+    "version": "what the forward saved has to be there unchanged: compute the forward again after the write",
+    "scalar": "reduce it to one number first, with `.sum()` or `.mean()`",
+    "leaf_inplace": "an update belongs into `with torch.no_grad():`; a computation makes a new tensor",
+    "view_inplace": "write to a copy: `.clone()` the view first",
+    "not_leaf": "make it a leaf where it is made: `.detach().requires_grad_()`",
+    "unused": "pass `allow_unused=True` to get None for it, or use it in the computation",
+}
+"""By kind, what to do where no edit was seen to work."""
 
 
-def _cut_off_first(story: Story, name: str, freed: Label) -> Iterator[Way]:
-    """The first backward may not be meant for what made the shared tensor, as a discriminator's is not for the generator."""
-    saved = story.first("saved")
-    if saved is None or not story.same_source(saved, freed):
-        return
-    source = freed.source or story.source
-    handed = re.compile(rf"(\b(?!torch\b|F\b)[A-Za-z_][\w.]*\([^()]*(?<![\w.])){name}\b(?=\s*[,)])")
-    needed = {_root(story.text(freed))}
-    edits: list[Edit] = []
-    for number in range(freed.span.line - 1, saved.span.line, -1):  # what the first backward starts from, line by line back
-        line = without_comment(source.line(number))
-        bound = re.match(r"\s*(\w+)\s*[-+*/]?=[^=]", line)
-        if bound is None or bound[1] not in needed:
-            continue
-        needed.update(re.findall(r"[A-Za-z_]\w*", line[bound.end() - 1 :]))
-        cut = handed.sub(rf"\1{name}.detach()", line)
-        if cut != line:
-            edits.insert(0, Edit(number, "replace", cut))
-    if edits:
-        lines = " and ".join(str(edit.line) for edit in edits)
-        yield Way(f"cut it off for the first backward: `{name}.detach()` on line {lines}",
-                  f"line {freed.span.line} then gives what made {name} no gradient, as in a discriminator's step", tuple(edits))
+def advice_of(case: "Case") -> list[Fix]:
+    """Return what is to be said where no edit was seen to work."""
+    cut = next((one for one in case.cause.cuts if getattr(one, "cut", False)), None)
+    if case.story == "no_grad" and cut is not None:
+        line = cut.span.line
+        return [Fix(f"line {line} gives something without history: an operation without derivative, or grad mode was off")]
+    return [Fix(ADVICE[case.story])] if case.story in ADVICE else []
 
 
-def _two_passes(story: Story, saved: Label | None, freed: Label, needed: Label) -> Iterator[Way]:
-    first, second = _root(story.text(freed)), _root(story.text(needed))
-    if first and indent_of(story.line(freed)) == indent_of(story.line(needed)):
-        pin = f"{indent_of(story.line(freed))}retain {first}"
-        yield Way(f"pin the graph: `retain {first}` before line {freed.span.line}, `release {first}` when it has served",
-                  "only what is pinned is kept", (Edit(freed.span.line, "before", pin),))
-    if first and second and first != second and _simple(story.text(freed)) and _simple(story.text(needed)):
-        edits = (Edit(freed.span.line, "replace", indent_of(story.line(freed)) + "pass"),
-                 story.replaced(needed, f"({first} + {second}).backward()"))
-        yield Way(f"run one pass for both: `({first} + {second}).backward()` on line {needed.span.line} instead of two",
-                  "the gradients add up as they would have", edits)
-    if saved is not None and freed.span.line < needed.span.line and re.match(r"\w+\s*=[^=]", story.line(saved)) and (
-        second and story.line(saved).startswith(second)
-    ):
-        yield Way(f"compute it again: repeat line {saved.span.line} before line {needed.span.line}",
-                  "costs a forward, holds nothing", (Edit(needed.span.line, "before", story.line(saved)),))
+def fixes_of(case: "Case") -> list[Fix]:
+    """Return the fixes of a failure, PyTorch's before gradsh's own, the most likely first."""
+    from gradsh.diagnosis.fixes_freed import freed
+    from gradsh.diagnosis.fixes_history import leaf_inplace, no_grad, not_leaf, view_inplace
+    from gradsh.diagnosis.fixes_simple import SIMPLE
+    from gradsh.diagnosis.fixes_version import version
 
-
-def _root(text: str) -> str:
-    """Return the variable that a backward statement starts from, if it is one plain name."""
-    found = re.fullmatch(r"backward\s+(\w+)(?:\s+--.*)?|(\w+)\.backward\(.*\)", text.strip())
-    return "" if found is None else found[1] or found[2]
-
-
-def _simple(text: str) -> bool:
-    return re.fullmatch(r"backward\s+\w+|\w+\.backward\(\)", text.strip()) is not None
+    rules: dict[str, Callable[[Finder], None]] = {
+        "freed": freed, "version": version, "no_grad": no_grad, "leaf_inplace": leaf_inplace, "view_inplace": view_inplace,
+        "not_leaf": not_leaf, **SIMPLE,
+    }
+    rule = rules.get(case.story)
+    if rule is None:
+        return []
+    finder = Finder(case)
+    rule(finder)
+    guess = case.story in GUESSED
+    return [fix._replace(guess=guess) for fix in sorted(finder.fixes, key=lambda fix: fix.here)]

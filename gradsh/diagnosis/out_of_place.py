@@ -1,21 +1,78 @@
-"""A line that writes in place, written so that it makes a new tensor instead."""
+"""A statement that writes in place, written so that it makes a new tensor instead."""
 
-import re
+from typing import Any
 
-_AUGMENTED = re.compile(r"(\s*)(\w+)\s*(\+|-|\*|/|\*\*|@)=\s*(.+)")
-_METHOD = re.compile(r"(\s*)(\w+)\.([a-z]\w*)_\((.*)\)")
-_FILLING = {"zero": "torch.zeros_like({0})", "fill": "torch.full_like({0}, {1})", "copy": "({1}).clone()"}
+from gradsh.diagnosis.code import covers, headed, path_of, text_of
+from gradsh.language import tree
+from gradsh.language.node import stmt
+from gradsh.text.span import Source, Span
+
+_FILLING = {"zero_": "torch.zeros_like({0})", "fill_": "torch.full_like({0}, {1})", "copy_": "{1}.clone()"}
 """Writes that have no form of the same name out of place."""
-_NOWHERE_ELSE = {"normal", "uniform", "random", "bernoulli", "exponential", "set", "resize", "requires_grad", "detach"}
+_NOWHERE_ELSE = frozenset({
+    "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "set_", "resize_", "requires_grad_", "detach_", "share_memory_",
+})
 
 
-def out_of_place(line: str) -> tuple[str, str] | None:
-    """Return the variable that a line writes in place, and the line that computes a new one instead."""
-    if found := _AUGMENTED.fullmatch(line):
-        value = found[4] if re.fullmatch(r"[\w.]+(\(.*\))?", found[4]) else f"({found[4]})"
-        return found[2], f"{found[1]}{found[2]} = {found[2]} {found[3]} {value}"
-    found = _METHOD.fullmatch(line)
-    if found is None or found[3] in _NOWHERE_ELSE:
+def anew(statement: stmt, source: Source, span: Span) -> tuple[Span, str] | None:
+    """Return what to write in the place of which span, so that the write at `span` makes a new tensor; None: nothing."""
+    if isinstance(statement, tree.AugAssign):
+        target = text_of(source, statement.target.span)
+        value = text_of(source, statement.value.span)
+        if isinstance(statement.target, tree.Subscript) or not path_of(statement.target):
+            return None
+        product = isinstance(statement.value, tree.BinOp) and statement.value.op in {"*", "/", "@", "**"} and statement.op in "+-"
+        plain = product or isinstance(statement.value, tree.Name | tree.Attribute | tree.Call | tree.Subscript | tree.Constant)
+        return statement.span, f"{target} = {target} {statement.op} {value if plain else f'({value})'}"
+    call = statement.value if isinstance(statement, tree.Expr) else None
+    if isinstance(call, tree.Call) and (found := _chain(call, source)) is not None:
+        return statement.span, f"{found[0]} = {found[1]}"
+    for node in headed(statement):
+        if isinstance(node, tree.Call) and covers(node.span, span) and isinstance(node.func, tree.Attribute):
+            name = node.func.attr
+            if name.endswith("_") and not name.startswith("__") and name not in _NOWHERE_ELSE | set(_FILLING):
+                text = text_of(source, node.func.span)
+                return node.func.span, text.removesuffix("_")
+            if (words := _without_keyword(node, source)) is not None:
+                return node.span, words
+    return None
+
+
+def _without_keyword(node: tree.Call, source: Source) -> str | None:
+    word = next((one for one in node.keywords if one.arg == "inplace"), None)
+    if word is None:
         return None
-    value = _FILLING[found[3]].format(found[2], found[4]) if found[3] in _FILLING else f"{found[2]}.{found[3]}({found[4]})"
-    return found[2], f"{found[1]}{found[2]} = {value}"
+    text = text_of(source, node.span)
+    start = text.rfind("inplace")
+    return text[:start] + text[start:].replace("True", "False", 1)
+
+
+def _chain(call: tree.Call, source: Source) -> tuple[str, str] | None:
+    """Return the variable that a chain of methods writes (`h.mul_(2).add_(1)`), and the chain out of place."""
+    names: list[tuple[str, str]] = []
+    node: Any = call
+    while isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute):
+        arguments = text_of(source, Span(*node.func.span[2:], *node.span[2:]))
+        names.append((node.func.attr, arguments))
+        node = node.func.value
+    path = path_of(node)
+    if path == "torch" and len(names) == 1 and names[0][0].endswith("_") and call.args and (first := path_of(call.args[0])):
+        return first, f"torch.{names[0][0].removesuffix('_')}{names[0][1]}"
+    if not path or not any(name.endswith("_") for name, _ in names):
+        return None
+    text = path
+    for name, arguments in reversed(names):
+        if name in _NOWHERE_ELSE:
+            return None
+        if name in _FILLING:
+            inner = arguments.strip()[1:-1]
+            value = inner if name != "copy_" or _is_simple(call, inner) else f"({inner})"
+            text = _FILLING[name].format(text, value)
+        else:
+            text = f"{text}.{name.removesuffix('_')}{arguments}"
+    return path, text
+
+
+def _is_simple(call: tree.Call, text: str) -> bool:
+    del call
+    return text.replace("_", "").replace(".", "").isalnum()

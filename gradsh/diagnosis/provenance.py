@@ -44,6 +44,8 @@ class Origin(NamedTuple):
     source: Source
     cut: bool
     statement: stmt
+    node: Any = None
+    """The expression that cut the history, where it is known."""
 
 
 class Origins:

@@ -53,6 +53,11 @@ def _problem(problem: Problem, source: Source) -> dict[str, Any]:
         spans.append(span)
     data: dict[str, Any] = {"kind": problem.kind, "message": problem.message, "spans": spans,
                             "help": list(problem.help)}
+    if problem.fixes:
+        data["fixes"] = [
+            {"words": fix.words, "edits": [edit._asdict() for edit in fix.edits], "effect": fix.effect, "tried": fix.tried}
+            for fix in problem.fixes
+        ]
     if problem.title:
         data["title"] = problem.title
     if problem.notes:

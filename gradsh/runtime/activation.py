@@ -185,6 +185,10 @@ class Units:
         """Keep a unit."""
         self._units[filename] = unit
 
+    def numbered(self, number: int) -> Unit | None:
+        """Return the unit of a number, None for one that was never compiled."""
+        return self._units.get(f"<gradsh {number}>")
+
     def all(self) -> Iterator[Unit]:
         """Yield all units, latest first."""
         return reversed(self._units.values())

@@ -10,6 +10,7 @@ from typing import Any
 
 from gradsh.contracts.events import Emit, Event, Print, Warn
 from gradsh.contracts.state import Entry, State
+from gradsh.contracts.state import Failed as LastFailure
 from gradsh.engine.ambient import Ambient
 from gradsh.engine.graph.node import next_sequence_number
 from gradsh.process.limits import Limits
@@ -39,6 +40,8 @@ class Controls(ABC):
     machine: Machine
     seed: int
     state: State
+    is_copy = False
+    """Whether this session tries something for another one."""
     typed: bool
     asker: Callable[[str], str | None] | None = None
     """Set by a shell: shows a prompt and returns the line that was typed, None at the end of input."""
@@ -102,6 +105,37 @@ class Controls(ABC):
         if self.writer is None:
             raise fail("value", "expectations are written where a person types: in the shell", ValueError)
         return self.writer(text, self.seed)
+
+    def tried(self, failed: LastFailure, seconds: float, most: int = 40) -> LastFailure:
+        """Return a failure with those of its fixes that work in a copy of the program, within bounds of time and number."""
+        if failed.tried or self.is_copy or not any(fix.edits for fix in failed.problem.fixes):
+            return failed
+        from gradsh.session.trial import Trial, tried
+
+        sources, end = self._program(failed)
+        place = (failed.source.name, failed.line, failed.problem.kind)
+        fixes = tried(Trial(self.copy, sources, place, end, seconds), failed.problem.fixes, most)
+        over = all(fix.tried for fix in fixes if fix.edits)
+        return failed._replace(problem=failed.problem.with_fixes(fixes), tried=over)
+
+    def _program(self, failed: LastFailure) -> tuple[list[Source], int]:
+        """Return the texts that make the session what it is, and the last line of the statement that failed."""
+        from gradsh.commands.undo import LOOKS, in_story
+
+        running = self.machine.running()
+        numbers = [entry.unit for entry in self.state.history if in_story(self.state, entry) and entry.command not in LOOKS]
+        units = [unit for number in numbers if (unit := self.machine.units.numbered(number)) is not None]
+        if running is not None:
+            units.append(running)
+        sources = list({id(unit.source): unit.source for unit in units}.values())
+        if all(source is not failed.source for source in sources):
+            sources.append(failed.source)
+        ends = [unit.stmt.span.end_line for unit in units if unit.source is failed.source and unit.stmt.span.line == failed.top]
+        return sources, ends[-1] if ends else failed.top
+
+    @abstractmethod
+    def copy(self) -> "Controls":
+        """Return a new session that begins as this one did, for trying something in it."""
 
     def replay(self, entries: Sequence[Entry]) -> int:
         """Start anew from the recorded seed and run the entries, muted; return how many (fewer where interrupted)."""

@@ -41,6 +41,13 @@ ENDINGS = {"svg": "svg", "png": "png", "dot": "dot", "gv": "dot", "mmd": "mermai
 """Formats that the name of an `--output` file asks for, where `--format` does not."""
 OPTIMIZED = 1
 """Flag of the code of functions: their variables are read as a copy. The body of a class has the dictionary itself."""
+TRIED_AT_ONCE = frozenset({
+    "freed", "version", "no_grad", "scalar", "grad_shape", "leaf_inplace", "view_inplace", "not_leaf", "unused", "shape",
+    "dtype",
+})
+"""Kinds whose fixes are tried before the error is told, where the program is small."""
+FEW_NODES, FEW_STATEMENTS, FEW_SECONDS = 400, 100, 4.0
+TRIALS_AT_ONCE, SECONDS_AT_ONCE = 12, 20.0
 METERED = ("memory", "leaks", "peak_bytes")
 """Words that ask how bytes went over time: a text that has one is followed from its beginning."""
 
@@ -84,6 +91,8 @@ class Session(Controls):
         self.guardian: Any = None
         self._command_only = True
         self._printed = 0
+        self._begun = next_sequence_number()
+        self._begun_at = time.process_time()
         self.depth = 0
         self._bound = _Bound(self.machine)
         self.offer_assertions()
@@ -280,9 +289,24 @@ class Session(Controls):
             problem = problem._replace(message=f"{problem.message[:most]}… ({len(problem.message):,} characters)")
         if expected and self.depth:
             self.spend(len(problem.message))
-        self.state.failed = LastFailure(problem, failed.source, failed.line)
-        self.emit(Failure(failed.line, failed.top, problem, failed.source, expected))
+        last = LastFailure(problem, failed.source, failed.line, failed.top)
+        if problem.kind in TRIED_AT_ONCE and self._is_small():
+            last = self.tried(last, SECONDS_AT_ONCE, TRIALS_AT_ONCE)
+        self.state.failed = last
+        self.emit(Failure(failed.line, failed.top, last.problem, failed.source, expected))
         return problem.kind
+
+    def _is_small(self) -> bool:
+        """Whether the program is so small that trying fixes is not felt: an error is told at once."""
+        nodes = next_sequence_number() - self._begun
+        seconds = time.process_time() - self._begun_at  # of the processor: a busy machine changes no output
+        return nodes <= FEW_NODES and len(self.state.history) <= FEW_STATEMENTS and seconds <= FEW_SECONDS
+
+    def copy(self) -> "Session":
+        """Return a new session that begins as this one did, for trying something in it."""
+        other = Session(self.seed)
+        other.is_copy = True
+        return other
 
     def _take_options(self, source: Source) -> None:
         """Follow a seed that the text asks for (`#@ seed=3`); other comments of that form are not for us."""

@@ -1,8 +1,12 @@
 """What a person is told about a failure: `Problem`, with labelled spans and ways out. Drawn only by the renderers."""
 
 
+from gradsh.text.fix import Fix
 from gradsh.text.span import Source, Span
 from gradsh.text.tuples import NamedTuple
+
+MOST_HELP = 3
+"""Fixes that an error shows; `why` shows all."""
 
 
 class Label(NamedTuple):
@@ -19,6 +23,7 @@ class Problem(NamedTuple):
 
     `message` opens with PyTorch's own sentence where PyTorch has one for the case; `title` is gradsh's shorter,
     more exact sentence for the heading (empty: the message serves).
+    `fixes` are the ways out, the best first; `help` are the lines of the first few.
     `notes` are further facts (what a half-done pass had already freed and written).
     """
 
@@ -28,6 +33,13 @@ class Problem(NamedTuple):
     help: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     title: str = ""
+    fixes: tuple[Fix, ...] = ()
+
+    def with_fixes(self, fixes: tuple[Fix, ...]) -> "Problem":
+        """Return the problem with these fixes, and the best of them as help."""
+        known = [fix for fix in fixes if fix.tried or not fix.guess]
+        shown = [fix for fix in known if fix.tried] or [fix for fix in known if fix.edits] or known
+        return self._replace(fixes=fixes, help=tuple(fix.line() for fix in shown[:MOST_HELP]))
 
 
 class ProblemError(Exception):

@@ -34,7 +34,7 @@ def test_freed_in_a_loop_says_which_pass(script):
     )
     texts = [label.text for label in found.labels if label.role in {"freed", "needed"}]
     assert texts == ["freed here (pass 1 of the loop)", "needed again here (pass 2 of the loop)"]
-    assert "move line 5 into the loop" in found.help[0]
+    assert "compute it again in each pass: line 5 before line 7" in found.help[0]
     assert (script.failure.line, script.failure.top) == (7, 6)
 
 
@@ -83,7 +83,7 @@ def test_writes_of_a_loop_are_one_mark(script):
 @pytest.mark.parametrize(("text", "built", "help_word"), [
     ("x = torch.ones(2)\ny = x * 2\ny.sum().backward()", [4], "requires_grad=True"),
     ("x = torch.ones(2, requires_grad=True)\ny = x.detach() * 2\ny.sum().backward()", [5], "detach"),
-    ("x = torch.ones(2, requires_grad=True)\nwith torch.no_grad():\n    y = x * 2\nz = y + 1\nz.sum().backward()", [6], "no_grad"),
+    ("x = torch.ones(2, requires_grad=True)\nwith torch.no_grad():\n    y = x * 2\nz = y + 1\nz.sum().backward()", [6], "`with` of line 5"),
     ("net = nn.Linear(2, 1)\nfor p in net.parameters():\n    p.requires_grad = False\nout = net(torch.ones(2))\nout.backward()", [4],
      "requires_grad"),
 ])
@@ -221,7 +221,7 @@ def test_a_wrong_call_points_at_its_own_definition_only(script):
     )
     found = problem(script, text)
     assert script.lines("defined") == []
-    assert found.help == ("did you mean `retain_graph`?",)
+    assert {fix.words for fix in found.fixes} == {"did you mean `retain_graph`?"}
 
 
 def test_a_wrong_call_of_a_method_points_at_it(script):
@@ -236,7 +236,9 @@ def test_a_tensor_that_an_optimizer_has_written_is_to_be_used_before_the_step(sc
         "loss.backward(retain_graph=True)\nopt.step()\nloss.backward()\n",
     )
     assert found.kind == "version"
-    assert found.help == ("run this backward before line 8, or the forward again after it: an optimizer writes its parameters in place",)
+    assert [fix.words for fix in found.fixes[:2]] == [
+        "compute it again: repeat line 6 before line 9", "run the backward first: move line 9 before line 8",
+    ]
 
 
 def test_windows_are_cut_where_they_end(script):
@@ -245,7 +247,7 @@ def test_windows_are_cut_where_they_end(script):
         "w = torch.ones(2, requires_grad=True)\nh = torch.zeros(2)\nfor i in range(2):\n    for t in range(3):\n"
         "        h = (h * w + 1).tanh()\n    h.sum().backward()\n",
     )
-    assert found.help == ("detach what is carried from one pass to the next (`h = h.detach()`), after line 9",)
+    assert found.fixes[0].words == "cut the history after each backward: `h = h.detach()` after line 9"
 
 
 def test_a_failed_pass_names_parameters_by_their_place(script):

@@ -1,0 +1,320 @@
+"""Fixes for a buffer that an earlier backward freed: compute it anew, cut it off, keep it, or go back once."""
+
+from typing import Any
+
+from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, reads, text_of, written
+from gradsh.diagnosis.fixes import Finder, with_keyword
+from gradsh.diagnosis.fixes_state import OWN, carried
+from gradsh.diagnosis.slices import slice_before
+from gradsh.engine.graph.node import behind
+from gradsh.language import tree
+from gradsh.probe.snapshot import nodes_below
+from gradsh.runtime.activation import Place
+
+UPDATED = "the gradient then is that of the values at that time: what was updated in between counts as it is now"
+
+
+def freed(finder: Finder) -> None:
+    """Offer what fits: a graph that is shared by passes is built anew or cut, one of two results is kept or gone back through once."""
+    cause = finder.cause
+    if cause.freed is None:
+        _written_to_keep(finder)
+        return
+    if cause.repeated:
+        if cause.carried:
+            carried(finder)
+            again(finder)
+        else:
+            again(finder)
+            carried(finder)
+        retained(finder)
+    else:
+        cut_off(finder, cause.freed)
+        if finder.fixes:
+            retained(finder)
+        else:
+            retained(finder)
+            carried(finder)
+        one_pass(finder)
+        repeated_forward(finder)
+        if cause.carried:
+            again(finder)
+        _pinned(finder)
+
+
+def _written_to_keep(finder: Finder) -> None:
+    """Nothing tells which statement freed it (a saved tensor is read through `_saved_…`): keep the graph in every pass before."""
+    for site in finder.code.sites:
+        for node in headed(site.statement):
+            if isinstance(node, tree.Call) and getattr(node.func, "attr", "") == "backward":
+                _keep(finder, site, node)
+
+
+def retained(finder: Finder) -> None:
+    """Keep the buffers in the pass that frees them."""
+    place = finder.cause.freed
+    site = finder.site(place)
+    if place is None or site is None:
+        return
+    call = finder.expression(place.span, place.source)
+    if isinstance(site.statement, tree.Command):
+        text = finder.text(place)
+        if text.startswith("backward ") and "--retain" not in text:
+            finder.offer(f"keep it with `{text} --retain` on line {site.line}",
+                         Draft().replace(place.source, place.span, f"{text} --retain"), _cost(finder))
+        return
+    if isinstance(call, tree.Call):
+        _keep(finder, site, call)
+
+
+def _keep(finder: Finder, site: Site, call: tree.Call) -> None:
+    text = text_of(site.source, call.span)
+    new = with_keyword(text, "retain_graph=True")
+    if new is not None:
+        finder.offer(f"keep it with `retain_graph=True` on line {call.span.line}: `{new}`" if len(new) < 60 else
+                     f"keep it with `retain_graph=True` on line {call.span.line}",
+                     Draft().replace(site.source, call.span, new), _cost(finder))
+
+
+def _cost(finder: Finder) -> str:
+    """Return what it costs to keep the graph: its bytes, each pass anew where it grows."""
+    nbytes = kept_bytes(finder)
+    size = f"keeps {amount(nbytes)}" if nbytes else "keeps the saved tensors"
+    if finder.cause.carried:
+        return f"{size} more in each pass: the graph grows"
+    return f"{size} until a pass without it"
+
+
+def kept_bytes(finder: Finder) -> int:
+    """Return the bytes that the graph of the failing node saves, as far as it can be seen."""
+    roots = [node for scope in finder.scopes()[:1] for value in scope.values()
+             if finder.holds(value, 1) and (node := behind(getattr(value, "grad_fn", None))) is not None]
+    seen: set[Any] = set()
+    total = 0
+    for root in roots or [finder.cause.node]:
+        for node in nodes_below(root, seen):
+            total += sum(entry.nbytes for entry in node.saved)
+    return total
+
+
+def amount(nbytes: int) -> str:
+    """Return bytes in words: `512 B`, `2.1 MB`."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if nbytes >= size:
+            return f"{nbytes / size:.1f} {unit}"
+    return f"{nbytes} B"
+
+
+# --- anew in each pass ----------------------------------------------------------------------------------------------
+
+
+def again(finder: Finder) -> None:
+    """The graph was built once, and is gone through several times: build it in each pass, where it is read."""
+    cause = finder.cause
+    needed, saved = cause.needed, cause.saved
+    if needed is None or saved is None:
+        return
+    saving = finder.levels(saved)
+    for reader in reversed(finder.levels(needed)):
+        sources = _built_outside(finder, reader)
+        if not sources:
+            continue
+        lines = _listed(sources)
+        words = f"compute it again in each pass: line{'s' if len(sources) > 1 else ''} {lines} before line {reader.line}"
+        if all(site.function is reader.function for site in sources):
+            moved = Draft()
+            for site in sources:
+                moved.remove(site)
+            finder.offer(words, moved.insert(reader, "before", *_dedented(sources)), OWN, changes=OWN)
+        finder.offer(words, Draft().insert(reader, "before", *_dedented(sources)), OWN, changes=OWN)
+    _read_again(finder, saving)
+
+
+def _built_outside(finder: Finder, reader: Site) -> list[Site]:
+    """Return the statements outside of the innermost loop, or the function, around a reader that build what it reads."""
+    if reader.loops:
+        first = reader.loops[-1].span.line
+        return [site for site in slice_before(finder, reader) if site.line < first]
+    if reader.function is None:
+        return []
+    outer = [one for one in reader.parents if isinstance(one, tree.FunctionDef)]
+    enclosing = outer[-2] if len(outer) > 1 else None
+    found: list[Site] = []
+    wanted = reads(reader.statement)
+    local = {path for site in finder.code.sites if site.function is reader.function for path in written(site.statement)}
+    while wanted:
+        path = wanted.pop(0)
+        if path in local or "." in path:
+            continue
+        binders = [site for site in finder.code.sites if site.function is enclosing and path in written(site.statement)
+                   and isinstance(site.statement, tree.Assign) and finder.holds(finder.value(path))]
+        for site in binders[-1:]:
+            if all(site.statement is not one.statement for one in found):
+                found.append(site)
+                wanted += reads(site.statement)
+    return sorted(found, key=lambda site: site.line)
+
+
+def _read_again(finder: Finder, saving: list[Site]) -> None:
+    """A function computed it once into an attribute: compute it where other functions read the attribute."""
+    for site in reversed(saving):
+        for path in written(site.statement):
+            if "." not in path or site.function is None or not isinstance(site.statement, tree.Assign):
+                continue
+            value = text_of(site.source, site.statement.value.span)
+            for reader in finder.code.sites:
+                if reader.function is None or reader.function is site.function or path not in reads(reader.statement):
+                    continue
+                finder.offer(f"compute it again in each pass: `{site.text}` before line {reader.line}",
+                             Draft().insert(
+                                 reader, "before", f"{path} = {value}"), OWN, changes=OWN)
+
+
+def _dedented(sites: list[Site]) -> list[str]:
+    out = []
+    for site in sites:
+        lines = site.text.split("\n")
+        out += [lines[0], *(line.removeprefix(site.indent) for line in lines[1:])]
+    return out
+
+
+def _listed(sites: list[Site]) -> str:
+    numbers = [str(site.line) for site in sites]
+    return numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
+
+
+# --- two passes -----------------------------------------------------------------------------------------------------
+
+
+def repeated_forward(finder: Finder, after: Place | None = None) -> None:
+    """Compute the second result again before its backward."""
+    needed = finder.cause.needed
+    if needed is None:
+        return
+    first = after or finder.cause.freed
+    for level in reversed(finder.levels(needed)):
+        sources = [site for site in slice_before(finder, level) if not (first is not None and _later(site, first))]
+        if level.loops:
+            sources = [site for site in sources if site.loops and site.loops[-1] is level.loops[-1]]
+        simple = [site for site in sources if isinstance(site.statement, tree.Assign) and site.alone()]
+        if not simple:
+            continue
+        words = f"compute it again: repeat line{'s' if len(simple) > 1 else ''} {_listed(simple)} before line {level.line}"
+        finder.offer(words, Draft().insert(level, "before", *_dedented(simple)),
+                     "costs a forward, keeps nothing", changes=f"costs a forward; {UPDATED}")
+
+
+def _later(site: Site, place: Place) -> bool:
+    return site.line > place.span.line and site.function is None and not place.calls
+
+
+def one_pass(finder: Finder) -> None:
+    """Go back once from the sum of both results."""
+    cause = finder.cause
+    if cause.freed is None or cause.needed is None:
+        return
+    parted = finder.parting(cause.freed, cause.needed)
+    if parted is None:
+        return
+    roots = [_plain_root(site) for site in parted]
+    if not all(roots) or roots[0] == roots[1]:
+        return
+    first, second = parted
+    new = f"({roots[0]} + {roots[1]}).backward()"
+    finder.offer(f"go back once, from the sum: `{new}` on line {second.line} in the place of both",
+                 Draft().remove(first).replace(second.source, second.statement.span, new),
+                 "the gradients add up as they would have")
+
+
+def _plain_root(site: Site) -> str:
+    statement = site.statement
+    if isinstance(statement, tree.Command) and statement.name == "backward" and len(statement.arguments) == 1 and not statement.options:
+        return path_of(statement.arguments[0])
+    call = statement.value if isinstance(statement, tree.Expr) else None
+    if isinstance(call, tree.Call) and isinstance(call.func, tree.Attribute) and call.func.attr == "backward" and not (
+        call.args or call.keywords
+    ):
+        return path_of(call.func.value)
+    return ""
+
+
+def cut_off(finder: Finder, first: Place) -> None:
+    """The first backward may not be meant for what made a shared tensor, as a discriminator's is not for the generator."""
+    root = finder.site(first)
+    if root is None:
+        return
+    roots = [root]
+    if first.calls:
+        roots += [site for site in finder.levels(first) if site is not root]
+    for level in roots:
+        edits: list[tuple[Site, Any, str]] = []
+        names = set(reads(level.statement))
+        for site in _above(finder, level):
+            if not (written(site.statement) & names):
+                continue
+            names.update(reads(site.statement))
+            edits += [(site, node, path) for node, path in _handed(finder, site)]
+        by_name: dict[str, list[tuple[Site, Any]]] = {}
+        for site, node, path in edits:
+            by_name.setdefault(path, []).append((site, node))
+        for path, places in by_name.items():
+            lines = " and ".join(dict.fromkeys(str(site.line) for site, _ in places))
+            effect = f"line {level.line} then gives what made {path} no gradient, as in a discriminator's step"
+            finder.offer(
+                f"cut it off for the first backward: `{path}.detach()` on line {lines}",
+                Draft().replace_all((site.source, node.span, f"{path}.detach()") for site, node in places),
+                effect, changes=effect)
+
+
+def _above(finder: Finder, level: Site) -> list[Site]:
+    """Return the statements of the same function before one, and it, the nearest first."""
+    near = [site for site in finder.code.sites if site.same_scope(level)
+            and site.line <= level.line and not isinstance(site.statement, tree.FunctionDef | tree.ClassDef)]
+    return sorted(near, key=lambda site: -site.line)
+
+
+def _handed(finder: Finder, site: Site) -> list[tuple[Any, str]]:
+    """Return the arguments with the failing graph that a statement hands to a module or a function of the script's."""
+    found = []
+    for node in headed(site.statement):
+        if not isinstance(node, tree.Call):
+            continue
+        name = path_of(node.func)
+        if not name or name.split(".")[0] in {"torch", "F", "nn"} or not _is_own(finder, name):
+            continue
+        for argument in node.args:
+            for part in inside(argument):
+                path = path_of(part)
+                if path and isinstance(part, tree.Name | tree.Attribute) and finder.holds(finder.value(path), 1):
+                    found.append((part, path))
+    return found
+
+
+def _is_own(finder: Finder, name: str) -> bool:
+    """Whether a name calls a module or a function of the script's, and no method of a tensor."""
+    from gradsh.probe.modules import is_module
+
+    value = finder.value(name)
+    return is_module(value) or bool(finder.code.functions(name.rpartition(".")[2]))
+
+
+# --- pins, gradsh's own ---------------------------------------------------------------------------------------------
+
+
+def _pinned(finder: Finder) -> None:
+    """Pin what both results share, or the first of them."""
+    cause = finder.cause
+    parted = finder.parting(cause.freed, cause.needed) if cause.freed is not None and cause.needed is not None else None
+    if parted is None or not parted[0].alone() or not finder.case.machine.has_pins:
+        return
+    first = parted[0]
+    trunk = finder.case.trunk(_plain_root(first), _plain_root(parted[1]))
+    if trunk:
+        finder.offer(f"pin what both share: `retain {trunk}` before line {first.line}",
+                     Draft().insert(first, "before", f"retain {trunk}"),
+                     "in this shell only; the rest is freed as usual", here=True)
+    elif _plain_root(first):
+        root = _plain_root(first)
+        finder.offer(f"pin the graph: `retain {root}` before line {first.line}",
+                     Draft().insert(first, "before", f"retain {root}"),
+                     "in this shell only; only what is pinned is kept", here=True)

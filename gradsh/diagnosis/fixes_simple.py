@@ -1,0 +1,251 @@
+"""Fixes of failures that one expression can mend: a gradient that does not fit, an unused input, a dtype, a misspelt name."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, text_of
+from gradsh.diagnosis.fixes import Finder, call_in, with_keyword
+from gradsh.language import tree
+
+_SUM = "the gradient of the sum of all elements"
+
+
+def scalar(finder: Finder) -> None:
+    """Reduce what is gone back from to one number, or give the gradient that arrives."""
+    needed = finder.site(finder.cause.needed)
+    if needed is None:
+        return
+    if isinstance(needed.statement, tree.Command):
+        for argument in needed.statement.arguments:
+            text = text_of(needed.source, argument.span)
+            finder.offer(f"reduce it to one number: `backward {text}.sum()` on line {needed.line}",
+                         Draft().replace(needed.source, argument.span, f"{text}.sum()"), _SUM)
+        return
+    call = call_in(needed, "backward") or call_in(needed, "grad")
+    if call is None:
+        return
+    method = isinstance(call.func, tree.Attribute) and call.func.attr == "backward" and path_of(call.func.value) != "torch.autograd"
+    root: Any = call.func.value if method and isinstance(call.func, tree.Attribute) else call.args[0] if call.args else None
+    if root is None:
+        return
+    roots = root.elts if isinstance(root, tree.List | tree.Tuple) else [root]
+    for word in ("sum", "mean"):
+        reduced = Draft().replace_all((needed.source, one.span, f"{_closed(needed, one)}.{word}()") for one in roots)
+        shown = f"{_closed(needed, roots[0])}.{word}()" + (".backward()" if method else "")
+        finder.offer(f"reduce it to one number: `{shown}` on line {needed.line}", reduced,
+                     _SUM if word == "sum" else "the gradient of the mean of all elements")
+    text = text_of(needed.source, call.span)
+    ones = f"torch.ones_like({text_of(needed.source, root.span)})"
+    if len(roots) == 1 and root is roots[0]:
+        new = with_keyword(text, f"{'gradient' if method else 'grad_outputs'}={ones}") if not call.args[1:] or not method else None
+        if new is not None:
+            finder.offer(f"give the gradient that arrives: `{ones}` on line {needed.line}",
+                         Draft().replace(needed.source, call.span, new), "every element then counts as much")
+
+
+def _closed(site: Site, node: Any) -> str:
+    return closed(site.source, node)
+
+
+def grad_shape(finder: Finder) -> None:
+    """Give a gradient of the shape of the tensor; let a hook or a backward return one."""
+    needed = finder.site(finder.cause.needed)
+    hook = getattr(finder.case.fields.get("hook"), "__code__", None)
+    if hook is not None:
+        _hook(finder, hook)
+    if needed is None:
+        return
+    call = call_in(needed, "backward")
+    if call is not None and isinstance(call.func, tree.Attribute) and (call.args or call.keywords):
+        root = text_of(needed.source, call.func.value.span)
+        given = call.args[0] if call.args else next((word.value for word in call.keywords if word.arg == "gradient"), None)
+        if given is not None:
+            finder.offer(f"give a gradient of its shape: `torch.ones_like({root})` on line {needed.line}",
+                         Draft().replace(needed.source, given.span, f"torch.ones_like({root})"),
+                         "every element then counts as much")
+        finder.offer(f"reduce it first: `{root}.sum().backward()` on line {needed.line}",
+                     Draft().replace(needed.source, call.span, f"{root}.sum().backward()"), "every element then counts as much")
+    grad = call_in(needed, "grad")
+    if grad is not None and grad.args:
+        root = text_of(needed.source, grad.args[0].span)
+        given = next((word.value for word in grad.keywords if word.arg == "grad_outputs"), grad.args[2] if len(grad.args) > 2 else None)
+        if given is not None:
+            finder.offer(f"give a gradient of its shape: `torch.ones_like({root})` on line {needed.line}",
+                         Draft().replace(needed.source, given.span, f"torch.ones_like({root})"),
+                         "every element then counts as much")
+    if isinstance(needed.statement, tree.Command):
+        for argument in needed.statement.arguments:
+            text = text_of(needed.source, argument.span)
+            for option, answer in needed.statement.options.items():
+                if option == "grad":
+                    finder.offer(f"give a gradient of its shape: `--grad ones_like({text})` on line {needed.line}",
+                                 Draft().replace(
+                                     needed.source, answer.span, f"--grad ones_like({text})"), "every element then counts as much")
+    for target in getattr(needed.statement, "targets", ()):
+        if isinstance(target, tree.Attribute) and target.attr == "grad" and isinstance(needed.statement, tree.Assign):
+            owner = text_of(needed.source, target.value.span)
+            value = needed.statement.value
+            text = _closed(needed, value)
+            for new in (f"{text}.expand_as({owner}).clone()", f"{text}.reshape({owner}.shape)", f"{text}.sum_to_size({owner}.shape)",
+                        f"torch.ones_like({owner})"):
+                finder.offer(f"assign a gradient of its shape: `{new}` on line {needed.line}",
+                             Draft().replace(needed.source, value.span, new),
+                             "the gradient then has the shape of the tensor")
+    _custom_backward(finder)
+
+
+def _hook(finder: Finder, code: Any) -> None:
+    """A hook that returns another shape."""
+    unit = finder.case.machine.units.of(code)
+    if unit is None:
+        return
+    name = code.co_varnames[0] if code.co_argcount else "grad"
+    for site in finder.code.sites:
+        if site.source is not unit.source or not site.statement.span.line <= code.co_firstlineno <= site.statement.span.end_line:
+            continue
+        results: list[Any] = []
+        if isinstance(site.statement, tree.FunctionDef) and site.statement.name == code.co_name:
+            results = [one.value for one in inside(site.statement) if isinstance(one, tree.Return) and one.value is not None]
+        elif code.co_name == "<lambda>" and not isinstance(site.statement, tree.FunctionDef | tree.ClassDef):
+            results = [node.body for node in headed(site.statement) if isinstance(node, tree.Lambda)]
+        for value in results[:2]:
+            text = _closed(site, value)
+            for new in (f"{text}.expand_as({name})", f"{text}.reshape({name}.shape)", f"{text}.sum_to_size({name}.shape)", name):
+                finder.offer(f"let the hook return the shape that it is given: `{new}` on line {value.span.line}",
+                             Draft().replace(site.source, value.span, new),
+                             "the gradient then has the shape of the tensor")
+
+
+def _custom_backward(finder: Finder) -> None:
+    """A backward of the script's own that returns a gradient of another shape than its input's."""
+    found = re.search(r"index (\d+) - got \[([\d, ]*)\] but expected shape compatible with \[([\d, ]*)\]", finder.case.message)
+    if found is None:
+        return
+    shape = ", ".join(part for part in re.split(r",\s*", found[3]) if part)
+    for site in finder.code.sites:
+        if site.function is None or site.function.name != "backward" or not isinstance(site.statement, tree.Return):
+            continue
+        value: Any = site.statement.value
+        parts = value.elts if isinstance(value, tree.Tuple) else [value]
+        index = int(found[1])
+        if value is None or index >= len(parts):
+            continue
+        text = _closed(site, parts[index])
+        for method in ("sum_to_size", "reshape", "expand"):
+            new = f"{text}.{method}({shape})" if shape else f"{text}.sum()"
+            finder.offer(f"return the shape of the input: `{new}` on line {parts[index].span.line}",
+                         Draft().replace(site.source, parts[index].span, new),
+                         "the gradient then has the shape of the tensor")
+
+
+def unused(finder: Finder) -> None:
+    """Allow that an input is not used, or leave it out."""
+    needed = finder.site(finder.cause.needed)
+    call = None if needed is None else call_in(needed, "grad") or call_in(needed, "backward")
+    if needed is None or call is None:
+        return
+    text = text_of(needed.source, call.span)
+    for word, effect in (("allow_unused=True", "the gradient then is None where nothing arrives"),
+                         ("materialize_grads=True", "the gradient then is zeros where nothing arrives")):
+        new = with_keyword(text, word)
+        if new is not None:
+            finder.offer(f"allow what is not used: `{word}` on line {needed.line}",
+                         Draft().replace(needed.source, call.span, new), effect, changes=effect)
+    index = finder.case.fields.get("index")
+    inputs = call.args[1] if len(call.args) > 1 else None
+    if isinstance(inputs, tree.List | tree.Tuple) and isinstance(index, int) and len(inputs.elts) > 1 and index < len(inputs.elts):
+        kept = ", ".join(text_of(needed.source, one.span) for place, one in enumerate(inputs.elts) if place != index)
+        new = f"[{kept}]"
+        finder.offer(f"leave it out: `{new}` on line {needed.line}",
+                     Draft().replace(needed.source, inputs.span, new), "no gradient is asked for it")
+
+
+# --- values, dtypes, shapes, names ----------------------------------------------------------------------------------
+
+
+def dtype(finder: Finder) -> None:
+    """Give a floating point number, or the dtype that is expected."""
+    needed, message = finder.site(finder.cause.needed), finder.case.message
+    if needed is None:
+        return
+    if "floating point" in message:
+        for node in headed(needed.statement):
+            if isinstance(node, tree.Call) and (name := path_of(node.func).rpartition(".")[2]) in {
+                "tensor", "arange", "full", "zeros", "ones", "randint", "zeros_like", "ones_like", "as_tensor",
+            }:
+                text = text_of(needed.source, node.span)
+                new = with_keyword(re.sub(r"dtype\s*=\s*[\w.]+", "dtype=torch.float32", text), "dtype=torch.float32")
+                new = re.sub(r"dtype\s*=\s*[\w.]+", "dtype=torch.float32", text) if new is None else new
+                finder.offer(f"only floating point has a gradient: `{new}` on line {needed.line}",
+                             Draft().replace(needed.source, node.span, new))
+                del name
+        for node in headed(needed.statement):
+            if isinstance(node, tree.Attribute) and node.attr in {"requires_grad", "requires_grad_"} and (path := path_of(node.value)):
+                finder.offer(f"only floating point has a gradient: `{path} = {path}.float()` before line {needed.line}",
+                             Draft().insert(needed, "before", f"{path} = {path}.float()"))
+    call = next((node for node in headed(needed.statement) if isinstance(node, tree.Call) and len(node.args) > 1), None)
+    node = finder.expression(finder.case.span, finder.case.source)
+    call = node if isinstance(node, tree.Call) and len(node.args) > 1 else call
+    operands: list[Any] = list(call.args[:2]) if call is not None else []
+    if isinstance(node, tree.BinOp):
+        operands = [node.left, node.right]
+    for operand in reversed(operands):
+        for method in ("long", "float", "double"):
+            text = f"{_closed(needed, operand)}.{method}()"
+            finder.offer(f"convert it: `{text}` on line {operand.span.line}",
+                         Draft().replace(needed.source, operand.span, text))
+
+
+def shape(finder: Finder) -> None:
+    """Give an operand the shape that fits: transposed, or the other's."""
+    needed = finder.site(finder.cause.needed)
+    node = finder.expression(finder.case.span, finder.case.source)
+    if needed is None:
+        return
+    operands: list[Any] = []
+    if isinstance(node, tree.BinOp):
+        operands = [node.left, node.right]
+    elif isinstance(node, tree.Call):
+        owner = node.func.value if isinstance(node.func, tree.Attribute) and path_of(node.func.value).split(".")[0] not in {
+            "torch", "F", "nn"} else None
+        operands = [*([owner] if owner is not None else []), *node.args][:2]
+    if len(operands) != 2:
+        return
+    left, right = (_closed(needed, one) for one in operands)
+    product = (isinstance(node, tree.BinOp) and node.op == "@") or "multiplied" in finder.case.message or "mat" in finder.case.message
+    choices = ([(1, f"{right}.T"), (0, f"{left}.T")] if product else
+               [(1, f"{right}.reshape({left}.shape)"), (0, f"{left}.reshape({right}.shape)"), (1, f"{right}.unsqueeze(1)"),
+                (0, f"{left}.squeeze()"), (1, f"{right}.T")])
+    for place, new in choices:
+        finder.offer(f"let the shapes fit: `{new}` on line {operands[place].span.line}",
+                     Draft().replace(needed.source, operands[place].span, new))
+
+
+def name(finder: Finder) -> None:
+    """Write the name that was meant."""
+    case = finder.case
+    needed = finder.site(finder.cause.needed)
+    if needed is None:
+        return
+    text = case.text()
+    missing = str(case.fields.get("name") or getattr(case.error, "name", None) or "")
+    for meant in case.meant:
+        span = case.span
+        if case.story == "name" and text == missing:
+            new = meant
+        elif text.endswith("." + missing):
+            new = meant if "." in meant and meant.split(".")[0] == "torch" else f"{text[: -len(missing)]}{meant}"
+        elif case.story == "type" and re.search(r"unexpected keyword argument", case.message):
+            wrong = re.search(r"unexpected keyword argument '(\w+)'", case.message)
+            new = re.sub(rf"\b{wrong[1]}(?=\s*=)", meant, text) if wrong is not None else text
+        else:
+            continue
+        finder.offer(f"did you mean `{meant}`?", Draft().replace(needed.source, span, new))
+
+
+SIMPLE: dict[str, Callable[[Finder], None]] = {
+    "scalar": scalar, "grad_shape": grad_shape, "unused": unused, "dtype": dtype, "shape": shape, "name": name,
+    "attribute": name, "type": name,
+}
+"""By kind, the rule that finds its fixes."""

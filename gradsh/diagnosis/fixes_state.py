@@ -1,0 +1,183 @@
+"""Fixes for a graph that is carried from one pass to the next: in a variable, an attribute, a list, a dictionary."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from gradsh.diagnosis.code import Draft, Site, base_of, closed, headed, inside, path_of, reads, targets_of
+from gradsh.diagnosis.fixes import Finder, attribute
+from gradsh.language import tree
+
+STOPS = "the gradient then stops at the beginning of the pass"
+OWN = "each pass then has a graph of its own"
+_STORES = frozenset({"append", "appendleft", "add", "extend", "insert", "push", "put", "update", "setdefault"})
+
+
+class Carrier(NamedTuple):
+    """What carries a graph: its path, the statement that stores it, how (`bound`, `added`, `stored`), its value now."""
+
+    path: str
+    site: Site
+    how: str
+    value: Any
+    stored: Any
+
+
+def carried(finder: Finder) -> None:
+    """Offer to cut what carries the graph, where it is bound, and after the pass that freed it."""
+    cause = finder.cause
+    freed = finder.site(cause.freed or cause.needed)
+    carriers = sorted(_carriers(finder), key=lambda one: not finder.holds(one.value))
+    sure = [one for one in carriers if finder.holds(one.value)]
+    for one in sure or carriers[:6]:
+        if one.how == "stored":
+            _emptied(finder, one, freed)
+            _stored_detached(finder, one)
+        elif one.how == "added":
+            _stored_detached(finder, one)
+        else:
+            _cut(finder, one, freed)
+    _in_calls(finder)
+
+
+def _carriers(finder: Finder) -> Iterator[Carrier]:
+    needed = finder.site(finder.cause.needed)
+    loops = needed.loops if needed is not None else ()
+    levels = finder.levels(finder.cause.needed) if finder.cause.needed is not None else []
+    around = {id(loop) for level in levels for loop in level.loops} | {id(loop) for loop in loops}
+    seen: set[tuple[str, int]] = set()
+    for site in finder.code.sites:
+        if site.function is None and not any(id(loop) in around for loop in site.loops):
+            continue
+        for path, how, stored in _stores(site):
+            state = "." in path or how == "stored" or _outlives(site, path)
+            if state and (path, id(site.statement)) not in seen:
+                seen.add((path, id(site.statement)))
+                yield Carrier(path, site, how, finder.value(path), stored)
+
+
+def _stores(site: Site) -> Iterator[tuple[str, str, Any]]:
+    statement = site.statement
+    if isinstance(statement, tree.AugAssign):
+        base = base_of(statement.target)
+        if path := path_of(base):
+            yield path, "added" if base is statement.target else "stored", statement.value
+    elif isinstance(statement, tree.Assign):
+        for target in targets_of(statement):
+            base = base_of(target)
+            if path := path_of(base):
+                yield path, "bound" if base is target else "stored", statement.value
+    elif isinstance(statement, tree.Expr) and isinstance(statement.value, tree.Call):
+        call = statement.value
+        if isinstance(call.func, tree.Attribute) and call.func.attr in _STORES and call.args and (
+            path := path_of(base_of(call.func.value))
+        ):
+            yield path, "stored", call.args[-1]
+
+
+def _outlives(site: Site, path: str) -> bool:
+    """Whether a variable that is bound in a loop is read there as the pass before left it."""
+    statement = site.statement
+    if isinstance(statement, tree.AugAssign) or path in reads(statement):
+        return True
+    return any(isinstance(part, tree.Name) and part.id == path and part.span[:2] < statement.span[:2]
+               for loop in site.loops for one in getattr(loop, "body", ()) for part in inside(one)) or (site.function is not None and any(
+        isinstance(one, tree.Global | tree.Nonlocal) and path in one.names for one in site.function.body))
+
+
+def cut_of(path: str, value: Any) -> str:
+    """Return the statement that cuts the history of what a path holds."""
+    if isinstance(value, dict):
+        return f"{path} = {{key: part.detach() for key, part in {path}.items()}}"
+    if isinstance(value, list):
+        return f"{path} = [part.detach() for part in {path}]"
+    if isinstance(value, tuple):
+        return f"{path} = tuple(part.detach() for part in {path})"
+    return f"{path} = {path}.detach()"
+
+
+def _cut(finder: Finder, one: Carrier, freed: Site | None) -> None:
+    line = cut_of(one.path, one.value)
+    simple = "." not in one.path
+    windows = freed is not None and len(one.site.loops) > len(freed.loops) and one.site.function is freed.function
+    before = (f"cut the history in each pass: `{line}` before line {one.site.line}",
+              Draft().insert(one.site, "before", line))
+    offers = [before]
+    if freed is not None:
+        for path in _paths_at(finder, one, freed):
+            cut = cut_of(path, one.value)
+            offers.insert(0 if windows else len(offers), (
+                f"cut the history after each backward: `{cut}` after line {freed.statement.span.end_line}",
+                Draft().insert(freed, "after", cut)))
+    if simple and one.path in reads(one.site.statement):
+        offers.append((f"cut the history in each pass: `{one.path}.detach()` on line {one.site.line}",
+                       _reads_cut(one)))
+    for words, draft in offers:
+        finder.offer(words, draft, STOPS, changes=STOPS)
+    if one.path not in reads(one.site.statement):
+        _stored_detached(finder, one)
+
+
+def _reads_cut(one: Carrier) -> Draft:
+    bound = set(map(id, targets_of(one.site.statement)))
+    read = [node for node in headed(one.site.statement) if isinstance(node, tree.Name) and node.id == one.path and id(node) not in bound]
+    return Draft().replace_all((one.site.source, node.span, f"{one.path}.detach()") for node in read)
+
+
+def _paths_at(finder: Finder, one: Carrier, site: Site) -> list[str]:
+    """Return how a carrier is written at another statement."""
+    if one.site.function is site.function and one.site.source is site.source:
+        return [one.path]
+    head, _, name = one.path.rpartition(".")
+    if not head:
+        return [one.path] if one.site.function is None else []
+    found = [f"{path}.{name}" for path, owner in finder.owners(name)
+             if one.value is not None and attribute(owner, name) is one.value]
+    return list(dict.fromkeys(found))[:2]
+
+
+def _emptied(finder: Finder, one: Carrier, freed: Site | None) -> None:
+    """A list or a dictionary that is never emptied: empty it when its pass is over."""
+    if freed is None:
+        return
+    ends = [freed]
+    step = next((site for site in finder.code.sites if site.same_block(freed) and site.line > freed.line
+                 and ".step()" in site.text), None)
+    ends += [step] if step is not None else []
+    clear = "del {0}[:]" if isinstance(one.value, list) else "{0}.clear()"
+    paths = _paths_at(finder, one, freed)
+    if isinstance(one.value, list) and not any("." in path for path in paths):
+        clear = "{0}.clear()"
+    for path in paths:
+        line = clear.format(path)
+        for end in reversed(ends):
+            finder.offer(f"empty it when its backward is over: `{line}` after line {end.statement.span.end_line}",
+                         Draft().insert(end, "after", line), OWN, changes=OWN)
+
+
+def _stored_detached(finder: Finder, one: Carrier) -> None:
+    """Store values without their history."""
+    stored = one.stored
+    if stored is None:
+        return
+    parts = stored.elts if isinstance(stored, tree.Tuple) else [stored]
+    draft = Draft().replace_all((one.site.source, part.span, f"{closed(one.site.source, part)}.detach()") for part in parts
+                                if not isinstance(part, tree.Constant))
+    effect = f"what {one.path} holds then has no history: the gradient then stops there"
+    finder.offer(f"store values without their history: `.detach()` on line {one.site.line}", draft, effect, changes=effect)
+
+
+def _in_calls(finder: Finder) -> None:
+    """A state that a function takes and returns, handed on from call to call: cut it where it is handed in."""
+    needed = finder.cause.needed
+    if needed is None:
+        return
+    for level in finder.levels(needed):
+        bound = {path_of(one) for one in targets_of(level.statement)}
+        names = [node for node in headed(level.statement) if isinstance(node, tree.Name) and finder.holds(finder.value(node.id))]
+        targets = set(map(id, targets_of(level.statement)))
+        for node in names:
+            if id(node) in targets or (node.id not in bound and not level.loops):
+                continue
+            line = cut_of(node.id, finder.value(node.id))
+            finder.offer(f"cut the history in each pass: `{line}` before line {level.line}",
+                         Draft().insert(level, "before", line), STOPS, changes=STOPS)

@@ -1,0 +1,405 @@
+"""Where a value came from, followed through the script's functions: the line that ended a history, or made a leaf.
+
+The frames that failed are alive, so their variables can be asked. A function that has returned is read statically: its
+parameters stand for the arguments of the call.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from gradsh.compiler.scopes import bound_by, own_expressions, statements_of
+from gradsh.diagnosis.code import Code, Site, covers, inside, path_of, targets_of
+from gradsh.diagnosis.fixes import attribute
+from gradsh.diagnosis.provenance import Origin, Origins, expression_at, holds_tensor, place_of, requires
+from gradsh.language import tree
+from gradsh.language.node import expr, stmt
+from gradsh.probe.modules import is_module, parameters_of
+from gradsh.text.span import Span
+
+_DEPTH = 24
+CUTTING = frozenset({"detach", "item", "numpy", "tolist", "argmax", "argmin", "long", "int", "bool", "detach_", "argsort"})
+"""Methods whose results have no history."""
+COPYING = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "Tensor", "FloatTensor"})
+_SILENT = frozenset({"no_grad", "inference_mode", "set_grad_enabled"})
+_NAMESPACES = frozenset({"torch", "nn", "F", "np", "math", "optim"})
+
+
+class Context(NamedTuple):
+    """Where an expression stands: its function (None: the top level), live variables, and the arguments of the call."""
+
+    site: Site | None
+    function: tree.FunctionDef | None
+    local: dict[str, Any] | None
+    arguments: dict[str, tuple[expr, "Context"]]
+    before: Span | None
+    outer: "Context | None" = None
+
+
+class History:
+    """Follows values for one failure."""
+
+    def __init__(self, origins: Origins) -> None:
+        self.origins = origins
+        self.code = Code(origins.machine)
+        self.contexts = self._frames()
+        self.leaf: Any = None
+        self._seen: set[tuple[int, int]] = set()
+
+    def _frames(self) -> list[Context]:
+        found: list[Context] = []
+        for frame in self.origins.frames:
+            step = frame.step
+            site = self.code.at(step.span, step.source)
+            function = site.function if site is not None and frame.local is not None else None
+            outer = found[-1] if found else None
+            arguments: dict[str, tuple[expr, Context]] = {}
+            if function is not None and outer is not None:
+                call = self._call_at(len(found) - 1)
+                arguments = self._bound(call, function, outer) if call is not None else {}
+            found.append(Context(site, function, frame.local, arguments, step.statement, outer))
+        return found
+
+    def _call_at(self, index: int) -> tree.Call | None:
+        step = self.origins.frames[index].step
+        unit = self.origins.machine.units.of(step.code)
+        node = None if unit is None else expression_at(unit, step.span)
+        return node if isinstance(node, tree.Call) else None
+
+    @staticmethod
+    def _bound(call: tree.Call, function: tree.FunctionDef, context: Context) -> dict[str, tuple[expr, Context]]:
+        names = [one.arg for one in function.args.args]
+        if names[:1] in (["self"], ["cls"], ["ctx"]):
+            names = names[1:]
+        found = {name: (value, context) for name, value in zip(names, call.args, strict=False)}
+        found.update((word.arg, (word.value, context)) for word in call.keywords if word.arg)
+        return found
+
+    # -------------------------------------------------------------- asking
+
+    def cuts(self, operands: list[expr]) -> list[Origin]:
+        """Return the places where the history of operands without one was cut, or that made the leaves below them."""
+        if not self.contexts:
+            return []
+        self.leaf = None
+        self._seen.clear()
+        found = [origin for operand in operands for origin in self._follow(operand, self.contexts[-1], _DEPTH)]
+        return list({(id(one.source), one.span): one for one in found}.values())
+
+    def made(self, operand: expr, leaf: Any) -> list[Origin]:
+        """Return the places that may have made a leaf which an expression gives."""
+        if not self.contexts:
+            return []
+        self.leaf = leaf
+        self._seen.clear()
+        found = self._follow(operand, self.contexts[-1], _DEPTH)
+        return list({(id(one.source), one.span): one for one in found}.values())
+
+    # -------------------------------------------------------------- following
+
+    def _follow(self, node: Any, context: Context, depth: int) -> list[Origin]:
+        if depth == 0 or node is None or (id(node), id(context.function)) in self._seen:
+            return []
+        self._seen.add((id(node), id(context.function)))
+        match node:
+            case tree.Name():
+                return self._name(node.id, context, depth)
+            case tree.Attribute():
+                if node.attr == "data" and self.leaf is None and self._may(node.value, context, depth):
+                    return self._here(node, context, cut=True)
+                if node.attr == "grad":
+                    return self._here(node, context, cut=True)
+                return self._attribute(node, context, depth)
+            case tree.Call():
+                return self._call(node, context, depth)
+            case tree.Compare():
+                return self._here(node, context, cut=True) if self._may(node, context, depth) else []
+            case tree.Lambda() | tree.Constant():
+                return []
+            case tree.Subscript():
+                return self._follow(node.value, context, depth - 1)
+        found: list[Origin] = []
+        for part in _operands(node):
+            found += self._follow(part, context, depth - 1)
+        return found
+
+    def _name(self, name: str, context: Context, depth: int) -> list[Origin]:
+        live = self._live(name, context)
+        if self.leaf is None and live is not None and holds_tensor(live) and requires(live):
+            return []
+        if self.leaf is not None and is_tensor_other(live, self.leaf):
+            return []
+        bound = self._binder(name, context)
+        if bound is None:
+            if name in context.arguments:
+                value, outer = context.arguments[name]
+                return self._follow(value, outer, depth - 1)
+            return []
+        return self._statement(*bound, depth)
+
+    def _binder(self, name: str, context: Context) -> tuple[Site, Context] | None:
+        """Return the statement that last bound a name before a place, in its function, else at the top level."""
+        body = context.function.body if context.function is not None else None
+        if body is not None and context.site is not None:
+            found = _latest(body, name, context.before)
+            if found is not None:
+                return self._site(found, context.site), context._replace(before=found.span)
+            if name in {one.arg for one in context.function.args.args}:  # type: ignore[union-attr]
+                return None
+        for site in reversed(self._top()):
+            if context.function is None and context.before is not None and context.site is not None and (
+                site.source is context.site.source and site.statement.span[:2] >= context.before[:2]
+            ):
+                continue
+            if any(bound == name for bound, _ in bound_by(site.statement)) and not isinstance(site.statement, tree.Delete):
+                return site, Context(site, None, None, {}, site.statement.span)
+        return None
+
+    def _top(self) -> list[Site]:
+        """Return the statements of the top level, also those inside its loops, in the order of the text."""
+        found = [site for site in self.code.sites if site.function is None and site.owner is None]
+        return sorted(found, key=lambda site: self._order(site))
+
+    def _order(self, site: Site) -> tuple[int, int, int]:
+        return (site.source.first_line, *site.statement.span[:2])
+
+    def _site(self, statement: stmt, near: Site) -> Site:
+        return next((site for site in self.code.sites if site.statement is statement), near)
+
+    def _statement(self, site: Site, context: Context, depth: int) -> list[Origin]:
+        statement = site.statement
+        context = context._replace(site=site, before=statement.span)
+        value = getattr(statement, "value", None)
+        if isinstance(statement, tree.For):
+            value = statement.iter
+        elif isinstance(statement, tree.With):
+            value = statement.items[0].context_expr
+        if value is None or isinstance(statement, tree.FunctionDef | tree.ClassDef):
+            return []
+        if self.leaf is None and silenced(site) is not None and self._may(value, context, depth):
+            return [self._origin(site, cut=True)]
+        found = self._follow(value, context, depth - 1)
+        if isinstance(value, tree.List) and not value.elts:
+            for name in (path_of(one) for one in targets_of(statement)):
+                found += self._gathered(name, site, context, depth)
+        if isinstance(statement, tree.AugAssign):
+            found += self._follow(statement.target, context, depth - 1)
+        return found or ([self._origin(site, cut=False)] if _makes(value) else [])
+
+    def _gathered(self, name: str, site: Site, context: Context, depth: int) -> list[Origin]:
+        """Follow what is appended to a list that begins empty."""
+        found: list[Origin] = []
+        for one in self._appended(name, site):
+            place = self.code.at(one.span, site.source) or site
+            found += self._follow(one, context._replace(site=place, before=place.statement.span), depth - 1)
+        return found
+
+    def _appended(self, name: str, site: Site) -> list[expr]:
+        """Return what the statements of a function append to a list."""
+        calls = [one.statement.value for one in self.code.sites
+                 if one.function is site.function and one.source is site.source and isinstance(one.statement, tree.Expr)]
+        return [call.args[0] for call in calls
+                if isinstance(call, tree.Call) and call.args and path_of(call.func) == f"{name}.append"]
+
+    def _attribute(self, node: tree.Attribute, context: Context, depth: int) -> list[Origin]:
+        path = path_of(node)
+        live = self._live(path, context) if path else None
+        if self.leaf is None and live is not None and holds_tensor(live) and requires(live):
+            return []
+        binders = [site for site in self.code.sites
+                   if any(isinstance(one, tree.Attribute) and one.attr == node.attr for one in targets_of(site.statement))]
+        here = [site for site in binders if site.function is context.function
+                and (context.before is None or site.statement.span[:2] < context.before[:2])]
+        for site in sorted(here or binders, key=self._order)[-1:]:
+            inner = context if site.function is context.function else Context(site, site.function, None, {}, None)
+            return self._statement(site, inner, depth)
+        for site in self.code.sites:
+            for call in _calls(site.statement):
+                if call.args[1:] and isinstance(call.args[0], tree.Constant) and call.args[0].value == node.attr:
+                    return self._follow(call.args[1], Context(site, site.function, None, {}, site.statement.span), depth - 1) or [
+                        self._origin(site, cut=False)]
+        return [] if not isinstance(node.value, tree.Call) else self._follow(node.value, context, depth - 1)
+
+    def _call(self, node: tree.Call, context: Context, depth: int) -> list[Origin]:
+        func = node.func
+        name = func.attr if isinstance(func, tree.Attribute) else path_of(func)
+        receiver = func.value if isinstance(func, tree.Attribute) and path_of(func.value).split(".")[0] not in _NAMESPACES else None
+        function = self._function(node, context)
+        if function is not None:
+            return self._enter(node, function, context, depth)
+        inputs: list[Any] = [*([receiver] if receiver is not None else []), *node.args, *(word.value for word in node.keywords)]
+        module = self._live(path_of(func), context) if path_of(func) else None
+        if self.leaf is None and is_module(module) and any(True for _ in parameters_of(module)) and not requires(module):
+            return self._follow(func, context, depth - 1)
+        if self.leaf is not None:
+            found = [origin for one in inputs for origin in self._follow(one, context, depth - 1)] if name in {
+                "parameters", "list", "chain", "zip", "enumerate", "reversed", "values", "items", "requires_grad_", "to"} else []
+            return found or self._here(node, context, cut=False)
+        if name == "grad" and receiver is None:
+            return [] if any(word.arg == "create_graph" for word in node.keywords) else self._here(node, context, cut=True)
+        may = any(self._may(one, context, depth) for one in inputs)
+        if name in CUTTING and receiver is not None and self._may(receiver, context, depth):
+            return self._here(node, context, cut=True)
+        if may and (name in COPYING or not self._has_history(node, context)):
+            deeper = [origin for one in inputs for origin in self._follow(one, context, depth - 1) if origin.cut]
+            return [*deeper, *self._here(node, context, cut=True)]
+        found = [origin for one in inputs for origin in self._follow(one, context, depth - 1)]
+        return found or self._here(node, context, cut=False)
+
+    def _has_history(self, node: tree.Call, context: Context) -> bool:
+        """Whether the inputs of a call may have lost their history before it: none of its live ones requires grad."""
+        paths = [path for part in inside(node) if (path := path_of(part))]
+        live = [value for path in paths if (value := self._live(path, context)) is not None]
+        return not any(holds_tensor(value) and requires(value) for value in live)
+
+    def _function(self, node: tree.Call, context: Context) -> Site | None:
+        """Return the definition of the script's function that a call runs."""
+        func = node.func
+        name = func.attr if isinstance(func, tree.Attribute) else path_of(func)
+        owner = ""
+        if isinstance(func, tree.Attribute) and name == "apply":
+            owner, name = path_of(func.value), "forward"
+        else:
+            value = self._live(path_of(func), context) if path_of(func) else None
+            if value is not None and hasattr(value, "__dict__") and not callable_by_name(value):
+                owner, name = type(value).__name__, "forward" if is_module(value) else "__call__"
+        found = self.code.functions(name)
+        if owner:
+            found = [site for site in found if site.owner is not None and site.owner.name == owner]
+        elif isinstance(func, tree.Name):
+            found = [site for site in found if site.owner is None]
+        return found[0] if found else None
+
+    def _enter(self, node: tree.Call, site: Site, context: Context, depth: int) -> list[Origin]:
+        function = site.statement
+        assert isinstance(function, tree.FunctionDef)
+        arguments = self._bound(node, function, context)
+        silent = next((one for one in function.decorator_list if _is_silent(one)), None)
+        if self.leaf is None:
+            found: list[Origin] = []
+            if silent is not None:
+                found.append(Origin(silent.span, site.source, True, function, silent))
+            for statement in statements_of(function.body):
+                if isinstance(statement, tree.Expr) and isinstance(statement.value, tree.Call) and (
+                    getattr(statement.value.func, "attr", "") == "mark_non_differentiable"
+                ):
+                    found.append(Origin(statement.span, site.source, True, statement, statement.value))
+            if found:
+                return found
+        found = []
+        for statement in statements_of(function.body):
+            if isinstance(statement, tree.Return) and statement.value is not None:
+                place = self._site(statement, site)
+                inner = Context(place, function, None, arguments, statement.span, context)
+                if self.leaf is None and silenced(place) is not None and self._may(statement.value, inner, depth):
+                    found.append(self._origin(place, cut=True))
+                else:
+                    found += self._follow(statement.value, inner, depth - 1)
+        return found or self._here(node, context, cut=self.leaf is None and self._may(node, context, depth))
+
+    # -------------------------------------------------------------- values
+
+    def _live(self, path: str, context: Context) -> Any:
+        head, *rest = path.split(".")
+        if context.local is not None and head in context.local:
+            value = context.local[head]
+        elif context.function is None or head not in {one.arg for one in context.function.args.args}:
+            value = self.origins.machine.program.get(head)
+        elif head == "self":
+            value = next((one.local["self"] for one in self.contexts if one.local and "self" in one.local
+                          and rest and attribute(one.local["self"], rest[0]) is not None), None)
+        else:
+            value = None
+        for name in rest:
+            value = attribute(value, name)
+        return value
+
+    def _may(self, node: Any, context: Context, depth: int) -> bool:
+        """Whether an expression may require grad: what it reads does, or computes with parameters of a module."""
+        if depth <= 0:
+            return False
+        for part in inside(node):
+            path = path_of(part)
+            if not path or isinstance(part, tree.Call):
+                continue
+            value = self._live(path, context)
+            if value is not None and (holds_tensor(value) or is_module(value)):
+                if requires(value):
+                    return True
+                continue
+            if isinstance(part, tree.Name):
+                if part.id in context.arguments:
+                    inner, outer = context.arguments[part.id]
+                    if self._may(inner, outer, depth - 4):
+                        return True
+                elif (bound := self._binder(part.id, context)) is not None:
+                    value = getattr(bound[0].statement, "value", None) or getattr(bound[0].statement, "iter", None)
+                    if value is not None and self._may(value, bound[1], depth - 4):
+                        return True
+                    if isinstance(value, tree.List) and any(
+                        self._may(one, context, depth - 4) for one in self._appended(part.id, bound[0])
+                    ):
+                        return True
+        return False
+
+    def _here(self, node: Any, context: Context, *, cut: bool) -> list[Origin]:
+        if context.site is None:
+            return []
+        return [self._origin(context.site, cut=cut, node=node)]
+
+    @staticmethod
+    def _origin(site: Site, *, cut: bool, node: Any = None) -> Origin:
+        span = place_of(site.statement)
+        if isinstance(site.statement, tree.Return) and site.statement.value is not None:
+            span = site.statement.value.span
+        return Origin(span, site.source, cut, site.statement, node)
+
+
+def is_tensor_other(value: Any, leaf: Any) -> bool:
+    """Whether a value is a tensor and another one than the leaf."""
+    return hasattr(value, "grad_fn") and value is not leaf and getattr(value, "_base", None) is not leaf
+
+
+def callable_by_name(value: Any) -> bool:
+    """Whether a value is a function or a class: what a call runs is found by its name."""
+    return isinstance(value, type) or hasattr(value, "__code__") or hasattr(value, "__func__")
+
+
+def silenced(site: Site) -> tree.With | None:
+    """Return the innermost `with` around a statement, in its function, that turns histories off."""
+    found = None
+    for one in site.parents:
+        if isinstance(one, tree.FunctionDef):
+            found = None
+        elif isinstance(one, tree.With) and any(_is_silent(item.context_expr) for item in one.items):
+            found = one
+    return found
+
+
+def _is_silent(node: Any) -> bool:
+    return any(path_of(part).rpartition(".")[2] in _SILENT for part in inside(node)) and not any(
+        isinstance(part, tree.Constant) and part.value is True for part in inside(node))
+
+
+def _makes(value: Any) -> bool:
+    return any(isinstance(part, tree.Call) for part in own_expressions(value))
+
+
+def _operands(node: Any) -> Iterator[Any]:
+    from gradsh.compiler.scopes import children
+
+    return (child for child in children(node) if not isinstance(child, stmt))
+
+
+def _calls(statement: stmt) -> Iterator[tree.Call]:
+    call = statement.value if isinstance(statement, tree.Expr) else None
+    if isinstance(call, tree.Call) and getattr(call.func, "attr", "") in {"register_buffer", "register_parameter"}:
+        yield call
+
+
+def _latest(body: list[Any], name: str, before: Span | None) -> stmt | None:
+    binders = [one for one in statements_of(body) if any(bound == name for bound, _ in bound_by(one))
+               and not isinstance(one, tree.Delete) and one.span != before]
+    above = [one for one in binders if before is None or (one.span[:2] < before[:2] and not covers(one.span, before))]
+    around = [one for one in binders if before is not None and covers(one.span, before)]
+    chosen = above or around or binders
+    return max(chosen, key=lambda one: one.span[:2]) if chosen else None

@@ -1,0 +1,52 @@
+"""The statements that compute a value: what has to run again so that a graph is there anew."""
+
+from gradsh.diagnosis.code import Site, headed, path_of, reads, written
+from gradsh.diagnosis.fixes import Finder
+from gradsh.language import tree
+from gradsh.runtime.activation import Place
+
+_MOST = 12
+
+
+def slice_before(finder: Finder, root: Site, *, after: int = 0) -> list[Site]:
+    """Return the statements before `root` in its function (or at the top level) whose results the failing graph is part of.
+
+    They come in the order of the text; `after` leaves out those up to a line.
+    """
+    same = [site for site in finder.code.sites if site.same_scope(root)
+            and not isinstance(site.statement, tree.FunctionDef | tree.ClassDef) and after < site.line]
+    found: dict[int, Site] = {}
+    wanted = list(reads(root.statement))
+    seen: set[str] = set()
+    while wanted and len(found) < _MOST:
+        path = wanted.pop(0)
+        if path in seen:
+            continue
+        seen.add(path)
+        binders = [site for site in same if path in written(site.statement) and site.line < root.line
+                   and not isinstance(site.statement, tree.For | tree.While | tree.With)]
+        for site in binders[-2:]:
+            if not matters(finder, path, site) or id(site.statement) in found:
+                continue
+            found[id(site.statement)] = site
+            wanted += reads(site.statement)
+    return sorted(found.values(), key=lambda site: site.line)
+
+
+def matters(finder: Finder, path: str, site: Site) -> bool:
+    """Whether what a path holds has the failing graph in it, as far as that can be told."""
+    value = finder.value(path)
+    if finder.holds(value):
+        return True
+    saved = finder.cause.saved
+    if saved is None:
+        return False
+    return any(level.statement is site.statement for level in finder.levels(saved))
+
+
+def shared_names(finder: Finder, place: Place) -> list[str]:
+    """Return the variables whose graphs hold the failing node, as known at a place, its roots aside."""
+    site = finder.site(place)
+    roots = set() if site is None else {path for node in headed(site.statement) if (path := path_of(node))}
+    return [name for scope in finder.scopes()[:1] for name, value in scope.items()
+            if name not in roots and finder.holds(value, 1)]
