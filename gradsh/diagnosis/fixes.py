@@ -104,11 +104,15 @@ class Finder:
                 found += [(f"{key}.{part}", inner) for part, inner in held(one) if attribute(inner, name) is not None]
         return found
 
+    def root(self, value: Any) -> Any:
+        """Return the node that made a value, None for what no operation made."""
+        return behind(getattr(self.case.machine.shown(value), "grad_fn", None))
+
     def holds(self, value: Any, depth: int = 3) -> bool:
         """Whether a tensor, or one in a container, has the failing node in its graph."""
         if self.cause.node is None or depth == 0:
             return False
-        root = behind(getattr(value, "grad_fn", None))
+        root = self.root(value)
         if root is not None:
             for count, node in enumerate(nodes_below(root)):
                 if node is self.cause.node:

@@ -6,7 +6,6 @@ from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, reads, t
 from gradsh.diagnosis.fixes import Finder, with_keyword
 from gradsh.diagnosis.fixes_state import OWN, carried
 from gradsh.diagnosis.slices import slice_before
-from gradsh.engine.graph.node import behind
 from gradsh.language import tree
 from gradsh.probe.snapshot import nodes_below
 from gradsh.runtime.activation import Place
@@ -88,7 +87,7 @@ def _cost(finder: Finder) -> str:
 def kept_bytes(finder: Finder) -> int:
     """Return the bytes that the graph of the failing node saves, as far as it can be seen."""
     roots = [node for scope in finder.scopes()[:1] for value in scope.values()
-             if finder.holds(value, 1) and (node := behind(getattr(value, "grad_fn", None))) is not None]
+             if finder.holds(value, 1) and (node := finder.root(value)) is not None]
     seen: set[Any] = set()
     total = 0
     for root in roots or [finder.cause.node]:

@@ -46,6 +46,10 @@ class PythonMachine:
             return {key: self.world.shown(one) for key, one in list(value.items())[:1000]}
         return self.world.shown(value)
 
+    def shown(self, value: Any) -> Any:
+        """Return a tensor in the engine's form, anything else as it is."""
+        return self.world.shown(value)
+
     def variables(self) -> dict[str, Any]:
         """Return the module's variables."""
         return self.program

@@ -142,6 +142,11 @@ class Machine:
             runtime_names.POWER + "=": bounded_operators.in_place_power, runtime_names.SHIFT + "=": bounded_operators.in_place_shift,
         }
 
+    @staticmethod
+    def shown(value: Any) -> Any:
+        """Return a value as the diagnosis looks at it."""
+        return value
+
     def variables(self) -> dict[str, Any]:
         """Return the program's own names and values, in the order of their binding."""
         return {name: value for name, value in self.program.items() if name[0] != runtime_names.RESERVED and name[:2] != "__"}
