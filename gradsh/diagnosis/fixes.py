@@ -106,7 +106,7 @@ class Finder:
 
     def root(self, value: Any) -> Any:
         """Return the node that made a value, None for what no operation made."""
-        return behind(getattr(self.case.machine.shown(value), "grad_fn", None))
+        return behind(getattr(self.case.machine.in_engine_form(value), "grad_fn", None))
 
     def holds(self, value: Any, depth: int = 3) -> bool:
         """Whether a tensor, or one in a container, has the failing node in its graph."""

@@ -240,7 +240,7 @@ class History:
         if name in CUTTING and receiver is not None and self._may(receiver, context, depth):
             return self._here(node, context, cut=True)
         if may and (name in COPYING or not self._has_history(node, context)):
-            deeper = [origin for one in inputs for origin in self._follow(one, context, depth - 1) if origin.cut]
+            deeper = [] if name in COPYING else [origin for one in inputs for origin in self._follow(one, context, depth - 1) if origin.cut]
             return [*deeper, *self._here(node, context, cut=True)]
         found = [origin for one in inputs for origin in self._follow(one, context, depth - 1)]
         return found or self._here(node, context, cut=False)

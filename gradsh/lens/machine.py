@@ -46,7 +46,7 @@ class PythonMachine:
             return {key: self.world.shown(one) for key, one in list(value.items())[:1000]}
         return self.world.shown(value)
 
-    def shown(self, value: Any) -> Any:
+    def in_engine_form(self, value: Any) -> Any:
         """Return a tensor in the engine's form, anything else as it is."""
         return self.world.shown(value)
 

@@ -143,8 +143,8 @@ class Machine:
         }
 
     @staticmethod
-    def shown(value: Any) -> Any:
-        """Return a value as the diagnosis looks at it."""
+    def in_engine_form(value: Any) -> Any:
+        """Return a value as the diagnosis looks at it: as it is."""
         return value
 
     def variables(self) -> dict[str, Any]:
