@@ -14,10 +14,10 @@ from gradsh.lens.watcher import Watcher
 _current: list[Watcher] = []
 
 
-def start(*, writes: bool = True) -> Watcher:
-    """Begin to follow the program's lines, in-place writes (unless `writes` is False), modules and passes."""
+def start(*, writes: bool = True, modules: bool = True) -> Watcher:
+    """Begin to follow the program's lines and passes; in-place writes and calls of modules unless these are False."""
     if not _current:
-        _current.append(Watcher(writes=writes))
+        _current.append(Watcher(writes=writes, modules=modules))
     _current[0].start()
     return _current[0]
 
@@ -29,9 +29,9 @@ def stop() -> None:
 
 
 @contextmanager
-def watching(*, writes: bool = True) -> Iterator[Watcher]:
+def watching(*, writes: bool = True, modules: bool = True) -> Iterator[Watcher]:
     """Follow the program within the block; what is known stays until `stop` or the next `start`."""
-    watcher = start(writes=writes)
+    watcher = start(writes=writes, modules=modules)
     try:
         yield watcher
     finally:

@@ -5,6 +5,7 @@ The program's output and exit status are its own. A diagnosis goes to standard e
 """
 
 import io
+import os
 import sys
 from typing import Any, NamedTuple
 
@@ -102,12 +103,13 @@ class _Trace:
 
         self.options = options
         self.program = program
-        self.watcher = api.start(writes=options.writes)
+        self.watcher = api.start(writes=options.writes, modules=options.summary or options.interactive)
         self.watcher.files.own.add(program.file)
         self.watcher.passes.detailed = options.summary
         self.out = sys.stdout
+        self.err: Any = ranked(sys.stderr)
         style = style_for(sys.stderr, plain=options.plain)
-        self.sink: Any = JsonSink(self.out, sys.stderr, None) if self.as_json else TextSink(self.out, sys.stderr, style, style)
+        self.sink: Any = JsonSink(self.out, sys.stderr, None) if self.as_json else TextSink(self.out, self.err, style, style)
         self.status = 0
 
     @property
@@ -209,8 +211,31 @@ class _Trace:
         if self.options.summary:
             from gradsh.lens.summary import write_summary
 
-            write_summary(self.watcher, vars(self.program.main), sys.stderr, plain=self.options.plain)
+            write_summary(self.watcher, vars(self.program.main), self.err, plain=self.options.plain)
         api.stop()
+
+
+def ranked(stream: Any) -> Any:
+    """Return a stream whose lines carry the rank of this process, where it is one of several."""
+    rank = os.environ.get("RANK", "")
+    return Ranked(stream, f"[rank {rank}] ") if rank and os.environ.get("WORLD_SIZE", "1") != "1" else stream
+
+
+class Ranked(io.TextIOBase):
+    """A stream that begins each line with the rank."""
+
+    def __init__(self, stream: Any, mark: str) -> None:
+        self.stream = stream
+        self.mark = mark
+
+    def write(self, text: str) -> int:
+        """Write whole lines, each with the mark."""
+        self.stream.write("".join(self.mark + line for line in text.splitlines(keepends=True)))
+        return len(text)
+
+    def flush(self) -> None:
+        """Bring out what was written."""
+        self.stream.flush()
 
 
 class Told(io.TextIOBase):

@@ -9,6 +9,7 @@ import torch
 from gradsh.diagnosis.classify import kind_of
 from gradsh.diagnosis.provenance import statement_at
 from gradsh.language import tree
+from gradsh.lens.machine import variables_of
 from gradsh.lens.mirror import TorchNode, World
 from gradsh.probe.plan import Course
 from gradsh.text.fault import Fault, fault_of
@@ -68,7 +69,7 @@ def fault_of_call(world: World, case: "Case") -> Fault | None:
         return None
     trace, found = case.error.__traceback__, None
     while trace is not None:
-        found = _refused(trace.tb_frame.f_locals, trace.tb_frame.f_code, case.error, kind) or found
+        found = _refused(variables_of(trace.tb_frame), trace.tb_frame.f_code, case.error, kind) or found
         trace = trace.tb_next
     subject, place = found or (_subject(case), None)
     if kind == "freed":
@@ -106,7 +107,7 @@ def _subject(case: "Case") -> Any:
     if isinstance(node, tree.Tuple | tree.List):
         node = node.elts[0] if node.elts else None
     frame = case.machine.frame  # type: ignore[attr-defined]
-    return None if frame is None else _value(node, {**frame.f_globals, **frame.f_locals})
+    return None if frame is None else _value(node, {**frame.f_globals, **variables_of(frame)})
 
 
 def _value(node: Any, variables: dict[str, Any]) -> Any:

@@ -28,7 +28,7 @@ def _library_folders() -> tuple[str, ...]:
     """Folders of the standard library and of installed packages."""
     found = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     found |= {path for path in sys.path if path.endswith(("site-packages", "dist-packages"))}
-    for name in ("torch", "numpy"):
+    for name in ("torch", "numpy", "IPython", "ipykernel"):
         origin = getattr(sys.modules.get(name), "__file__", None)
         if origin:
             found.add(os.path.dirname(os.path.dirname(origin)))  # noqa: PTH120
@@ -42,7 +42,8 @@ class Files:
         self.own: set[str] = set()
         self._known: dict[str, bool] = {}
         self._scopes: dict[str, dict[tuple[str, int], Loops]] = {}
-        self._plans: dict[Any, Loops | None] = {}
+        self.plans: dict[Any, Loops | None] = {}
+        """code -> the loops of its scope, None where the code is not the user's"""
 
     def is_own(self, filename: str) -> bool:
         """Tell whether a file is the user's: a program, a module beside it, a cell of a notebook."""
@@ -60,9 +61,9 @@ class Files:
     def loops_of(self, code: Any) -> Loops | None:
         """Return the loops of a code object's own scope; None where the code is not the user's."""
         try:
-            return self._plans[code]
+            return self.plans[code]
         except KeyError:
-            found = self._plans[code] = self._find_loops(code) if self.is_own(code.co_filename) else None
+            found = self.plans[code] = self._find_loops(code) if self.is_own(code.co_filename) else None
             return found
 
     def _find_loops(self, code: Any) -> Loops:
@@ -75,7 +76,8 @@ class Files:
     def forget(self, filename: str) -> None:
         """Read a file anew when it is next asked for: its text changed."""
         self._scopes.pop(filename, None)
-        self._plans = {code: loops for code, loops in self._plans.items() if code.co_filename != filename}
+        for code in [code for code in self.plans if code.co_filename == filename]:
+            del self.plans[code]
 
 
 def _loops_by_scope(text: str) -> dict[tuple[str, int], Loops]:

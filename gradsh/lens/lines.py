@@ -10,13 +10,15 @@ of a loop, code of the caller, -line there). The sign tells a line from the offs
 import sys
 import threading
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gradsh.lens.files import Files, Loop, Loops
 from gradsh.runtime.activation import ROOT, Activation
 
 Place = tuple[Activation, Any, int]
+_UNKNOWN: Any = object()
 MOST = 400_000
 """Places that a thread's log holds; the older half is dropped beyond that."""
 
@@ -24,10 +26,11 @@ MOST = 400_000
 class Log:
     """The lines that one thread ran: nodes from `numbers[i]` on, up to the next number, were made at `places[i]`."""
 
-    __slots__ = ("files", "modules", "next_number", "numbers", "places", "stack")
+    __slots__ = ("files", "known", "modules", "next_number", "numbers", "places", "stack")
 
     def __init__(self, files: Files, next_number: Callable[[], int]) -> None:
         self.files = files
+        self.known: dict[Any, Any] = files.plans
         self.next_number = next_number
         self.numbers: list[int] = []
         self.places: list[Place] = []
@@ -78,7 +81,9 @@ class Log:
     def trace(self, frame: Any, event: str, _: Any) -> "Running | None":
         """Follow a function of the user's: the trace function of a thread."""
         code = frame.f_code
-        loops = self.files.loops_of(code)
+        loops = self.known.get(code, _UNKNOWN)
+        if loops is _UNKNOWN:
+            loops = self.files.loops_of(code)
         if loops is None or event != "call":
             return None
         known = frame.f_trace
@@ -191,6 +196,19 @@ class Lines:
             threading.settrace(self._outer[1])
             self._outer = None
         self.log().stack.clear()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Follow no lines of this thread within the block: looking at a graph runs thousands of gradsh's own functions."""
+        trace = sys.gettrace()
+        if type(getattr(trace, "__self__", None)) is not Log:
+            yield
+            return
+        sys.settrace(None)
+        try:
+            yield
+        finally:
+            sys.settrace(trace)
 
     def _trace_thread(self, frame: Any, event: str, argument: Any) -> Any:
         log = self.log()

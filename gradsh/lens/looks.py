@@ -15,7 +15,7 @@ from gradsh.diagnosis.trace import Step
 from gradsh.language.expressions import Constant
 from gradsh.language.parser import parse
 from gradsh.language.statements import Command
-from gradsh.lens.machine import PythonMachine
+from gradsh.lens.machine import PythonMachine, variables_of
 from gradsh.lens.modules import module_of
 from gradsh.probe.names import named_tensors
 from gradsh.probe.snapshot import snapshot
@@ -99,15 +99,18 @@ class LensControl:
         self.frame = frame
         self.by_module = by_module
         self.hints: list[str] = []
+        self._scopes: dict[tuple[int, int], tuple[Any, ...]] = {}
 
     def scopes_of(self, where: Any) -> tuple[Any, ...]:
         """Return the calls and loop passes around a place; the module instead, where that is what is asked for."""
         if where is None:
             return ()
-        if self.by_module:
-            name = module_of(where, self.machine.module_names)
-            return (Scope((), (), name),) if name else ()
-        return scopes(where)
+        key = id(where[0]), id(where[1])  # many nodes are made at one place, and places outlive the question
+        found = self._scopes.get(key)
+        if found is None:
+            name = module_of(where, self.machine.module_names) if self.by_module else ""
+            found = self._scopes[key] = (Scope((), (), name),) if name else () if self.by_module else scopes(where)
+        return found
 
     def owns(self, where: Any) -> bool:
         """Whether a place is in the program."""
@@ -130,7 +133,7 @@ class LensControl:
         span = self.machine.units.span(code, self.frame.f_lasti)
         source = self.machine.units.of(code).source
         step = Step(span, self.machine.units.statement(code, span.line), source, code.co_name, code, self.frame.f_lasti)
-        local = None if code.co_name == "<module>" else self.machine.values(self.frame.f_locals)
+        local = None if code.co_name == "<module>" else self.machine.values(variables_of(self.frame))
         found = Origins(self.machine, [Frame(step, local)]).cuts(tensor, [])
         return [(one.span.line, source.line(one.span.line).strip(), one.cut) for one in found]
 
@@ -138,13 +141,17 @@ class LensControl:
         raise fail("other", f"on PyTorch there is no `{name}`: this belongs to gradsh's own engine", RuntimeError)
 
 
+_SHELL = frozenset({"In", "Out", "exit", "get_ipython", "open", "quit"})
+"""Names that a notebook's shell binds."""
+
+
 def names_in(frame: Any) -> dict[str, object]:
     """Return the variables that a frame sees, without those of a shell's own."""
-    return _plain({**frame.f_globals, **frame.f_locals})
+    return _plain({**frame.f_globals, **variables_of(frame)})
 
 
 def _plain(variables: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in variables.items() if not name.startswith("_") and name not in {"In", "Out"}}
+    return {name: value for name, value in variables.items() if not name.startswith("_") and name not in _SHELL}
 
 
 Run = Callable[[State, "World"], Any]

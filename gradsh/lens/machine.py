@@ -8,6 +8,18 @@ from gradsh.lens.mirror import World
 from gradsh.lens.units import Sources
 from gradsh.runtime.activation import ROOT, Place, describe
 
+_OPTIMIZED = 1
+"""Flag of the code of functions, whose variables Python copies for who asks (before 3.13) and keeps with the frame."""
+
+
+def variables_of(frame: Any) -> dict[str, Any]:
+    """Return the variables of a frame; the copy that Python keeps is emptied, so that it holds nothing."""
+    local = frame.f_locals
+    found = dict(local)
+    if frame.f_code.co_flags & _OPTIMIZED and type(local) is dict:
+        local.clear()
+    return found
+
 
 class PythonMachine:
     """Stands for the `Machine` while a failure is told. `program` are the variables of the module that failed."""

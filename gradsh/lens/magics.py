@@ -60,10 +60,12 @@ def _tell(shell: Any, kind: type[BaseException], error: BaseException, trace: An
     from gradsh.diagnosis.explain_graph import GRAPH_STORIES
     from gradsh.lens import api
     from gradsh.lens.diagnose import told
+    from gradsh.lens.program import strip
     from gradsh.render.diagnostic import draw
     from gradsh.render.style import Style
 
     if kind_of(error) in GRAPH_STORIES:
         failed = told(api.watcher(), error.with_traceback(trace))
         print("\n".join(draw(failed.problem, failed.source, Style())))  # noqa: T201
-    shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
+    strip(error)
+    shell.showtraceback((kind, error, error.__traceback__), tb_offset=tb_offset)

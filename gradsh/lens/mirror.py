@@ -10,6 +10,7 @@ import sys
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,6 +31,8 @@ MARK = "gradsh"
 """The key in `node.metadata` under which stands what is known of a node: lines and shapes, no tensors."""
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 _RAW = "_raw_saved_"
+_UNWRITTEN = VersionCounter()
+"""The counter of every tensor that was never written: nobody writes here."""
 _NAMES: dict[type, tuple[tuple[str, str], ...]] = {}
 
 
@@ -129,6 +132,8 @@ class TorchNode(Node):
         self._entries = value
 
     def _made_entries(self) -> Any:
+        if all(saved.index is None and not saved.freed for saved in self.found):
+            return tuple([saved._kept for saved in self.found])
         freed = [saved for saved in self.found if saved.freed]
         slots: dict[str, Any] = {}
         for saved in freed or self.found:
@@ -327,13 +332,15 @@ class World:
 
     def counter(self, value: torch.Tensor) -> VersionCounter:
         """Return a counter that tells the version of a tensor, and the writes to its memory that were seen."""
-        counter = VersionCounter()
         try:
-            counter.version = value._version
+            version = value._version
         except RuntimeError:  # an inference tensor has none
-            return counter
-        if counter.version:
-            counter.writes = self.watcher.writes.of(value, counter.version)
+            return _UNWRITTEN
+        if not version:
+            return _UNWRITTEN
+        counter = VersionCounter()
+        counter.version = version
+        counter.writes = self.watcher.writes.of(value, version)
         return counter
 
     # --- nodes ----------------------------------------------------------------------------------------------------
@@ -396,10 +403,10 @@ class World:
         found: list[TorchSaved] = []
         for name, index, raw in raw_entries(function):
             data = raw.data
-            if isinstance(data, torch.Tensor) and raw.unpack_hook is None:
-                found.append(self._live(function, name, index, raw, data))
-            elif data is not None or raw.unpack_hook is not None:
+            if raw.unpack_hook is not None:
                 found.append(self._packed(name, index, raw, data))
+            elif data is not None:
+                found.append(self._live(function, name, index, raw, data))
             elif _is_freed(raw):
                 found.append(_gone(None if mark is None else mark.place, name, index, (), None))
         return tuple(found)
@@ -487,8 +494,21 @@ def _saved_version(function: Any, name: str, index: int | None, raw: Any, curren
 
 
 def _storage_uses(key: int) -> int | None:
+    """Return how many tensors of PyTorch's stand in a storage; None where PyTorch does not tell."""
     count = getattr(torch._C, "_storage_Use_Count", None)
-    return None if count is None or key < 0 else int(count(key))
+    if count is None or key < 0:
+        return None
+    storage = torch.empty(1).untyped_storage()  # in whose place Python's own object counts, too
+    return int(count(key)) - int(count(storage._cdata))
+
+
+@cache
+def _own_references() -> int:
+    """Return the references that Python counts of a tensor which one node saved and one variable of ours holds."""
+    with torch.enable_grad():
+        node: Any = torch.ones(1, requires_grad=True).exp().grad_fn
+    data = node._raw_saved_result.data
+    return sys.getrefcount(data)
 
 
 def _only_these(arrays: list[TorchArray]) -> bool:
@@ -501,8 +521,8 @@ def _only_these(arrays: list[TorchArray]) -> bool:
     for array in arrays:
         tensor = array.tensor
         entries = tensors[id(tensor)]
-        uses = getattr(tensor, "_use_count", None)
-        if uses is None or uses() != entries + 1 or sys.getrefcount(tensor) > entries + 2:
+        uses = tensor._use_count() if hasattr(torch.Tensor, "_use_count") else None  # type: ignore[union-attr]
+        if uses != entries + 1 or sys.getrefcount(tensor) > entries + _own_references():
             return False
     return True
 

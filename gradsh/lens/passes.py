@@ -44,6 +44,8 @@ class Passes:
         self.largest: list[tuple[Any, int]] = []
         """(place, bytes) of each memory that stood saved for the largest pass"""
         self.largest_place: Any = None
+        self.reached: set[int] = set()
+        """ids of the leaves below the roots of passes"""
         self._original: Any = None
 
     def start(self) -> None:
@@ -99,6 +101,8 @@ class Passes:
                 continue
             seen.add(node)
             stack += [one for one, _ in node.next_functions if one is not None]
+            if self.detailed and hasattr(node, "variable"):
+                self.reached.add(id(node.variable))
             if not saved_names(node):
                 continue
             metadata = node.metadata
@@ -139,13 +143,17 @@ def _outlines(node: Any, sizes: dict[int, int]) -> tuple[tuple[str, int | None, 
     found: list[tuple[str, int | None, tuple[int, ...], Any]] = []
     for name, index, raw in raw_entries(node):
         data = raw.data
-        if isinstance(data, torch.Tensor) and raw.unpack_hook is None:
-            dtype = dtype_of(data.dtype)
-            found.append((name, index, tuple(data.shape), dtype))
+        if data is None:
+            continue
+        if raw.unpack_hook is not None:
+            found.append((name, index, (), None))
+            continue
+        found.append((name, index, tuple(data.shape), dtype_of(data.dtype)))
+        try:
             storage = data.untyped_storage()
             sizes[storage._cdata] = storage.nbytes()
-        elif data is not None:
-            found.append((name, index, (), None))
+        except (RuntimeError, NotImplementedError):  # a sparse tensor or a wrapper has none
+            sizes[-id(data)] = data.numel() * data.itemsize
     return tuple(found)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from gradsh.lens import api
 from gradsh.lens.looks import is_command, run_line
+from gradsh.lens.machine import variables_of
 from gradsh.text.problem import ProblemError
 
 _BANNER = "gradsh: commands (graph, buffers, plan, why, holders, memory, leaks, vars) and Python; Ctrl-D or `c` goes on"
@@ -16,7 +17,7 @@ class Prompt(code.InteractiveConsole):
     """A console over one frame. What is bound at it is seen by what is typed after it."""
 
     def __init__(self, frame: Any) -> None:
-        super().__init__({**frame.f_globals, **frame.f_locals}, "<gradsh line>")
+        super().__init__({**frame.f_globals, **variables_of(frame)}, "<gradsh line>")
         self.frame = frame
 
     def push(self, line: str, *arguments: Any, **more: Any) -> bool:

@@ -93,8 +93,8 @@ def _hints(watcher: "Watcher", variables: Mapping[str, object]) -> Iterable[str]
         return
     for name, value in variables.items():
         for path, parameter in parameters_of(value) if is_module(value) else ():
-            if parameter.tracked and parameter.grad is None:
-                yield f"hint: {name}.{path} requires grad but has none now: no pass reached it, or it was cleared since"
+            if parameter.tracked and id(parameter.torch) not in watcher.passes.reached:
+                yield f"hint: {name}.{path} requires grad, but no pass ever reached it"
     for place in dict.fromkeys(note.place for note in watcher.passes.notes if note.retained):
         if place is not None:
             yield f"hint: {_where(watcher, place)}: retain_graph keeps what is saved: is a second pass through it meant?"

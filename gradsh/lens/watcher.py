@@ -1,5 +1,6 @@
 """The watcher: follows lines, in-place writes and backward passes of a program while it is on. There is one at a time."""
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,7 +19,7 @@ from gradsh.lens.writes import Writes
 class Watcher:
     """What is known of a running program."""
 
-    def __init__(self, *, writes: bool = True) -> None:
+    def __init__(self, *, writes: bool = True, modules: bool = True) -> None:
         self.files = Files()
         self.lines = Lines(self.files, torch._C._autograd._get_sequence_nr)
         self.writes = Writes(lambda: self.lines.log().here())
@@ -28,6 +29,7 @@ class Watcher:
         """The latest failure that was told."""
         self.sources = Sources()
         self.follows_writes = writes
+        self.follows_modules = modules
         self.on = False
 
     def start(self) -> None:
@@ -38,7 +40,8 @@ class Watcher:
         self.passes.start()
         if self.follows_writes:
             self.writes.start()
-        self.modules.start()
+        if self.follows_modules:
+            self.modules.start()
         self.lines.start()
 
     def stop(self) -> None:
@@ -54,8 +57,14 @@ class Watcher:
     @contextmanager
     def look(self) -> Iterator[World]:
         """Let the probes look at PyTorch's world within the block; nothing that they do is followed."""
-        with torch._C.DisableTorchFunction(), world_of(self) as world:
-            yield world
+        collecting = gc.isenabled()
+        gc.disable()  # tens of thousands of objects are made that die at the end of the question
+        try:
+            with self.lines.paused(), torch._C.DisableTorchFunction(), world_of(self) as world:
+                yield world
+        finally:
+            if collecting:
+                gc.enable()
 
     def line_of(self, where: Any) -> int | None:
         """Return the first line of the innermost statement at a place, or None where there is none."""

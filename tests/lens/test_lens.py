@@ -32,6 +32,8 @@ def test_lines_of_what_saved_and_what_freed() -> None:
     assert rows["ExpBackward0"].saved_line == saved
     assert {row.freed_line for row in rows.values()} == {freed}
     assert {row.shape for row in rows.values()} == {(2,)}
+    again = x.sin().sum(); line = here()  # noqa: E702
+    assert {row.saved_line for row in lens.buffers(again).rows} == {line}
 
 
 def test_a_line_within_a_function_and_after_its_return() -> None:
@@ -55,6 +57,11 @@ def test_plan_foretells_what_backward_does() -> None:
     assert [(one.node, one.name) for one in plan.would.freed] == [
         ("MulBackward0", "other"), ("MulBackward0", "self"), ("ExpBackward0", "result")]
     assert [one.name for one in plan.would.wrote] == ["x"]
+    assert [one.held_by for one in plan.would.freed] == [("y",)] * 3
+    assert plan.would.gave_back == 0
+    only = lens.plan(x.exp().sum())
+    assert [one.held_by for one in only.would.freed] == [()]
+    assert only.would.gave_back == 8
     assert x.grad is None
     z.backward()
     assert lens.plan(z).failure.kind == "freed"

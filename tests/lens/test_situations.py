@@ -1,6 +1,6 @@
 """Every recorded situation, traced on PyTorch itself: kinds, prints, and the lines of failures and saved tensors.
 
-`known.json` lists what PyTorch's own interface does not tell: {case: facets}, e for errors explained, f for buffer
+`known.json` lists what does not agree yet: {case: facets}, e for errors explained, f for buffer
 histories. It is strict: what agrees must be taken off.
 """
 

@@ -136,4 +136,29 @@ for step in range(5):
         assert "prog.py:6  loss = net" in page
         assert "net.1" in page
         assert "total is a running total that keeps the graphs of 5 passes alive" in page
-        assert "hint: idle.weight requires grad but has none now" in page
+        assert "hint: idle.weight requires grad, but no pass ever reached it" in page
+
+    def test_the_prompt_at_a_failure(self, tmp_path: Path) -> None:
+        import os
+        import pty
+
+        (tmp_path / "prog.py").write_text(TWICE, encoding="utf-8")
+        master, slave = pty.openpty()
+        child = subprocess.Popen(
+            [sys.executable, "-m", "gradsh", "trace", "-i", "prog.py"], cwd=tmp_path, stdin=slave, stdout=slave, stderr=slave,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}, close_fds=True,
+        )
+        os.close(slave)
+        os.write(master, b"buffers z\nprint(z.shape, 6 * 7)\ngraph nothing\nc\n")
+        seen = b""
+        try:
+            while chunk := os.read(master, 65536):
+                seen += chunk
+        except OSError:  # the other end is closed
+            pass
+        assert child.wait(timeout=300) == 1
+        text = seen.decode()
+        assert "freed by line 6" in text
+        assert "torch.Size([]) 42" in text
+        assert "NameError: name 'nothing' is not defined" in text
+        assert text.rstrip().splitlines()[-1].startswith("RuntimeError: Trying to backward")
