@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from gradsh.engine.dispatch.declare import Operation, lookup, operations
+from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.registry import lookup, operations
 from gradsh.engine.schema.overload import Record
 
 ROOT = Path(__file__).parents[1]

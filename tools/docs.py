@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gradsh.commands import USAGE, find
-from gradsh.engine.dispatch.declare import lookup, operations
+from gradsh.engine.registry import lookup, operations
 from gradsh.engine.schema.overload import Record
 from gradsh.golden.check import check_script
 from gradsh.golden.compare import Tolerance

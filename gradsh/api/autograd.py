@@ -5,8 +5,8 @@ from typing import Any
 
 from gradsh.engine.ambient import current
 from gradsh.engine.autograd import backward as engine
-from gradsh.engine.dispatch.declare import find
 from gradsh.engine.graph.tensor import VOLATILE, Tensor
+from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.attribute_names import ScriptBase
-from gradsh.engine.dispatch.declare import find
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.rng import generator as streams
 from gradsh.ops.random import stream_of
+from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from gradsh.engine.ambient import grad_mode
 from gradsh.engine.autograd.backward import grad as gradients
-from gradsh.engine.dispatch.declare import find
 from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
 Tensors = tuple[Tensor, ...]

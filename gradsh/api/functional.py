@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gradsh.engine.dispatch.declare import find
+from gradsh.engine.registry import find
 
 
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:

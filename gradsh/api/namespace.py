@@ -66,7 +66,7 @@ class Namespace:
 
     def _operation(self, name: str) -> Any:
         if self._space:
-            from gradsh.engine.dispatch.declare import lookup
+            from gradsh.engine.registry import lookup
 
             found = lookup(name, self._space, thorough=True)
             if found is not None:
@@ -81,7 +81,7 @@ class Namespace:
 
     def _operations(self) -> Iterator[str]:
         if self._space:
-            from gradsh.engine.dispatch.declare import lookup, operations
+            from gradsh.engine.registry import lookup, operations
 
             for each in operations():
                 name = each.removeprefix(self._space + "_")
@@ -93,7 +93,7 @@ class Namespace:
             return True
         if not self._space or not isinstance(name, str):
             return False
-        from gradsh.engine.dispatch.declare import lookup
+        from gradsh.engine.registry import lookup
 
         return lookup(name, self._space) is not None
 

@@ -4,7 +4,7 @@ import builtins
 import math
 from typing import Any
 
-from gradsh.engine.dispatch.declare import Operation
+from gradsh.engine.dispatch.operation import Operation
 
 MOST_ELEMENTS = 6
 MOST_LINES = 8

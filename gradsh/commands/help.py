@@ -8,7 +8,8 @@ from gradsh.commands.example import example_of
 from gradsh.commands.glossary import OPTIONS, WORDS
 from gradsh.commands.record import Word, command
 from gradsh.contracts.state import State
-from gradsh.engine.dispatch.declare import BoundOperation, Operation, lookup, operations
+from gradsh.engine.dispatch.operation import BoundOperation, Operation
+from gradsh.engine.registry import lookup, operations
 from gradsh.text.fault import fail
 from gradsh.text.kinds import KINDS
 from gradsh.view.shapes import Lines, View

@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import REGISTRY, Operation, composite, find, op, sample
+from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.registry import REGISTRY, find
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.ops.arguments import zeros
 from gradsh.ops.kernels.common import bounded, gated, in_blocks, pick, reusing, unsupported

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import Operation, find, op, sample
+from gradsh.engine.dispatch.declare import op, sample
+from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.activation import functional
 from gradsh.ops.arithmetic import sub

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dispatch.declare import find
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.text.fault import fail
 

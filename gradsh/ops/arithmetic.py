@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import Operation, Within, alias, composite, find, implements, op, sample
+from gradsh.engine.dispatch.declare import Within, alias, composite, implements, op, sample
+from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.ops.kernels import remainders
 from gradsh.ops.kernels.common import together, unsupported, zero_division

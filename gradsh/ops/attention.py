@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import array_of
 from gradsh.ops.scalars import times

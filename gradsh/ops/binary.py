@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import note, writes
-from gradsh.engine.dispatch.declare import Operation, Within, find, op, sample
+from gradsh.engine.dispatch.declare import Within, op, sample
+from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.ops.arguments import zeros
 from gradsh.ops.arithmetic import div, sub

@@ -2,8 +2,10 @@
 
 from typing import Any
 
-from gradsh.engine.dispatch.declare import Operation, alias, find, op, sample
+from gradsh.engine.dispatch.declare import alias, op, sample
+from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
 from gradsh.ops.kernels.common import bounded, together
 from gradsh.ops.select import where
 from gradsh.text.fault import fail

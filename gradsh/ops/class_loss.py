@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import array_of, no_gradient
 from gradsh.ops.fused import cross_entropy_at_once

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import alias, composite, find, implements, op
+from gradsh.engine.dispatch.declare import alias, composite, implements, op
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
 from gradsh.ops.kernels.common import unsupported
 from gradsh.ops.operators import FIT, binary, inplace, reflected
 from gradsh.text.fault import fail

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.array_attributes import check_numpy
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, DType, foreign, of_numpy
 from gradsh.engine.values.overlap import check_apart, check_distinct
 from gradsh.engine.values.shape import broadcast_shapes

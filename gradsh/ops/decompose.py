@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import array_of
 from gradsh.ops.kernels.lu import (

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dispatch.declare import composite, find
+from gradsh.engine.dispatch.declare import composite
 from gradsh.engine.graph.tensor import make
+from gradsh.engine.registry import find
 from gradsh.ops.create import TORCH
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.random import in_memory_order

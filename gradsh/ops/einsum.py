@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from gradsh.engine.dispatch.declare import composite, find
+from gradsh.engine.dispatch.declare import composite
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
 from gradsh.ops.matmul import bmm
 from gradsh.text.fault import fail
 

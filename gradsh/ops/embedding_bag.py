@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dispatch.declare import composite, find, op
+from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.graph.tensor import make
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import array_of, count
 from gradsh.ops.embedding import _renorm, no_sparse

@@ -7,8 +7,10 @@ import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.call import run_record
-from gradsh.engine.dispatch.declare import Operation, find, implements, op
+from gradsh.engine.dispatch.declare import implements, op
+from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.layout import in_order, order_of
 from gradsh.engine.values.overlap import check_distinct, check_outside

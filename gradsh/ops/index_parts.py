@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import writes
-from gradsh.engine.dispatch.declare import Operation, find, op
+from gradsh.engine.dispatch.declare import op
+from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.index import zeros_of_shape

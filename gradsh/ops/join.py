@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import alias, composite, find, op, sample
+from gradsh.engine.dispatch.declare import alias, composite, op, sample
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
 from gradsh.engine.schema.signature import ACCEPT, MISMATCH
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.layout import laid

@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import Operation, composite, find, op
+from gradsh.engine.dispatch.declare import composite, op
+from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import make
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.ops.arguments import array_of, no_gradient

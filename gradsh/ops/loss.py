@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import writes
-from gradsh.engine.dispatch.declare import Operation, composite, find, op, sample
+from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.ops.arguments import check_same_float, count, no_gradient
 from gradsh.ops.reduction import (

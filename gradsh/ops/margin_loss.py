@@ -4,7 +4,8 @@ import math
 from typing import Any
 
 from gradsh.engine.ambient import current, grad_mode
-from gradsh.engine.dispatch.declare import composite, find, sample
+from gradsh.engine.dispatch.declare import composite, sample
+from gradsh.engine.registry import find
 from gradsh.ops.arguments import array_of
 from gradsh.ops.loss import LEGACY, F
 from gradsh.ops.reduction import chosen, named, number, reduced

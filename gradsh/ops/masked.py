@@ -7,7 +7,9 @@ import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.attributes import at_dim
-from gradsh.engine.dispatch.declare import Operation, composite, find, op, sample
+from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.overlap import check_apart, check_distinct
 from gradsh.engine.values.shape import broadcast_shapes, wrap_dim

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.codegen.forward_elementwise import quicken
-from gradsh.engine.dispatch.declare import composite, find, implements, op, sample
+from gradsh.engine.dispatch.declare import composite, implements, op, sample
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import DECLINED
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import broadcast_shapes, expandable

@@ -5,8 +5,8 @@ the gradient by the input is h(γ g), so all second derivatives are h again, sum
 
 from typing import Any
 
-from gradsh.engine.dispatch.declare import find
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
 from gradsh.ops.scalars import over, plus, times
 
 

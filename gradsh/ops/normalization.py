@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import grad_mode
-from gradsh.engine.dispatch.declare import Operation, composite, find, op, sample
+from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import array_of, count, no_gradient, underivable
 from gradsh.ops.kernels import norm as kernels

@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import Operation, find, implements
+from gradsh.engine.dispatch.declare import binary_operator, implements
+from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
 
 FIT = (Tensor, int, float, np.ndarray, np.generic)
 
@@ -17,7 +19,7 @@ def binary(symbol: str, operation: Operation) -> None:
     def operator(self: Tensor, other: Any) -> Any:
         return operation(self, other) if isinstance(other, FIT) else NotImplemented
 
-    operator.operation = operation  # type: ignore[attr-defined]
+    binary_operator(operator, operation)
 
 
 def reflected(symbol: str, operation: Operation) -> None:
@@ -27,7 +29,7 @@ def reflected(symbol: str, operation: Operation) -> None:
     def operator(self: Tensor, other: Any) -> Any:
         return operation(self, other) if isinstance(other, FIT) else NotImplemented
 
-    operator.operation = operation  # type: ignore[attr-defined]
+    binary_operator(operator, operation)
 
 
 def inplace(symbol: str, method: str = "") -> None:

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import note
-from gradsh.engine.dispatch.declare import Operation, Within, alias, composite, find, implements, op, sample
+from gradsh.engine.dispatch.declare import Within, alias, composite, implements, op, sample
+from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
 from gradsh.ops.arguments import zeros
 from gradsh.ops.arithmetic import sub
 from gradsh.ops.kernels.common import ONE, chained, floats_only, not_bool, reusing, unsupported

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import Operation, Within, composite, find, implements, op, sample
+from gradsh.engine.dispatch.declare import Within, composite, implements, op, sample
+from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import float64, of_numpy
 from gradsh.ops.kernels.common import chained, common_dtype, reusing, together, unsupported
 from gradsh.ops.operators import FIT

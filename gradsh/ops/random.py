@@ -7,8 +7,9 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.autograd.gradient_versions import writes
-from gradsh.engine.dispatch.declare import composite, find, op
+from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.registry import find
 from gradsh.engine.rng import generator as streams
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.size import CPU, Device

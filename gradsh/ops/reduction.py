@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dispatch.declare import find
+from gradsh.engine.registry import find
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.text.fault import fail
 

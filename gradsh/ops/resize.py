@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dispatch.declare import Operation, composite, find, op, sample
+from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import with_parameters
 from gradsh.ops.conv import spatial

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dispatch.declare import Operation, composite, op, sample
+from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.ops.activation import functional, leaky_relu_backward
 from gradsh.ops.arguments import zeros

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import writes
-from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.arguments import array_of

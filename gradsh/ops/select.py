@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import Operation, composite, find, op, sample
+from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.ops.kernels.common import pick, together

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import grad_mode
-from gradsh.engine.dispatch.declare import Operation, composite, find, op, sample
+from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, promote_pair
 from gradsh.engine.values.shape import broadcast_shapes, wrap_dims
 from gradsh.ops.arguments import array_of

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import Operation, composite, op, sample
+from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import writes
-from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, int64
 from gradsh.engine.values.layout import in_order, order_of
 from gradsh.engine.values.shape import wrap_dim

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dispatch.declare import Operation, Within, alias, composite, find, op, sample
+from gradsh.engine.dispatch.declare import Within, alias, composite, op, sample
+from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.registry import find
 from gradsh.ops.kernels import special_functions as functions
 from gradsh.ops.kernels.common import together
 from gradsh.ops.pointwise import exp, log, reciprocal, sgn

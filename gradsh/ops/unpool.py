@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import Operation, composite, find, op
+from gradsh.engine.dispatch.declare import composite, op
+from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.pool import _gathered, numbers
 from gradsh.text.fault import fail

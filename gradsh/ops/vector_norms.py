@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import note
-from gradsh.engine.dispatch.declare import composite, find, op, sample
+from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
 from gradsh.ops.kernels.common import BLOCK

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import writes
-from gradsh.engine.dispatch.declare import Operation, composite, find, op, sample
+from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
 from gradsh.engine.values.storage import owner_of, strided

@@ -8,8 +8,10 @@ import numpy as np
 import gradsh.ops.join  # noqa: F401  (its views are copied here too)
 from gradsh.engine.ambient import current
 from gradsh.engine.autograd.gradient_versions import writes
-from gradsh.engine.dispatch.declare import Operation, composite, find, op
+from gradsh.engine.dispatch.declare import composite, op
+from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.dispatch.out import resize
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.index import zeros_of_shape

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import find, op, sample
+from gradsh.engine.dispatch.declare import op, sample
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 
 

@@ -34,14 +34,14 @@ def tensor_offers(name: str) -> bool:
         return True
     if name in _HIDDEN or not public(name):
         return False
-    from gradsh.engine.dispatch.declare import method
+    from gradsh.engine.registry import method
 
     return method(name) is not None
 
 
 def tensor_names() -> list[str]:
     """Return the names that every tensor offers."""
-    from gradsh.engine.dispatch.declare import operations
+    from gradsh.engine.registry import operations
 
     return sorted({*_OWN, *(name for name in operations() if tensor_offers(name))})
 

@@ -212,8 +212,8 @@ class _Bound:
 def _more_names(owner: object) -> Iterable[str]:
     """The attributes that no class lists: operations as methods of a tensor, parameters and parts of a module."""
     from gradsh.api.nn.module import Module
-    from gradsh.engine.dispatch.declare import every_operation
     from gradsh.engine.graph.tensor import Tensor
+    from gradsh.engine.registry import every_operation
 
     if isinstance(owner, Tensor):
         return (name for name, one in every_operation().items() if "Tensor" in one.spaces and name[0] != "_")

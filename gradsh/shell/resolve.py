@@ -61,7 +61,7 @@ def _is_property(owner: Any, name: str) -> bool:
 def _result(called: Any) -> Any:
     """An example of what a call gives, where that is known without calling."""
     from gradsh.api.nn.module import Module
-    from gradsh.engine.dispatch.declare import BoundOperation, Operation
+    from gradsh.engine.dispatch.operation import BoundOperation, Operation
 
     if isinstance(called, (Operation, BoundOperation, Module)):
         return example()
@@ -70,7 +70,7 @@ def _result(called: Any) -> Any:
 
 def example() -> Any:
     """Return a tensor that stands for any."""
-    from gradsh.engine.dispatch.declare import find
+    from gradsh.engine.registry import find
 
     return find("zeros")(1)
 
@@ -95,7 +95,7 @@ def keys_of(owner: Any) -> list[Any]:
 
 def kind_of(value: Any) -> str:
     """Return a few words on a value: shape, dtype and grad_fn of a tensor, else what it is."""
-    from gradsh.engine.dispatch.declare import BoundOperation, Operation
+    from gradsh.engine.dispatch.operation import BoundOperation, Operation
     from gradsh.engine.graph.tensor import Tensor
 
     if isinstance(value, Tensor):

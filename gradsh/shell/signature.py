@@ -24,7 +24,7 @@ class Shown(NamedTuple):
 
 def parameters_of(called: Any) -> list[tuple[str, str]]:
     """Return (name, default) of the parameters that a call may name; an empty default for one that is needed."""
-    from gradsh.engine.dispatch.declare import BoundOperation, Operation
+    from gradsh.engine.dispatch.operation import BoundOperation, Operation
 
     if called is UNKNOWN:
         return []
@@ -67,7 +67,7 @@ def shown_for(session: "Session", before: str, after: str) -> Shown | None:
 
 
 def _signature(call: Call, called: Any) -> Shown | None:
-    from gradsh.engine.dispatch.declare import BoundOperation, Operation
+    from gradsh.engine.dispatch.operation import BoundOperation, Operation
 
     name = call.callee[-1][1] if call.callee else ""
     bound = isinstance(called, BoundOperation)
@@ -143,7 +143,8 @@ def saves_of(operation: Any) -> str:
 
 def _under(session: "Session", before: str, after: str) -> tuple[str, str] | None:
     """The name and the saved tensors of the operation that the cursor touches: a name, a method or an operator."""
-    from gradsh.engine.dispatch.declare import BoundOperation, Operation, lookup
+    from gradsh.engine.dispatch.operation import BoundOperation, Operation
+    from gradsh.engine.registry import lookup
     from gradsh.language.tokens import pieces
 
     line = before.rpartition("\n")[2]

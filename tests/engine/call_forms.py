@@ -41,7 +41,7 @@ class Form:
 
 def forms() -> Iterator[Form]:
     """Every way to call every operation that has a sample."""
-    from gradsh.engine.dispatch.declare import every_operation
+    from gradsh.engine.registry import every_operation
 
     for name, operation in sorted(every_operation().items()):
         for number, record in enumerate(operation.records):

@@ -12,7 +12,7 @@ from gradsh.engine.codegen.backward_step import step_of
 from gradsh.engine.codegen.forward_elementwise import forward_of
 from gradsh.engine.codegen.forward_general import composite_for, is_plain, is_short_composite, written_for
 from gradsh.engine.codegen.source import compile_source
-from gradsh.engine.dispatch.declare import every_operation
+from gradsh.engine.registry import every_operation
 from gradsh.engine.schema.overload import Record
 
 RECORDS = [record for name, operation in sorted(every_operation().items()) for record in operation.records if record.name == name]

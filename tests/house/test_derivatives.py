@@ -3,7 +3,7 @@
 import ast
 import inspect
 
-from gradsh.engine.dispatch.declare import lookup
+from gradsh.engine.registry import lookup
 from tools.derivatives import derivatives_page, formula_text, recorded
 
 

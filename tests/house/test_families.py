@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from gradsh.engine.dispatch.declare import every_operation, find, lookup, operations
+from gradsh.engine.registry import every_operation, find, lookup, operations
 from gradsh.ops import homes
 from gradsh.ops.families import FAMILIES
 

@@ -13,7 +13,7 @@ ORDER = (
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 LAZY = {  # imported inside a function when first needed: what knows operations by name
-    "engine/dispatch/declare.py": {"ops"}, "engine/graph/lazy_methods.py": {"ops"},
+    "engine/registry.py": {"ops"}, "engine/graph/lazy_methods.py": {"ops"},
 }
 ENTRY = {"__init__"}  # `import gradsh` gives the library's names, lazily
 

@@ -4,7 +4,7 @@
 numbers) is asked of the public package. A name that does not exist raises `Missing`.
 """
 
-from gradsh.engine.dispatch.declare import lookup
+from gradsh.engine.registry import lookup
 from gradsh.engine.values.dtype import DTYPES
 
 

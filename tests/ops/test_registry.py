@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from gradsh.engine.autograd.backward import grad as gradient
-from gradsh.engine.dispatch.declare import Within, every_operation
+from gradsh.engine.dispatch.declare import Within
 from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.registry import every_operation
 from gradsh.engine.values.dtype import float64
 from gradsh.text.fault import fault_of
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradsh.engine.dispatch.declare import lookup
+from gradsh.engine.registry import lookup
 
 TOLD = {
     "mul": "0-d float64 or int64", "div": "whichever", "pow": "powers 0 and 1", "maximum": "Both", "minimum": "Both", "fmax": "Both",

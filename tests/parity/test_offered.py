@@ -8,8 +8,8 @@ import pytest
 
 import gradsh
 from gradsh.api.torch import NAMESPACES
-from gradsh.engine.dispatch.declare import every_operation, method
 from gradsh.engine.graph.tensor import make
+from gradsh.engine.registry import every_operation, method
 from tests.engine.call_forms import Form, caught, forms
 
 torch = pytest.importorskip("torch")

@@ -3,7 +3,7 @@
 from gradsh.commands.example import example_of
 from gradsh.commands.help import about, run
 from gradsh.contracts.events import Value
-from gradsh.engine.dispatch.declare import every_operation
+from gradsh.engine.registry import every_operation
 from gradsh.session.session import Session
 
 

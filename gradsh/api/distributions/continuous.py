@@ -6,7 +6,7 @@ from typing import Any
 from gradsh.api.distributions import constraints
 from gradsh.api.distributions.distribution import Constraints, Distribution, broadcast_all, shape_of, sum_rightmost
 from gradsh.api.modes import no_grad
-from gradsh.engine.dispatch.declare import find
+from gradsh.engine.registry import find
 from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
 

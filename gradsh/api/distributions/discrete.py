@@ -14,7 +14,7 @@ from gradsh.api.distributions.distribution import (
 )
 from gradsh.api.modes import no_grad
 from gradsh.api.settings import finfo
-from gradsh.engine.dispatch.declare import find
+from gradsh.engine.registry import find
 from gradsh.engine.values import dtype as dtypes
 from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail

@@ -8,8 +8,8 @@ from gradsh.api.modes import enable_grad, no_grad
 from gradsh.api.settings import finfo, get_default_dtype
 from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import ScriptBase, read
-from gradsh.engine.dispatch.declare import find
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
 from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
 

@@ -7,7 +7,7 @@ from typing import Any
 from gradsh.api.distributions.continuous import Exponential, Independent, Normal, Uniform
 from gradsh.api.distributions.discrete import Bernoulli, Categorical
 from gradsh.api.distributions.distribution import abstract, sum_rightmost
-from gradsh.engine.dispatch.declare import find
+from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
 

@@ -11,8 +11,8 @@ from gradsh.api.nn.declared import functional
 from gradsh.api.nn.linear import Linear
 from gradsh.api.nn.module import Module
 from gradsh.engine.ambient import current
-from gradsh.engine.dispatch.declare import find
 from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradsh.api.nn.module import Module
 from gradsh.engine.attribute_names import read, write
-from gradsh.engine.dispatch.declare import lookup
+from gradsh.engine.registry import lookup
 from gradsh.text.fault import fail
 
 REQUIRED = object()

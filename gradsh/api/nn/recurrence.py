@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gradsh.engine.dispatch.declare import find
+from gradsh.engine.registry import find
 
 Weights = tuple[Any, Any, Any, Any]
 """weight_ih, weight_hh, bias_ih, bias_hh"""

@@ -13,8 +13,8 @@ from gradsh.api.nn.module import Module
 from gradsh.api.nn.recurrence import gru_cell, lstm_cell, plain_cell
 from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import read
-from gradsh.engine.dispatch.declare import find
 from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]

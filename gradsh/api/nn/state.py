@@ -6,9 +6,9 @@ from typing import Any
 
 from gradsh.engine.ambient import grad_mode
 from gradsh.engine.attribute_names import ScriptBase, write
-from gradsh.engine.dispatch.declare import find
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Parameter, Tensor
+from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
 

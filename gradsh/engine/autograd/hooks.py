@@ -16,6 +16,7 @@ from gradsh.engine.autograd.gradient_versions import noted
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import AccumulateGrad, Edge, Node
 from gradsh.engine.graph.tensor import Tensor, current_edge, make, more
+from gradsh.engine.registry import find, method
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.overlap import check_distinct
 from gradsh.text.fault import fail
@@ -165,8 +166,6 @@ def keep_grad(tensor: Tensor, grad: Any) -> None:
     meta = more(tensor)
     if meta.grad is None:
         if isinstance(grad, Tensor):
-            from gradsh.engine.dispatch.declare import find
-
             meta.grad = find("clone")(grad)
         else:
             meta.grad = make(np.array(grad, order="C"))
@@ -276,15 +275,11 @@ def _of_another_shape(grad: Tensor, leaf: Tensor) -> Tensor:
     have, want = ([extent for extent in one.array.shape if extent != 1] for one in (grad, leaf))
     if have == want:
         return make(np.array(grad.array))
-    from gradsh.engine.dispatch.declare import find
-
     return find("copy_")(make(np.empty(leaf.array.shape, grad.array.dtype)), grad)  # type: ignore[no-any-return]
 
 
 def _recorded(grad: Tensor, leaf: Tensor) -> Tensor:
     """Return a copy of a first gradient that is part of a graph."""
-    from gradsh.engine.dispatch.declare import method
-
     if _wanted_strides(leaf.array) is None:
         return method("clone")(grad)  # type: ignore[misc,no-any-return]
     return method("copy_")(make(np.empty_like(leaf.array, grad.array.dtype)), grad)  # type: ignore[misc,no-any-return]
@@ -316,8 +311,6 @@ def _lies(grad: Array, strides: tuple[int, ...]) -> bool:
 
 def _add_in_place(held: Tensor, grad: Any) -> None:
     if held.tracked:
-        from gradsh.engine.dispatch.declare import find
-
         held.array[...] = find("add")(held.detach(), make(grad)).array
     else:
         check_distinct(held.array)

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current, entered
 from gradsh.engine.codegen.source import compile_source
-from gradsh.engine.dispatch.declare import Operation
+from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.node import described, next_sequence_number
 from gradsh.engine.graph.tensor import Tensor, accumulator, gradient_edge
 from gradsh.engine.schema.overload import DECLINED, FEW, Record

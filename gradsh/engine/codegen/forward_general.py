@@ -17,8 +17,8 @@ from gradsh.engine.codegen.source import compile_source
 from gradsh.engine.dispatch.call import wrap, wrap_views
 from gradsh.engine.dispatch.cancellable import patience_for
 from gradsh.engine.dispatch.compact_node import LIVE, OWN, ShortNode
-from gradsh.engine.dispatch.declare import Operation
 from gradsh.engine.dispatch.op_node import size_of
+from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.dispatch.views import view_of
 from gradsh.engine.graph.node import described, next_sequence_number
 from gradsh.engine.graph.tensor import Tensor, accumulator, gradient_edge, make

@@ -13,6 +13,7 @@ from gradsh.engine.dispatch.op_node import build_node, keep_array, save_inputs, 
 from gradsh.engine.dispatch.views import check_inplace, is_tracked, rebase, reshaped, view_of
 from gradsh.engine.graph.saved import Kept
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make, make_result, node_of
+from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import Record
 from gradsh.engine.values.dtype import Array, number_dtype, of_numpy, result_type
 from gradsh.engine.values.layout import laid
@@ -305,8 +306,6 @@ def _run_inplace(record: Record, values: list[Any]) -> Tensor:
         if any(save.param == 0 and (
             not save.guard or any(node.edges[slot] is not None for slot in save.guard)
         ) for save in saves):
-            from gradsh.engine.dispatch.declare import find
-
             old = find("clone")(target)
         save_inputs(node, values, old)
     if record.name in _LENIENT:  # elements may share memory: those that change decide

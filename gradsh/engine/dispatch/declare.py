@@ -1,4 +1,4 @@
-"""What an operation is: the record that `ops/` writes, and the callable that users get.
+"""Declaring operations: the record that `ops/` writes.
 
 One record says everything about one overload: signature, node name, one sentence, forward kernel, derivatives. The
 parameter names of a derivative declare what is saved:
@@ -22,16 +22,16 @@ and results are saved whenever the node is built. `saves=` names exceptions.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from numpy import ndarray
 from numpy import ufunc as np_ufunc
 
+from gradsh.engine.codegen.specialize import first_recorded_step, first_short_step, first_step
+from gradsh.engine.dispatch.call import run_record
+from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.lazy_methods import lend
 from gradsh.engine.graph.tensor import Tensor
-from gradsh.engine.schema.overload import DECLINED, FEW, Formula, Record
+from gradsh.engine.registry import OPERATORS, REGISTRY, special_name
+from gradsh.engine.schema.overload import Formula, Record
 
-REGISTRY: dict[str, "Operation"] = {}
-"""The operations of the families loaded so far."""
-_OPERATORS: dict[str, Any] = {}
 SPACES = ("torch", "Tensor")
 _INPLACE_FUNCTIONS = (
     "abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ "
@@ -44,105 +44,26 @@ _INPLACE_FUNCTIONS = (
 _WRITING = frozenset(_INPLACE_FUNCTIONS.split())
 
 
-class Operation:
-    """An operation as users call it: the overloads of one name. Also works on plain arrays, within derivatives."""
+def _specialize(operation: Operation) -> Callable[..., Any]:
+    from gradsh.engine.codegen.forward_general import short_of
 
-    __slots__ = ("__dict__", "calls", "inplace_name", "name", "quick", "records", "run", "short", "spaces")
-    __script_attributes__ = frozenset({"__name__", "__doc__"})
-
-    def __init__(self, name: str, spaces: tuple[str, ...], run: Callable[..., Any]) -> None:
-        self.name = name
-        self.records: list[Record] = []
-        self.spaces = spaces
-        self.run = run
-        self.quick: Callable[..., Any] | None = None
-        """The short way for the plain case (see `quick.py`); it answers DECLINED where the case is not plain."""
-        self.short: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None
-        """The short way of what is no plain ufunc (see `short.py`), written after a `FEW` calls."""
-        self.calls = 0
-        self.__name__ = name
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Run the first overload that fits; raises TypeError with the candidates where none does."""
-        if args and type(args[0]) is ndarray:
-            if not kwargs and len(self.records) == 1:
-                bare = self.records[0].bare(args)
-                if bare is not None:
-                    return self.records[0].forward(*bare)
-        else:
-            if self.short is not None:
-                found = self.short(args, kwargs)
-            else:
-                found = self.quick(*args) if self.quick is not None and not kwargs else self.shortly(args, kwargs)
-            if found is not DECLINED:
-                return found
-        for record in self.records:
-            values = record.signature.bind(args, kwargs)
-            if values is not None:
-                return self.run(record, values)
-        if "out" in kwargs:
-            from gradsh.engine.dispatch.out import into
-
-            return into(self, args, kwargs)
-        from gradsh.engine.dispatch.overload_errors import mismatch
-
-        raise mismatch(self, args, kwargs)
-
-    def shortly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Go the short way of what is no plain ufunc, if there is one for this call; DECLINED if not."""
-        if self.short is not None:
-            return self.short(args, kwargs)
-        self.calls += 1
-        if self.calls <= FEW or self.quick is not None:
-            return DECLINED
-        from gradsh.engine.codegen.forward_general import short_of
-
-        self.short = short_of(self)
-        return self.short(args, kwargs)
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        if instance is None:
-            return self
-        return BoundOperation(self, instance)
-
-    def __copy__(self) -> "Operation":
-        return self
-
-    def __deepcopy__(self, memo: Any) -> "Operation":
-        return self  # a copied module shares the functions it calls, as it does in Python
-
-    def __repr__(self) -> str:
-        return f"<built-in method {self.name}>"
+    return short_of(operation)
 
 
-class BoundOperation:
-    """A tensor's method, waiting for its call."""
+def _write_out(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    from gradsh.engine.dispatch.out import into
 
-    __slots__ = ("instance", "operation")
-    __script_attributes__ = frozenset({"__name__", "__doc__"})
+    return into(operation, args, kwargs)
 
-    def __init__(self, operation: Operation, instance: Any) -> None:
-        self.operation = operation
-        self.instance = instance
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Call the operation with the tensor first."""
-        operation = self.operation
-        args = (self.instance, *args)
-        quick = operation.quick
-        found = quick(*args) if quick is not None and not kwargs else operation.shortly(args, kwargs)
-        if found is not DECLINED:
-            return found
-        for record in operation.records:
-            values = record.signature.bind(args, kwargs)
-            if values is not None:
-                return operation.run(record, values)
-        from gradsh.engine.dispatch.overload_errors import mismatch
+def _mismatch(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool) -> Exception:
+    from gradsh.engine.dispatch.overload_errors import mismatch
 
-        raise mismatch(operation, args, kwargs, method=True)
+    return mismatch(operation, args, kwargs, method)
 
-    def __repr__(self) -> str:
-        return f"<built-in method {self.operation.name} of Tensor object>"
+
+Operation.run = run_record
+Operation.specialize, Operation.write_out, Operation.mismatch = _specialize, _write_out, _mismatch
 
 
 def op(
@@ -221,16 +142,15 @@ def op(
 
 def register(record: Record, spaces: tuple[str, ...]) -> Operation:
     """Add a record to the operation of its name, and its in-place form under the name with an underscore."""
-    from gradsh.engine.dispatch.call import run_record
-
     spaces = _where(record.name, spaces)
     operation = REGISTRY.get(record.name)
     if operation is None:
-        operation = REGISTRY[record.name] = Operation(record.name, spaces, run_record)
+        operation = REGISTRY[record.name] = Operation(record.name, spaces)
         lend(Tensor, record.name)  # where it is newer than the index
     elif any(space not in operation.spaces for space in spaces):
         operation.spaces = (*operation.spaces, *(space for space in spaces if space not in operation.spaces))
     record.spaces = spaces
+    record.step, record.short_step, record.recorded = first_step, first_short_step, first_recorded_step
     operation.records.append(record)
     if record.ufunc is not None and operation.quick is None:
         from gradsh.engine.codegen.forward_elementwise import quicken
@@ -277,7 +197,7 @@ def composite(text: str, doc: str, body: Callable[..., Any], spaces: tuple[str, 
 
 def alias(name: str, target: Operation, spaces: tuple[str, ...] = SPACES) -> Operation:
     """Give an operation a second name (`multiply` for `mul`)."""
-    other = Operation(name, _where(name, spaces), target.run)
+    other = Operation(name, _where(name, spaces))
     other.records = target.records
     REGISTRY[name] = other
     inplace = REGISTRY.get(target.name + "_")
@@ -306,81 +226,24 @@ def sample(*inputs: Any, rejects: str = "", **kwargs: Any) -> tuple[tuple[Any, .
     return inputs, kwargs, rejects
 
 
-def find(name: str) -> Operation:
-    """Return the operation called `name`, loading its family on first use; raises KeyError where there is none."""
-    return REGISTRY.get(name) or _loaded(name, REGISTRY)
-
-
-def _loaded(name: str, where: dict[str, Any]) -> Any:
-    """Return what a family declares that may not be loaded yet; raises KeyError."""
-    from gradsh.ops import load, load_all
-
-    if not load(name):
-        load_all()
-    return where[name]
-
-
-def method(name: str) -> Operation | None:
-    """Return the operation that is the Tensor method `name`, or None."""
-    return lookup(name, "Tensor", thorough=not name.startswith("__"))
-
-
-def operator(symbol: str, reflected: bool) -> Callable[..., Any]:
-    """Return the function behind an operator of Tensor and install it on the class."""
-    special = special_name(symbol, reflected)
-    function = _OPERATORS.get(special) or _loaded(special, _OPERATORS)
-    operation = getattr(function, "operation", None)
-    if operation is not None and operation.quick is not None:
-        from gradsh.engine.codegen.forward_elementwise import operator_of
-
-        function = operator_of(operation, function, special)
-    setattr(Tensor, special, function)
-    return function  # type: ignore[no-any-return]
-
-
 def implements(symbol: str, reflected: bool = False) -> Callable[[Formula], Formula]:
     """Register the function behind an operator (`ops/` does): implements("add") is `__add__`."""
 
     def register_operator(function: Formula) -> Formula:
-        _OPERATORS[special_name(symbol, reflected)] = function
+        OPERATORS[special_name(symbol, reflected)] = function
         return function
 
     return register_operator
 
 
-def special_name(symbol: str, reflected: bool) -> str:
-    """Return the name of an operator's method: `__radd__`."""
-    return f"__{'r' if reflected else ''}{symbol}__"
+def binary_operator(function: Any, operation: Operation) -> None:
+    """Let the function behind an operator be replaced by the fast path of its operation, where that has one of two operands."""
 
+    def specialized(special: str) -> Callable[..., Any]:
+        if operation.quick is None:
+            return function  # type: ignore[no-any-return]
+        from gradsh.engine.codegen.forward_elementwise import operator_of
 
-def lookup(name: str, space: str = "", *, thorough: bool = False) -> Operation | None:
-    """Return the operation called `name`, or None; with `space` the one of that namespace.
+        return operator_of(operation, function, special)
 
-    An operation whose name means another thing elsewhere is recorded as SPACE_NAME: `linalg_norm` is linalg's `norm`.
-    Only the families that the index names are loaded; a `thorough` search that finds none there goes through all of them,
-    so that a record is found as soon as it is written.
-    """
-    from gradsh.ops import load, load_all
-
-    for each in (f"{space}_{name}", name) if space else (name,):
-        if space and each.startswith(f"{space}_{space}_"):
-            break  # the name of the record is none of the namespace's
-        found = REGISTRY.get(each)
-        if found is None and load(each):
-            found = REGISTRY.get(each)  # the index has the operators of Tensor, too
-        if found is not None and (not space or space in found.spaces):
-            return found
-    return lookup(name, space) if thorough and load_all() else None
-
-
-def operations() -> list[str]:
-    """Return the names of all operations."""
-    return sorted(every_operation())
-
-
-def every_operation() -> dict[str, Operation]:
-    """Return all operations by name: loads every family."""
-    from gradsh.ops import load_all
-
-    load_all()
-    return REGISTRY
+    function.specialized = specialized

@@ -9,6 +9,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.graph.node import Edge, Node, described, next_sequence_number
 from gradsh.engine.graph.saved import Freed, Kept
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
+from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import Record
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import expandable, sum_to
@@ -160,8 +161,6 @@ class OpNode(Node):
                     raise invalid_gradient(self, target, grad.array.shape, shape)
                 grad = sum_tensor_to(grad, shape)
             if grad.array.dtype != dtype:
-                from gradsh.engine.dispatch.declare import find
-
                 grad = find("to")(grad, of_numpy(dtype))
             return grad
         if type(grad) is not np.ndarray:
@@ -184,7 +183,6 @@ def invalid_gradient(node: Node, target: int, got: tuple[int, ...], shape: tuple
 
 def sum_tensor_to(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Sum a Tensor down to a shape, as recorded operations."""
-    from gradsh.engine.dispatch.declare import find
     from gradsh.engine.values.shape import sum_axes
 
     if not shape:

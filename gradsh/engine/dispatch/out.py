@@ -18,7 +18,7 @@ from gradsh.engine.values.storage import owner_of
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
-    from gradsh.engine.dispatch.declare import Operation
+    from gradsh.engine.dispatch.operation import Operation
 
 _NAMES = (
     "abs absolute acos acosh add addbmm addcdiv addcmul addmm addmv addr alias_copy all amax amin aminmax angle any arange "

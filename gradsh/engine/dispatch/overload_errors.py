@@ -11,7 +11,7 @@ from gradsh.engine.schema.signature import MISMATCH, REQUIRED, Param, Signature
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
-    from gradsh.engine.dispatch.declare import Operation
+    from gradsh.engine.dispatch.operation import Operation
 
 
 def mismatch(operation: "Operation", args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False) -> Exception:

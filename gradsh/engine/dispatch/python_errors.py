@@ -5,35 +5,16 @@ Most of `torch.nn.functional` is Python, a part of it and nearly all of `torch` 
 
 from typing import TYPE_CHECKING, Any
 
+from gradsh.engine.schema.python_functions import is_python
 from gradsh.engine.schema.signature import REQUIRED, Signature
 
 if TYPE_CHECKING:
-    from gradsh.engine.dispatch.declare import Operation
+    from gradsh.engine.dispatch.operation import Operation
 
-_COMPILED = frozenset({
-    "adaptive_avg_pool1d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "celu_", "channel_shuffle", "conv1d",
-    "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_similarity", "elu_", "gelu",
-    "hardshrink", "hardtanh_", "leaky_relu_", "linear", "logsigmoid", "one_hot", "pairwise_distance", "pdist", "pixel_shuffle",
-    "pixel_unshuffle", "prelu", "relu_", "rrelu_", "scaled_dot_product_attention", "selu_", "softplus", "softshrink",
-    "threshold_",
-})
-"""Functions of `torch.nn.functional` that are not Python's."""
 _DISPATCHED = frozenset({
     "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d",
 })
 """Those that choose by `return_indices` between two functions, of which the one without has an underscore in front of its name."""
-_PYTHON = frozenset({
-    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors", "cartesian_prod", "cdist", "chain_matmul",
-    "einsum", "meshgrid", "norm", "split", "stft", "tensordot", "unique", "unique_consecutive", "unravel_index",
-})
-"""Functions of `torch` that are Python's."""
-
-
-def is_python(name: str, spaces: tuple[str, ...]) -> bool:
-    """Whether PyTorch writes a function in Python."""
-    if "torch" in spaces:
-        return name in _PYTHON
-    return "F" in spaces and name.removeprefix("F_") not in _COMPILED
 
 
 def python_words(operation: "Operation", name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:

@@ -15,6 +15,7 @@ from gradsh.engine.dispatch.inference import is_inference
 from gradsh.engine.graph.node import FREED_SENTENCE, Edge, Node, forward_name, offer
 from gradsh.engine.graph.saved import Freed
 from gradsh.engine.graph.tensor import Tensor, _new, gradient_edge, more
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.overlap import check_distinct
 from gradsh.engine.values.storage import offset_in_memory, strided
@@ -259,8 +260,6 @@ class AsStrided(Node):
 
     def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
         """Put the view's gradient at its place in a gradient of the base."""
-        from gradsh.engine.dispatch.declare import find
-
         del needs
         geometry = self.geometry
         if grads[0] is None:
@@ -316,8 +315,6 @@ class CopySlices(Node):
         return (whole, *results[1:])
 
     def _run_recorded(self, grad: Tensor, inner: tuple[bool, ...]) -> Sequence[Any]:
-        from gradsh.engine.dispatch.declare import find
-
         geometry = self.geometry
         whole = find("empty_strided")(geometry.base_shape, geometry.base_stride(), dtype=grad.dtype)
         find("copy_")(whole, grad)

@@ -8,6 +8,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.lazy_methods import lent_methods
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, DType, of_numpy
 from gradsh.engine.values.size import CPU, Device, Size
 from gradsh.text.fault import fail
@@ -63,8 +64,6 @@ class Elements(Lent):
     @property
     def T(self) -> Any:
         """The tensor with its dimensions reversed, as a view."""
-        from gradsh.engine.dispatch.declare import find
-
         if self.array.ndim not in (0, 2):
             from gradsh.engine.dispatch.attributes import warn_reversed
 
@@ -74,8 +73,6 @@ class Elements(Lent):
     @property
     def mT(self) -> Any:
         """The transposes of the matrices in the last two dimensions, as a view."""
-        from gradsh.engine.dispatch.declare import find
-
         if self.array.ndim == 0:
             return self
         if self.array.ndim < 2:
@@ -88,8 +85,6 @@ class Elements(Lent):
     @property
     def H(self) -> Any:
         """The transpose of a matrix, as a view."""
-        from gradsh.engine.dispatch.declare import find
-
         if self.array.ndim not in (0, 2):
             message = f"tensor.H is only supported on matrices (2-D tensors). Got {self.array.ndim}-D tensor."
             raise fail("shape", message, RuntimeError, tensor=self)
@@ -236,8 +231,6 @@ class Elements(Lent):
     def __iter__(self) -> Iterator[Any]:
         if self.array.ndim == 0:
             raise fail("type", "iteration over a 0-d tensor", TypeError, tensor=self)
-        from gradsh.engine.dispatch.declare import find
-
         return iter(find("unbind")(self, 0))
 
     def __contains__(self, element: Any) -> bool:

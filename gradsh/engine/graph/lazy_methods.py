@@ -5,23 +5,24 @@ A `__getattr__` would find them, too, but a class with one has every attribute r
 
 from typing import Any
 
+from gradsh.engine.registry import method
+
 
 class LentMethod:
     """A method that an operation will be: finds it when first asked for, and makes room for it."""
 
-    __slots__ = ("name",)
+    __slots__ = ("home", "name")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, home: type | None = None) -> None:
         self.name = name
+        self.home = home
+        """The class on which it stands."""
 
     def __get__(self, tensor: Any, owner: type) -> Any:
-        from gradsh.engine.dispatch.declare import method
-        from gradsh.engine.graph.tensor import Tensor
-
         found = method(self.name)
         if found is None:
             raise AttributeError(f"'{owner.__name__}' object has no attribute '{self.name}'")
-        setattr(Tensor, self.name, found)
+        setattr(self.home, self.name, found)
         return getattr(owner if tensor is None else tensor, self.name)
 
 
@@ -29,10 +30,14 @@ def lent_methods() -> type:
     """Return a base class for Tensor with a `LentMethod` for each name of an operation, which may or may not be a method."""
     from gradsh.ops import homes
 
-    return type("Lent", (), {"__slots__": (), **{name: LentMethod(name) for name in homes() if not name.startswith("__")}})
+    lent = {name: LentMethod(name) for name in homes() if not name.startswith("__")}
+    made = type("Lent", (), {"__slots__": (), **lent})
+    for one in lent.values():
+        one.home = made
+    return made
 
 
 def lend(home: type, name: str) -> None:
     """Put a `LentMethod` on a class, if it has nothing of that name: an operation that is newer than the index."""
     if not any(name in base.__dict__ for base in home.__mro__):  # `hasattr` would look for the operation
-        setattr(home, name, LentMethod(name))
+        setattr(home, name, LentMethod(name, home))

@@ -15,6 +15,7 @@ from gradsh.engine.graph.array_attributes import Elements, check_numpy
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import AccumulateGrad, Edge, Node
 from gradsh.engine.graph.saved import Kept
+from gradsh.engine.registry import find, operator, special_name
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.storage import VersionCounter
 from gradsh.text.fault import fail
@@ -71,8 +72,6 @@ class Tensor(Elements):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
         """Make an uninitialised tensor of the given extents, or one from data, as `torch.Tensor(...)` does."""
-        from gradsh.engine.dispatch.declare import find
-
         return find("_legacy_tensor")(*args, **kwargs)  # type: ignore[no-any-return]
 
     # --- the place in the graph ---------------------------------------------------------------------------------
@@ -459,9 +458,9 @@ def _operator(symbol: str, reflected: bool = False) -> Callable[..., Any]:
     """Make a special method that finds its operation on first use."""
 
     def special(self: Tensor, *others: Any) -> Any:
-        from gradsh.engine.dispatch.declare import operator
-
-        return operator(symbol, reflected)(self, *others)
+        function = operator(symbol, reflected)
+        setattr(Tensor, special_name(symbol, reflected), function)
+        return function(self, *others)
 
     return special
 
@@ -476,9 +475,9 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert",
 
 
 def _setitem(self: Tensor, key: Any, value: Any) -> None:
-    from gradsh.engine.dispatch.declare import operator
-
-    operator("setitem", False)(self, key, value)
+    function = operator("setitem", False)
+    setattr(Tensor, "__setitem__", function)  # noqa: B010  (the class has no such name for a type checker)
+    function(self, key, value)
 
 
 setattr(Tensor, "__setitem__", _setitem)  # noqa: B010  (the class has no such name for a type checker)

@@ -10,6 +10,7 @@ from typing import Any
 from numpy import ndarray
 
 from gradsh.engine.graph.node import offer
+from gradsh.engine.schema.python_functions import is_python
 from gradsh.engine.schema.signature import REQUIRED, Signature
 
 Formula = Callable[..., Any]
@@ -26,36 +27,6 @@ HEAVY = 1 << 22
 """Bytes of a gradient for which the short step is written at once: it gives memory that is read for the last time away."""
 
 
-def _too_early(record: "Record", gradient: Any) -> bool:
-    if type(gradient) is list and len(gradient) == 1:
-        (gradient,) = gradient
-    heavy = type(gradient) is ndarray and gradient.nbytes >= HEAVY
-    record.steps = FEW + 1 if heavy else record.steps + 1
-    return record.steps <= FEW
-
-
-def first_step(node: Any, run: Any, *rest: Any) -> Any:
-    """Leave the first nodes of a record to the general step; then write the short one, and take it."""
-    record = node.record
-    if _too_early(record, run.buffers.get(node)):
-        return DECLINED
-    from gradsh.engine.codegen.backward_step import step_of
-
-    record.step = step_of(record, short=False)
-    return record.step(node, run, *rest)
-
-
-def first_short_step(node: Any, run: Any, *rest: Any) -> Any:
-    """Leave the first `ShortNode`s of a record to the general step; then write the short one, and take it."""
-    record = node.record
-    if _too_early(record, run.buffers.get(node)):
-        return DECLINED
-    from gradsh.engine.codegen.backward_step import step_of
-
-    record.short_step = step_of(record, short=True)
-    return record.short_step(node, run, *rest)
-
-
 _SHOWN = {
     "sizes": "sym_sizes", "numel": "sym_numel", "strides": "sym_strides", "optsizes": "sym_sizes_opt",
     "argsize0": "sym_argsize_0", "argsize1": "sym_argsize_1", "argsize2": "sym_argsize_2",
@@ -67,18 +38,6 @@ _SHOWN = {
 def _shown(name: str) -> str:
     source, _, what = name.rpartition("_")
     return f"{source}_{_SHOWN[what]}" if what in _SHOWN else name
-
-
-def first_recorded_step(node: Any, *rest: Any) -> Any:
-    """Leave the first `ShortNode`s of a record in a recorded pass to the general step; then write the short one, and take it."""
-    record = node.record
-    record.steps += 1
-    if record.steps <= FEW:
-        return DECLINED
-    from gradsh.engine.codegen.backward_create_graph import recorded_step_of
-
-    record.recorded = recorded_step_of(record)
-    return record.recorded(node, *rest)
 
 
 class SavePlan:
@@ -239,10 +198,10 @@ class Record:
         self._accepted: tuple[frozenset[type], ...] | None = None
         self._required = 0
         self._defaults: tuple[Any, ...] = ()
-        self.step: Callable[..., Any] = first_step
+        self.step: Callable[..., Any]
         """The short step of a backward pass through a node of the record (see `step.py`), written after a `FEW` of them."""
-        self.short_step: Callable[..., Any] = first_short_step
-        self.recorded: Callable[..., Any] = first_recorded_step
+        self.short_step: Callable[..., Any]
+        self.recorded: Callable[..., Any]
         """The same for a pass that is recorded itself (see `recorded.py`)."""
         self.steps = 0
         self.plain: dict[str, Formula] = {}
@@ -257,8 +216,6 @@ class Record:
     def signature(self) -> Signature:
         """The parsed signature."""
         if self._signature is None:
-            from gradsh.engine.dispatch.python_errors import is_python
-
             self._signature = Signature(self.text, is_python(self.name, self.spaces))
             self.tensors = tuple(
                 place for place, param in enumerate(self._signature.params) if param.type in _TENSOR_TYPES

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import find
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.storage import strided
 from gradsh.text.fault import fail

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current, grad_mode
-from gradsh.engine.dispatch.declare import find
 from gradsh.engine.graph.tensor import Tensor, make, written
+from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
 

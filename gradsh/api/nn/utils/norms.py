@@ -7,8 +7,8 @@ import numpy as np
 from gradsh.api.nn.module import HOOKS, Module
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.attribute_names import read
-from gradsh.engine.dispatch.declare import find
 from gradsh.engine.graph.tensor import Parameter, Tensor, make, written
+from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
 

@@ -8,8 +8,8 @@ from gradsh.api.nn.module import Module
 from gradsh.api.nn.utils.norms import norm_except_dim
 from gradsh.api.nn.utils.parametrize import register_parametrization
 from gradsh.engine.ambient import current, grad_mode
-from gradsh.engine.dispatch.declare import find
 from gradsh.engine.graph.tensor import Tensor, make, written
+from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
 

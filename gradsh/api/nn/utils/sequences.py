@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import find
 from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
 

@@ -1,0 +1,107 @@
+"""The callable that users get of an operation: its overloads, tried in order, and its fast paths."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from numpy import ndarray
+
+from gradsh.engine.schema.overload import DECLINED, FEW, Record
+
+
+class Operation:
+    """An operation as users call it: the overloads of one name. Also works on plain arrays, within derivatives."""
+
+    __slots__ = ("__dict__", "calls", "inplace_name", "name", "quick", "records", "short", "spaces")
+    __script_attributes__ = frozenset({"__name__", "__doc__"})
+
+    run: ClassVar[Callable[..., Any]]
+    """Runs an overload on bound values. `declare.py` hands this and the following in, which know operations themselves."""
+    specialize: ClassVar[Callable[..., Callable[[tuple[Any, ...], dict[str, Any]], Any]]]
+    """Returns the fast path of an operation."""
+    write_out: ClassVar[Callable[..., Any]]
+    """Runs a call with `out=`."""
+    mismatch: ClassVar[Callable[..., Exception]]
+    """Returns the error for a call that fits no overload."""
+
+    def __init__(self, name: str, spaces: tuple[str, ...]) -> None:
+        self.name = name
+        self.records: list[Record] = []
+        self.spaces = spaces
+        self.quick: Callable[..., Any] | None = None
+        """The short way for the plain case (see `quick.py`); it answers DECLINED where the case is not plain."""
+        self.short: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None
+        """The short way of what is no plain ufunc (see `short.py`), written after a `FEW` calls."""
+        self.calls = 0
+        self.__name__ = name
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Run the first overload that fits; raises TypeError with the candidates where none does."""
+        if args and type(args[0]) is ndarray:
+            if not kwargs and len(self.records) == 1:
+                bare = self.records[0].bare(args)
+                if bare is not None:
+                    return self.records[0].forward(*bare)
+        else:
+            if self.short is not None:
+                found = self.short(args, kwargs)
+            else:
+                found = self.quick(*args) if self.quick is not None and not kwargs else self.shortly(args, kwargs)
+            if found is not DECLINED:
+                return found
+        return self.generally(args, kwargs)
+
+    def generally(self, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False) -> Any:
+        """Run the first overload that fits, without a fast path; the `args` of a method begin with the tensor."""
+        for record in self.records:
+            values = record.signature.bind(args, kwargs)
+            if values is not None:
+                return Operation.run(record, values)
+        if "out" in kwargs and not method:
+            return self.write_out(args, kwargs)
+        raise self.mismatch(args, kwargs, method)
+
+    def shortly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Go the short way of what is no plain ufunc, if there is one for this call; DECLINED if not."""
+        if self.short is not None:
+            return self.short(args, kwargs)
+        self.calls += 1
+        if self.calls <= FEW or self.quick is not None:
+            return DECLINED
+        self.short = self.specialize()
+        return self.short(args, kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        return BoundOperation(self, instance)
+
+    def __copy__(self) -> "Operation":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "Operation":
+        return self  # a copied module shares the functions it calls, as it does in Python
+
+    def __repr__(self) -> str:
+        return f"<built-in method {self.name}>"
+
+
+class BoundOperation:
+    """A tensor's method, waiting for its call."""
+
+    __slots__ = ("instance", "operation")
+    __script_attributes__ = frozenset({"__name__", "__doc__"})
+
+    def __init__(self, operation: Operation, instance: Any) -> None:
+        self.operation = operation
+        self.instance = instance
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the operation with the tensor first."""
+        operation = self.operation
+        args = (self.instance, *args)
+        quick = operation.quick
+        found = quick(*args) if quick is not None and not kwargs else operation.shortly(args, kwargs)
+        return operation.generally(args, kwargs, method=True) if found is DECLINED else found
+
+    def __repr__(self) -> str:
+        return f"<built-in method {self.operation.name} of Tensor object>"
