@@ -11,7 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from gradsh.engine.dispatch import declare as op
+from gradsh.engine import registry
 
 ROOT = Path(__file__).parents[1]
 FAMILIES = ROOT / "gradsh/ops/families.py"
@@ -40,8 +40,8 @@ class Watched(dict[str, Any]):
 def declared() -> dict[str, list[str]]:
     """Return the names that each file declares. The process must not have imported any of them."""
     found: dict[str, list[str]] = defaultdict(list)
-    op.REGISTRY = Watched(found)
-    op._OPERATORS = Watched(found)
+    registry.REGISTRY = Watched(found)
+    registry.OPERATORS = Watched(found)
     for path in sorted((ROOT / "gradsh/ops").glob("*.py")):
         if path.stem != "__init__":
             importlib.import_module(f"gradsh.ops.{path.stem}")

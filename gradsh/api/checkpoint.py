@@ -14,9 +14,8 @@ from gradsh.api.function import Function
 from gradsh.api.saved import saved_tensors_hooks
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.autograd.backward import backward
-from gradsh.engine.dispatch.saved_hooks import Recomputed
 from gradsh.engine.graph.node import Node
-from gradsh.engine.graph.saved import Kept
+from gradsh.engine.graph.saved import Kept, Recomputed
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.engine.values.size import CPU, Size

@@ -5,6 +5,7 @@ from typing import Any
 
 from gradsh.api.homes import settle
 from gradsh.api.namespace import Lazy, Namespace, Switches, lazily, lazy
+from gradsh.engine import methods as _methods  # noqa: F401  (which Tensor gets)
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Parameter, Tensor
 from gradsh.engine.values import dtype as dtypes
@@ -91,8 +92,10 @@ _TORCH: dict[str, Any] = {
     **lazily("gradsh.api.modes", "no_grad enable_grad set_grad_enabled inference_mode is_grad_enabled is_inference_mode_enabled"),
     **lazily(
         "gradsh.ops.layout",
-        "contiguous_format preserve_format channels_last channels_last_3d FloatTensor DoubleTensor LongTensor IntTensor "
-        "ShortTensor CharTensor ByteTensor BoolTensor",
+        "contiguous_format preserve_format channels_last channels_last_3d",
+    ),
+    **lazily(
+        "gradsh.ops.tensor_types", "FloatTensor DoubleTensor LongTensor IntTensor ShortTensor CharTensor ByteTensor BoolTensor",
     ),
     "default_generator": lazy("gradsh.ops.random", "default_generator"),
     **lazily(

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import writes
-from gradsh.engine.dispatch.attributes import at_dim
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.overlap import check_apart, check_distinct
-from gradsh.engine.values.shape import broadcast_shapes, wrap_dim
+from gradsh.engine.values.shape import at_dim, broadcast_shapes, wrap_dim
 from gradsh.ops.index import zeros_of_shape
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.scatter import gather, write_at

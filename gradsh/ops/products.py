@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import writes
-from gradsh.engine.dispatch.attributes import at_dim
 from gradsh.engine.dispatch.declare import alias, composite, op, sample
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.engine.values.shape import wrap_dim
+from gradsh.engine.values.shape import at_dim, wrap_dim
 from gradsh.ops.arguments import array_of
 from gradsh.ops.kernels.common import unsupported
 from gradsh.ops.matmul import batched, bmm, check_batches, dot, matmul, mm, mv, plus, scaled, transposed, vdot

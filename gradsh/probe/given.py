@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dispatch.compact_node import ShortNode
-from gradsh.engine.dispatch.saved_hooks import Recomputed
 from gradsh.engine.dispatch.views import CopySlices
 from gradsh.engine.graph.node import Node
-from gradsh.engine.graph.saved import Freed, Kept
+from gradsh.engine.graph.saved import Freed, Kept, Recomputed
 from gradsh.engine.values.storage import owner_of
 from gradsh.probe.foreign import looking, tensor_of
 

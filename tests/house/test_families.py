@@ -12,14 +12,14 @@ from gradsh.ops.families import FAMILIES
 ALONE = """
 import os, sys
 import gradsh.engine.autograd.backward, gradsh.engine.dispatch.call, gradsh.engine.codegen.forward_elementwise, gradsh.engine.rng.generator
-from gradsh.engine.dispatch import declare as op
+from gradsh.engine import registry
 from gradsh.ops.families import FAMILIES
 
 for family, names in FAMILIES.items():
     sys.stdout.flush()
     if os.fork() == 0:
         __import__(f"gradsh.ops.{family}")
-        held = {*op.REGISTRY, *op._OPERATORS}
+        held = {*registry.REGISTRY, *registry.OPERATORS}
         missing = sorted(set(names.split()) - held)
         if missing:
             print(family, "lacks", missing)

@@ -1,6 +1,7 @@
-"""Each folder imports only from those above it in the list of `docs/architecture.md`."""
+"""Each folder imports only from those above it in the list of `docs/architecture.md`, and no file, by any way, from itself."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import gradsh
@@ -63,3 +64,69 @@ def test_torch_is_imported_by_the_lens_alone() -> None:
             if isinstance(node, ast.ImportFrom) and node.level == 0:
                 names.append(node.module or "")
             assert not any(name.split(".")[0] == "torch" for name in names), path
+
+
+CIRCLES = {  # the imports inside functions that close a circle of files
+    "language.parser_base": "language.advice", "api.nn.walk": "api.nn.module", "commands.backward": "commands.walking",
+}
+LAZY_IN_ENGINE = {  # imports inside functions: what a small script does not need, or what is chosen at run time
+    "ambient": {"printing.format", "rng.generator"}, "autograd.backward": {"dispatch.views"},
+    "codegen.forward_elementwise": {"dispatch.compact_node"},
+    "codegen.specialize": {"codegen.backward_create_graph", "codegen.backward_step"}, "dispatch.call": {"values.named_result"},
+    "dispatch.declare": {"codegen.forward_elementwise", "codegen.forward_general", "dispatch.out", "dispatch.overload_errors"},
+    "dispatch.out": {"dispatch.overload_errors"}, "dispatch.views": {"autograd.hooks"},
+    "graph.array_attributes": {"printing.format", "values.storage"},
+    "methods": {
+        "autograd.backward", "autograd.hooks", "autograd.replace_saved", "dispatch.views", "printing.format", "printing.repr",
+    },
+}
+
+
+def files() -> dict[str, Path]:
+    """Every file of the package by its module's name."""
+    names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in ROOT.rglob("*.py")}
+    return {name: path for path, name in names.items() if name != "__init__"}
+
+
+def walk(node: ast.AST, lazy: bool) -> Iterator[tuple[ast.AST, bool]]:
+    """Every node but those for type checkers, and whether it stands in a function."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        yield child, lazy
+        yield from walk(child, lazy or isinstance(child, (ast.FunctionDef, ast.Lambda)))
+
+
+def edges() -> dict[str, dict[str, bool]]:
+    """The files that each file imports, and whether only inside functions."""
+    known = files()
+    found: dict[str, dict[str, bool]] = {name: {} for name in known}
+    for name, path in known.items():
+        for node, lazy in walk(ast.parse(path.read_text(encoding="utf-8")), False):
+            module = getattr(node, "module", None) or ""
+            if isinstance(node, ast.ImportFrom) and module.startswith("gradsh."):
+                module = module.removeprefix("gradsh.")
+                for alias in node.names:
+                    target = f"{module}.{alias.name}" if f"{module}.{alias.name}" in known else module
+                    found[name][target] = found[name].get(target, True) and lazy
+    return found
+
+
+def test_no_files_import_each_other() -> None:
+    graph = {name: {target for target in targets if CIRCLES.get(name) != target} for name, targets in edges().items()}
+    while True:
+        free = {name for name, targets in graph.items() if not targets & graph.keys()}
+        if not free:
+            break
+        graph = {name: targets for name, targets in graph.items() if name not in free}
+    assert {name: sorted(targets & graph.keys()) for name, targets in graph.items()} == {}
+    assert all(edges()[name][target] for name, target in CIRCLES.items())
+
+
+def test_the_lazy_imports_of_the_engine_are_known() -> None:
+    lazy = {
+        name.removeprefix("engine."): {target.removeprefix("engine.") for target, inside in targets.items()
+                                       if inside and target.startswith("engine.")}
+        for name, targets in edges().items() if name.startswith("engine.")
+    }
+    assert {name: targets for name, targets in lazy.items() if targets} == LAZY_IN_ENGINE

@@ -8,7 +8,6 @@ from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.inference import inferring, is_inference
 from gradsh.engine.graph.tensor import Tensor, more
 from gradsh.engine.values.dtype import Array
-from gradsh.engine.values.shape import wrap_dim
 from gradsh.engine.values.storage import VersionCounter, owner_of
 from gradsh.text.fault import fail
 
@@ -30,15 +29,6 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
         )
         raise fail("not_leaf", message, RuntimeError, tensor=tensor)
     tensor.tracked = bool(value) or tensor.edge is not None
-
-
-def at_dim(values: tuple[int, ...], dim: int, name: str = "size") -> int:
-    """Return the size or stride of a dimension; a tensor without dimensions has none, also by -1."""
-    if not isinstance(dim, int):
-        raise TypeError(f"{name}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
-    if not values:
-        raise fail("index", f"Dimension specified as {dim} but tensor has no dimensions", IndexError, dim=dim, ndim=0)
-    return values[wrap_dim(dim, len(values))]
 
 
 def assign_requires_grad(tensor: Tensor, value: bool) -> None:
@@ -134,13 +124,4 @@ def warn_non_leaf_grad() -> None:
         "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
         "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
         "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
-    )
-
-
-def warn_reversed() -> None:
-    """Warn that `x.T` of more or fewer than two dims is on its way out."""
-    current().warning(
-        "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
-        "error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - "
-        "1, -1, -1))` to reverse the dimensions of a tensor."
     )

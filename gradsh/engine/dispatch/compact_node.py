@@ -176,6 +176,10 @@ class ShortNode(OpNode):
     def _fit(self, grad: Any, target: int, as_tensor: bool) -> Any:
         return self._fit_to(self.right if target else self.left, grad, target, as_tensor)
 
+    def result_counter(self) -> VersionCounter:
+        """Return the counter of the node's result, made when first asked for."""
+        return counter_of(self)
+
     def has_saved(self) -> bool:
         """Whether there is any saved tensor that a pass would free."""
         if self.raw is LIVE:

@@ -24,6 +24,7 @@ from typing import Any
 
 from numpy import ufunc as np_ufunc
 
+from gradsh.engine import methods as _methods  # noqa: F401  (which Tensor gets)
 from gradsh.engine.codegen.specialize import first_recorded_step, first_short_step, first_step
 from gradsh.engine.dispatch.call import run_record
 from gradsh.engine.dispatch.operation import Operation
@@ -62,7 +63,7 @@ def _mismatch(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any
     return mismatch(operation, args, kwargs, method)
 
 
-Operation.run = run_record
+Operation.run = staticmethod(run_record)
 Operation.specialize, Operation.write_out, Operation.mismatch = _specialize, _write_out, _mismatch
 
 

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
+from gradsh.engine.dispatch import unpack as _unpack  # noqa: F401  (the methods of nodes)
+from gradsh.engine.dispatch.saved_hooks import pack_entries
 from gradsh.engine.graph.node import Edge, Node, described, next_sequence_number
 from gradsh.engine.graph.saved import Freed, Kept
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
@@ -292,8 +294,6 @@ def save_inputs(node: OpNode, values: list[Any], old: Tensor | None = None) -> N
             entries.append(keep(value))
     node.entries = tuple(entries)
     if current().saved_hooks:
-        from gradsh.engine.dispatch.saved_hooks import pack_entries
-
         pack_entries(node)
 
 
@@ -316,8 +316,6 @@ def save_results(node: OpNode, kept: Callable[[int], Any]) -> None:
             entries[slot] = kept(save.output)
     node.entries = tuple(entries)
     if current().saved_hooks:
-        from gradsh.engine.dispatch.saved_hooks import pack_entries
-
         pack_entries(node)
 
 

@@ -55,7 +55,7 @@ class Operation:
         for record in self.records:
             values = record.signature.bind(args, kwargs)
             if values is not None:
-                return Operation.run(record, values)
+                return self.run(record, values)
         if "out" in kwargs and not method:
             return self.write_out(args, kwargs)
         raise self.mismatch(args, kwargs, method)

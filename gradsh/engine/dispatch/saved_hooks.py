@@ -86,17 +86,3 @@ class RawSaved:
             raise fail("other", message, RuntimeError, node=node)
         entries[self.index] = _packed(node, node.saved_names()[self.index], entry, pack_hook, unpack_hook)
         node.entries = tuple(entries)
-
-
-class Recomputed:
-    """Stands for a saved tensor that is not kept: the checkpoint it belongs to computes it again when it is needed."""
-
-    __slots__ = ("__weakref__", "dtype", "frame", "running", "shape", "value")
-
-    def __init__(self, frame: Any, shape: tuple[int, ...], dtype: Any) -> None:
-        self.frame = frame
-        self.shape = shape
-        self.dtype = dtype
-        self.value: Tensor | None = None
-        self.running: Any = None
-        """Weak reference to the backward pass for which `value` was computed."""

@@ -38,6 +38,10 @@ class View:
         self.made_by = made_by
         self.where = where
 
+    def refreshed_edge(self, tensor: Tensor) -> "Edge | None":
+        """Return the edge of the view `tensor`, made anew if its memory was written since."""
+        return refreshed_edge(tensor)
+
 
 def is_tracked(tensor: Tensor) -> bool:
     """Whether the tensor requires a gradient; a view also does when its base came to require one later."""

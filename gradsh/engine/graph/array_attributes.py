@@ -10,6 +10,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.graph.lazy_methods import lent_methods
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, DType, of_numpy
+from gradsh.engine.values.shape import at_dim
 from gradsh.engine.values.size import CPU, Device, Size
 from gradsh.text.fault import fail
 
@@ -46,8 +47,6 @@ class Elements(Lent):
         """Return the extents, or that of one dimension."""
         if dim is None:
             return Size(self.array.shape)
-        from gradsh.engine.dispatch.attributes import at_dim
-
         return at_dim(self.array.shape, dim)
 
     @property
@@ -65,9 +64,7 @@ class Elements(Lent):
     def T(self) -> Any:
         """The tensor with its dimensions reversed, as a view."""
         if self.array.ndim not in (0, 2):
-            from gradsh.engine.dispatch.attributes import warn_reversed
-
-            warn_reversed()
+            _warn_reversed()
         return find("permute")(self, tuple(range(self.array.ndim))[::-1])
 
     @property
@@ -149,8 +146,6 @@ class Elements(Lent):
             strides = tuple(math.prod(max(n, 1) for n in array.shape[place + 1 :]) for place in range(array.ndim))
         if dim is None:
             return strides
-        from gradsh.engine.dispatch.attributes import at_dim
-
         return at_dim(strides, dim, "stride")
 
     def storage_offset(self) -> int:
@@ -240,12 +235,16 @@ class Elements(Lent):
     def __hash__(self) -> int:
         return id(self)
 
-    def __repr__(self) -> str:
-        from gradsh.engine.printing.repr import show
-
-        return show(self)  # type: ignore[arg-type]  # its one subclass
-
     def __format__(self, spec: str) -> str:
         from gradsh.engine.printing.format import format_scalar
 
         return format_scalar(self.array, spec, whole=self.__str__, class_name=type(self).__name__)
+
+
+def _warn_reversed() -> None:
+    """Warn that `x.T` of more or fewer than two dims is on its way out."""
+    current().warning(
+        "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
+        "error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - "
+        "1, -1, -1))` to reverse the dimensions of a tensor."
+    )

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current, sequence_numbers
 from gradsh.engine.graph.hook_handle import Handle
-from gradsh.engine.graph.saved import DETACHED, Freed, Kept, SavedTensor, outline
-from gradsh.engine.values.dtype import of_numpy
+from gradsh.engine.graph.saved import Freed, SavedTensor, outline
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -29,16 +28,6 @@ FREED_SENTENCE = (
     "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
     "saved tensors after calling backward."
 )
-
-_ENABLE_ANOMALY = (
-    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
-)
-_SEE_ANOMALY = (
-    "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
-    "was changed in there or anywhere later. Good luck!"
-)
-
 
 _DESCRIBED: dict[Any, Any] = {}
 _MOST_DESCRIBED = 4096
@@ -118,8 +107,10 @@ class Node:
     titled = False
     """Whether the class has the name of its nodes: the class of each name is made when the first of them is shown."""
 
-    if TYPE_CHECKING:
+    if TYPE_CHECKING:  # what `unpack.py` adds, and what nodes are asked for by the names of what they save
 
+        def restore(self, kept: Any, index: int, as_tensor: bool) -> Any: ...  # noqa: D102
+        def _saved_attribute(self, name: str) -> Any: ...
         def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, edges: tuple[Edge | None, ...], outputs: Any) -> None:
@@ -260,20 +251,6 @@ class Node:
             return [None if one is None else self.restore(one, index, as_tensor) for one in entry]
         return self.restore(entry, index, as_tensor)
 
-    def restore(self, kept: Kept, index: int, as_tensor: bool) -> Any:
-        """Return one kept tensor after checking that it was not modified since."""
-        if kept.packed is not None:  # PyTorch checks no version of what a hook has packed
-            from gradsh.engine.dispatch.saved_hooks import unpack
-
-            return unpack(self, kept, as_tensor)
-        if kept.counter.version != kept.version:
-            raise self.modified(kept, index)
-        if not as_tensor:
-            return kept.array
-        from gradsh.engine.graph.tensor import restored
-
-        return restored(kept, self.edge_of(kept))
-
     def edge_of(self, kept: Kept) -> Any:
         """Return the edge with which a saved tensor comes back.
 
@@ -286,35 +263,6 @@ class Node:
         view = self.extra.view()
         self.extra.lent = view is None
         return view or self, kept.edge
-
-    def modified(self, kept: Kept, index: int) -> Exception:
-        """Return the error for a saved tensor that was modified in place, naming every write since."""
-        array = kept.array
-        kind = f"torch.{of_numpy(array.dtype).title}Tensor" if array is not None else "torch.Tensor"
-        own = type(kept.edge) is int  # which the node keeps as it was
-        shape = [] if array is None else list(array.shape if own else kept.counter.present(array).shape)
-        output = ""
-        if type(kept.edge) is int:
-            output = f", which is output {kept.edge} of {forward_name(self)},"
-        elif type(kept.edge) is tuple and not isinstance(kept.edge[0], AccumulateGrad):
-            history, number = kept.counter.history(*kept.edge)
-            if getattr(getattr(history, "record", None), "multi_view", False):
-                from gradsh.engine.dispatch.views import refused_sibling
-
-                return refused_sibling(history, number)
-            if history is not kept.edge[0]:
-                shape = list(history.outputs[number][0])  # as the tensor is now
-            of_view = getattr(getattr(history, "record", None), "kind", "") == "view"  # made anew when it is looked at
-            output = f", which is output {0 if of_view else number} of {'AsStrided' if of_view else forward_name(history)},"
-        message = (
-            "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"[{kind} {shape}]{output} is at version {kept.counter.version}; expected version {kept.version} instead. "
-            + (_ENABLE_ANOMALY if current().anomaly is None else _SEE_ANOMALY)
-        )
-        return fail(
-            "version", message, node=self, index=index, name=self.saved_names()[index], expected=kept.version,
-            actual=kept.counter.version, writes=kept.counter.writes_since(kept.version),
-        )
 
     def register_hook(self, hook: Callable[..., Any]) -> "Handle":
         """Call `hook(grad_inputs, grad_outputs)` after the node has run; a returned tuple replaces grad_inputs."""
@@ -337,32 +285,6 @@ class Node:
 
     def __reduce_ex__(self, _: Any) -> Any:
         raise fail("type", f"cannot pickle '{self.name().rpartition('::')[2]}' object", TypeError, node=self)
-
-    def ask(self, name: str) -> Any:
-        """Return the attribute `_saved_NAME` or `_raw_saved_NAME`; raises AttributeError, also for every other name."""
-        if name.startswith("_saved_"):
-            return self._saved_attribute(name.removeprefix("_saved_"))
-        if name.startswith("_raw_saved_") and name.removeprefix("_raw_saved_") in self.saved_names():
-            from gradsh.engine.dispatch.saved_hooks import RawSaved
-
-            return RawSaved(self, list(self.saved_names()).index(name.removeprefix("_raw_saved_")))
-        raise AttributeError(f"'{self.name().rpartition('::')[2]}' object has no attribute '{name}'")
-
-    def _saved_attribute(self, name: str) -> Any:
-        names = list(self.saved_names())
-        if name in names:
-            index = names.index(name)
-            kept = self.entries[index] if type(self.entries) is tuple else None
-            if type(kept) is Kept and kept.packed is not None and kept.packed[0] is DETACHED:
-                from gradsh.engine.graph.tensor import restored
-
-                return restored(kept, None)
-            return self.unpack(index, as_tensor=True)
-        attributes = self.attributes()
-        if name in attributes:
-            return attributes[name]
-        raise AttributeError(f"'{self.name().rpartition('::')[2]}' object has no attribute '_saved_{name}'")
-
 
 class Facade:
     """What programs see of a node on which they may put attributes of their own: these live apart from the node's."""

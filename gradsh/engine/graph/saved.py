@@ -9,6 +9,7 @@ from gradsh.engine.values.storage import VersionCounter
 
 if TYPE_CHECKING:
     from gradsh.engine.graph.node import Node
+    from gradsh.engine.graph.tensor import Tensor
 
 Entry = Any
 """What is kept of a saved tensor: None (not saved for this pattern of needs), a `Kept`, or a list of these."""
@@ -120,8 +121,6 @@ class SavedTensor:
         """Whether it is not kept: the checkpoint it belongs to computes it again when backward needs it."""
         if self._kept is None or self._kept.packed is None:
             return False
-        from gradsh.engine.dispatch.saved_hooks import Recomputed
-
         return isinstance(self._kept.packed[1], Recomputed)
 
     @property
@@ -152,3 +151,17 @@ def outline(entry: Entry) -> Any:
     if entry.array is None:
         return entry.packed[2], entry.packed[3]
     return entry.array.shape, entry.array.dtype
+
+
+class Recomputed:
+    """Stands for a saved tensor that is not kept: the checkpoint it belongs to computes it again when it is needed."""
+
+    __slots__ = ("__weakref__", "dtype", "frame", "running", "shape", "value")
+
+    def __init__(self, frame: Any, shape: tuple[int, ...], dtype: Any) -> None:
+        self.frame = frame
+        self.shape = shape
+        self.dtype = dtype
+        self.value: Tensor | None = None
+        self.running: Any = None
+        """Weak reference to the backward pass for which `value` was computed."""

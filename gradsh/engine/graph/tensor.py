@@ -1,7 +1,8 @@
 """The tensor: an array, its version counter, and its place in the graph.
 
-Here stand the slots and the autograd attributes (`grad`, `grad_fn`, `is_leaf`, `requires_grad`, `data`, `_version`), and how
-tensors are made. What the array alone tells is in `elements.py`; operations become methods through the records in `ops/`.
+Here stand the slots, the place in the graph (`grad_fn`, `is_leaf`), and how tensors are made. What the array alone tells is in
+`array_attributes.py`, what rests on views and backward passes in `methods.py`; operations become methods through the records
+in `ops/`.
 """
 
 import weakref
@@ -12,7 +13,6 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.array_attributes import Elements, check_numpy
-from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import AccumulateGrad, Edge, Node
 from gradsh.engine.graph.saved import Kept
 from gradsh.engine.registry import find, operator, special_name
@@ -66,8 +66,14 @@ class Tensor(Elements):
     origin: Any
     meta: Meta | None
 
-    if TYPE_CHECKING:
+    if TYPE_CHECKING:  # what `methods.py` adds, and operations
+        data: "Tensor"
+        grad: "Tensor | None"
+        requires_grad: bool
 
+        def detach(self) -> "Tensor": ...  # noqa: D102
+        def detach_(self) -> "Tensor": ...  # noqa: D102
+        def requires_grad_(self, requires_grad: bool = True) -> "Tensor": ...  # noqa: D102
         def __getattr__(self, name: str) -> Any: ...
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
@@ -103,19 +109,6 @@ class Tensor(Elements):
     # --- autograd attributes ------------------------------------------------------------------------------------
 
     @property
-    def requires_grad(self) -> bool:
-        """Whether a gradient is wanted with respect to this tensor, or flows through it."""
-        if not self.tracked and self.meta is not None and self.meta.view is not None:
-            return self.meta.view.base.tracked
-        return self.tracked
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
-        from gradsh.engine.dispatch.attributes import assign_requires_grad
-
-        assign_requires_grad(self, value)
-
-    @property
     def grad_fn(self) -> Any:
         """The node that made the tensor, as programs see it; None for a leaf."""
         node = node_of(self)
@@ -130,30 +123,6 @@ class Tensor(Elements):
     def is_leaf(self) -> bool:
         """Whether no recorded operation made the tensor."""
         return node_of(self) is None
-
-    @property
-    def grad(self) -> "Tensor | None":
-        """The gradient accumulated so far; None before the first backward. Of a non-leaf: only after retain_grad."""
-        meta = self.meta
-        if meta is None:
-            if self.edge is not None:
-                _warn()
-            return None
-        if meta.grad is None and self.tracked and not meta.retains and self.edge is not None:
-            _warn()
-        return meta.grad
-
-    @grad.setter
-    def grad(self, value: "Tensor | None") -> None:
-        if value is not None:
-            from gradsh.engine.dispatch.attributes import check_assigned_grad
-
-            check_assigned_grad(self, value)
-        more(self).grad = value
-
-    @grad.deleter
-    def grad(self) -> None:
-        more(self).grad = None
 
     @property
     def retains_grad(self) -> bool:
@@ -171,111 +140,11 @@ class Tensor(Elements):
         current().warning(VOLATILE)
 
     @property
-    def _version(self) -> int:
-        from gradsh.engine.dispatch.inference import version_of
-
-        return version_of(self)
-
-    def is_inference(self) -> bool:
-        """Whether the tensor was made in inference mode."""
-        from gradsh.engine.dispatch.inference import is_inference
-
-        return is_inference(self)
-
-    @property
     def _base(self) -> "Tensor | None":
         return None if self.meta is None or self.meta.view is None else self.meta.view.base
 
     def _is_view(self) -> bool:
         return self._base is not None
-
-    @property
-    def data(self) -> "Tensor":
-        """The same memory with no history and a version counter of its own: writes to it are not noticed."""
-        return make(self.array)
-
-    @data.setter
-    def data(self, value: "Tensor") -> None:
-        from gradsh.engine.dispatch.attributes import check_assigned_data
-
-        check_assigned_data(self, value)
-        before = self.array
-        self.array = value.array
-        self.form = None
-        from gradsh.engine.autograd.replace_saved import replace_data
-
-        replace_data(self, before)
-        if self.meta is not None and before.dtype != self.array.dtype:
-            self.meta.accumulator = None
-
-    def backward(
-        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,
-    ) -> None:
-        """Compute the gradients of this tensor with respect to the graph's leaves and add them to their `.grad`.
-
-        `gradient` has this tensor's shape (may be left out for one element). Saved tensors are freed unless
-        `retain_graph` (default: `create_graph`). `inputs`: accumulate into these tensors only.
-        Raises RuntimeError of the kinds freed, version, no_grad, scalar, grad_shape.
-        """
-        from gradsh.engine.autograd.backward import backward
-
-        if gradient is not None:
-            gradient = (gradient,) if isinstance(gradient, Tensor) else tuple(gradient)
-        backward((self,), gradient, retain_graph, create_graph, inputs)
-
-    def detach(self) -> "Tensor":
-        """Return a leaf that shares memory and version counter but has no history."""
-        from gradsh.engine.dispatch.views import detached
-
-        return detached(self)
-
-    def detach_(self) -> "Tensor":
-        """Cut this tensor off its history, in place."""
-        if self.meta is not None and self.meta.view is not None:
-            message = (
-                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
-                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
-                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
-            )
-            raise fail("view_inplace", message, tensor=self)
-        from gradsh.engine.autograd.replace_saved import cut_off
-
-        cut_off(self)
-        self.edge = None
-        self.tracked = False
-        return self
-
-    def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
-        """Ask for a gradient with respect to this leaf (or no longer), and return it."""
-        if not isinstance(requires_grad, bool):
-            found = type(requires_grad).__name__
-            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {found}")
-        if requires_grad and self.array.dtype.kind != "f":
-            message = "only Tensors of floating point dtype can require gradients"
-            raise fail("dtype", message, RuntimeError, tensor=self)
-        from gradsh.engine.dispatch.attributes import set_requires_grad
-
-        set_requires_grad(self, requires_grad)
-        return self
-
-    def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf in its `.grad` at each backward. No effect on leaves."""
-        from gradsh.engine.autograd.hooks import retain_grad
-
-        retain_grad(self)
-
-    def register_hook(self, hook: Callable[["Tensor"], Any]) -> Handle:
-        """Call `hook(grad)` whenever this tensor's gradient is computed; a returned tensor replaces it."""
-        from gradsh.engine.autograd.hooks import register_hook
-
-        return register_hook(self, hook)
-
-    def register_post_accumulate_grad_hook(self, hook: Callable[["Tensor"], Any]) -> Handle:
-        """Call `hook(leaf)` after its `.grad` has been added to. Leaves only."""
-        from gradsh.engine.autograd.hooks import register_post_accumulate_grad_hook
-
-        return register_post_accumulate_grad_hook(self, hook)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
         check_numpy(self)
@@ -292,12 +161,6 @@ class Tensor(Elements):
         fresh.meta = None
         fresh.tracked = self.requires_grad
         return fresh
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
-        from gradsh.engine.dispatch.attributes import deep_copy
-
-        return deep_copy(self, memo)
-
 
 class Parameter(Tensor):
     """A leaf that modules list as theirs. `Parameter(data=None, requires_grad=True)` shares the memory of `data`."""
@@ -319,16 +182,8 @@ class Parameter(Tensor):
         if requires_grad:
             if fresh.array.dtype.kind != "f":
                 raise fail("dtype", "Only Tensors of floating point and complex dtype can require gradients", RuntimeError)
-            from gradsh.engine.dispatch.attributes import set_requires_grad
-
-            set_requires_grad(fresh, True)
+            fresh.requires_grad_()
         return fresh
-
-    def __repr__(self) -> str:
-        from gradsh.engine.printing.format import format_parameter
-
-        return format_parameter(super().__repr__())
-
 
 _new = object.__new__
 
@@ -426,9 +281,7 @@ def gradient_edge(tensor: Tensor) -> Edge | None:
 
 def counter_of(origin: Any) -> VersionCounter:
     """Return the counter of the result of a `ShortNode`, of which that has taken care so far."""
-    from gradsh.engine.dispatch.compact_node import counter_of
-
-    return counter_of(origin)
+    return VersionCounter() if origin is None else origin.result_counter()
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
@@ -443,15 +296,9 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
 
 def current_edge(tensor: Tensor) -> Edge | None:
     """Return the edge of a view, made anew if its base was written in place since."""
-    from gradsh.engine.dispatch.views import refreshed_edge
-
-    return refreshed_edge(tensor)
-
-
-def _warn() -> None:
-    from gradsh.engine.dispatch.attributes import warn_non_leaf_grad
-
-    warn_non_leaf_grad()
+    view: Any = tensor.meta and tensor.meta.view
+    edge: Edge | None = view.refreshed_edge(tensor)
+    return edge
 
 
 def _operator(symbol: str, reflected: bool = False) -> Callable[..., Any]:

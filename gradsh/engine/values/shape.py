@@ -70,3 +70,12 @@ def sum_to(grad: Array, target: tuple[int, ...]) -> Array:
     axes = sum_axes(grad.shape, target)
     summed: Any = np.add.reduce(grad, axis=axes, keepdims=True) if axes else grad
     return summed if summed.shape == target else summed.reshape(target)  # type: ignore[no-any-return]
+
+
+def at_dim(values: tuple[int, ...], dim: int, name: str = "size") -> int:
+    """Return the size or stride of a dimension; a tensor without dimensions has none, also by -1."""
+    if not isinstance(dim, int):
+        raise TypeError(f"{name}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
+    if not values:
+        raise fail("index", f"Dimension specified as {dim} but tensor has no dimensions", IndexError, dim=dim, ndim=0)
+    return values[wrap_dim(dim, len(values))]

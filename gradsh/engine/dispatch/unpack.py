@@ -1,0 +1,94 @@
+"""Saved tensors as formulas and programs get them again: checked for writes, with their place in the graph.
+
+These are methods of `Node`, which itself knows no tensors.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from gradsh.engine.ambient import current
+from gradsh.engine.dispatch.saved_hooks import RawSaved, unpack
+from gradsh.engine.dispatch.views import refused_sibling
+from gradsh.engine.graph.node import AccumulateGrad, Node, forward_name
+from gradsh.engine.graph.saved import DETACHED, Kept
+from gradsh.engine.graph.tensor import restored
+from gradsh.engine.values.dtype import of_numpy
+from gradsh.text.fault import fail
+
+_ENABLE_ANOMALY = (
+    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+_SEE_ANOMALY = (
+    "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
+    "was changed in there or anywhere later. Good luck!"
+)
+if TYPE_CHECKING:
+    _Base = Node
+else:
+    _Base = object
+
+
+class _Unpacking(_Base):
+    """The methods, which are put on `Node`."""
+
+    def restore(self, kept: Kept, index: int, as_tensor: bool) -> Any:
+        """Return one kept tensor after checking that it was not modified since."""
+        if kept.packed is not None:  # PyTorch checks no version of what a hook has packed
+            return unpack(self, kept, as_tensor)
+        if kept.counter.version != kept.version:
+            raise self.modified(kept, index)
+        if not as_tensor:
+            return kept.array
+        return restored(kept, self.edge_of(kept))
+
+    def modified(self, kept: Kept, index: int) -> Exception:
+        """Return the error for a saved tensor that was modified in place, naming every write since."""
+        array = kept.array
+        kind = f"torch.{of_numpy(array.dtype).title}Tensor" if array is not None else "torch.Tensor"
+        own = type(kept.edge) is int  # which the node keeps as it was
+        shape = [] if array is None else list(array.shape if own else kept.counter.present(array).shape)
+        output = ""
+        if type(kept.edge) is int:
+            output = f", which is output {kept.edge} of {forward_name(self)},"
+        elif type(kept.edge) is tuple and not isinstance(kept.edge[0], AccumulateGrad):
+            history, number = kept.counter.history(*kept.edge)
+            if getattr(getattr(history, "record", None), "multi_view", False):
+                return refused_sibling(history, number)
+            if history is not kept.edge[0]:
+                shape = list(history.outputs[number][0])  # as the tensor is now
+            of_view = getattr(getattr(history, "record", None), "kind", "") == "view"  # made anew when it is looked at
+            output = f", which is output {0 if of_view else number} of {'AsStrided' if of_view else forward_name(history)},"
+        message = (
+            "one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"[{kind} {shape}]{output} is at version {kept.counter.version}; expected version {kept.version} instead. "
+            + (_ENABLE_ANOMALY if current().anomaly is None else _SEE_ANOMALY)
+        )
+        return fail(
+            "version", message, node=self, index=index, name=self.saved_names()[index], expected=kept.version,
+            actual=kept.counter.version, writes=kept.counter.writes_since(kept.version),
+        )
+
+    def ask(self, name: str) -> Any:
+        """Return the attribute `_saved_NAME` or `_raw_saved_NAME`; raises AttributeError, also for every other name."""
+        if name.startswith("_saved_"):
+            return self._saved_attribute(name.removeprefix("_saved_"))
+        if name.startswith("_raw_saved_") and name.removeprefix("_raw_saved_") in self.saved_names():
+            return RawSaved(self, list(self.saved_names()).index(name.removeprefix("_raw_saved_")))
+        raise AttributeError(f"'{self.name().rpartition('::')[2]}' object has no attribute '{name}'")
+
+    def _saved_attribute(self, name: str) -> Any:
+        names = list(self.saved_names())
+        if name in names:
+            index = names.index(name)
+            kept = self.entries[index] if type(self.entries) is tuple else None
+            if type(kept) is Kept and kept.packed is not None and kept.packed[0] is DETACHED:
+                return restored(kept, None)
+            return self.unpack(index, as_tensor=True)
+        attributes = self.attributes()
+        if name in attributes:
+            return attributes[name]
+        raise AttributeError(f"'{self.name().rpartition('::')[2]}' object has no attribute '_saved_{name}'")
+
+
+for _name in ("restore", "modified", "ask", "_saved_attribute"):
+    setattr(Node, _name, vars(_Unpacking)[_name])

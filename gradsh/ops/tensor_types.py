@@ -1,0 +1,47 @@
+"""The old tensor types (`torch.FloatTensor`), which make tensors of one dtype."""
+
+from typing import Any
+
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.values.dtype import DType, bool_, float32, float64, int8, int16, int32, int64, uint8
+from gradsh.engine.values.size import Size
+from gradsh.ops.create import allocate
+from gradsh.ops.from_data import to_array
+
+
+class TensorType:
+    """One of PyTorch's old tensor types: `torch.LongTensor([1, 2])`, `torch.FloatTensor(2, 3)`."""
+
+    __slots__ = ("tensor_dtype",)
+    __script_attributes__ = frozenset({"dtype", "__name__"})
+
+    def __init__(self, dtype: DType) -> None:
+        self.tensor_dtype = dtype
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the tensors it makes."""
+        return self.tensor_dtype
+
+    @property
+    def __name__(self) -> str:
+        return f"{self.tensor_dtype.title}Tensor"
+
+    def __call__(self, *args: Any) -> Tensor:
+        """Make a tensor from data, or an uninitialised one (zeros here) of the given extents."""
+        dtype = self.tensor_dtype.numpy
+        if len(args) == 1 and not isinstance(args[0], (int, Size)):
+            return make(to_array(args[0], dtype))
+        size = args[0] if len(args) == 1 and isinstance(args[0], Size) else args
+        return make(allocate(tuple(size), dtype))
+
+    def __instancecheck__(self, value: Any) -> bool:
+        return isinstance(value, Tensor) and value.dtype is self.tensor_dtype
+
+    def __repr__(self) -> str:
+        return f"<class 'torch.{self.__name__}'>"
+
+
+FloatTensor, DoubleTensor, LongTensor, IntTensor, ShortTensor, CharTensor, ByteTensor, BoolTensor = (
+    TensorType(each) for each in (float32, float64, int64, int32, int16, int8, uint8, bool_)
+)
