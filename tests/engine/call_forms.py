@@ -106,15 +106,22 @@ def digest(result: Any, given: dict[str, Any]) -> Any:
     found = [_described(result), [_described(value) for value in given.values()]]
     from gradsh.engine.autograd.backward import grad
     from gradsh.engine.graph.tensor import Tensor, make
+    from tests.engine.reference_pass import gradients
 
     outputs = [one for one in (result if isinstance(result, (tuple, list)) else (result,)) if isinstance(one, Tensor) and one.requires_grad]
     leaves = [one for one in given.values() if isinstance(one, Tensor) and one.requires_grad and one.is_leaf]
     if outputs and leaves:
         try:
-            ones = [make(np.ones_like(one.array)) for one in outputs]
-            found.append(_described(grad(outputs, leaves, ones, allow_unused=True)))
+            ones = [np.ones_like(one.array) for one in outputs]
+            expected = gradients(outputs, ones, leaves)
+            got = grad(outputs, leaves, [make(one) for one in ones], allow_unused=True)
         except (RuntimeError, NotImplementedError) as error:
-            found.append(str(error))
+            return [*found, str(error)]
+        found.append(_described(got))
+        for one, other in zip(got, expected, strict=True):
+            assert (one is None) is (other is None)
+            if one is not None:
+                np.testing.assert_array_equal(one.array, other)
     return found
 
 

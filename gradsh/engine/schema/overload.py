@@ -1,6 +1,6 @@
 """The record of one overload of an operation, and what is worked out of it once: how its derivatives are called, what is saved.
 
-The notation, of which the parameter names of derivatives are the heart, is explained in op.py.
+The notation, of which the parameter names of derivatives are the heart, is explained in `dispatch/declare.py`.
 """
 
 import inspect
