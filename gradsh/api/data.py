@@ -8,9 +8,9 @@ import numpy as np
 
 from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.registry import find
 from gradsh.engine.rng import generator as streams
 from gradsh.ops.random import stream_of
-from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
 

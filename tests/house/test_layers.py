@@ -67,7 +67,8 @@ def test_torch_is_imported_by_the_lens_alone() -> None:
 
 
 CIRCLES = {  # the imports inside functions that close a circle of files
-    "language.parser_base": "language.advice", "api.nn.walk": "api.nn.module", "commands.backward": "commands.walking",
+    "language.parser_base": "language.advice", "api.nn.walk": "api.nn.module", "api.nn.module": "api.nn.module_hooks",
+    "commands.backward": "commands.walking",
 }
 LAZY_IN_ENGINE = {  # imports inside functions: what a small script does not need, or what is chosen at run time
     "ambient": {"printing.format", "rng.generator"}, "autograd.backward": {"dispatch.views"},

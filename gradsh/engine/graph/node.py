@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current, sequence_numbers
 from gradsh.engine.graph.hook_handle import Handle
-from gradsh.engine.graph.saved import Freed, SavedTensor, outline
+from gradsh.engine.graph.saved import Freed, Kept, SavedTensor, outline
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
