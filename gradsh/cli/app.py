@@ -210,6 +210,18 @@ def check(files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Sc
     raise typer.Exit(check_files(files))
 
 
+@app.command()
+def fix(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A script.")],
+    apply: Annotated[bool, typer.Option("--apply", help="Write the edit into the script.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Go on until the script runs or nothing helps.")] = False,
+) -> None:
+    """Show an edit that mends a script's first failure, tried in a copy."""
+    from gradsh.run.fix import fix_file
+
+    raise typer.Exit(fix_file(file, apply=apply, everything=everything))
+
+
 def _seed(text: str) -> int | None:
     from gradsh.text.expectations import seed_of
 

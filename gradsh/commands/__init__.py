@@ -27,6 +27,7 @@ USAGE: dict[str, str] = {
     "check": "EXPR [--inputs T…]",
     "vars": "",
     "watch": "[EXPR…] [--off]",
+    "fix": "[N]",
     "undo": "[N]",
     "redo": "",
     "tour": "",

@@ -49,3 +49,14 @@ def applied(lines: list[str], edits: tuple[Edit, ...], first_line: int = 1) -> t
             place += edit.how == "after"
             rows[place:place] = new
     return [text for text, _ in rows], [number for _, number in rows]
+
+
+def difference(lines: list[str], edits: tuple[Edit, ...], first_line: int = 1) -> tuple[str, ...]:
+    """Return what edits change as the lines of a diff, each with its number: `- 4 | z.backward()`."""
+    shown: list[str] = []
+    inside = [edit for edit in edits if 0 <= edit.line - first_line < len(lines)]
+    for edit in sorted(inside, key=lambda one: (one.line, ("before", "replace", "after").index(one.how))):
+        if edit.how == "replace":
+            shown.append(f"- {edit.line} | {lines[edit.line - first_line]}")
+        shown += [f"+ {edit.line} | {text}" for text in edit.text.split("\n")]
+    return tuple(shown)

@@ -1,0 +1,67 @@
+"""`fix`: shows the best edit for the last failure as a diff and, where a person types, applies it to the session."""
+
+from typing import NamedTuple
+
+from gradsh.commands.record import command
+from gradsh.commands.undo import LOOKS, in_story
+from gradsh.contracts.state import Entry, State
+from gradsh.text.fault import fail
+from gradsh.text.fix import Edit, Fix, applied, difference
+from gradsh.view.shapes import Lines, View
+
+PATIENCE = 20.0
+"""Seconds for which fixes are tried."""
+
+
+class Report(NamedTuple):
+    """The fix that was taken (its number of how many), its diff, and what became of it in the session."""
+
+    number: int
+    among: int
+    words: str
+    effect: str
+    tried: bool
+    diff: tuple[str, ...]
+    outcome: str
+
+
+@command(
+    "fix", "Show the best fix of the last failure, or the Nth, as a diff; at the prompt, apply it to the session.",
+    examples=["x = ones(2, requires_grad=True)\nz = (x * x).sum()\nz.backward()\nexpect error freed: z.backward()\nfix\nfix 2"],
+)
+def run(state: State, n: int = 1) -> Report:
+    """Take the Nth fix. Raises (kind `value`) where there is none of that number."""
+    if state.failed is None:
+        raise fail("value", "nothing has failed, so there is nothing to fix", ValueError)
+    state.failed = state.control.tried(state.failed, PATIENCE)
+    fixes = [one for one in state.failed.problem.fixes if one.edits]
+    if not 1 <= n <= len(fixes):
+        known = f"there are {len(fixes)}" if fixes else "no edit was seen to help"
+        raise fail("value", f"there is no fix {n}: {known}", ValueError)
+    fix, entries = fixes[n - 1], [one for one in state.history if in_story(state, one) and one.command not in LOOKS]
+    diff = difference(state.failed.source.lines, fix.edits, state.failed.source.first_line)
+    if len({entry.source for entry in entries}) > 1 or not diff:
+        diff = tuple(line for entry in entries for line in difference(entry.text.split("\n"), _mine(fix, entry), entry.line)) or diff
+    outcome = _applied(state, fix, entries) if state.call.top and state.control.interactive() else ""
+    return Report(n, len(fixes), fix.words, fix.effect, fix.tried, diff, outcome)
+
+
+def _mine(fix: Fix, entry: Entry) -> tuple[Edit, ...]:
+    lines = entry.text.count("\n") + 1
+    return tuple(edit for edit in fix.edits if edit.file == entry.source and entry.line <= edit.line < entry.line + lines)
+
+
+def _applied(state: State, fix: Fix, entries: list[Entry]) -> str:
+    """Run the session again with the edits; say whether the error is gone."""
+    new = [entry._replace(text="\n".join(applied(entry.text.split("\n"), _mine(fix, entry), entry.line)[0])) for entry in entries]
+    state.control.replay(new)
+    if state.failed is not None:
+        return f"applied; a statement fails now: {state.failed.problem.title or state.failed.problem.message.splitlines()[0]}"
+    return "applied to the session: the error is gone; `undo` takes statements back as ever"
+
+
+def view(report: Report) -> View:
+    """Shape the diff and what became of it."""
+    head = f"fix {report.number} of {report.among}: {report.words}" + (f" ({report.effect})" if report.effect else "")
+    tried = "tried in a copy of the program: the error is gone" if report.tried else "not tried: advice"
+    return Lines((head, *report.diff, report.outcome or tried))
