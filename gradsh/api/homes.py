@@ -24,10 +24,11 @@ _CLASSES = {
         "torch.utils.data.sampler",
     ),
     **dict.fromkeys(("Dataset", "TensorDataset", "ConcatDataset", "Subset"), "torch.utils.data.dataset"),
-    "DataLoader": "torch.utils.data.dataloader",
+    "DataLoader": "torch.utils.data.dataloader", "Autocast": "torch.amp.autocast_mode", "GradScaler": "torch.amp.grad_scaler",
+    "DataParallel": "torch.nn.parallel.data_parallel", "SummaryWriter": "torch.utils.tensorboard.writer",
 }
 """Classes that have a file of their own in PyTorch."""
-_NAMES = {"DType": "dtype", "Device": "device", "Handle": "RemovableHandle", "AnyNode": "Node"}
+_NAMES = {"Autocast": "autocast", "DType": "dtype", "Device": "device", "Handle": "RemovableHandle", "AnyNode": "Node"}
 
 
 def settle(kind: type) -> None:
