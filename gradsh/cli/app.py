@@ -222,6 +222,16 @@ def fix(
     raise typer.Exit(fix_file(file, apply=apply, everything=everything))
 
 
+@app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
+def trace(
+    arguments: Annotated[list[str], typer.Argument(metavar="PROGRAM.py [ARGS]...", help="A Python program.")],
+) -> None:
+    """Run a Python program on PyTorch and explain its failed backward passes (`gradsh trace --help` has the options)."""
+    from gradsh.lens.command import main
+
+    raise typer.Exit(main(arguments))
+
+
 def _seed(text: str) -> int | None:
     from gradsh.text.expectations import seed_of
 
