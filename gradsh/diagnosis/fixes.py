@@ -115,7 +115,7 @@ class Finder:
         root = self.root(value)
         if root is not None:
             for count, node in enumerate(nodes_below(root)):
-                if node is self.cause.node:
+                if node.seq == self.cause.node.seq and node.name() == self.cause.node.name():  # it may be remembered by a copy
                     return True
                 if count > _MOST_NODES:
                     return False

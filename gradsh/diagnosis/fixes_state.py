@@ -26,7 +26,7 @@ def carried(finder: Finder) -> None:
     """Offer to cut what carries the graph, where it is bound, and after the pass that freed it."""
     cause = finder.cause
     freed = finder.site(cause.freed or cause.needed)
-    carriers = sorted(_carriers(finder), key=lambda one: not finder.holds(one.value))
+    carriers = sorted(_without_initial(list(_carriers(finder))), key=lambda one: not finder.holds(one.value))
     sure = [one for one in carriers if finder.holds(one.value)]
     for one in sure or carriers[:6]:
         if one.how == "stored":
@@ -37,6 +37,16 @@ def carried(finder: Finder) -> None:
         else:
             _cut(finder, one, freed)
     _in_calls(finder)
+
+
+def _without_initial(carriers: list[Carrier]) -> list[Carrier]:
+    """Leave out where `__init__` sets what another method binds anew: the graph comes from there."""
+    later = {one.path for one in carriers if not _is_initial(one)}
+    return [one for one in carriers if one.path not in later or not _is_initial(one)]
+
+
+def _is_initial(one: Carrier) -> bool:
+    return one.site.function is not None and one.site.function.name == "__init__"
 
 
 def _carriers(finder: Finder) -> Iterator[Carrier]:
@@ -176,8 +186,17 @@ def _in_calls(finder: Finder) -> None:
         names = [node for node in headed(level.statement) if isinstance(node, tree.Name) and finder.holds(finder.value(node.id))]
         targets = set(map(id, targets_of(level.statement)))
         for node in names:
-            if id(node) in targets or (node.id not in bound and not level.loops):
+            if id(node) in targets or (node.id not in bound and (not level.loops or _is_fresh(finder, node.id, level))):
                 continue
             line = cut_of(node.id, finder.value(node.id))
             finder.offer(f"cut the history in each pass: `{line}` before line {level.line}",
                          Draft().insert(level, "before", line), STOPS, changes=STOPS)
+
+
+def _is_fresh(finder: Finder, name: str, level: Site) -> bool:
+    """Whether the same pass of the loop binds the name before the statement reads it."""
+    loop = level.loops[-1]
+    return any(
+        site.line < level.line and any(loop is one for one in site.loops) and name in map(path_of, targets_of(site.statement))
+        for site in finder.code.sites
+    )
