@@ -107,21 +107,21 @@ class Trial:
             governor.ask = asked
         return Trace(Counter(place for place, _ in found), dict(found), _named(session), _values(leaves.values()), over)
 
-    def verdict(self, fix: Fix) -> tuple[str, Trace]:
+    def verdict(self, fix: Fix) -> str:
         """Return how a fix does: `fails`, `new error`, `slow`, `exact`, `good` (nothing to compare with), `other` gradients."""
         trace = self.run(fix.edits)
         if trace.failures[self.failed] > self.before[self.failed] - 1:
-            return "fails", trace
+            return "fails"
         new = trace.failures - self.before
         if any((place[0] == self.failed[0] and place[1] <= self.end) or place[2] in {"syntax", "expect"} for place in new):
-            return "new error", trace
+            return "new error"
         if not trace.over:
-            return "slow", trace
+            return "slow"
         reference = self.reference()
         if reference is None or _without(reference.failures) != _without(trace.failures):
-            return "good", trace
+            return "good"
         same = agree(reference, trace)
-        return ("good" if same is None else "exact" if same else "other"), trace
+        return "good" if same is None else "exact" if same else "other"
 
 
 def _without(failures: Counter[Place]) -> set[tuple[str, int]]:
@@ -135,7 +135,6 @@ def tried(trial: Trial, fixes: Iterable[Fix], most: int) -> tuple[Fix, ...]:
     """
     good, late, words = [], [], []
     seen: set[tuple[Edit, ...]] = set()
-    deeper: list[tuple[Fix, Trace]] = []
     for fix in fixes:
         if not fix.edits:
             words.append(fix)
@@ -146,12 +145,10 @@ def tried(trial: Trial, fixes: Iterable[Fix], most: int) -> tuple[Fix, ...]:
         if len(seen) > most or trial.left() <= 0:
             late.append(fix)
             continue
-        verdict, trace = trial.verdict(fix)
-        if verdict in {"fails", "new error"}:
-            deeper.append((fix, trace))
-        elif verdict == "slow":
+        verdict = trial.verdict(fix)
+        if verdict == "slow":
             late.append(fix)
-        elif verdict != "other" or fix.changes:
+        elif verdict not in {"fails", "new error"} and (verdict != "other" or fix.changes):
             effect = fix.changes if verdict == "other" else fix.effect
             good.append(fix._replace(effect=effect, tried=True))
     return (*_distinct(good), *late, *words)
