@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 import torch as pytorch
 
-from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.node import Node, behind
 from gradsh.engine.graph.tensor import Tensor
 
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}")
@@ -204,16 +204,17 @@ class Walk:
 
     def follow(self, path, mine, theirs):
         """Note that two nodes must be each other's; they are compared later."""
-        if (mine is None) != (theirs is None) or (mine is not None and not isinstance(mine, Node)):
+        node = behind(mine)
+        if (mine is None) != (theirs is None) or (mine is not None and not isinstance(node, Node)):
             raise Difference(f"{path}: PyTorch {settled(theirs)}, here {settled(mine)}")
         if mine is None:
             return
-        if theirs in self.nodes or mine in self.partners:
-            if self.nodes.get(theirs) is not mine:
+        if theirs in self.nodes or node in self.partners:
+            if self.nodes.get(theirs) is not node:
                 raise Difference(f"{path}: shared with another path: PyTorch {settled(theirs)}, here {settled(mine)}")
             return
-        self.nodes[theirs] = mine
-        self.partners[mine] = theirs
+        self.nodes[theirs] = node
+        self.partners[node] = theirs
         self.todo.append((path, mine, theirs))
 
     def node(self, path, mine, theirs):
@@ -245,7 +246,7 @@ class Walk:
                 if not isinstance(sizes, str) and len(sizes) == len(got) == len(expected):
                     got, expected = ([step for step, extent in zip(steps, sizes, strict=True) if extent > 1] for steps in (got, expected))
             self.saved_value(f"{path}.{name}", got, expected)
-        extra = {f"_saved_{name}" for name in mine.saved_names()} - set(names)
+        extra = {f"_saved_{name}" for name in behind(mine).saved_names()} - set(names)
         held = [name for name in sorted(extra) if names != ["saved_tensors"] and answer(lambda: getattr(mine, name)) is not None]
         if held and "CopySlices" not in theirs.name():
             raise Difference(f"{path}: saves {held} beyond PyTorch's {names}")

@@ -20,7 +20,10 @@ pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 def test_every_name_is_pytorchs(name: str) -> None:
     theirs: Any = torch
     for part in name.split(".")[1:]:
-        theirs = getattr(theirs, part, None) or importlib.import_module(name)
+        try:
+            theirs = getattr(theirs, part, None) or importlib.import_module(name)
+        except ModuleNotFoundError as missing:
+            pytest.skip(f"PyTorch's {name} needs {missing.name}")
     space = NAMESPACES[name]
     assert [one for one in {*space.names(), *every_operation()} if one in space and not hasattr(theirs, one)] == []
 
@@ -30,7 +33,7 @@ def test_every_method_is_pytorchs() -> None:
     assert [name for name in every_operation() if name not in own and method(name) and not hasattr(torch.Tensor, name)] == []
 
 
-LENIENT = re.compile(r"torch\.nn\.functional\.\w+\(.*\b(x|a|x1|axis)=|torch\.(sum|prod)\(a0, out=o\)")
+LENIENT = re.compile(r"torch\.nn\.functional\.\w+\(.*\b(x|a|x1|axis)=|torch\.(sum|prod)\(a0, out=o\)|a0\.unflatten\(axis=")
 """Functions of `torch` and of `F` are one here, so that those which PyTorch writes in Python take numpy's spellings, too; and
 all overloads of one name take `out`."""
 
