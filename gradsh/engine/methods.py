@@ -1,6 +1,7 @@
 """The methods and attributes of Tensor that rest on views, backward passes and hooks: they are put on the class from above."""
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.dispatch.attributes import (
@@ -166,6 +167,8 @@ def _parameter_repr(self: Parameter) -> str:
 
 
 for _name, _value in vars(_Methods).items():
+    if isinstance(_value, FunctionType):
+        _value.__qualname__ = f"Tensor.{_name}"  # Python's errors say it
     if callable(_value) or isinstance(_value, property):
         setattr(Tensor, _name, _value)
 setattr(Parameter, "__repr__", _parameter_repr)  # noqa: B010  (which a type checker would refuse)

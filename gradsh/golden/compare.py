@@ -65,7 +65,7 @@ class Patience:
         begun = time.monotonic()
         self._busy = True
         try:
-            with alarm(max(self.left, MOMENT), _ring):
+            with alarm(max(self.left, MOMENT), _ring, MOMENT):  # again: a finalizer may swallow what the first one raises
                 yield
         finally:
             self._busy = False

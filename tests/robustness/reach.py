@@ -111,8 +111,9 @@ class Walk:
             for name, value in list(table.items()):
                 if name[0] != "." and name[:2] != "__":
                     self.push(value, name)
-        for name in (*self.machine.offer.imports.known(), *NAMESPACES):
-            self.push(self.machine.offer.imports.find(name), name)
+        imports = self.machine.offer.imports
+        for name in dict.fromkeys((*imports.known(), *NAMESPACES)):
+            self.push(imports.library(name) or NAMESPACES[name], name)
         while self.queue:
             value, path = self.queue.popleft()
             for name in self.names(value):

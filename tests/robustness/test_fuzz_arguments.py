@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gradsh import __main__ as entry
+from gradsh.cli import app as cli
 from gradsh.cli import dispatch as start
-from gradsh.cli.app import app as cli
 from gradsh.golden import runner
 from gradsh.run import script as running
 from tests.robustness.hostile import Hostile, words
