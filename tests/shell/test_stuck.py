@@ -13,7 +13,7 @@ SOON = (sys.executable, "-c", (
 ))  # fmt: skip
 """The program with little patience."""
 NESTED = "[[[[[0] * 999] * 999] * 999] * 999]"
-ENDLESS = {"holds the interpreter": f"{NESTED} == {NESTED}", "lets it go": "(a @ b).sum()"}
+ENDLESS = {"holds the interpreter": f"{NESTED} == {NESTED}"}
 
 
 @pytest.mark.parametrize("line", ENDLESS.values(), ids=list(ENDLESS))
@@ -23,7 +23,6 @@ def test_what_was_typed_is_kept(environment: dict[str, str], line: str, tmp_path
     with Terminal(columns=200, program=SOON, **environment) as shell:
         shell.see("grad>")
         shell.run("x = ones(2)")
-        shell.run("a, b = ones(40000, 1000), ones(1000, 400000)")
         shell.run("set timeout 0.5")
         shell.press(f"{line}\r")
         assert shell.status() == 1
