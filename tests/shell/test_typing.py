@@ -105,7 +105,8 @@ def story(texts: dict[str, str]) -> list[str]:
 def sections(text: str) -> dict[str, str]:
     """Return what each script showed: rows without a prompt."""
     rows = [row for row in text.split("\n") if not row.startswith(("grad>", "....>"))]
-    rows = [row for row in rows if not row.startswith(("  help: ", "        "))]  # which fixes were tried is a matter of time
+    advice = ("  help: ", "ways out", "  - ", "    ")  # which fixes were tried is a matter of time
+    rows = [row for row in rows if not row.startswith(advice)]
     parts = "\n".join(rows).split("\n" + MARK)[1:]
     return {part.partition("\n")[0]: part.partition("\n")[2].rstrip() for part in parts}
 
