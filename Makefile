@@ -23,7 +23,7 @@ run: $(VENV)/installed
 
 # The goldens run whatever the unit tests say; the status is that of whichever failed.
 test: $(VENV)/developed
-	@echo "unit tests and goldens: about five minutes on two idle cores"
+	@echo "unit tests and goldens: several minutes on two cores"
 	@started=$$(date +%s); status=0; \
 	$(BIN)/python -m pytest $(TESTS) || status=$$?; \
 	$(BIN)/gradsh test scripts || status=$$?; \

@@ -1,7 +1,7 @@
 """Guarded attributes: nothing exists on a value that its type does not offer to scripts.
 
 A lookup asks once per (type, name); what was allowed is then looked up by Python itself. Four sorts of owners: values
-of Python's types (the lists of `allowed.py`), objects of the engine (their class's `__script_attributes__`, a frozenset or a
+of Python's types (the lists of `allowlist.py`), objects of the engine (their class's `__script_attributes__`, a frozenset or a
 function of the name), instances and classes that a script defines, and namespaces. Anything else offers nothing:
 a frame, a traceback or a module that leaked would be inert. Law: names are compared only as exact `str`, since a
 subclass could lie about being equal.

@@ -15,7 +15,7 @@ _TORCH = {
     "torch._dynamo": _PLAIN, "torch.onnx": _PLAIN, "torch.export": _PLAIN, "torch.distributed": _ONE,
     "torch.multiprocessing": _ONE, "torch.nn.parallel": _ONE,
     "torch.cuda.Stream": _PRECISION, "torch.cuda.Event": _PRECISION,
-    "torch.utils.tensorboard": "print the numbers, or `--output FILE` a result", "torch.hub": _FILES,
+    "torch.hub": _FILES,
     "torch.profiler": "`time STATEMENT` times a statement, `memory` tells about memory",
     "torch.autograd.profiler": "`time STATEMENT` times a statement, `memory` tells about memory",
     "torch.utils.bottleneck": "`time STATEMENT` times a statement", "torch.utils.cpp_extension": "write the operation as a Function",
