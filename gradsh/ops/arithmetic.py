@@ -8,6 +8,7 @@ from gradsh.engine.dispatch.declare import Within, alias, composite, implements,
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
+from gradsh.engine.schema.formulas import identity, product
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.ops.kernels import remainders
 from gradsh.ops.kernels.common import together, unsupported, zero_division
@@ -68,7 +69,8 @@ add = op(
     "add(self: Operand, other: Operand, *, alpha: number = 1)", "AddBackward0",
     "Sum, element by element: self + alpha * other.",
     forward=_add, ufunc=np.add, check=_check_alpha, dtypes="promote", inplace=True,
-    grads={"self": lambda grad: grad, "other": lambda grad, alpha: _scaled(grad, alpha)}, plain={"other": lambda grad: grad},
+    grads={"self": identity(lambda grad: grad), "other": lambda grad, alpha: _scaled(grad, alpha)},
+    plain={"other": identity(lambda grad: grad)},
     samples=(
         sample((2, 3), (3,)), sample((2, 3), 2.5), sample((2, 3), (4,), rejects="shape"), sample((2,), (2,), alpha=3),
     ),
@@ -76,7 +78,7 @@ add = op(
 sub = op(
     "sub(self: Operand, other: Operand, *, alpha: number = 1)", "SubBackward0", "Difference: self - alpha * other.",
     forward=_sub, ufunc=np.subtract, check=_check_sub, dtypes="promote", inplace=True,
-    grads={"self": lambda grad: grad, "other": lambda grad, alpha: _scaled(-grad, alpha)},
+    grads={"self": identity(lambda grad: grad), "other": lambda grad, alpha: _scaled(-grad, alpha)},
     samples=(sample((2, 3), (3,)), sample((2, 3), 2.5), sample("bool:2", "bool:2", rejects="dtype")),
 )
 
@@ -103,7 +105,7 @@ op(
 mul = op(
     "mul(self: Operand, other: Operand)", "MulBackward0", "Product, element by element, with broadcasting.",
     forward=np.multiply, dtypes="promote", inplace=True,
-    grads={"self": lambda grad, other: grad * other, "other": lambda grad, self: grad * self},
+    grads={"self": product(lambda grad, other: grad * other), "other": product(lambda grad, self: grad * self)},
     samples=(sample((2, 3), (3,)), sample((2, 3), 2.5), sample((2, 3), (4,), rejects="shape")),
     note="A Python number is saved as a 0-d float64 or int64 tensor, so `2 * x` cannot be run backward twice.",
 )

@@ -10,6 +10,7 @@ from gradsh.engine.dispatch.declare import Within, alias, composite, implements,
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
+from gradsh.engine.schema.formulas import product
 from gradsh.ops.arguments import zeros
 from gradsh.ops.arithmetic import sub
 from gradsh.ops.kernels.common import ONE, chained, floats_only, not_bool, reusing, unsupported
@@ -26,7 +27,7 @@ _POSITIVE = Within(0.2, 3.0, 2, 3)
 
 exp = op(
     "exp(self)", "ExpBackward0", "e to the power of each element.", forward=np.exp, dtypes="float", inplace=True,
-    grads={"self": lambda grad, result: grad * result}, samples=(sample((2, 3)),), spaces=("torch", "Tensor"),
+    grads={"self": product(lambda grad, result: grad * result)}, samples=(sample((2, 3)),), spaces=("torch", "Tensor"),
     note="Saves only its result.",
 )
 exp2 = op(

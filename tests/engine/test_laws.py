@@ -131,7 +131,7 @@ def test_a_number_is_kept_apart_from_the_constant_it_computes_with() -> None:
 
 def test_the_short_way_does_what_the_long_way_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """An elementwise operation's generated function builds the same node as `apply`."""
-    from gradsh.engine.codegen.backward_step import declined
+    from gradsh.engine.codegen.backward import declined
     from gradsh.engine.dispatch import declare as op
     from gradsh.engine.schema.overload import FEW
 

@@ -4,15 +4,16 @@ import linecache
 import traceback
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gradsh
-from gradsh.engine.codegen.backward_create_graph import recorded_step_of
-from gradsh.engine.codegen.backward_step import step_of
-from gradsh.engine.codegen.forward_elementwise import forward_of
+from gradsh.engine.codegen.backward import write_recorded, write_short_step, write_step
+from gradsh.engine.codegen.forward_elementwise import forward_of, is_elementwise
 from gradsh.engine.codegen.forward_general import composite_for, is_plain, is_short_composite, written_for
 from gradsh.engine.codegen.source import compile_source
 from gradsh.engine.registry import every_operation
+from gradsh.engine.schema.formulas import computes
 from gradsh.engine.schema.overload import Record
 
 RECORDS = [record for name, operation in sorted(every_operation().items()) for record in operation.records if record.name == name]
@@ -20,11 +21,11 @@ RECORDS = [record for name, operation in sorted(every_operation().items()) for r
 
 def functions_for(record: Record) -> list[Any]:
     """Every function that is ever written for a record."""
-    found = [step_of(record, short) for short in (False, True)] + [recorded_step_of(record)]
+    found = [write(record) for write in (write_step, write_short_step, write_recorded)]
     if is_short_composite(record) or is_plain(record):
         write = composite_for if is_short_composite(record) else written_for
         found += [write(record, spread) for spread in (False, True)]
-    if record.ufunc is not None and record.plan.edges == record.tensors:
+    if (record.ufunc is not None or record.name == "mm") and is_elementwise(record):
         found.append(forward_of(record))
     return found
 
@@ -34,6 +35,25 @@ def test_all_that_is_written_compiles_and_keeps_its_names_apart() -> None:
     lost = [name for name in written if name.startswith("<gradsh ") and not linecache.getline(name, 1).startswith("def ")]
     assert lost == []
     assert len(written) > 2000
+
+
+def test_no_parameter_has_a_name_that_a_written_function_uses() -> None:
+    names = {param.name for record in RECORDS for param in record.signature.params}
+    assert {name for name in names if name.startswith("_")} <= {"_stacklevel"}
+    assert not names & {"type", "isinstance", "list", "tuple", "len"}
+
+
+def test_formulas_compute_what_they_are_declared_to() -> None:
+    grad, saved = np.array([2.0, -3.0]), np.array([5.0, 0.5])
+    declared = [
+        formula for record in RECORDS for formula in (*record.grads.values(), *record.plain.values()) if computes(formula)
+    ]
+    assert {computes(formula) for formula in declared} == {"identity", "product"}
+    for formula in declared:
+        if computes(formula) == "identity":
+            assert formula(grad) is grad
+        else:
+            assert (formula(grad, saved) == grad * saved).all()
 
 
 def test_a_name_of_the_scope_may_not_be_hidden() -> None:
@@ -49,4 +69,4 @@ def test_a_traceback_shows_the_line_that_failed() -> None:
         gradsh.select(x, 0, 7)
     shown = "".join(traceback.format_exception(caught.value))
     assert 'File "<gradsh forward of select #' in shown
-    assert "out = forward(" in shown
+    assert "_out = _kernel(" in shown

@@ -11,17 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.ambient import current, entered
-from gradsh.engine.codegen.forward_elementwise import OPERAND, RESULT, edge_text
-from gradsh.engine.codegen.source import compile_source
+from gradsh.engine.codegen.fragments import (
+    LOCATION,
+    find_edge,
+    forward_scope,
+    make_node,
+    make_result,
+    save_operand,
+    save_result,
+)
+from gradsh.engine.codegen.source import compile_source, fill
 from gradsh.engine.dispatch.call import wrap, wrap_views
 from gradsh.engine.dispatch.cancellable import patience_for
-from gradsh.engine.dispatch.compact_node import LIVE, OWN, ShortNode
 from gradsh.engine.dispatch.op_node import size_of
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.dispatch.views import view_of
-from gradsh.engine.graph.node import described, next_sequence_number
-from gradsh.engine.graph.tensor import Tensor, accumulator, gradient_edge, make
 from gradsh.engine.schema.overload import DECLINED, Record
 from gradsh.engine.schema.signature import MISMATCH, REQUIRED, Param
 from gradsh.engine.values.layout import laid
@@ -29,37 +33,36 @@ from gradsh.engine.values.layout import laid
 MISMATCHED: Any = object()
 """What a short way answers when the arguments are not those of its overload."""
 
-_SHORT = """
-def short({parameters}):
-{binding}
-{arrays}
-    ambient_ = entered() or current()
-    if ambient_.saved_hooks:
+_PRIMITIVE = """
+def forward({parameters}):
+    {binding}
+    {arrays}
+    _ambient = _entered() or _current()
+    if _ambient.saved_hooks:
         return DECLINED
-{check}
+    {check}
     try:
-        out = forward({arguments})
+        _out = _kernel({arguments})
     except ValueError:
         return DECLINED
-    if type(out) is not ndarray:
-        if not isinstance(out, generic):
-            {several}
-        out = asarray(out)
-    dtype_ = out.dtype
-    if dtype_ is not F32 and dtype_ is not F64:
-        {other}
-    shape_ = out.shape
-{layout}
-{edges}
+    if type(_out) is not _ndarray:
+        if not isinstance(_out, _generic):
+            {generally}
+        _out = _asarray(_out)
+    _dtype = _out.dtype
+    if _dtype is not F32 and _dtype is not F64:
+        {generally}
+    _shape = _out.shape
+    {layout}
     {result}
 """
 
 _COMPOSITE = """
-def short({parameters}):
-{binding}
-    if current().saved_hooks:
+def forward({parameters}):
+    {binding}
+    if _current().saved_hooks:
         return DECLINED
-    return forward({arguments})
+    return _body({arguments})
 """
 
 _TENSOR = """
@@ -68,51 +71,59 @@ _TENSOR = """
 """
 
 _VALUE = """
-    {name} = {accept}({name})
+    {name} = {accept}({given})
     if {name} is MISMATCH:
         return MISMATCHED
 """
 
 _OPTIONAL = """
     if {name} is not None:
-        {name} = {accept}({name})
-        if {name} is MISMATCH:
-            return MISMATCHED
+        {bind}
 """
 
-_VARIADIC = """
-    {name} = {accept}({name}[0] if len({name}) == 1 and isinstance({name}[0], (list, tuple)) else {name})
-    if {name} is MISMATCH:
-        return MISMATCHED
+_ARRAY = """
+    _a{place} = {name}.array
+    if _a{place}.dtype is not _dtype:
+        return DECLINED
 """
 
-_NODE = """
-    node = ShortNode()
-    node.left = e0
-    node.right = e1
-    node.outputs = described(shape_, dtype_)
-    node.extra = None
-    node.seq = next_sequence_number()
-    where_ = ambient_.where
-    if where_ is None:
-        node.code = node.activation = None
-    else:
-        node.where = where_()
-    node.record = record
-    node.version = 0
-    node.values = {values}
-{saving}
+_FIRST_ARRAY = """
+    _a{place} = {name}.array
+    _dtype = _a{place}.dtype
+    if _dtype is not F32 and _dtype is not F64:
+        return DECLINED
 """
 
-_FRESH = """
-    fresh_ = new(Tensor)
-    fresh_.array = out
-    fresh_.form = None
-    fresh_.versions = None
-    fresh_.meta = None
-    fresh_.origin = node
-    fresh_.tracked = True
-    return fresh_
+_EDGES = """
+    _e0 = _e1 = None
+    if _ambient.grad_enabled:
+        {find}
+    {result}
+"""
+
+_VIEW = """
+    if _e0 is None and _e1 is None:
+        return _view_of({base}, _out, None, 0, 'default' if _ambient.grad_enabled else 'no_grad')
+    {node}
+    return _view_of({base}, _out, _node, 0, 'default')
+"""
+
+_CHECK_VIEW = """
+    if {name}.meta is not None and _ambient.grad_enabled:
+        _gradient_edge({name})
+"""
+"""A view that could not follow a write is refused before its geometry is looked at."""
+
+_CHECK_LIMITS = """
+    if _ambient.check is not None:
+        if _a0.size > LONG:
+            return DECLINED
+        _ambient.check(0)
+"""
+
+_LAID = """
+    if len(_shape) > 1:
+        _out = {laid}
 """
 
 
@@ -121,7 +132,7 @@ def short_of(operation: Operation) -> Callable[[tuple[Any, ...], dict[str, Any]]
     table: dict[Any, tuple[Callable[..., Any], ...]] = {}
     written: dict[Any, Callable[..., Any] | None] = {}
 
-    def short(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def fast_path(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         key = (len(args), *kwargs) if kwargs else len(args)
         ways = table.get(key)
         if ways is None:
@@ -132,7 +143,7 @@ def short_of(operation: Operation) -> Callable[[tuple[Any, ...], dict[str, Any]]
                 return found
         return DECLINED
 
-    return short
+    return fast_path
 
 
 def _ways(records: list[Record], written: dict[Any, Any], given: int, kwargs: dict[str, Any]) -> list[Callable[..., Any]]:
@@ -179,7 +190,7 @@ def _takes(record: Record, given: int, named: list[int]) -> bool:
 
 def is_short_composite(record: Record) -> bool:
     """Whether a composite has a short way: its arguments can be bound one by one."""
-    if record.kind != "composite" or _TAKEN.intersection(record.signature.index):
+    if record.kind != "composite":
         return False
     last = record.signature.positional - 1
     params = record.signature.params
@@ -189,13 +200,9 @@ def is_short_composite(record: Record) -> bool:
 def composite_for(record: Record, spread: bool) -> Callable[..., Any]:
     """Write the short way of a composite: what it does, once its arguments are bound."""
     params = record.signature.params
-    scope: dict[str, Any] = {
-        "Tensor": Tensor, "DECLINED": DECLINED, "MISMATCH": MISMATCH, "MISMATCHED": MISMATCHED, "current": current, "entered": entered,
-        "forward": record.forward,
-    }
-    source = _COMPOSITE.format(
-        parameters=_parameters(record, scope, spread),
-        binding="".join(_binding(param, place, scope, spread) for place, param in enumerate(params)),
+    scope = forward_scope(record, MISMATCH=MISMATCH, MISMATCHED=MISMATCHED, _body=record.forward)
+    source = fill(
+        _COMPOSITE, parameters=_parameters(record, scope, spread), binding=_bindings(params, scope, spread),
         arguments=", ".join(param.name for param in params),
     )
     return compile_source(f"forward of {record.name}", source, scope)
@@ -211,151 +218,123 @@ def is_plain(record: Record) -> bool:
     if any(param.type in {"Tensors", "Indices", "data", "any"} for param in params):
         return False
     last = record.signature.positional - 1
-    if _TAKEN.intersection(record.signature.index) or any(save.output > 0 for save in record.plan.saves):
+    if any(save.output > 0 for save in record.plan.saves):
         return False
     return not any(param.variadic and (place != last or param.type != "ints") for place, param in enumerate(params))
-
-
-_TAKEN = frozenset({
-    "Tensor", "DECLINED", "MISMATCH", "MISMATCHED", "current", "entered", "ndarray", "generic", "asarray", "F32", "F64", "forward", "check",
-    "HUGE", "record", "laid", "view_of", "gradient_edge", "accumulator", "new", "ShortNode", "LIVE", "OWN", "described",
-    "next_sequence_number", "size_of", "wrap", "wrap_views", "node", "e0", "e1", "out", "meta", "counter",
-})
-"""Names that the written functions use: no parameter may have one of them."""
 
 
 def written_for(record: Record, spread: bool) -> Callable[..., Any]:
     """Write the short way of a record. With `spread` a variadic parameter takes its numbers one by one, else by its name."""
     params = record.signature.params
-    plan = record.plan
-    scope: dict[str, Any] = {
-        "Tensor": Tensor, "DECLINED": DECLINED, "MISMATCH": MISMATCH, "MISMATCHED": MISMATCHED, "current": current, "entered": entered,
-        "ndarray": np.ndarray, "generic": np.generic, "asarray": np.asarray, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
-        "forward": record.forward, "check": record.check, "record": record, "laid": laid, "make": make, "view_of": view_of,
-        "HUGE": patience_for(record.forward),
-        "gradient_edge": gradient_edge, "accumulator": accumulator, "new": object.__new__, "ShortNode": ShortNode, "LIVE": LIVE, "OWN": OWN,
-        "described": described, "next_sequence_number": next_sequence_number, "size_of": size_of, "wrap": wrap, "wrap_views": wrap_views,
-    }
+    scope = forward_scope(
+        record, MISMATCH=MISMATCH, MISMATCHED=MISMATCHED, LONG=patience_for(record.forward), _generic=np.generic,
+        _kernel=record.forward, _check=record.check, _laid=laid, _view_of=view_of, _size_of=size_of, _wrap=wrap, _wrap_views=wrap_views,
+    )
     tensors = [place for place, param in enumerate(params) if param.type in {"Tensor", "Operand"}]
     arguments = ", ".join(_array(param, place) if place in tensors else param.name for place, param in enumerate(params))
-    view = record.kind == "view"
-    small = len(plan.edges) <= 2 and len(plan.saves) <= 2 and not any(params[place].optional for place in plan.edges)
-    small = small and all(save.output == 0 or save.param in plan.edges for save in plan.saves)
-    names = ", ".join(param.name for param in params)
-    laid_out = f"laid({record.layout!r}, out, [{arguments}])" if record.layout else "out"
-    several = f"{'wrap_views' if view else 'wrap'}(record, [{names}], {laid_out}{'' if view else ', ambient_'})"
-    source = _SHORT.format(
-        parameters=_parameters(record, scope, spread),
-        binding="".join(_binding(param, place, scope, spread) for place, param in enumerate(params)),
-        arrays=_arrays(params, tensors),
-        check=_check(record, arguments), arguments=arguments,
-        several=f"return {several}", other=f"return {several}",
-        layout=_layout(record, arguments),
-        edges=_edges(record) + _node(record) if small else "",
-        result=_result(record) if small else f"return {several.replace(laid_out, 'out')}",
+    laid_out = f"_laid({record.layout!r}, _out, [{arguments}])" if record.layout else "_out"
+    source = fill(
+        _PRIMITIVE, parameters=_parameters(record, scope, spread), binding=_bindings(params, scope, spread),
+        arrays="\n".join(_read_array(params[place], place, place == tensors[0]) for place in tensors),
+        check=_check(record, arguments), arguments=arguments, generally=_generally(record, laid_out),
+        layout=fill(_LAID, laid=laid_out) if record.layout else "",
+        result=_result(record) if _is_compact(record) else _generally(record, "_out"),
     )
     return compile_source(f"forward of {record.name}", source, scope)
+
+
+def _is_compact(record: Record) -> bool:
+    """Whether a `ShortNode` holds all that a node of the record has: two edges, two saved tensors."""
+    params, plan = record.signature.params, record.plan
+    small = len(plan.edges) <= 2 and len(plan.saves) <= 2 and not any(params[place].optional for place in plan.edges)
+    return small and all(save.output == 0 or save.param in plan.edges for save in plan.saves)
+
+
+def _generally(record: Record, out: str) -> str:
+    """Write that tensor and node are made in the general way."""
+    names = ", ".join(param.name for param in record.signature.params)
+    if record.kind == "view":
+        return f"return _wrap_views(RECORD, [{names}], {out})"
+    return f"return _wrap(RECORD, [{names}], {out}, _ambient)"
 
 
 def _parameters(record: Record, scope: dict[str, Any], spread: bool) -> str:
     words: list[str] = []
     for place, param in enumerate(record.signature.params):
-        if param.keyword_only and not any(one.startswith("*") for one in words):
+        if param.keyword_only and not any(word.startswith("*") for word in words):
             words.append("*")
         if param.default is REQUIRED:
             words.append(("*" if param.variadic and spread else "") + param.name)
         else:
-            scope[f"D{place}"] = param.default
-            words.append(f"{param.name}=D{place}")
+            scope[f"_default{place}"] = param.default
+            words.append(f"{param.name}=_default{place}")
     return ", ".join(words)
 
 
 def _array(param: Param, place: int) -> str:
-    return f"(None if {param.name} is None else a{place})" if param.optional else f"a{place}"
+    return f"(None if {param.name} is None else _a{place})" if param.optional else f"_a{place}"
+
+
+def _bindings(params: tuple[Param, ...], scope: dict[str, Any], spread: bool) -> str:
+    """Write what `Signature.bind` does with each argument."""
+    return "\n".join(_binding(param, place, scope, spread) for place, param in enumerate(params))
 
 
 def _binding(param: Param, place: int, scope: dict[str, Any], spread: bool) -> str:
-    """Write what `bind` does with one argument."""
-    scope[f"A{place}"] = param.accept if param.type != "any" else param.convert  # the latter refuses None where there may be none
+    name, accept = param.name, f"_accept{place}"
+    scope[accept] = param.accept if param.type != "any" else param.convert  # the latter refuses None where there may be none
+    if param.variadic and spread:
+        given = f"{name}[0] if len({name}) == 1 and isinstance({name}[0], (list, tuple)) else {name}"
+        return fill(_VALUE, name=name, accept=accept, given=given)
     if param.type in {"Tensor", "Operand"}:
-        # an array, or a number where one may stand, is for the long way; anything else is no argument of this overload
-        refusal = f"MISMATCHED if A{place}({param.name}) is MISMATCH else DECLINED"
-        text = _TENSOR.format(name=param.name, refusal=refusal)
-        return f"\n    if {param.name} is not None:" + text.rstrip().replace("\n", "\n    ") + "\n" if param.optional else text
-    template = _VARIADIC if param.variadic and spread else _OPTIONAL if param.optional else _VALUE
-    return template.format(name=param.name, accept=f"A{place}")
+        # an array, or a number where one may stand, is for the general way; anything else is no argument of this overload
+        bind = fill(_TENSOR, name=name, refusal=f"MISMATCHED if {accept}({name}) is MISMATCH else DECLINED")
+    else:
+        bind = fill(_VALUE, name=name, accept=accept, given=name)
+    return fill(_OPTIONAL, name=name, bind=bind) if param.optional else bind
 
 
-def _arrays(params: tuple[Param, ...], tensors: list[int]) -> str:
-    """Write the look at the arrays: all of one floating point dtype."""
-    text = f"    a{tensors[0]} = {params[tensors[0]].name}.array\n    dtype_ = a{tensors[0]}.dtype\n"
-    text += "    if dtype_ is not F32 and dtype_ is not F64:\n        return DECLINED\n"
-    for place in tensors[1:]:
-        name = params[place].name
-        indent = "    "
-        if params[place].optional:
-            text += f"    if {name} is not None:\n"
-            indent += "    "
-        text += f"{indent}a{place} = {name}.array\n{indent}if a{place}.dtype is not dtype_:\n{indent}    return DECLINED\n"
-    return text
+def _read_array(param: Param, place: int, first: bool) -> str:
+    """Write the look at one array: all are of one floating point dtype."""
+    read = fill(_FIRST_ARRAY if first else _ARRAY, name=param.name, place=str(place))
+    return fill(_OPTIONAL, name=param.name, bind=read) if param.optional else read
 
 
 def _check(record: Record, arguments: str) -> str:
-    name = record.signature.params[0].name
-    if record.kind == "view":  # refused before its geometry is looked at where it could not follow a write
-        text = f"    if {name}.meta is not None and ambient_.grad_enabled:\n        gradient_edge({name})\n"
-    else:
-        text = "    if ambient_.check is not None:\n        if a0.size > HUGE:\n            return DECLINED\n        ambient_.check(0)\n"
-    return text + (f"    check({arguments})\n" if record.check is not None else "")
-
-
-def _layout(record: Record, arguments: str) -> str:
-    if not record.layout:
-        return ""
-    return f"    if len(shape_) > 1:\n        out = laid({record.layout!r}, out, [{arguments}])\n"
-
-
-def _edges(record: Record) -> str:
-    params = record.signature.params
-    text = "    e0 = e1 = None\n    if ambient_.grad_enabled:"
-    return text + "".join(edge_text(n, params[place].name, "return DECLINED", 8) for n, place in enumerate(record.plan.edges))
-
-
-def _node(record: Record) -> str:
-    """Write the making of a node, for which there is a reason where any edge leads somewhere."""
-    params, plan = record.signature.params, record.plan
-    values = [f"{name!r}: {params[place].name}" for name, place in plan.value_names]
-    for name, place, what, slot in plan.asked:
-        asked = f"a{place}.shape" if what == "sizes" and not params[place].optional else f"size_of({params[place].name}, {what!r})"
-        values.append(f"{name!r}: () if e{slot} is None else {asked}" if what == "strides" else f"{name!r}: {asked}")
-    name = params[0].name
-    bare = "make(out)"
-    if record.kind == "view":
-        bare = f"view_of({name}, out, None, 0, 'default' if ambient_.grad_enabled else 'no_grad')"
-    lone = f"    if e0 is None and e1 is None:\n        return {bare}\n"
-    return lone + _NODE.format(
-        values="{" + ", ".join(values) + "}",
-        saving=_saving(record),
-    )
+    check = fill(_CHECK_VIEW, name=record.signature.params[0].name) if record.kind == "view" else fill(_CHECK_LIMITS)
+    return check if record.check is None else f"{check}\n_check({arguments})"
 
 
 def _result(record: Record) -> str:
-    if record.kind == "view":
-        return f"return view_of({record.signature.params[0].name}, out, node, 0, 'default')"
-    return _FRESH.strip()
+    """Write the making of the result, with a `ShortNode` where any edge leads somewhere."""
+    params, plan = record.signature.params, record.plan
+    find = "\n".join(find_edge(n, params[place].name, "return DECLINED") for n, place in enumerate(plan.edges))
+    node = make_node(record, "_described(_shape, _dtype)", LOCATION, _values(record), _save(record))
+    view = record.kind == "view"
+    return fill(_EDGES, find=find, result=fill(_VIEW, base=params[0].name, node=node) if view else make_result("None", node))
 
 
-def _saving(record: Record) -> str:
-    """Write the saving of operands and of the result."""
+def _values(record: Record) -> str:
+    """Write the dictionary of what the node keeps of arguments that are no tensors, and of sizes."""
+    params, plan = record.signature.params, record.plan
+    values = [f"{name!r}: {params[place].name}" for name, place in plan.value_names]
+    for name, place, what, slot in plan.asked:
+        asked = f"_a{place}.shape" if what == "sizes" and not params[place].optional else f"_size_of({params[place].name}, {what!r})"
+        values.append(f"{name!r}: () if _e{slot} is None else {asked}" if what == "strides" else f"{name!r}: {asked}")
+    return "{" + ", ".join(values) + "}"
+
+
+def _save(record: Record) -> list[str]:
+    """Write the saving of operands and of the result, slot by slot."""
     params = record.signature.params
-    text = "    node.raw = LIVE\n" if record.plan.saves else "    node.raw = ()\n"
+    slots: list[str] = []
     for slot, save in enumerate(record.plan.saves):
         if save.output >= 0:
-            text += RESULT.format(slot=slot)
+            slots.append(save_result(slot))
             continue
         name = params[save.param].name
-        needed = " or ".join(f"e{one} is not None" for one in save.guard) if save.guard else "True"
+        needed = " or ".join(f"_e{edge} is not None" for edge in save.guard) if save.guard else "True"
         if params[save.param].optional:
             needed = f"{name} is not None and ({needed})"
-        text += OPERAND.format(slot=slot, condition=f"if {needed}", array=f"{name}.array", tensor=name, otherwise="None")
-    return text
+        slots.append(save_operand(slot, needed, f"{name}.array", name, "None"))
+    return slots

@@ -1,5 +1,6 @@
 """When the steps of a backward pass are written: after a few uses of an operation's nodes, or at once for large gradients."""
 
+from collections.abc import Callable
 from typing import Any
 
 from numpy import ndarray
@@ -7,43 +8,29 @@ from numpy import ndarray
 from gradsh.engine.schema.overload import DECLINED, FEW, HEAVY, Record
 
 
-def _too_early(record: Record, gradient: Any) -> bool:
+def _used_enough(record: Record, gradient: Any) -> bool:
     if type(gradient) is list and len(gradient) == 1:
         (gradient,) = gradient
     heavy = type(gradient) is ndarray and gradient.nbytes >= HEAVY
     record.steps = FEW + 1 if heavy else record.steps + 1
-    return record.steps <= FEW
+    return record.steps > FEW
 
 
-def first_step(node: Any, run: Any, *rest: Any) -> Any:
-    """Leave the first nodes of a record to the general step; then write the short one, and take it."""
-    record = node.record
-    if _too_early(record, run.buffers.get(node)):
-        return DECLINED
-    from gradsh.engine.codegen.backward_step import step_of
+def _specialize_on_use(kind: str) -> Callable[..., Any]:
+    """Return what stands for one of a record's steps at first: it leaves nodes to the general step, then writes the step and takes it."""
 
-    record.step = step_of(record, short=False)
-    return record.step(node, run, *rest)
+    def first(node: Any, run: Any, *rest: Any) -> Any:
+        record = node.record
+        if not _used_enough(record, run.buffers.get(node)):
+            return DECLINED
+        from gradsh.engine.codegen import backward
 
+        step = getattr(backward, f"write_{kind}")(record)
+        setattr(record, kind, step)
+        return step(node, run, *rest)
 
-def first_short_step(node: Any, run: Any, *rest: Any) -> Any:
-    """Leave the first `ShortNode`s of a record to the general step; then write the short one, and take it."""
-    record = node.record
-    if _too_early(record, run.buffers.get(node)):
-        return DECLINED
-    from gradsh.engine.codegen.backward_step import step_of
-
-    record.short_step = step_of(record, short=True)
-    return record.short_step(node, run, *rest)
+    return first
 
 
-def first_recorded_step(node: Any, *rest: Any) -> Any:
-    """Leave the first `ShortNode`s of a record in a recorded pass to the general step; then write the short one, and take it."""
-    record = node.record
-    record.steps += 1
-    if record.steps <= FEW:
-        return DECLINED
-    from gradsh.engine.codegen.backward_create_graph import recorded_step_of
-
-    record.recorded = recorded_step_of(record)
-    return record.recorded(node, *rest)
+STEPS = {kind: _specialize_on_use(kind) for kind in ("step", "short_step", "recorded")}
+"""What a record begins with."""

@@ -25,7 +25,7 @@ from typing import Any
 from numpy import ufunc as np_ufunc
 
 from gradsh.engine import methods as _methods  # noqa: F401  (which Tensor gets)
-from gradsh.engine.codegen.specialize import first_recorded_step, first_short_step, first_step
+from gradsh.engine.codegen.specialize import STEPS
 from gradsh.engine.dispatch.call import run_record
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.lazy_methods import lend
@@ -151,7 +151,7 @@ def register(record: Record, spaces: tuple[str, ...]) -> Operation:
     elif any(space not in operation.spaces for space in spaces):
         operation.spaces = (*operation.spaces, *(space for space in spaces if space not in operation.spaces))
     record.spaces = spaces
-    record.step, record.short_step, record.recorded = first_step, first_short_step, first_recorded_step
+    record.step, record.short_step, record.recorded = STEPS["step"], STEPS["short_step"], STEPS["recorded"]
     operation.records.append(record)
     if record.ufunc is not None and operation.quick is None:
         from gradsh.engine.codegen.forward_elementwise import quicken

@@ -1,0 +1,258 @@
+"""Fast paths of the backward pass: two functions written for each record, which check, compute, free and deliver.
+
+One step is that of a plain pass, whose gradients are arrays; the other is that of a pass that is recorded itself
+(`create_graph`), whose gradients are Tensors. Both do what the general step does (`autograd/backward_pass.py`) for the
+plain case: one output, saved tensors that no hook has packed, one formula for each input. Whatever is not plain is left as it
+was and `DECLINED`. Nothing is left out: versions are checked, what frees a node is noted, leaves receive in the same order.
+"""
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.autograd.donation import LARGE, spare
+from gradsh.engine.codegen.forward_elementwise import constant
+from gradsh.engine.codegen.fragments import (
+    COMPACT,
+    ENTRIES,
+    Layout,
+    check_saved,
+    deliver,
+    free_saved,
+    let_go,
+    read_edges,
+)
+from gradsh.engine.codegen.source import compile_source, fill
+from gradsh.engine.dispatch.compact_node import GONE, LIVE, counter_of
+from gradsh.engine.graph.node import AccumulateGrad
+from gradsh.engine.graph.saved import flat_outline
+from gradsh.engine.graph.tensor import Tensor, more
+from gradsh.engine.schema.formulas import computes
+from gradsh.engine.schema.overload import DECLINED, KEEP, Formula, Record
+from gradsh.engine.values.storage import VersionCounter
+
+_STEP = """
+def step(node, run, needed, where):
+    buffers = run.buffers
+    grad = buffers.pop(node, None)
+    if type(grad) is not ndarray:
+        if type(grad) is list and len(grad) == 1 and type(grad[0]) is ndarray:
+            (grad,) = grad
+        else:
+            if grad is not None:
+                buffers[node] = grad
+            return DECLINED
+    {check}
+    {edges}
+    own = node.outputs[0]
+    {formulas}
+    grad = None
+    if where is not KEEP:
+        {free}
+    {let_go}
+    {deliver}
+"""
+
+_DECLINE = "buffers[node] = grad; return DECLINED"
+_HELD_OTHERWISE = "buffers[node] = grad; return node.record.step(node, run, needed, where)"
+
+_FORMULA = """
+    g{n} = None
+    if e{n} is not None:
+        {target}
+        m{n} = t{n}.outputs[place]
+        if needed is None or t{n} in needed:
+            g{n} = {gradient}
+            if {unlike}:
+                if g{n} is None:
+                    {decline}
+                g{n} = node._fit(g{n}, {n}, False)
+"""
+
+_STEP_RECORDED = """
+def step(node, run, needed, where):
+    buffers = run.buffers
+    grads = buffers.get(node)
+    if type(grads) is not list or len(grads) != 1 or not isinstance(grads[0], Tensor):
+        return DECLINED
+    {check}
+    del buffers[node]
+    grad = grads.pop()
+    {edges}
+    {wanted}
+    {restore}
+    {formulas}
+    if where is not KEEP:
+        node.free(where)
+    {deliver}
+"""
+
+_WANTED = """
+    w{n} = False
+    if e{n} is not None:
+        {target}
+        m{n} = t{n}.outputs[place]
+        w{n} = needed is None or t{n} in needed
+"""
+
+_RESTORE = """
+    if s{slot} is not None and {version} is not None and ({readers}):
+        s{slot} = restored(s{slot}, {version}, {edge})
+"""
+
+_FORMULA_RECORDED = """
+    if w{n}:
+        g{n} = f{n}({arguments})
+        if g{n} is not None and (type(g{n}) is not Tensor or g{n}.array.shape != m{n}[0] or g{n}.array.dtype is not m{n}[1]):
+            g{n} = node._fit(g{n}, {n}, True)
+"""
+
+_DELIVERY_RECORDED = """
+    if w{n}:
+        run._deliver(e{n} if type(e{n}) is tuple else (e{n}, 0), [g{n}], 0)
+"""
+
+
+def declined(*_: Any) -> Any:
+    """Leave a node to the general step."""
+    return DECLINED
+
+
+def _has_step(record: Record, layout: Layout) -> bool:
+    """Whether a record's derivatives are one formula for one input each, of the gradient, saved tensors and values."""
+    plan = record.plan
+    if not plan.formulas or any(many or formula is None for _, formula, _, many in plan.formulas):
+        return False
+    types = [param.type for param in record.signature.params]
+    lists = {place for place, kind in enumerate(types) if kind in {"Tensors", "Indices"}}
+    if lists.intersection(plan.edges) or any(save.param in lists for save in plan.saves):
+        return False  # a list has several edges, and several entries
+    if any(what not in {"grad", "saved", "value"} for _, _, calls, _ in plan.formulas for what, _ in calls):
+        return False
+    return layout is not COMPACT or (len(plan.saves) <= 2 and len(plan.edges) <= 2)
+
+
+def write_step(record: Record) -> Callable[..., Any]:
+    """Write the step of a record's nodes in a plain pass, those with a tuple of entries."""
+    return _step_of(record, ENTRIES)
+
+
+def write_short_step(record: Record) -> Callable[..., Any]:
+    """Write the step of a record's `ShortNode`s in a plain pass."""
+    return _step_of(record, COMPACT)
+
+
+def _step_of(record: Record, layout: Layout) -> Callable[..., Any]:
+    plan = record.plan
+    if not _has_step(record, layout):
+        return declined
+    scope: dict[str, Any] = {
+        "DECLINED": DECLINED, "ndarray": np.ndarray, "LIVE": LIVE, "GONE": GONE, "KEEP": KEEP, "add": np.add,
+        "multiply": np.multiply, "outline": flat_outline, "AccumulateGrad": AccumulateGrad,
+        "constant": constant, "DEFAULTS": plan.defaults, "LARGE": LARGE, "spare": spare, "multiply_into": _multiply_into,
+    }
+    source = fill(
+        _STEP, check=check_saved(layout, record, _DECLINE, _HELD_OTHERWISE), edges=read_edges(layout, record),
+        formulas="\n".join(_formula(record, layout, scope, *one[:3]) for one in plan.formulas),
+        free=free_saved(layout, record), let_go=let_go(layout, record),
+        deliver="\n".join(deliver(targets[0]) for targets, _, _, _ in plan.formulas),
+    )
+    return compile_source(f"step of {record.name}", source, scope)
+
+
+def _arguments(calls: tuple[tuple[str, Any], ...]) -> list[str]:
+    return ["grad" if what == "grad" else f"s{detail}" if what == "saved" else f"node.values[{detail!r}]" for what, detail in calls]
+
+
+def _formula(
+    record: Record, layout: Layout, scope: dict[str, Any], targets: tuple[int, ...], formula: Formula, calls: tuple[tuple[str, Any], ...]
+) -> str:
+    """Write one gradient: the call of its formula, or what the formula computes where that is a single product."""
+    n = targets[0]
+    arguments = _arguments(calls)
+    scope[f"f{n}"] = formula
+    gradient = f"f{n}({', '.join(arguments)})"
+    last = targets == record.plan.formulas[-1][0]
+    reusing = getattr(formula, "reusing", None)
+    if last and reusing is not None:
+        scope[f"r{n}"] = reusing
+        gradient = f"(r{n}(spare(grad), {', '.join(arguments)}) if grad.nbytes > LARGE else {gradient})"
+    elementwise = record.ufunc is not None
+    unlike = f"type(g{n}) is not ndarray or g{n}.shape != m{n}[0] or g{n}.dtype is not m{n}[1]"
+    if elementwise:  # so a gradient has the shape of the result
+        unlike = f"m{n} is not own or type(g{n}) is not ndarray or g{n}.dtype is not m{n}[1]"
+        if computes(formula) == "identity":
+            gradient, unlike = "grad", f"m{n} is not own"
+        elif computes(formula) == "product":
+            gradient = _product(arguments[1], layout, last)
+            if layout is COMPACT:  # whose operands have one dtype
+                unlike = f"m{n} is not own or type(g{n}) is not ndarray"
+    if computes(record.plain.get(record.signature.params[record.plan.edges[n]].name)) == "identity":
+        gradient = f"grad if node.values is DEFAULTS else {gradient}"
+    return fill(_FORMULA, n=str(n), target=fill(layout.target, n=str(n)), gradient=gradient, unlike=unlike, decline=_DECLINE)
+
+
+def _product(saved: str, layout: Layout, last: bool) -> str:
+    """Write a product of the gradient, into its memory where it is large and this is the last that reads it."""
+    factor = f"{saved} if type({saved}) is ndarray else constant({saved}, grad.dtype)"
+    if not last:
+        return f"multiply(grad, {factor})"
+    unlike = "" if layout is COMPACT else f" or type({saved}) is not ndarray or {saved}.dtype is not grad.dtype"
+    return f"(multiply(grad, {factor}) if grad.nbytes <= LARGE{unlike} else multiply_into(spare(grad), grad, {factor}))"
+
+
+def _multiply_into(into: Any, grad: Any, factor: Any) -> Any:
+    return np.multiply(grad, factor, into)
+
+
+def write_recorded(record: Record) -> Callable[..., Any]:
+    """Write the step of a record's `ShortNode`s in a pass that is recorded itself."""
+    plan = record.plan
+    if not _has_step(record, COMPACT) or any(save.output < 0 and save.param not in plan.edges for save in plan.saves):
+        return declined
+    scope: dict[str, Any] = {"DECLINED": DECLINED, "KEEP": KEEP, "LIVE": LIVE, "Tensor": Tensor, "restored": restored}
+    scope |= {f"f{n}": formula for (n,), formula, _, _ in plan.formulas}
+    source = fill(
+        _STEP_RECORDED, check=check_saved(COMPACT, record, "return DECLINED", "return DECLINED"), edges=read_edges(COMPACT, record),
+        wanted="\n".join(fill(_WANTED, n=str(n), target=fill(COMPACT.target, n=str(n))) for n in range(len(plan.edges))),
+        restore="\n".join(_restore(record, slot) for slot in range(len(plan.saves))),
+        formulas="\n".join(
+            fill(_FORMULA_RECORDED, n=str(n), arguments=", ".join(_arguments(calls))) for (n,), _, calls, _ in plan.formulas
+        ),
+        deliver="\n".join(fill(_DELIVERY_RECORDED, n=str(n)) for (n,) in sorted(one[0] for one in plan.formulas)),
+    )
+    return compile_source(f"recorded step of {record.name}", source, scope)
+
+
+def _restore(record: Record, slot: int) -> str:
+    """Write how one saved tensor is made, if a formula that is wanted reads it; a number stays the number."""
+    plan = record.plan
+    readers = " or ".join(f"w{targets[0]}" for targets, _, calls, _ in plan.formulas if ("saved", slot) in calls)
+    if not readers:
+        return ""
+    save = plan.saves[slot]
+    version, edge = ("node", "(node, 0)") if save.output >= 0 else (f"c{slot}", f"e{plan.edges.index(save.param)}")
+    return fill(_RESTORE, slot=str(slot), version=version, edge=edge, readers=readers)
+
+
+def restored(array: Any, version: Any, edge: Any) -> Tensor:
+    """Return the tensor that was saved: same memory, same version, same place in the graph."""
+    node, output = edge if type(edge) is tuple else (edge, 0)
+    leaf = type(node) is AccumulateGrad
+    if leaf and node.variable.array is array:
+        return node.variable  # type: ignore[no-any-return]
+    fresh: Tensor = object.__new__(Tensor)
+    fresh.array = array
+    fresh.form = None
+    fresh.meta = None
+    fresh.tracked = edge is not None
+    fresh.origin = None if leaf else edge if output else node
+    if leaf:
+        more(fresh).accumulator = weakref.ref(node)
+    if type(version) is VersionCounter:
+        fresh.versions = version
+    else:
+        fresh.versions = None if version is fresh.origin else counter_of(version)  # the node that made it stands for its counter
+    return fresh

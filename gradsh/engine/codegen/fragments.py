@@ -1,0 +1,312 @@
+"""The rules of autograd, each once, as the text of which every fast path is made.
+
+How a gradient's edge is found, a node is born, a tensor is saved, a result is made (forward); how an edge is read, a version
+checked, a saved tensor freed, a gradient delivered (backward). The general way does the same in plain Python
+(`dispatch/op_node.py`, `autograd/backward_pass.py`); tests hold each fast path to it.
+
+Names of a forward function that are not parameters of its operation begin with an underscore or a capital. No parameter does, so
+they cannot clash. Functions of the backward pass have no parameters of an operation.
+"""
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradsh.engine.ambient import current, entered
+from gradsh.engine.codegen.source import fill
+from gradsh.engine.dispatch.compact_node import LIVE, OWN, ShortNode
+from gradsh.engine.graph.node import described, next_sequence_number
+from gradsh.engine.graph.tensor import Tensor, accumulator, gradient_edge
+from gradsh.engine.schema.overload import DECLINED, Record
+
+FLOAT32 = np.dtype(np.float32)
+FLOAT64 = np.dtype(np.float64)
+
+# --- forward ------------------------------------------------------------------------------------------------------
+
+
+def forward_scope(record: Record, **names: Any) -> dict[str, Any]:
+    """Return the names that forward functions use: those of the fragments here, and the function's own."""
+    return {
+        "Tensor": Tensor, "DECLINED": DECLINED, "F32": FLOAT32, "F64": FLOAT64, "RECORD": record,
+        "ShortNode": ShortNode, "LIVE": LIVE, "OWN": OWN,
+        "_current": current, "_entered": entered, "_ndarray": np.ndarray, "_asarray": np.asarray, "_new": object.__new__,
+        "_described": described, "_gradient_edge": gradient_edge, "_accumulator": accumulator, "_getframe": sys._getframe,
+        "_next_sequence_number": next_sequence_number, **names,
+    }
+
+
+def find_edge(n: int, tensor: str, decline: str) -> str:
+    """Write how `_eN`, the edge that a gradient of an operand takes, is found; a stale view is refreshed."""
+    return fill(_EDGE, n=str(n), tensor=tensor, decline=decline)
+
+
+_EDGE = """
+    _e{n} = {tensor}.origin
+    _meta = {tensor}.meta
+    if _meta is not None:
+        if _e{n} is None and _meta.accumulator is not None and _meta.view is None and {tensor}.tracked:
+            _e{n} = _meta.accumulator() or _accumulator({tensor})
+        elif _e{n} is None or (_meta.view is not None and _meta.view.version != {tensor}.versions.version):
+            _e{n} = _gradient_edge({tensor})
+            if _e{n} is None and {tensor}.requires_grad:
+                {decline}
+    elif _e{n} is None and {tensor}.tracked:
+        _e{n} = _accumulator({tensor})
+"""
+
+
+def make_node(record: Record, outputs: str, location: str, values: str, save_slots: list[str]) -> str:
+    """Write the birth of a `ShortNode` over `_e0` and `_e1`: where it is born, its values, what it saves."""
+    raw = "LIVE" if record.plan.saves else "()"
+    return fill(_NODE, outputs=outputs, location=location, values=values, raw=raw, save="\n".join(save_slots))
+
+
+_NODE = """
+    _node = ShortNode()
+    _node.left = _e0
+    _node.right = _e1
+    _node.outputs = {outputs}
+    _node.extra = None
+    _node.seq = _next_sequence_number()
+    {location}
+    _node.record = RECORD
+    _node.version = 0
+    _node.values = {values}
+    _node.raw = {raw}
+    {save}
+"""
+
+LOCATION = fill("""
+    _where = _ambient.where
+    if _where is None:
+        _node.code = _node.activation = None
+    else:
+        _node.where = _where()
+""")
+"""Ask where the program stands."""
+
+LOCATION_OF_CALLER = fill("""
+    _trail = _ambient.trail
+    if _trail is not None:
+        _frame = _getframe(1)
+        _code = _trail.code
+        if _code is not None and (_frame is _trail.frame or _frame.f_code is _code):
+            _node.activation = _trail.activation
+            _node.code = _code
+            _node.offset = _frame.f_lasti
+        else:
+            _node.where = _ambient.where()
+    else:
+        _where = _ambient.where
+        _node.code = None
+        _node.activation = None if _where is None else _where()
+""")
+"""The same for a function that the program calls itself: its caller is the frame that stands there."""
+
+
+def save_operand(slot: int, needed: str, array: str, tensor: str, otherwise: str) -> str:
+    """Write the saving of an operand: its array, what tells its version, the version now. A number has no version."""
+    return fill(_SAVE_OPERAND, slot=str(slot), needed=needed, array=array, tensor=tensor, otherwise=otherwise)
+
+
+_SAVE_OPERAND = """
+    if {needed}:
+        _node.saved_array{slot} = {array}
+        _counter = {tensor}.versions
+        if _counter is None:
+            _node.saved_by{slot} = {tensor}.origin or {tensor}.counter
+            _node.saved_version{slot} = 0
+        else:
+            _node.saved_by{slot} = _counter
+            _node.saved_version{slot} = _counter.version
+    else:
+        _node.saved_array{slot} = {otherwise}
+        _node.saved_by{slot} = None
+        _node.saved_version{slot} = 0
+"""
+
+
+def save_result(slot: int) -> str:
+    """Write the saving of the result, whose version the node itself tells."""
+    return fill(_SAVE_RESULT, slot=str(slot))
+
+
+_SAVE_RESULT = """
+    _node.saved_array{slot} = _out
+    _node.saved_by{slot} = OWN
+    _node.saved_version{slot} = 0
+"""
+
+
+def make_result(form: str, node: str) -> str:
+    """Write the making of the result: a tensor over `_out`, with a node behind it where an edge leads somewhere."""
+    return fill(_RESULT, form=form, node=node)
+
+
+_RESULT = """
+    _fresh = _new(Tensor)
+    _fresh.array = _out
+    _fresh.form = {form}
+    _fresh.versions = None
+    _fresh.meta = None
+    if _e0 is None and _e1 is None:
+        _fresh.origin = None
+        _fresh.tracked = False
+        return _fresh
+    {node}
+    _fresh.origin = _node
+    _fresh.tracked = True
+    return _fresh
+"""
+
+# --- backward -----------------------------------------------------------------------------------------------------
+
+
+class Layout(NamedTuple):
+    """How a node holds edges and saved tensors, as the text that reads, checks and frees them.
+
+    A check reads saved tensor N into `sN`, with what tells its version in `cN`; `decline` leaves the node as it was.
+    """
+
+    saved: str
+    """Look whether anything is left, and at all of it where it lies together."""
+    check: str
+    check_result: str
+    target: str
+    """Read the receiver of edge N into `tN`, and which of its outputs it is into `place`."""
+
+
+COMPACT = Layout(
+    saved="""
+        if node.raw is not LIVE:
+            {otherwise}
+    """,
+    check="""
+        s{slot} = node.saved_array{slot}
+        c{slot} = node.saved_by{slot}
+        if c{slot} is not None and c{slot}.version != node.saved_version{slot}:
+            {decline}
+    """,
+    check_result="""
+        s{slot} = node.saved_array{slot}
+        if node.version != node.saved_version{slot}:
+            {decline}
+    """,
+    target="""
+        if type(e{n}) is tuple:
+            t{n}, place = e{n}
+        else:
+            t{n} = e{n}
+            place = 0
+    """,
+)
+"""A `ShortNode`: all of it in slots of its own."""
+
+_ENTRY = """
+    if c{slot} is None:
+        s{slot} = None
+    else:
+        if c{slot}[4] is not None or c{slot}[1].version != c{slot}[2]:
+            {decline}
+        s{slot} = c{slot}[0] if c{slot}[3] is not False else c{slot}[0].item()
+"""
+ENTRIES = Layout(
+    saved="""
+        raw = node.entries
+        if type(raw) is not tuple:
+            {decline}
+        {entries} = raw
+    """,
+    check=_ENTRY, check_result=_ENTRY, target="t{n}, place = e{n}",
+)
+"""Every other node of an operation: a tuple of edges, a tuple of `Kept`s."""
+
+
+def read_edges(layout: Layout, record: Record) -> str:
+    """Write the reading of the edges into `e0`, `e1`, …"""
+    width = range(len(record.plan.edges))
+    if layout is COMPACT:
+        return "; ".join(f"e{n} = node.{side}" for n, side in zip(width, ("left", "right"), strict=False))
+    return "".join(f"e{n}, " for n in width) + "= node.edges"
+
+
+def check_saved(layout: Layout, record: Record, decline: str, otherwise: str) -> str:
+    """Write the look at what was saved, read or not: still there, not packed, not written to since.
+
+    `otherwise` is done with a node of this layout that holds its saved tensors in another way.
+    """
+    slots = range(len(record.plan.saves))
+    if not slots:
+        return ""
+    lines = [fill(layout.saved, decline=decline, otherwise=otherwise, entries="".join(f"c{slot}, " for slot in slots))]
+    for slot, save in enumerate(record.plan.saves):
+        lines.append(fill(layout.check_result if save.output >= 0 else layout.check, slot=str(slot), decline=decline))
+    return "\n".join(lines)
+
+
+def free_saved(layout: Layout, record: Record) -> str:
+    """Write the freeing: what is left tells who freed the node, and shapes and dtypes.
+
+    `own` describes the node's result; `mN` is read for what edge N leads to, and describes the operand.
+    """
+    plan = record.plan
+    if not plan.saves:
+        return "pass"
+    if layout is ENTRIES:
+        return "node.free(where)"
+    lines = ["node.raw = GONE", "node.saved_by0 = where"]
+    for slot, save in enumerate(plan.saves):
+        left = f"outline(s{slot})"
+        if save.output == 0:
+            left = "own"
+        elif save.param in plan.edges:
+            n = plan.edges.index(save.param)
+            left = f"outline(s{slot}) if e{n} is None else m{n}"
+        lines.append(f"node.saved_array{slot} = None if s{slot} is None else {left}")
+    return "\n".join(lines + ["node.saved_by1 = None"] * (len(plan.saves) > 1))
+
+
+def let_go(layout: Layout, record: Record) -> str:
+    """Write that the step itself holds no saved tensor any more: the memory is free when gradients are delivered."""
+    slots = range(len(record.plan.saves))
+    if not slots:
+        return ""
+    return ("" if layout is COMPACT else "raw = ") + "".join(f"s{slot} = c{slot} = " for slot in slots) + "None"
+
+
+def deliver(n: int) -> str:
+    """Write the delivery of the array `gN` to its receiver: a leaf sums in place where it may and closes with its last gradient."""
+    return fill(_DELIVERY, n=str(n))
+
+
+_DELIVERY = """
+    if g{n} is not None:
+        if type(t{n}) is AccumulateGrad:
+            leaf = run.leaves.get(t{n})
+            if leaf is None:
+                leaf = run.open_leaf(t{n})
+            if leaf[2] is not None:
+                add(leaf[1], g{n}, leaf[1])
+                leaf[2] += 1
+                g{n} = None
+            elif leaf[1] is None:
+                leaf[1] = g{n}
+                g{n} = None
+            else:
+                found = [g{n}]
+                g{n} = None
+                run.add_to_leaf(leaf, found)
+            leaf[0] -= 1
+            if not leaf[0]:
+                leaf = None
+                run.close_leaf(t{n})
+        elif t{n} in buffers or len(t{n}.outputs) != 1:
+            found = [g{n}]
+            g{n} = None
+            run.add((e{n} if type(e{n}) is tuple else (e{n}, 0)), found, 0)
+        else:
+            buffers[t{n}] = g{n}
+            g{n} = None
+"""
