@@ -130,7 +130,7 @@ def _outcomes(scripts: Sequence[str], options: GoldenOptions) -> Iterator[Checke
 
     def task(script: Script) -> Played:
         if not script.unreadable:
-            enclose(options.run)
+            enclose(options.run, script)
         return play(script, options.run)
 
     everything = answers(task, map(read_script, scripts), options.jobs, read=Played.read, seconds=options.run.limits.timeout)

@@ -75,11 +75,14 @@ def threads() -> int:
         return 1
 
 
-def enter(writable: Iterable[str] = (), seconds: float | None = None, *, keep_input: bool = False) -> None:
+def enter(
+    writable: Iterable[str] = (), seconds: float | None = None, *, readable: Iterable[str] = (), keep_input: bool = False
+) -> None:
     """Give up, for good, all that a script does not need; does nothing where the walls stand already.
 
-    The process keeps reading Python's own folders, reading and writing the `writable` ones, its standard streams, and what
-    `keep` was told of. `seconds` is the time it may take: the kernel ends it at a multiple of that. Raises OSError.
+    The process keeps reading Python's own folders and the `readable` files, reading and writing the `writable` folders, its
+    standard streams, and what `keep` was told of. `seconds` is the time it may take: the kernel ends it at a multiple of
+    that. Raises OSError.
     """
     if _standing:
         return
@@ -89,7 +92,7 @@ def enter(writable: Iterable[str] = (), seconds: float | None = None, *, keep_in
     bound_resources(seconds)
     checked(libc().prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no-new-privileges")
     if landlock.abi():
-        landlock.restrict((*python_folders(), *READABLE), (*writable, *_own, NOTHING))
+        landlock.restrict((*python_folders(), *READABLE, *readable), (*writable, *_own, NOTHING))
         _standing.append("landlock")
     if seccomp.available():
         seccomp.restrict()

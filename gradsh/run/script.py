@@ -100,8 +100,8 @@ def no_sandbox(mode: str) -> str:
     return missing and f"--sandbox on: this system has no {missing}; --sandbox auto takes what there is"
 
 
-def enclose(options: RunOptions) -> None:
-    """Bound this process for the one script that it is going to run: its memory, and what it may reach, for good."""
+def enclose(options: RunOptions, script: Script) -> None:
+    """Bound this process for the script that it is going to run: its memory, and what it may reach, for good."""
     import gradsh.session.session  # noqa: F401  # behind the wall, an import takes longer
 
     limits = options.limits
@@ -109,13 +109,14 @@ def enclose(options: RunOptions) -> None:
         grow_stack()
     if limits.sandbox != "off":
         from gradsh.process import sandbox
+        from gradsh.run.modules_beside import modules_beside
 
         if limits.timeout is not None:
             from gradsh.process.watchdog_process import guardian
 
             guardian()  # behind the wall, no process can be started
-        lifetime = None if _parents else limits.timeout  # a process that works for another one runs many scripts
-        sandbox.enter((limits.allow_files,) if limits.allow_files else (), lifetime)
+        writable = (limits.allow_files,) if limits.allow_files else ()
+        sandbox.enter(writable, limits.timeout, readable=modules_beside(script.name, script.text))
     bound_memory(limits.max_memory)
 
 
@@ -126,7 +127,7 @@ def run(options: RunOptions) -> int:
     script = scripts_of(options)[0]
     sink = sink_for(looks_of(options.format, plain=options.plain, several=False), None, sys.stdout, sys.stderr)
     if not script.unreadable:
-        enclose(options)
+        enclose(options, script)
     return max(run_script(script, options, sink), sink.close())
 
 

@@ -41,7 +41,7 @@ class Task:
     def __call__(self, script: Script) -> Ran:
         """Run the script."""
         if not script.unreadable:
-            enclose(self.options)
+            enclose(self.options, script)
         name = script.name if self.several else None
         if self.options.jobs > 1:
             out, err = io.StringIO(), io.StringIO()

@@ -1,17 +1,19 @@
-"""Processes that run scripts, one after another, forked from a parent that has imported what scripts need.
+"""Processes that run one script each, forked from a parent that has imported what scripts need.
 
 One that dies costs its own script only, and none outlives its parent. It answers in JSON: a script that has broken out of the
-language sends nothing that the parent, which stands behind no wall, could be made to run.
+language changes nothing for the scripts after it, and sends nothing that the parent, which stands behind no wall, could be made to run.
 """
 
 import json
 import os
+import re
 import select
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from importlib import import_module
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from gradsh.process import sandbox, signals
@@ -26,6 +28,7 @@ MARGIN = 2.0
 MOST = 1 << 30
 """Bytes of the longest answer that is read."""
 PIECE = 1 << 16
+OWN_MODULE = re.compile(r"gradsh(\.[a-z]\w*)+")
 
 
 class Lost(NamedTuple):
@@ -56,7 +59,6 @@ def answers(
 
     source = enumerate(scripts)
     found: dict[int, tuple[Script, Answer | Lost]] = {}
-    idle: list[_Worker] = []
     busy: list[_Worker] = []
     given, more = 0, True
     try:
@@ -65,8 +67,7 @@ def answers(
                 number, script = next(source, (-1, None))
                 more = script is not None
                 if script is not None:
-                    busy.append(idle.pop() if idle else _Worker(task))
-                    busy[-1].give(number, script, seconds)
+                    busy.append(_Worker(task, number, script, seconds))
             try:
                 ready = _ready(busy)
             except KeyboardInterrupt:
@@ -78,13 +79,11 @@ def answers(
             for worker in ready:
                 busy.remove(worker)
                 found[worker.number] = (worker.script, worker.take(read))
-                if worker.alive:
-                    idle.append(worker)
             while given in found:
                 yield found.pop(given)
                 given += 1
     finally:
-        for worker in busy + idle:
+        for worker in busy:
             worker.kill()
 
 
@@ -97,18 +96,14 @@ def _ready(busy: "list[_Worker]") -> "list[_Worker]":
 
 
 class _Worker:
-    """A process, the pipe to it and the one from it, seen from the parent."""
+    """The process of a script, and the pipe from it, seen from the parent."""
 
-    def __init__(self, task: Callable[[Script], Any]) -> None:
-        self.number = -1
-        self.script = Script("", "")
-        self.end: float | None = None
-        self.alive = True
-        self._seconds: float | None = None
+    def __init__(self, task: Callable[[Script], Any], number: int, script: Script, seconds: float | None) -> None:
+        self.number, self.script, self._seconds = number, script, seconds
+        self.end = None if seconds is None else time.monotonic() + seconds + GRACE + MARGIN
         self._lines = LineCell()
         self._data = bytearray()
         self._late = self._interrupted = False
-        theirs, self._orders = os.pipe()
         self.pipe, writer = os.pipe()
         parent = os.getpid()
         for stream in (sys.stdout, sys.stderr):
@@ -118,32 +113,15 @@ class _Worker:
         try:
             self.process = os.fork()
             if self.process == 0:
-                os.close(self._orders)
-                _work(task, theirs, writer, self._lines, parent)
+                _work(task, script, writer, self._lines, parent)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        os.close(theirs)
         os.close(writer)
-
-    def give(self, number: int, script: Script, seconds: float | None) -> None:
-        """Send a script; a process that is gone, or takes nothing, is found out when its answer is taken."""
-        self.number, self.script, self._seconds = number, script, seconds
-        self.end = None if seconds is None else time.monotonic() + seconds + GRACE + MARGIN
-        self._lines.at(0)
-        os.set_blocking(self._orders, False)
-        data = memoryview(_framed(script))
-        while data and select.select([], [self._orders], [], GRACE)[1]:
-            try:
-                data = data[os.write(self._orders, data) :]
-            except OSError:
-                return
 
     def receive(self) -> bool:
         """Take what has come; return whether that was all."""
         data = os.read(self.pipe, PIECE)
         self._data += data
-        if not data:
-            self.alive = False
         return not data or len(self._data) > MOST or _is_whole(self._data)
 
     def is_late(self) -> bool:
@@ -159,19 +137,17 @@ class _Worker:
             os.kill(self.process, signals.FORWARDED)
 
     def take(self, read: Callable[[Any], Answer]) -> "Answer | Lost":
-        """Return the answer, or what became of the process, which is ended then."""
-        data, self._data = bytes(self._data), bytearray()
+        """End the process; return its answer, or what became of it."""
+        status = self.kill()
         try:
-            if _is_whole(data):
-                told = json.loads(data[HEAD:])
+            if _is_whole(self._data):
+                told = json.loads(self._data[HEAD:])
                 if "answer" in told:
+                    _import(told["modules"])
                     return read(told["answer"])
-                self.kill()
                 return Lost(int(told["line"]), str(told["reason"]))
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, MemoryError):
-            self.kill()
             return Lost(self._lines.line(), "the process that ran it gave no proper answer")
-        status = self.kill()
         if self._interrupted and (self._late or status == -signals.FORWARDED):
             return Lost(self._lines.line(), "interrupted", interrupted=True)
         if self._late:
@@ -180,16 +156,22 @@ class _Worker:
 
     def kill(self) -> int:
         """End the process, whatever it does; return its exit status, negative for a signal."""
-        self.alive = False
-        for handle in (self.pipe, self._orders):
-            with suppress(OSError):
-                os.close(handle)
+        with suppress(OSError):
+            os.close(self.pipe)
         with suppress(ProcessLookupError):
             os.kill(self.process, signal.SIGKILL)  # one that has ended keeps the status that it has
         try:
             return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
         except ChildProcessError:
             return 0
+
+
+def _import(names: Iterable[str]) -> None:
+    """Import modules of gradsh that a script needed, so that the processes of the next ones have them from the beginning."""
+    for name in names:
+        if OWN_MODULE.fullmatch(name) and name not in sys.modules:
+            with suppress(ImportError):
+                import_module(name)
 
 
 HEAD = 8
@@ -214,19 +196,18 @@ def _ending(code: int) -> str:
         return f"signal {-code}"
 
 
-def _work(task: Callable[[Script], Any], orders: int, writer: int, lines: LineCell, parent: int) -> NoReturn:
-    """Do the work of a process: answer for each script that comes."""
+def _work(task: Callable[[Script], Any], script: Script, writer: int, lines: LineCell, parent: int) -> NoReturn:
+    """Do the work of a process: answer for its script."""
     try:
         signals.work_for_another()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         _end_with(parent)
         stand_in(lines)
-        sandbox.keep(orders, writer)
+        sandbox.keep(writer)
         report_to(lambda line, reason: _send(writer, {"line": line, "reason": reason}))
-        with os.fdopen(orders, "rb") as source:
-            while head := source.read(HEAD):
-                script = Script(*json.loads(source.read(int.from_bytes(head, "big"))))
-                _send(writer, {"answer": task(script)})
+        known = frozenset(sys.modules)
+        answer = task(script)
+        _send(writer, {"answer": answer, "modules": [name for name in sys.modules if name not in known]})
     except BaseException as error:  # noqa: BLE001  # a fault of ours: it is told as one
         with suppress(BaseException):
             _send(writer, {"line": lines.line(), "reason": f"gradsh itself failed: {type(error).__name__}: {error}"})

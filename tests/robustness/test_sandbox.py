@@ -39,6 +39,17 @@ def escaped():
             continue
     return through
 
+def beside(folder):
+    '''Return the files below a folder that can be read.'''
+    readable = []
+    for name in NAMES:
+        try:
+            open(f'{folder}/{name}').read()
+            readable.append(name)
+        except OSError:
+            continue
+    return sorted(readable)
+
 def some(value):
     if not value:
         raise OSError
@@ -52,7 +63,7 @@ OWN = {
 
 def offer(self):
     PLAIN(self)
-    self.machine.builtins['escaped'] = escaped
+    self.machine.builtins |= {'escaped': escaped, 'beside': beside}
 
 Session.offer_assertions = offer
 from gradsh.__main__ import main
@@ -67,7 +78,8 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     prey.write_text("the secret")
     left = os.open(prey, os.O_RDONLY)
     os.set_inheritable(left, True)
-    code = f"PREY, LEFT = {str(prey)!r}, {left}\n{ESCAPED}"
+    names = [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
+    code = f"PREY, LEFT, NAMES = {str(prey)!r}, {left}, {names}\n{ESCAPED}"
     try:
         return subprocess.run(
             [sys.executable, "-c", code, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=120,
@@ -91,6 +103,26 @@ def test_a_script_that_has_escaped_gets_nowhere(tmp_path: Path, arguments: list[
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("got []") == len([one for one in arguments if one.endswith(".grad")] or [1])
     assert (tmp_path / "secret.txt").read_text() == "the secret"
+
+
+@needs_walls
+@pytest.mark.parametrize("arguments", [["run", "a.grad"], ["run", "a.grad", "b.grad"], ["run", "{}/a.grad"], ["run", "link.grad"]])
+def test_the_modules_that_a_script_imports_can_be_read_and_nothing_beside_them(tmp_path: Path, arguments: list[str]) -> None:
+    folder = tmp_path / "of the script"
+    modules = "model.py", "parts/blocks.py", "parts/deep/more.py", "helpers.py"
+    for name in (*modules, "other.py", "parts/data.csv", "parts/other.py", "run.py"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("the text")
+    (folder / "model.py").write_text("def f():\n    from parts.deep import more; import helpers\n")
+    (tmp_path / "outside.py").write_text("")
+    (folder / "stolen.py").symlink_to(tmp_path / "outside.py")
+    for name in "ab":
+        lines = "if 0: from model import Net\nif 0: import parts.blocks as b, stolen", f"print('got', beside({str(folder)!r}))\n"
+        (folder / f"{name}.grad").write_text("\n".join(lines))
+    (folder / "link.grad").symlink_to("a.grad")
+    done = run(folder, *(one.format(folder) for one in arguments))
+    assert done.returncode == 0, done.stderr
+    assert f"got {sorted(modules)}" in done.stdout
 
 
 @needs_walls

@@ -1,0 +1,53 @@
+"""Which files beside a script its import statements may lead to: all that its process can read of the person's own files.
+
+They are found before the script runs, by its text and not by its tree: a name too many costs nothing, as only an import of that
+name asks for it. No folder is listed, as it may hold a data set.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+
+IMPORTING = re.compile(r"^.*\bimport\b.*$", re.MULTILINE)
+NAME = re.compile(r"[^\W\d]\w*")
+MOST_NAMES = 2_000
+MOST_BYTES = 1 << 20
+"""Of a module that is looked through for further imports."""
+
+
+def modules_beside(path: str, text: str) -> list[str]:
+    """Return the Python files beside the script at `path` that it may import, and those that these may import in turn.
+
+    They are NAME.py and NAME/__init__.py, also below folders NAME, for each name in a line with `import`. Links that lead out of
+    the script's folder are left out.
+    """
+    folder = os.path.dirname(os.path.realpath(path))  # noqa: PTH120  # importing pathlib costs more than the wall
+    names = _names_in(text)
+    found: set[str] = set()
+    looked = 0
+    while looked < len(names) <= MOST_NAMES:
+        looked = len(names)
+        new = {file for file in _files(folder, names) if os.path.realpath(file).startswith(f"{folder}/")} - found
+        found |= new
+        names = names.union(*(_names_in(_read(file)) for file in new))
+    return sorted(found)
+
+
+def _names_in(text: str) -> set[str]:
+    return {name for line in IMPORTING.findall(text) for name in NAME.findall(line)}
+
+
+def _files(folder: str, names: set[str]) -> Iterator[str]:
+    for name in ("__init__", *names):
+        path = f"{folder}/{name}"
+        if os.path.isfile(f"{path}.py"):  # noqa: PTH113
+            yield f"{path}.py"
+        if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114
+            yield from _files(path, names)
+
+
+def _read(path: str) -> str:
+    with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+        return file.read(MOST_BYTES)
+    return ""
