@@ -222,6 +222,17 @@ def fix(
     raise typer.Exit(fix_file(file, apply=apply, everything=everything))
 
 
+@app.command()
+def export(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A script; - is standard input.")],
+    output: Annotated[str | None, typer.Option("-o", "--output", metavar="PROGRAM.py", help="Write a file, not standard output.")] = None,
+) -> None:
+    """Write a script as plain PyTorch: commands that look become comments."""
+    from gradsh.run.export import export_file
+
+    raise typer.Exit(export_file(file, output))
+
+
 @app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
 def trace(
     arguments: Annotated[list[str], typer.Argument(metavar="PROGRAM.py [ARGS]...", help="A Python program.")],

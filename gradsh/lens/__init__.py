@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [  # found by __getattr__
-    "buffers", "command", "graph", "holders", "leaks", "memory", "plan", "prompt", "start", "stop", "watching", "why",
+    "buffers", "command", "freed", "graph", "holders", "leaks", "live_bytes", "memory", "plan", "prompt", "reclaimable_bytes",
+    "saved", "start", "stop", "watching", "why",
 ]
 WITHOUT_TORCH = 'this needs PyTorch: install it with `pip install "gradsh[torch]"`'
 

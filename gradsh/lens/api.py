@@ -121,3 +121,31 @@ def command(text: str, variables: dict[str, object] | None = None) -> Look:
     """Run a command line such as `graph loss --depth 2` over the caller's names, or over `variables`."""
     frame = sys._getframe(1)
     return run_line(watcher(), text, names_in(frame) if variables is None else variables, frame)
+
+
+def _fact(name: str, frame: Any, *arguments: Any) -> Any:
+    """Return what one of the assertions of gradsh's scripts answers over the names of a frame."""
+    from gradsh.probe.assertions import functions
+
+    with watcher().look() as world:
+        return functions(lambda: names_in(frame))[name](*map(world.shown, arguments))
+
+
+def live_bytes() -> int:
+    """Return the bytes of the memories that saved tensors of live graphs stand in, each memory once."""
+    return int(_fact("live_bytes", sys._getframe(1)))
+
+
+def reclaimable_bytes(tensor: Any) -> int:
+    """Return the bytes that a backward from the tensor would give back."""
+    return int(_fact("reclaimable_bytes", sys._getframe(1), tensor))
+
+
+def freed(tensor: Any) -> bool:
+    """Return whether what the tensor's node saved was freed; where it saves nothing, the nearest nodes below that do."""
+    return bool(_fact("freed", sys._getframe(1), tensor))
+
+
+def saved(tensor: Any, name: str) -> bool:
+    """Return whether the tensor's node holds a saved tensor of that name, not freed."""
+    return bool(_fact("saved", sys._getframe(1), tensor, name))

@@ -1,9 +1,10 @@
-"""Runs `gradsh trace` in a forked process, so that PyTorch is imported once for many programs."""
+"""Runs `gradsh trace`, gradsh and Python programs in a forked process, so that PyTorch is imported once for many programs."""
 
 import json
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +23,20 @@ class Traced(NamedTuple):
 
 def trace(*words: str, folder: Path | None = None) -> Traced:
     """Run `gradsh trace` with these words, in a folder."""
+    from gradsh.lens.command import main
+
+    return forked(lambda: main(list(words)), folder)
+
+
+def run_python(path: Path) -> Traced:
+    """Run a Python program as `python` does."""
+    import runpy
+
+    return forked(lambda: runpy.run_path(str(path), run_name="__main__") and 0, path.parent)
+
+
+def forked(action: Callable[[], int], folder: Path | None = None) -> Traced:
+    """Run `action` in a process of its own, with streams of its own."""
     import torch
 
     torch.set_num_threads(1)
@@ -30,14 +45,14 @@ def trace(*words: str, folder: Path | None = None) -> Traced:
         sys.stdout.flush()
         child = os.fork()
         if child == 0:
-            _run(words, out, err, folder)
+            _run(action, out, err, folder)
         _, status = os.waitpid(child, 0)
         return Traced(os.waitstatus_to_exitcode(status), out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8"))
 
 
-def _run(words: tuple[str, ...], out: Path, err: Path, folder: Path | None) -> None:
+def _run(action: Callable[[], int], out: Path, err: Path, folder: Path | None) -> None:
     """Run in the child, which never returns."""
-    status = 1
+    status = 0
     try:
         for number, path in ((1, out), (2, err)):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), number)
@@ -48,19 +63,16 @@ def _run(words: tuple[str, ...], out: Path, err: Path, folder: Path | None) -> N
         warnings.resetwarnings()
         if folder is not None:
             os.chdir(folder)
-        from gradsh.lens.command import main
-
         try:
-            status = main(list(words))
+            status = action()
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else int(end.code is not None)
-        sys.stdout.flush()
-        sys.stderr.flush()
     except BaseException:  # noqa: BLE001
         import traceback
 
         traceback.print_exc()
-        sys.stderr.flush()
         status = 70
     finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
         os._exit(status or 0)
