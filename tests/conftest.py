@@ -6,5 +6,5 @@ Scripts, situations and whatever else runs in a process of its own go the long w
 from gradsh.engine.schema import overload
 from tests.processes import default_signals
 
-overload.FEW = 0
+overload.SPECIALIZE_AFTER = 0
 default_signals()

@@ -15,7 +15,7 @@ from typing import Any
 
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.registry import lookup, operations
-from gradsh.engine.schema.overload import Record
+from gradsh.engine.schema.overload import Overload
 
 ROOT = Path(__file__).parents[1]
 HEAD = """# Derivatives
@@ -41,7 +41,7 @@ def derivatives_page() -> str:
     return "\n".join(out)
 
 
-def recorded() -> Iterator[Record]:
+def recorded() -> Iterator[Overload]:
     """Return the records with derivatives, once each, in-place forms only where theirs differ."""
     seen: set[int] = set()
     for name in sorted(operations(), key=lambda one: one.lstrip("_")):
@@ -56,7 +56,7 @@ def recorded() -> Iterator[Record]:
             yield record
 
 
-def _entry(record: Record, named: dict[str, str]) -> Iterator[str]:
+def _entry(record: Overload, named: dict[str, str]) -> Iterator[str]:
     saves = ", ".join(f"`{one}`" for one in record.plan.names) or "nothing"
     node = f"`{record.node}`" if record.node else "no node of its own"
     yield f"## {record.name}\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gradsh.commands import USAGE, find
 from gradsh.engine.registry import lookup, operations
-from gradsh.engine.schema.overload import Record
+from gradsh.engine.schema.overload import Overload
 from gradsh.golden.check import check_script
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.update import proposed
@@ -146,7 +146,7 @@ def _own_name(signature: str) -> str:
     return signature.partition("(")[0]
 
 
-def _operation(record: Record, others: str) -> str:
+def _operation(record: Overload, others: str) -> str:
     """The row of a record; `others` are the names that it also goes by."""
     signature = re.sub(r"^(F|Tensor)_", r"\1.", record.text)
     saves = ", ".join(f"`{one}`" for one in record.plan.names) if record.grads else ""

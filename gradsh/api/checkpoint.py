@@ -15,7 +15,7 @@ from gradsh.api.saved import saved_tensors_hooks
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.autograd.backward import backward
 from gradsh.engine.graph.node import Node
-from gradsh.engine.graph.saved import Kept, Recomputed
+from gradsh.engine.graph.saved import Recomputed, SavedVariable
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.engine.values.size import CPU, Size
@@ -48,7 +48,7 @@ class NoopSaveInputsBackward(Node):
         """Raise the error of a saved tensor that was modified, if one was."""
         for place, (tensor, version) in enumerate(zip(self.tensors, self.versions, strict=True)):
             if tensor.counter.version != version:
-                raise self.modified(Kept(tensor.array, tensor.counter, version, tensor.edge), place)
+                raise self.modified(SavedVariable(tensor.array, tensor.counter, version, tensor.edge), place)
 
 
 class _Frame:

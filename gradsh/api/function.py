@@ -18,7 +18,7 @@ from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.dispatch.op_node import invalid_gradient, sum_tensor_to
 from gradsh.engine.dispatch.views import is_tracked
 from gradsh.engine.graph.node import Node, titled
-from gradsh.engine.graph.saved import Kept
+from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.engine.values.shape import expandable, sum_to
@@ -143,10 +143,10 @@ class FunctionNode(Node):
 
             pack_entries(self)
 
-    def _kept(self, tensor: Tensor) -> Kept:
+    def _kept(self, tensor: Tensor) -> SavedVariable:
         own = tensor.edge is not None and tensor.edge[0] is self
         edge: Any = tensor.edge[1] if own and tensor.edge is not None else gradient_edge(tensor)
-        return Kept(tensor.array, tensor.counter, tensor.counter.version, edge)
+        return SavedVariable(tensor.array, tensor.counter, tensor.counter.version, edge)
 
 
 def _backward_of(function: "type[Function]") -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from gradsh.engine.dispatch.attributes import (
 )
 from gradsh.engine.dispatch.inference import is_inference, version_of
 from gradsh.engine.graph.hook_handle import Handle
-from gradsh.engine.graph.tensor import Parameter, Tensor, make, more
+from gradsh.engine.graph.tensor import Parameter, Tensor, autograd_meta, make
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ class _Methods(_Base):
     def grad(self, value: "Tensor | None") -> None:
         if value is not None:
             check_assigned_grad(self, value)
-        more(self).grad = value
+        autograd_meta(self).grad = value
 
     @grad.deleter
     def grad(self) -> None:
-        more(self).grad = None
+        autograd_meta(self).grad = None
 
     @property
     def _version(self) -> int:

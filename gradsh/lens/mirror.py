@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradsh.engine.graph.node import FREED_SENTENCE, LAST, AccumulateGrad, Node
-from gradsh.engine.graph.saved import Freed, Kept, SavedTensor
-from gradsh.engine.graph.tensor import Meta, Parameter, Tensor
+from gradsh.engine.graph.saved import FreedVariables, SavedTensor, SavedVariable
+from gradsh.engine.graph.tensor import AutogradMeta, Parameter, Tensor
 from gradsh.engine.values.storage import VersionCounter
 from gradsh.lens.arrays import Storage, TorchArray, TorchDType, dtype_of
 from gradsh.probe.foreign import looking
@@ -142,14 +142,14 @@ class TorchNode(Node):
                 slots[saved.name] = what
             else:
                 slots.setdefault(saved.name, []).append(what)
-        return Freed(freed[0].freed_where, tuple(slots.values())) if freed else tuple(slots.values())
+        return FreedVariables(freed[0].freed_where, tuple(slots.values())) if freed else tuple(slots.values())
 
     def unpack(self, index: int, as_tensor: bool) -> Any:
         """Refuse: what was saved is freed."""
         del as_tensor
         raise fail("freed", FREED_SENTENCE, node=self, index=index, freed_where=self.entries.where)
 
-    def modified(self, kept: Kept, index: int) -> Exception:
+    def modified(self, kept: SavedVariable, index: int) -> Exception:
         """Return the error for a saved tensor that was modified in place."""
         return fail(
             "version", "one of the variables needed for gradient computation has been modified by an inplace operation",
@@ -305,7 +305,7 @@ class World:
         grad, node = value.grad, self.leaves.get(id(value))
         if grad is None and node is None:
             return
-        fresh.meta = Meta()
+        fresh.meta = AutogradMeta()
         fresh.meta.grad = None if grad is None else self.tensor(grad)
         fresh.meta.retains = bool(value.retains_grad)
         if node is not None:
@@ -374,7 +374,7 @@ class World:
         self.leaves[id(variable)] = fresh
         fresh.variable = self._mirror(variable) if id(variable) not in self.tensors else self.tensors[id(variable)]
         if fresh.variable.meta is None:
-            fresh.variable.meta = Meta()
+            fresh.variable.meta = AutogradMeta()
         fresh.variable.meta.accumulator = weakref.ref(fresh)
         fresh.outputs = ((fresh.variable.array.shape, fresh.variable.array.dtype),)
         return fresh
@@ -418,7 +418,7 @@ class World:
         counter = self.counter(data)
         saved.current_version = counter.version
         saved.version = _saved_version(function, name, index, raw, counter.version) if counter.version else 0
-        saved._kept = Kept(array, counter, saved.version, None)  # type: ignore[arg-type]
+        saved._kept = SavedVariable(array, counter, saved.version, None)  # type: ignore[arg-type]
         return saved
 
     def _packed(self, name: str, index: int | None, raw: Any, data: Any) -> TorchSaved:
@@ -429,7 +429,7 @@ class World:
         shape, dtype = ((), dtype_of(torch.uint8)) if array is None else (array.shape, array.dtype)
         saved = TorchSaved(name, index, shape, dtype, 0 if array is None else array.nbytes)
         saved.recomputed = type(data).__name__ == "_Holder"
-        saved._kept = Kept(None, VersionCounter(), 0, None, (raw.unpack_hook, data, shape, dtype))
+        saved._kept = SavedVariable(None, VersionCounter(), 0, None, (raw.unpack_hook, data, shape, dtype))
         return saved
 
     # --- memories -------------------------------------------------------------------------------------------------

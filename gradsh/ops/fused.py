@@ -12,9 +12,9 @@ import numpy as np
 from gradsh.engine.ambient import Ambient, current
 from gradsh.engine.dispatch.op_node import OpNode
 from gradsh.engine.graph.node import Node
-from gradsh.engine.graph.saved import Kept
+from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make_result
-from gradsh.engine.schema.overload import Record
+from gradsh.engine.schema.overload import Overload
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.storage import VersionCounter
 
@@ -29,7 +29,7 @@ def _plain(*operands: Any) -> Ambient | None:
     return ambient if plain else None
 
 
-def _born(record: Record, edges: tuple[Any, ...], outputs: tuple[Array, ...], values: dict[str, Any]) -> OpNode:
+def _born(record: Overload, edges: tuple[Any, ...], outputs: tuple[Array, ...], values: dict[str, Any]) -> OpNode:
     node = OpNode.__new__(OpNode)
     Node.__init__(node, edges, tuple([(one.shape, one.dtype) for one in outputs]))
     node.record = record
@@ -39,12 +39,12 @@ def _born(record: Record, edges: tuple[Any, ...], outputs: tuple[Array, ...], va
     return node
 
 
-def _kept(tensor: Tensor, array: Array, edge: Any) -> Kept:
+def _kept(tensor: Tensor, array: Array, edge: Any) -> SavedVariable:
     counter = tensor.counter
-    return Kept(array, counter, counter.version, edge)
+    return SavedVariable(array, counter, counter.version, edge)
 
 
-def linear_at_once(t: Record, addmm: Record, input: Any, weight: Any, bias: Any) -> Tensor | None:
+def linear_at_once(t: Overload, addmm: Overload, input: Any, weight: Any, bias: Any) -> Tensor | None:
     """Return input @ weight.T + bias."""
     ambient = _plain(input, weight, bias)
     if ambient is None:
@@ -74,7 +74,7 @@ def linear_at_once(t: Record, addmm: Record, input: Any, weight: Any, bias: Any)
 
 
 def cross_entropy_at_once(
-    log_softmax: Record, nll_loss: Record, log_of: Callable[..., Any], input: Any, target: Any, reduction: int, ignore_index: int
+    log_softmax: Overload, nll_loss: Overload, log_of: Callable[..., Any], input: Any, target: Any, reduction: int, ignore_index: int
 ) -> Tensor | None:
     """Return the loss of rows against classes without weights; `log_of` is the kernel of log_softmax."""
     ambient = _plain(input, target)
@@ -92,9 +92,9 @@ def cross_entropy_at_once(
     loss, total = nll_loss.forward(logs, classes, None, reduction, ignore_index)
     first = _born(log_softmax, (to_input,), (logs,), {"dim": 1, "self_dtype": scores.dtype})
     counter = VersionCounter()
-    first.entries = (Kept(logs, counter, 0, 0),)
+    first.entries = (SavedVariable(logs, counter, 0, 0),)
     node = _born(nll_loss, ((first, 0),), (loss, total), {"reduction": reduction, "ignore_index": ignore_index})
     node.entries = (
-        Kept(logs, counter, 0, (first, 0)), _kept(target, classes, None), None, Kept(total, VersionCounter(), 0, None),
+        SavedVariable(logs, counter, 0, (first, 0)), _kept(target, classes, None), None, SavedVariable(total, VersionCounter(), 0, None),
     )
     return make_result(loss, node, 0)

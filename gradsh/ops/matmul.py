@@ -11,7 +11,7 @@ from gradsh.engine.codegen.forward_elementwise import quicken
 from gradsh.engine.dispatch.declare import composite, implements, op, sample
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.schema.overload import DECLINED
+from gradsh.engine.schema.overload import FALLBACK
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import broadcast_shapes, expandable
 from gradsh.ops.fused import linear_at_once
@@ -334,8 +334,8 @@ def _by_batches(tensor1: Tensor, tensor2: Tensor) -> Any:
 def _matmul(self: Any, other: Any) -> Any:
     dims = self.ndim, other.ndim
     if dims == (2, 2):
-        found = mm.quick(self, other) if mm.quick is not None else DECLINED
-        return mm.run(mm.records[0], [self, other]) if found is DECLINED else found  # no overloads to choose from
+        found = mm.quick(self, other) if mm.quick is not None else FALLBACK
+        return mm.run(mm.records[0], [self, other]) if found is FALLBACK else found  # no overloads to choose from
     if 0 in dims:
         message = f"both arguments to matmul need to be at least 1D, but they are {dims[0]}D and {dims[1]}D"
         raise fail("shape", message, RuntimeError, shapes=(self.shape, other.shape))

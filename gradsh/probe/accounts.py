@@ -32,7 +32,7 @@ class Account(NamedTuple):
 
 
 def take_account(variables: Mapping[str, object], more: Iterable[Node] = ()) -> Account:
-    """Count the memories that the variables hold, and the graphs below them and below the nodes `more`."""
+    """Count the memories that the variables hold, and the graphs below them and below the nodes `autograd_meta`."""
     named = list(named_tensors(variables))
     saved, nodes = saved_memories([*(node for _, node in roots_among(named)), *more])
     return account_of((tensor for _, tensor in named), saved, sum(saved.values()), nodes)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from gradsh.engine.graph.node import Node
-from gradsh.engine.graph.saved import Freed
+from gradsh.engine.graph.saved import FreedVariables
 from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.probe.foreign import tensor_of
 from gradsh.probe.names import Names, named_tensors, roots_of
@@ -75,7 +75,7 @@ def _made(node: Node, names: Names) -> MadeNode:
 
 def _freed(node: Node, unit: int, unit_of: UnitOf) -> list[tuple[str, str, int]]:
     entries = node.entries
-    if type(entries) is not Freed or unit_of(entries.where) != unit:
+    if type(entries) is not FreedVariables or unit_of(entries.where) != unit:
         return []
     return [(node_name(node) or "", saved_title(one), one.nbytes) for one in saved_inside(node)]
 

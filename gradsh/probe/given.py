@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.compact_node import ShortNode
+from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.dispatch.views import CopySlices
 from gradsh.engine.graph.node import Node
-from gradsh.engine.graph.saved import Freed, Kept, Recomputed
+from gradsh.engine.graph.saved import FreedVariables, Recomputed, SavedVariable
 from gradsh.engine.values.storage import owner_of
 from gradsh.probe.foreign import looking, tensor_of
 
@@ -32,16 +32,16 @@ def given_back(nodes: Iterable[Node]) -> dict[int, int]:
     return _unheld(counted)
 
 
-def kept_in(node: Node) -> list[Kept]:
+def kept_in(node: Node) -> list[SavedVariable]:
     """Return the live entries of a node that hold an array (of a write inside CopySlices: that write's)."""
     entries = node.entries
     if type(node) is CopySlices:
         entries = node.function.entries
-    if not entries or type(entries) is Freed:
+    if not entries or type(entries) is FreedVariables:
         return []
     found = []
     for entry in entries:
-        if type(entry) is Kept:
+        if type(entry) is SavedVariable:
             if entry.array is not None:
                 found.append(entry)
         elif entry is not None:
@@ -51,12 +51,12 @@ def kept_in(node: Node) -> list[Kept]:
 
 def arrays_in(node: Node) -> list[Any]:
     """Return the arrays that a node's live entries hold, and those that saved-tensor hooks keep in their place."""
-    if type(node) is ShortNode:
+    if type(node) is CompactNode:
         arrays: list[Any] | None = node.live_arrays()
         if arrays is not None:
             return arrays
     entries = node.function.entries if type(node) is CopySlices else node.entries
-    if not entries or type(entries) is Freed:
+    if not entries or type(entries) is FreedVariables:
         return []
     found = []
     for entry in entries:
@@ -86,7 +86,7 @@ def arrays_instead(packed: object, depth: int = 3) -> list[Any]:
 def freed_count(node: Node) -> int:
     """Return how many saved tensors of a node were freed."""
     entries = node.function.entries if type(node) is CopySlices else node.entries
-    if type(entries) is not Freed:
+    if type(entries) is not FreedVariables:
         return 0
     return sum(len([one for one in shape if one is not None]) if type(shape) is list else 1
                for shape in entries.shapes if shape is not None)

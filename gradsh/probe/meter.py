@@ -61,7 +61,7 @@ class Meter:
         return self.due() or (self.tally is not None and self.tensors < _MANY)
 
     def sample(self, variables: Mapping[str, object], line: int, more: Iterable[Node], inside: bool = True) -> Account:
-        """Take an account now; `more` are roots of graphs that no variable holds."""
+        """Take an account now; `autograd_meta` are roots of graphs that no variable holds."""
         account, visited = self._account(variables, more)
         self.credit -= visited + 3 * len(variables)
         if not inside or self._is_peak(account):

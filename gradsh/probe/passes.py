@@ -7,7 +7,7 @@ from typing import Any
 from gradsh.engine.autograd.backward_pass import Observer
 from gradsh.engine.dispatch.views import CopySlices
 from gradsh.engine.graph.node import Node
-from gradsh.engine.graph.saved import Freed, Kept, SavedTensor
+from gradsh.engine.graph.saved import FreedVariables, SavedTensor, SavedVariable
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.storage import owner_of
 from gradsh.probe.names import Names
@@ -80,11 +80,11 @@ def live_entries(node: Node) -> list[tuple[str, Any, int]]:
     """Return (name, array, bytes) of a node's live saved tensors; the array is None where a hook packed it."""
     holder: Node = node.function if type(node) is CopySlices else node
     entries = holder.entries
-    if not entries or type(entries) is Freed:
+    if not entries or type(entries) is FreedVariables:
         return []
     found: list[tuple[str, Any, int]] = []
     for name, entry in zip(holder.saved_names(), entries, strict=False):
-        if type(entry) is Kept and entry.array is not None:
+        if type(entry) is SavedVariable and entry.array is not None:
             found.append((name, entry.array, entry.array.nbytes))
         elif entry is not None:
             found += [(saved_title(one), one.array, one.nbytes) for one in holder.saved if one.name == name]
@@ -105,7 +105,7 @@ def saves(node: Node) -> bool:
     """Whether a node saved anything, freed or not."""
     holder: Node = node.function if type(node) is CopySlices else node
     entries = holder.entries
-    slots = entries.shapes if type(entries) is Freed else entries
+    slots = entries.shapes if type(entries) is FreedVariables else entries
     return any(one is not None and one != [] for one in slots)  # a custom function's list of saved tensors may be empty
 
 

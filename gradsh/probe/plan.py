@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from gradsh.api.function import FunctionNode
 from gradsh.engine.ambient import current
 from gradsh.engine.autograd.backward import make_roots
-from gradsh.engine.autograd.topology import arriving_from, collect, needed_nodes
+from gradsh.engine.autograd.topology import arriving_from, needed_nodes, toposort
 from gradsh.engine.dispatch.op_node import OpNode
 from gradsh.engine.dispatch.views import CopySlices
 from gradsh.engine.graph.node import FREED_SENTENCE, AccumulateGrad, Node
-from gradsh.engine.graph.saved import Freed, Kept
+from gradsh.engine.graph.saved import FreedVariables, SavedVariable
 from gradsh.engine.graph.tensor import Tensor, gradient_edge
 from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.given import given_back
@@ -53,7 +53,7 @@ class Course:
         self.roots = roots
         self.targets = targets
         self.retain = retain
-        self.order, self.arriving = collect(roots)
+        self.order, self.arriving = toposort(roots)
         self.needed = None if targets is None else needed_nodes(self.order, targets)
         if self.needed is not None:
             self.arriving = arriving_from(self.order, self.needed, roots)
@@ -124,15 +124,15 @@ def _check(node: Node) -> None:
         if node.entries:
             node._check_saved()
     elif type(node) is CopySlices:
-        if type(node.entries) is Freed:
+        if type(node.entries) is FreedVariables:
             raise fail("freed", FREED_SENTENCE, node=node, index=0, freed_where=node.entries.where)
         _check(node.function)
-    elif type(node.entries) is Freed:
+    elif type(node.entries) is FreedVariables:
         node.unpack(0, as_tensor=False)
     else:
         for index, entry in enumerate(node.entries):
             for kept in entry if type(entry) is list else (entry,):
-                if isinstance(kept, Kept) and kept.counter.version != kept.version:
+                if isinstance(kept, SavedVariable) and kept.counter.version != kept.version:
                     raise node.modified(kept, index)
         refusal = getattr(node, "message", None)
         if isinstance(refusal, str):

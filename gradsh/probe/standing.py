@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gradsh.engine.graph.saved import Freed
+from gradsh.engine.graph.saved import FreedVariables
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.probe.changes import told
 from gradsh.probe.names import named_tensors, roots_of
@@ -35,7 +35,7 @@ def standing(variables: Mapping[str, object]) -> Standing:
     seen: set[object] = set()
     for _, root in roots_of(variables):
         for node in nodes_below(root, seen):  # type: ignore[arg-type]  # a set of nodes
-            if type(node.entries) is not Freed:
+            if type(node.entries) is not FreedVariables:
                 saved = list(saved_inside(node))
                 live, nbytes = live + len(saved), nbytes + sum(one.nbytes for one in saved)
     return Standing(names, tensors, live, nbytes)

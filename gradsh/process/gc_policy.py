@@ -26,7 +26,7 @@ class Governor:
         """Bytes of resident memory after the last real collection."""
         self.slack = SLACK
         self.ask: Callable[[], None] | None = None
-        """Asks for a call of `collect` as soon as the program can take it; a collection cannot begin within another. None:
+        """Asks for a call of `toposort` as soon as the program can take it; a collection cannot begin within another. None:
         nobody is there to do it, and Python's own order of collections goes on."""
 
     def __call__(self, phase: str, info: dict[str, int]) -> None:

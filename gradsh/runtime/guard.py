@@ -18,7 +18,7 @@ from gradsh.compiler import runtime_names
 from gradsh.compiler.special import CALLABLE_SPECIALS, SPECIAL_METHODS
 from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.graph.array_attributes import Elements, Lent
-from gradsh.engine.graph.node import SAVED, Node
+from gradsh.engine.graph.node import SAVED_PREFIXES, Node
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.runtime.allowlist import ATTRIBUTES, public, table_of
 from gradsh.runtime.formatting import Format
@@ -120,7 +120,7 @@ class Guard:
             if kind is Absent:
                 owner.explain()
             raise self.missing(owner, name)
-        value = owner.ask(name) if name.startswith(SAVED) and isinstance(owner, Node) else getattr(owner, name)
+        value = owner.ask(name) if name.startswith(SAVED_PREFIXES) and isinstance(owner, Node) else getattr(owner, name)
         if kind is np.ndarray and callable(value):
             return numbers_only(value)
         if isinstance(owner, type) or kind is super:

@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Columns and rows; `totals` are sentences below, `omitted` counts rows left out, `more` says how to see them."""
+    """Columns and rows; `totals` are sentences below, `omitted` counts rows left out, `autograd_meta` says how to see them."""
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
@@ -87,7 +87,7 @@ class Edge(NamedTuple):
 class Dag(NamedTuple):
     """A directed graph: nodes, edges in the order of each node's children, and the nodes where a drawing starts.
 
-    `more` says how to see what was left out.
+    `autograd_meta` says how to see what was left out.
     """
 
     nodes: tuple[DagNode, ...]

@@ -194,7 +194,7 @@ def main() -> None:
     import gradsh.engine.schema.overload as record
 
     if kind == "general":
-        record.FEW = 1 << 60
+        record.SPECIALIZE_AFTER = 1 << 60
     session = None
     if kind == "script":
         from gradsh.session.session import Session

@@ -112,7 +112,7 @@ def answers(few: int) -> dict[str, list[str]]:
     """What all programs show in a process that writes short ways after so many uses."""
     code = (
         "import gc, json; gc.disable(); import gradsh.engine.schema.overload as record; "
-        f"record.FEW = {few}; from tests.engine import test_both_ways as here; "
+        f"record.SPECIALIZE_AFTER = {few}; from tests.engine import test_both_ways as here; "
         "print(json.dumps({name: here.told(text) for name, text in here.PROGRAMS.items()}))"
     )
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100, check=True)
@@ -136,7 +136,7 @@ def test_short_ways_show_what_long_ways_show(name: str, both: Any) -> None:
 def test_a_node_is_shown_by_the_name_of_its_operation() -> None:
     shown = told("x = torch.ones(2, requires_grad=True)\nn = (x * 2).grad_fn\nn.nothing")
     assert any("type='MulBackward0'" in one for one in shown)
-    assert not any("ShortNode" in one or "OpNode" in one for one in shown)
+    assert not any("CompactNode" in one or "OpNode" in one for one in shown)
 
 
 def test_hooks_can_be_set_on_one_saved_tensor_by_a_script() -> None:

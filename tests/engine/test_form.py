@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gradsh.contracts.events import Done, Event
-from gradsh.engine.graph.node import described
+from gradsh.engine.graph.node import intern_descriptor
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.session.session import Session
 
@@ -74,7 +74,7 @@ b.exp() * y
 def what_is_wrong(tensor: Tensor) -> str:
     array = tensor.array
     lies = array.ndim and (array.flags.c_contiguous or array.ndim == 1)
-    right = lies and tensor.form == described(array.shape, array.dtype)
+    right = lies and tensor.form == intern_descriptor(array.shape, array.dtype)
     return "" if right else f"{array.shape} {array.dtype} {array.strides} is said to be {tensor.form}"
 
 
@@ -99,4 +99,4 @@ def test_forms_are_remembered() -> None:
     session = Session()
     session.run("x = torch.ones(3, 4)\nfor _ in range(5): y = x * x", lambda _: None)
     x, y = (session.machine.program[name] for name in "xy")
-    assert x.form is y.form is described((3, 4), x.array.dtype)
+    assert x.form is y.form is intern_descriptor((3, 4), x.array.dtype)

@@ -133,7 +133,7 @@ def test_the_short_way_does_what_the_long_way_does(monkeypatch: pytest.MonkeyPat
     """An elementwise operation's generated function builds the same node as `apply`."""
     from gradsh.engine.codegen.backward import declined
     from gradsh.engine.dispatch import declare as op
-    from gradsh.engine.schema.overload import FEW
+    from gradsh.engine.schema.overload import SPECIALIZE_AFTER
 
     def facts() -> list[object]:
         x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
@@ -150,7 +150,7 @@ def test_the_short_way_does_what_the_long_way_does(monkeypatch: pytest.MonkeyPat
             told.append([one.grad.tolist() if one.grad is not None else None for one in (x, y)])
         return told
 
-    for _ in range(FEW + 1):
+    for _ in range(SPECIALIZE_AFTER + 1):
         short = facts()
     assert all(op.REGISTRY[name].records[0].short_step.__name__ == "step" for name in ("mul", "div", "add", "exp"))
     for name in ("mul", "div", "add", "exp"):

@@ -14,12 +14,12 @@ from gradsh.engine.codegen.forward_general import composite_for, is_plain, is_sh
 from gradsh.engine.codegen.source import compile_source
 from gradsh.engine.registry import every_operation
 from gradsh.engine.schema.formulas import computes
-from gradsh.engine.schema.overload import Record
+from gradsh.engine.schema.overload import Overload
 
 RECORDS = [record for name, operation in sorted(every_operation().items()) for record in operation.records if record.name == name]
 
 
-def functions_for(record: Record) -> list[Any]:
+def functions_for(record: Overload) -> list[Any]:
     """Every function that is ever written for a record."""
     found = [write(record) for write in (write_step, write_short_step, write_recorded)]
     if is_short_composite(record) or is_plain(record):

@@ -18,33 +18,33 @@ def leaf(low=-1.0, high=1.0):
 
 def test_a_gradient_that_one_name_holds_is_spare():
     alone = np.empty(3)
-    assert donation.spare(alone) is alone
+    assert donation.donatable(alone) is alone
     other = alone
-    assert donation.spare(alone) is None
+    assert donation.donatable(alone) is None
     del other
-    assert donation.spare(alone) is alone
+    assert donation.donatable(alone) is alone
     view = alone[:2]
-    assert donation.spare(view) is None
-    assert donation.spare(alone) is None
+    assert donation.donatable(view) is None
+    assert donation.donatable(alone) is None
     del view
     alone.flags.writeable = False
-    assert donation.spare(alone) is None
+    assert donation.donatable(alone) is None
 
 
 def test_a_view_of_all_of_an_array_gives_it_back_where_nothing_else_sees_it():
     view = np.arange(6.0).reshape(2, 3).copy().T.T
-    whole = donation.whole_of(view)
+    whole = donation.base_if_unshared(view)
     assert whole is view.base
-    assert donation.whole_of(view) is None  # which `whole` sees now
+    assert donation.base_if_unshared(view) is None  # which `whole` sees now
     del whole
     other = view.base[:1]
-    assert donation.whole_of(view) is None
+    assert donation.base_if_unshared(view) is None
     del other
-    assert donation.whole_of(view) is not None
-    assert donation.whole_of(view.T) is None
-    assert donation.whole_of(view[:1]) is None
-    assert donation.whole_of(view.base) is None
-    assert donation.whole_of(np.frombuffer(bytes(8))) is None
+    assert donation.base_if_unshared(view) is not None
+    assert donation.base_if_unshared(view.T) is None
+    assert donation.base_if_unshared(view[:1]) is None
+    assert donation.base_if_unshared(view.base) is None
+    assert donation.base_if_unshared(np.frombuffer(bytes(8))) is None
 
 
 def test_a_weights_gradient_is_the_product_itself():

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from ops_namespace import F, absent, torch
 
-from gradsh.engine.autograd.backward_pass import Pass
+from gradsh.engine.autograd.backward_pass import BackwardPass
 from gradsh.engine.graph.node import AccumulateGrad
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
 from gradsh.engine.values.storage import memory_key
@@ -260,7 +260,7 @@ class Walk:
 
     def attempt(self, roots):
         try:
-            Pass(list(roots), False, False, None, None).run()
+            BackwardPass(list(roots), False, False, None, None).run()
         except RuntimeError as error:
             return f"RuntimeError: {error}"
         return "ok"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dispatch.cancellable import patiently
+from gradsh.engine.dispatch.cancellable import run_cancellable
 from gradsh.run.script import interruptible
 from gradsh.session.session import Session
 from tests.processes import BOUND, program
@@ -64,9 +64,9 @@ def test_ctrl_c_ends_the_wait() -> None:
 
 
 def test_what_a_kernel_returns_and_raises_comes_through() -> None:
-    assert patiently(lambda a, b: a + b, [1, 2], lambda _: None) == 3
+    assert run_cancellable(lambda a, b: a + b, [1, 2], lambda _: None) == 3
     with pytest.raises(ZeroDivisionError):
-        patiently(lambda: 1 / 0, [], lambda _: None)
+        run_cancellable(lambda: 1 / 0, [], lambda _: None)
     inside: list[object] = []
-    patiently(lambda: inside.append(current()), [], lambda _: None)
+    run_cancellable(lambda: inside.append(current()), [], lambda _: None)
     assert inside == [current()]

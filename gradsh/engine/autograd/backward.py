@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.autograd.backward_pass import Observer, Pass
+from gradsh.engine.autograd.backward_pass import BackwardPass, Observer
 from gradsh.engine.autograd.gradient_versions import noted
 from gradsh.engine.graph.node import AccumulateGrad, Edge, Node
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
@@ -38,7 +38,7 @@ def backward(
         targets = _input_targets(inputs)
     if create_graph:
         current().warning(_CREATE_GRAPH_WARNING)
-    Pass(roots, retain, create_graph, observer, targets).run()
+    BackwardPass(roots, retain, create_graph, observer, targets).run()
 
 
 _CREATE_GRAPH_WARNING = (
@@ -100,7 +100,7 @@ def grad(
         wanted = targets.setdefault(node, set())
         assert wanted is not None
         wanted.add(output)
-    task = Pass(roots, retain, create_graph, None, targets)
+    task = BackwardPass(roots, retain, create_graph, None, targets)
     task.run()
     found: list[Tensor | None] = []
     made: dict[Edge, Tensor] = {}

@@ -21,12 +21,12 @@ from gradsh.engine.autograd.hooks import (
     run_prehooks,
     run_tensor_hooks,
 )
-from gradsh.engine.autograd.topology import arriving_from, collect, needed_nodes
-from gradsh.engine.dispatch.compact_node import ShortNode
+from gradsh.engine.autograd.topology import arriving_from, needed_nodes, toposort
+from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.dispatch.op_node import OpNode
 from gradsh.engine.graph.node import AccumulateGrad, Edge, Node
 from gradsh.engine.graph.tensor import Tensor
-from gradsh.engine.schema.overload import DECLINED, KEEP
+from gradsh.engine.schema.overload import FALLBACK, KEEP
 from gradsh.engine.values.layout import as_operands
 from gradsh.text.fault import fail, fault_of
 
@@ -54,7 +54,7 @@ class Observer:
         """A leaf's `.grad` was set (`first`) or added to."""
 
 
-class Done:
+class PassProgress:
     """What a pass had done when it ended or failed: nodes run, nodes freed, leaves written. Holds no graph."""
 
     __slots__ = ("freed", "ran", "wrote")
@@ -66,7 +66,7 @@ class Done:
         self.wrote = wrote
 
 
-class Pass:
+class BackwardPass:
     """One backward pass: its buffers of gradients on the way, and what it has done so far."""
 
     __slots__ = (
@@ -96,7 +96,7 @@ class Pass:
         self.wrote: list[Tensor] = []
         self.position = 0
         self.deferred: list[Callable[[], None]] | None = [] if self.ambient.atomic else None
-        self.order, self.arriving = collect(edge[0] for edge, _ in roots)
+        self.order, self.arriving = toposort(edge[0] for edge, _ in roots)
         self.needed = None if targets is None else needed_nodes(self.order, targets)
         if self.needed is not None:
             self.arriving = arriving_from(self.order, self.needed, (edge[0] for edge, _ in roots))
@@ -140,7 +140,7 @@ class Pass:
         buffers, needed = self.buffers, self.needed
         for edge, gradient in self.roots:
             node = edge[0]
-            if type(node) is ShortNode and node not in buffers and (needed is None or node in needed):
+            if type(node) is CompactNode and node not in buffers and (needed is None or node in needed):
                 buffers[node] = [gradient]
             elif needed is None or node in needed:
                 self._deliver(edge, [gradient], 0)
@@ -158,8 +158,8 @@ class Pass:
                 continue
             if check is not None:
                 check(0)
-            plain = not watched and isinstance(node, ShortNode) and node.extra is None and (targets is None or targets.get(node) is None)
-            if not plain or node.record.recorded(node, self, needed, freed_by) is DECLINED:
+            plain = not watched and isinstance(node, CompactNode) and node.extra is None and (targets is None or targets.get(node) is None)
+            if not plain or node.record.recorded(node, self, needed, freed_by) is FALLBACK:
                 self._step(node)
         self.position = len(order)
 
@@ -181,11 +181,11 @@ class Pass:
                 if check is not None:
                     check(0)
                 kind = type(node)
-                if kind is ShortNode or kind.__base__ is ShortNode:
-                    if node.extra is None and node.record.short_step(node, self, needed, freed_by) is not DECLINED:
+                if kind is CompactNode or kind.__base__ is CompactNode:
+                    if node.extra is None and node.record.short_step(node, self, needed, freed_by) is not FALLBACK:
                         continue
                 elif (kind is OpNode or kind.__base__ is OpNode) and node.extra is None:  # noqa: SIM102
-                    if node.record.step(node, self, needed, freed_by) is not DECLINED:
+                    if node.record.step(node, self, needed, freed_by) is not FALLBACK:
                         continue
             self._return_leaves()
             self._step(node)
@@ -371,7 +371,7 @@ class Pass:
             if node.freed and node.entries.where is self.where
             for saved in node.saved
         ]
-        fault.fields["done"] = Done(self.position, tuple(freed), tuple(self.wrote))
+        fault.fields["done"] = PassProgress(self.position, tuple(freed), tuple(self.wrote))
 
 
 def summed(a: Any, b: Any) -> Any:

@@ -41,7 +41,7 @@ def _when_viewed() -> int:
 _VIEWED = _when_viewed()
 
 
-def whole_of(view: Array) -> Array | None:
+def base_if_unshared(view: Array) -> Array | None:
     """Return the array that `view` is all of, laid as it is, if nobody else can see it: a transpose turned back. Else None."""
     base = view.base
     if type(base) is not np.ndarray or getrefcount(base) != _VIEWED or base.base is not None or not base.flags.writeable:
@@ -49,7 +49,7 @@ def whole_of(view: Array) -> Array | None:
     return base if base.shape == view.shape and base.strides == view.strides and base.dtype == view.dtype else None
 
 
-def spare(gradient: Any) -> Any:
+def donatable(gradient: Any) -> Any:
     """Return a gradient that one name of the caller alone holds, and that may be written; else None."""
     if getrefcount(gradient) == _ALONE and gradient.base is None and gradient.flags.writeable and not noted(gradient):
         return gradient

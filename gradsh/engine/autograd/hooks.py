@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.autograd.donation import whole_of
+from gradsh.engine.autograd.donation import base_if_unshared
 from gradsh.engine.autograd.gradient_versions import noted
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import AccumulateGrad, Edge, Node
-from gradsh.engine.graph.tensor import Tensor, current_edge, make, more
+from gradsh.engine.graph.tensor import Tensor, autograd_meta, current_edge, make
 from gradsh.engine.registry import find, method
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.overlap import check_distinct
@@ -29,7 +29,7 @@ def register_hook(tensor: Tensor, hook: Callable[[Tensor], Any]) -> Handle:
         raise fail("no_grad", message, RuntimeError, tensor=tensor)
     edge = current_edge(tensor) if tensor._base is not None else tensor.edge
     if edge is None:
-        return Handle(more(tensor).hooks, hook)
+        return Handle(autograd_meta(tensor).hooks, hook)
     node, output = edge
     return Handle(node.more().tensor_hooks.setdefault(output, {}), hook)
 
@@ -42,7 +42,7 @@ def register_post_accumulate_grad_hook(tensor: Tensor, hook: Callable[[Tensor], 
     if tensor.grad_fn is not None:
         message = "post accumulate grad hooks cannot be registered on non-leaf tensors"
         raise fail("not_leaf", message, RuntimeError, tensor=tensor)
-    return Handle(more(tensor).post_hooks, hook)
+    return Handle(autograd_meta(tensor).post_hooks, hook)
 
 
 def retain_grad(tensor: Tensor) -> None:
@@ -53,7 +53,7 @@ def retain_grad(tensor: Tensor) -> None:
     edge = current_edge(tensor) if tensor._base is not None else tensor.edge
     if edge is None:
         return
-    more(tensor).retains = True
+    autograd_meta(tensor).retains = True
     node, output = edge
     node.more().keep_grads[output] = weakref.ref(tensor)
 
@@ -163,7 +163,7 @@ def _replaced(hook: Callable[..., Any], found: Any, before: list[Any]) -> list[A
 
 def keep_grad(tensor: Tensor, grad: Any) -> None:
     """Add to the `.grad` of a non-leaf that retains it: PyTorch keeps the sum over passes."""
-    meta = more(tensor)
+    meta = autograd_meta(tensor)
     if meta.grad is None:
         if isinstance(grad, Tensor):
             meta.grad = find("clone")(grad)
@@ -192,7 +192,7 @@ def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, sole: bool, wher
     replaces it. `sole`: nobody else refers to the gradient; `written`: how often it was added to in place on its way.
     """
     leaf = node.variable
-    meta = more(leaf)
+    meta = autograd_meta(leaf)
     if meta.hooks or node.extra is not None:
         before, held = id(grad), sys.getrefcount(grad)
         grad, written = _hooked(node, grad, written)
@@ -218,7 +218,7 @@ def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, sole: bool, wher
 
 def _hooked(node: AccumulateGrad, grad: Any, written: int) -> tuple[Any, int]:
     """Return what the hooks of a leaf and of its node make of a gradient, and how often it has been added to by then."""
-    hooks = more(node.variable).hooks
+    hooks = autograd_meta(node.variable).hooks
     if hooks:
         found = run_tensor_hooks(hooks, as_tensor(grad, written))
         if isinstance(grad, Tensor) or found is None:
@@ -257,7 +257,7 @@ def _taken(grad: Array, leaf: Tensor, sole: bool, written: int) -> Tensor:
         if not grad.flags.writeable:
             fresh.array = np.array(grad)
         elif not owns_memory(grad):
-            whole = whole_of(grad)
+            whole = base_if_unshared(grad)
             fresh.array = grad if whole is None else whole  # it may share memory, say with the gradient that was passed, as in PyTorch
         fresh.counter.version = noted(grad) + written
         return fresh

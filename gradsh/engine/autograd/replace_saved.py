@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradsh.engine.graph.node import Node
-from gradsh.engine.graph.saved import DETACHED, Kept
+from gradsh.engine.graph.saved import DETACHED, SavedVariable
 from gradsh.engine.graph.tensor import Tensor
 
 _ALONE = 3
@@ -31,13 +31,13 @@ def cut_off(tensor: Tensor) -> None:
         _resave(tensor, array, lambda kept: kept._replace(edge=None, packed=(DETACHED, None, array.shape, array.dtype)))
 
 
-def _resave(tensor: Tensor, array: Any, change: Callable[[Kept], Kept]) -> None:
+def _resave(tensor: Tensor, array: Any, change: Callable[[SavedVariable], SavedVariable]) -> None:
     counter = tensor.counter
 
     def changed(entry: Any) -> Any:
         if type(entry) is list:
             return [changed(one) for one in entry]
-        mine = isinstance(entry, Kept) and entry.array is array and entry.counter is counter and entry.packed is None
+        mine = isinstance(entry, SavedVariable) and entry.array is array and entry.counter is counter and entry.packed is None
         return change(entry) if mine and _is_of(tensor, entry.edge) else entry
 
     for node in list(_nodes_with(array)):
@@ -58,9 +58,9 @@ def _nodes_with(array: Any) -> Iterator[Node]:
     """Find the nodes that keep an array, in slots of their own or in tuples and lists."""
     gc.unfreeze()  # what is frozen would not be looked through
     looked = [array]
-    for _ in range(4):  # the array, a `Kept`, perhaps a list of these, the entries
+    for _ in range(4):  # the array, a `SavedVariable`, perhaps a list of these, the entries
         found = gc.get_referrers(*looked)
         yield from (one for one in found if isinstance(one, Node))
-        looked = [one for one in found if type(one) in {Kept, list, tuple} and one is not looked]
+        looked = [one for one in found if type(one) in {SavedVariable, list, tuple} and one is not looked]
         if not looked:
             return

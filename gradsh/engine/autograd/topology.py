@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from operator import attrgetter
 
-from gradsh.engine.dispatch.compact_node import ShortNode
+from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.graph.node import AccumulateGrad, Node
 
 _SEQUENCE = attrgetter("seq")
 
 
-def collect(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, int]]:
+def toposort(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, int]]:
     """Return the nodes reachable from `roots`, latest first, and how many edges reach each leaf's AccumulateGrad."""
     seen: set[Node] = set()
     arriving: dict[Node, int] = {}
@@ -24,7 +24,7 @@ def collect(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, int]]:
     while stack:
         node = stack.pop()
         order.append(node)  # mostly in order already, which a sort notices
-        for edge in (node.left, node.right) if type(node) is ShortNode else node.edges:
+        for edge in (node.left, node.right) if type(node) is CompactNode else node.edges:
             if edge is None:
                 continue
             node = edge[0] if type(edge) is tuple else edge  # type: ignore[assignment]
@@ -41,7 +41,7 @@ def needed_nodes(order: list[Node], targets: Iterable[Node]) -> set[Node]:
     """Return the nodes on a way to a target, from nodes sorted latest first (targets themselves included)."""
     needed = set(targets)
     for node in reversed(order):
-        for edge in (node.left, node.right) if type(node) is ShortNode else node.edges:
+        for edge in (node.left, node.right) if type(node) is CompactNode else node.edges:
             if edge is not None and (edge[0] if type(edge) is tuple else edge) in needed:
                 needed.add(node)
                 break
@@ -56,7 +56,7 @@ def arriving_from(order: list[Node], needed: set[Node], roots: Iterable[Node]) -
             arriving[root] = arriving.get(root, 0) + 1
     for node in order:
         if node in needed:
-            for edge in (node.left, node.right) if type(node) is ShortNode else node.edges:
+            for edge in (node.left, node.right) if type(node) is CompactNode else node.edges:
                 leaf = edge[0] if type(edge) is tuple else edge
                 if type(leaf) is AccumulateGrad:
                     arriving[leaf] = arriving.get(leaf, 0) + 1

@@ -3,7 +3,7 @@
 One step is that of a plain pass, whose gradients are arrays; the other is that of a pass that is recorded itself
 (`create_graph`), whose gradients are Tensors. Both do what the general step does (`autograd/backward_pass.py`) for the
 plain case: one output, saved tensors that no hook has packed, one formula for each input. Whatever is not plain is left as it
-was and `DECLINED`. Nothing is left out: versions are checked, what frees a node is noted, leaves receive in the same order.
+was and `FALLBACK`. Nothing is left out: versions are checked, what frees a node is noted, leaves receive in the same order.
 """
 
 import weakref
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.autograd.donation import LARGE, spare
+from gradsh.engine.autograd.donation import LARGE, donatable
 from gradsh.engine.codegen.forward_elementwise import constant
 from gradsh.engine.codegen.fragments import (
     COMPACT,
@@ -25,12 +25,12 @@ from gradsh.engine.codegen.fragments import (
     read_edges,
 )
 from gradsh.engine.codegen.source import compile_source, fill
-from gradsh.engine.dispatch.compact_node import GONE, LIVE, counter_of
+from gradsh.engine.dispatch.compact_node import FREED, SAVED, counter_of
 from gradsh.engine.graph.node import AccumulateGrad
-from gradsh.engine.graph.saved import flat_outline
-from gradsh.engine.graph.tensor import Tensor, more
+from gradsh.engine.graph.saved import slot_shape_and_dtype
+from gradsh.engine.graph.tensor import Tensor, autograd_meta
 from gradsh.engine.schema.formulas import computes
-from gradsh.engine.schema.overload import DECLINED, KEEP, Formula, Record
+from gradsh.engine.schema.overload import FALLBACK, KEEP, Formula, Overload
 from gradsh.engine.values.storage import VersionCounter
 
 _STEP = """
@@ -43,7 +43,7 @@ def step(node, run, needed, where):
         else:
             if grad is not None:
                 buffers[node] = grad
-            return DECLINED
+            return FALLBACK
     {check}
     {edges}
     own = node.outputs[0]
@@ -55,7 +55,7 @@ def step(node, run, needed, where):
     {deliver}
 """
 
-_DECLINE = "buffers[node] = grad; return DECLINED"
+_DECLINE = "buffers[node] = grad; return FALLBACK"
 _HELD_OTHERWISE = "buffers[node] = grad; return node.record.step(node, run, needed, where)"
 
 _FORMULA = """
@@ -76,7 +76,7 @@ def step(node, run, needed, where):
     buffers = run.buffers
     grads = buffers.get(node)
     if type(grads) is not list or len(grads) != 1 or not isinstance(grads[0], Tensor):
-        return DECLINED
+        return FALLBACK
     {check}
     del buffers[node]
     grad = grads.pop()
@@ -117,10 +117,10 @@ _DELIVERY_RECORDED = """
 
 def declined(*_: Any) -> Any:
     """Leave a node to the general step."""
-    return DECLINED
+    return FALLBACK
 
 
-def _has_step(record: Record, layout: Layout) -> bool:
+def _has_step(record: Overload, layout: Layout) -> bool:
     """Whether a record's derivatives are one formula for one input each, of the gradient, saved tensors and values."""
     plan = record.plan
     if not plan.formulas or any(many or formula is None for _, formula, _, many in plan.formulas):
@@ -134,24 +134,24 @@ def _has_step(record: Record, layout: Layout) -> bool:
     return layout is not COMPACT or (len(plan.saves) <= 2 and len(plan.edges) <= 2)
 
 
-def write_step(record: Record) -> Callable[..., Any]:
+def write_step(record: Overload) -> Callable[..., Any]:
     """Write the step of a record's nodes in a plain pass, those with a tuple of entries."""
     return _step_of(record, ENTRIES)
 
 
-def write_short_step(record: Record) -> Callable[..., Any]:
-    """Write the step of a record's `ShortNode`s in a plain pass."""
+def write_short_step(record: Overload) -> Callable[..., Any]:
+    """Write the step of a record's `CompactNode`s in a plain pass."""
     return _step_of(record, COMPACT)
 
 
-def _step_of(record: Record, layout: Layout) -> Callable[..., Any]:
+def _step_of(record: Overload, layout: Layout) -> Callable[..., Any]:
     plan = record.plan
     if not _has_step(record, layout):
         return declined
     scope: dict[str, Any] = {
-        "DECLINED": DECLINED, "ndarray": np.ndarray, "LIVE": LIVE, "GONE": GONE, "KEEP": KEEP, "add": np.add,
-        "multiply": np.multiply, "outline": flat_outline, "AccumulateGrad": AccumulateGrad,
-        "constant": constant, "DEFAULTS": plan.defaults, "LARGE": LARGE, "spare": spare, "multiply_into": _multiply_into,
+        "FALLBACK": FALLBACK, "ndarray": np.ndarray, "SAVED": SAVED, "FREED": FREED, "KEEP": KEEP, "add": np.add,
+        "multiply": np.multiply, "outline": slot_shape_and_dtype, "AccumulateGrad": AccumulateGrad,
+        "constant": constant, "DEFAULTS": plan.defaults, "LARGE": LARGE, "donatable": donatable, "multiply_into": _multiply_into,
     }
     source = fill(
         _STEP, check=check_saved(layout, record, _DECLINE, _HELD_OTHERWISE), edges=read_edges(layout, record),
@@ -167,7 +167,7 @@ def _arguments(calls: tuple[tuple[str, Any], ...]) -> list[str]:
 
 
 def _formula(
-    record: Record, layout: Layout, scope: dict[str, Any], targets: tuple[int, ...], formula: Formula, calls: tuple[tuple[str, Any], ...]
+    record: Overload, layout: Layout, scope: dict[str, Any], targets: tuple[int, ...], formula: Formula, calls: tuple[tuple[str, Any], ...]
 ) -> str:
     """Write one gradient: the call of its formula, or what the formula computes where that is a single product."""
     n = targets[0]
@@ -207,15 +207,15 @@ def _multiply_into(into: Any, grad: Any, factor: Any) -> Any:
     return np.multiply(grad, factor, into)
 
 
-def write_recorded(record: Record) -> Callable[..., Any]:
-    """Write the step of a record's `ShortNode`s in a pass that is recorded itself."""
+def write_recorded(record: Overload) -> Callable[..., Any]:
+    """Write the step of a record's `CompactNode`s in a pass that is recorded itself."""
     plan = record.plan
     if not _has_step(record, COMPACT) or any(save.output < 0 and save.param not in plan.edges for save in plan.saves):
         return declined
-    scope: dict[str, Any] = {"DECLINED": DECLINED, "KEEP": KEEP, "LIVE": LIVE, "Tensor": Tensor, "restored": restored}
+    scope: dict[str, Any] = {"FALLBACK": FALLBACK, "KEEP": KEEP, "SAVED": SAVED, "Tensor": Tensor, "restored": restored}
     scope |= {f"f{n}": formula for (n,), formula, _, _ in plan.formulas}
     source = fill(
-        _STEP_RECORDED, check=check_saved(COMPACT, record, "return DECLINED", "return DECLINED"), edges=read_edges(COMPACT, record),
+        _STEP_RECORDED, check=check_saved(COMPACT, record, "return FALLBACK", "return FALLBACK"), edges=read_edges(COMPACT, record),
         wanted="\n".join(fill(_WANTED, n=str(n), target=fill(COMPACT.target, n=str(n))) for n in range(len(plan.edges))),
         restore="\n".join(_restore(record, slot) for slot in range(len(plan.saves))),
         formulas="\n".join(
@@ -226,7 +226,7 @@ def write_recorded(record: Record) -> Callable[..., Any]:
     return compile_source(f"recorded step of {record.name}", source, scope)
 
 
-def _restore(record: Record, slot: int) -> str:
+def _restore(record: Overload, slot: int) -> str:
     """Write how one saved tensor is made, if a formula that is wanted reads it; a number stays the number."""
     plan = record.plan
     readers = " or ".join(f"w{targets[0]}" for targets, _, calls, _ in plan.formulas if ("saved", slot) in calls)
@@ -250,7 +250,7 @@ def restored(array: Any, version: Any, edge: Any) -> Tensor:
     fresh.tracked = edge is not None
     fresh.origin = None if leaf else edge if output else node
     if leaf:
-        more(fresh).accumulator = weakref.ref(node)
+        autograd_meta(fresh).accumulator = weakref.ref(node)
     if type(version) is VersionCounter:
         fresh.versions = version
     else:

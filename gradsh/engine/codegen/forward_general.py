@@ -2,8 +2,8 @@
 
 An operation that has been called a few times gets, for each number of arguments it is called with, a function written for
 the overload that fits. The function binds the arguments, runs the kernel and makes tensor and node as `apply` does, for
-tensors of one floating point dtype and without hooks on saved tensors. It answers `MISMATCHED` where `Signature.bind`
-would refuse the arguments (the next overload is asked) and `DECLINED` where the case is not plain. Nothing is left out.
+tensors of one floating point dtype and without hooks on saved tensors. It answers `WRONG_OVERLOAD` where `Signature.bind`
+would refuse the arguments (the next overload is asked) and `FALLBACK` where the case is not plain. Nothing is left out.
 """
 
 from collections.abc import Callable
@@ -22,15 +22,15 @@ from gradsh.engine.codegen.fragments import (
 )
 from gradsh.engine.codegen.source import compile_source, fill
 from gradsh.engine.dispatch.call import wrap, wrap_views
-from gradsh.engine.dispatch.cancellable import patience_for
+from gradsh.engine.dispatch.cancellable import cancellable_from
 from gradsh.engine.dispatch.op_node import size_of
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.dispatch.views import view_of
-from gradsh.engine.schema.overload import DECLINED, Record
+from gradsh.engine.schema.overload import FALLBACK, Overload
 from gradsh.engine.schema.signature import MISMATCH, REQUIRED, Param
 from gradsh.engine.values.layout import laid
 
-MISMATCHED: Any = object()
+WRONG_OVERLOAD: Any = object()
 """What a short way answers when the arguments are not those of its overload."""
 
 _PRIMITIVE = """
@@ -39,12 +39,12 @@ def forward({parameters}):
     {arrays}
     _ambient = _entered() or _current()
     if _ambient.saved_hooks:
-        return DECLINED
+        return FALLBACK
     {check}
     try:
         _out = _kernel({arguments})
     except ValueError:
-        return DECLINED
+        return FALLBACK
     if type(_out) is not _ndarray:
         if not isinstance(_out, _generic):
             {generally}
@@ -61,7 +61,7 @@ _COMPOSITE = """
 def forward({parameters}):
     {binding}
     if _current().saved_hooks:
-        return DECLINED
+        return FALLBACK
     return _body({arguments})
 """
 
@@ -73,7 +73,7 @@ _TENSOR = """
 _VALUE = """
     {name} = {accept}({given})
     if {name} is MISMATCH:
-        return MISMATCHED
+        return WRONG_OVERLOAD
 """
 
 _OPTIONAL = """
@@ -84,14 +84,14 @@ _OPTIONAL = """
 _ARRAY = """
     _a{place} = {name}.array
     if _a{place}.dtype is not _dtype:
-        return DECLINED
+        return FALLBACK
 """
 
 _FIRST_ARRAY = """
     _a{place} = {name}.array
     _dtype = _a{place}.dtype
     if _dtype is not F32 and _dtype is not F64:
-        return DECLINED
+        return FALLBACK
 """
 
 _EDGES = """
@@ -117,7 +117,7 @@ _CHECK_VIEW = """
 _CHECK_LIMITS = """
     if _ambient.check is not None:
         if _a0.size > LONG:
-            return DECLINED
+            return FALLBACK
         _ambient.check(0)
 """
 
@@ -128,7 +128,7 @@ _LAID = """
 
 
 def short_of(operation: Operation) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
-    """Return the short way of an operation: called with a call's arguments, it answers DECLINED where there is none."""
+    """Return the short way of an operation: called with a call's arguments, it answers FALLBACK where there is none."""
     table: dict[Any, tuple[Callable[..., Any], ...]] = {}
     written: dict[Any, Callable[..., Any] | None] = {}
 
@@ -139,14 +139,14 @@ def short_of(operation: Operation) -> Callable[[tuple[Any, ...], dict[str, Any]]
             ways = table[key] = tuple(_ways(operation.records, written, len(args), kwargs))
         for way in ways:
             found = way(*args, **kwargs)
-            if found is not MISMATCHED:
+            if found is not WRONG_OVERLOAD:
                 return found
-        return DECLINED
+        return FALLBACK
 
     return fast_path
 
 
-def _ways(records: list[Record], written: dict[Any, Any], given: int, kwargs: dict[str, Any]) -> list[Callable[..., Any]]:
+def _ways(records: list[Overload], written: dict[Any, Any], given: int, kwargs: dict[str, Any]) -> list[Callable[..., Any]]:
     """Return the short ways of the overloads that calls of this form may mean, in order, up to the first that has none."""
     found: list[Callable[..., Any]] = []
     for record in records:
@@ -170,17 +170,17 @@ def _respelt(way: Callable[..., Any], names: dict[str, str]) -> Callable[..., An
     return lambda *args, **kwargs: way(*args, **{names[name]: value for name, value in kwargs.items()})
 
 
-def _doubted(record: Record) -> Callable[..., Any]:
+def _doubted(record: Overload) -> Callable[..., Any]:
     """Return what stands for an overload that has no short way: it tells by the first argument whether the call may mean it."""
     accept = record.signature.params[0].accept
 
     def doubted(first: Any, *_: Any, **__: Any) -> Any:
-        return MISMATCHED if accept(first) is MISMATCH else DECLINED
+        return WRONG_OVERLOAD if accept(first) is MISMATCH else FALLBACK
 
     return doubted
 
 
-def _takes(record: Record, given: int, named: list[int]) -> bool:
+def _takes(record: Overload, given: int, named: list[int]) -> bool:
     """Whether so many arguments in order and those of these places can be those of an overload, whatever their types."""
     signature = record.signature
     if (given > signature.positional and not signature.variadic) or len({*named}) < len(named) or min(named, default=given) < given:
@@ -188,7 +188,7 @@ def _takes(record: Record, given: int, named: list[int]) -> bool:
     return all(param.default is not REQUIRED or place in named for place, param in enumerate(signature.params[given:], given))
 
 
-def is_short_composite(record: Record) -> bool:
+def is_short_composite(record: Overload) -> bool:
     """Whether a composite has a short way: its arguments can be bound one by one."""
     if record.kind != "composite":
         return False
@@ -197,10 +197,10 @@ def is_short_composite(record: Record) -> bool:
     return not any(one.variadic and (place != last or one.type not in {"ints", "sizes"}) for place, one in enumerate(params))
 
 
-def composite_for(record: Record, spread: bool) -> Callable[..., Any]:
+def composite_for(record: Overload, spread: bool) -> Callable[..., Any]:
     """Write the short way of a composite: what it does, once its arguments are bound."""
     params = record.signature.params
-    scope = forward_scope(record, MISMATCH=MISMATCH, MISMATCHED=MISMATCHED, _body=record.forward)
+    scope = forward_scope(record, MISMATCH=MISMATCH, WRONG_OVERLOAD=WRONG_OVERLOAD, _body=record.forward)
     source = fill(
         _COMPOSITE, parameters=_parameters(record, scope, spread), binding=_bindings(params, scope, spread),
         arguments=", ".join(param.name for param in params),
@@ -208,7 +208,7 @@ def composite_for(record: Record, spread: bool) -> Callable[..., Any]:
     return compile_source(f"forward of {record.name}", source, scope)
 
 
-def is_plain(record: Record) -> bool:
+def is_plain(record: Overload) -> bool:
     """Whether a record can have a short way: one array comes out, and no list of tensors goes in."""
     params = record.signature.params
     if record.kind not in {"primitive", "view"} or record.multi_view or record.returns is not None or record.fields:
@@ -223,11 +223,11 @@ def is_plain(record: Record) -> bool:
     return not any(param.variadic and (place != last or param.type != "ints") for place, param in enumerate(params))
 
 
-def written_for(record: Record, spread: bool) -> Callable[..., Any]:
+def written_for(record: Overload, spread: bool) -> Callable[..., Any]:
     """Write the short way of a record. With `spread` a variadic parameter takes its numbers one by one, else by its name."""
     params = record.signature.params
     scope = forward_scope(
-        record, MISMATCH=MISMATCH, MISMATCHED=MISMATCHED, LONG=patience_for(record.forward), _generic=np.generic,
+        record, MISMATCH=MISMATCH, WRONG_OVERLOAD=WRONG_OVERLOAD, LONG=cancellable_from(record.forward), _generic=np.generic,
         _kernel=record.forward, _check=record.check, _laid=laid, _view_of=view_of, _size_of=size_of, _wrap=wrap, _wrap_views=wrap_views,
     )
     tensors = [place for place, param in enumerate(params) if param.type in {"Tensor", "Operand"}]
@@ -243,14 +243,14 @@ def written_for(record: Record, spread: bool) -> Callable[..., Any]:
     return compile_source(f"forward of {record.name}", source, scope)
 
 
-def _is_compact(record: Record) -> bool:
-    """Whether a `ShortNode` holds all that a node of the record has: two edges, two saved tensors."""
+def _is_compact(record: Overload) -> bool:
+    """Whether a `CompactNode` holds all that a node of the record has: two edges, two saved tensors."""
     params, plan = record.signature.params, record.plan
     small = len(plan.edges) <= 2 and len(plan.saves) <= 2 and not any(params[place].optional for place in plan.edges)
     return small and all(save.output == 0 or save.param in plan.edges for save in plan.saves)
 
 
-def _generally(record: Record, out: str) -> str:
+def _generally(record: Overload, out: str) -> str:
     """Write that tensor and node are made in the general way."""
     names = ", ".join(param.name for param in record.signature.params)
     if record.kind == "view":
@@ -258,7 +258,7 @@ def _generally(record: Record, out: str) -> str:
     return f"return _wrap(RECORD, [{names}], {out}, _ambient)"
 
 
-def _parameters(record: Record, scope: dict[str, Any], spread: bool) -> str:
+def _parameters(record: Overload, scope: dict[str, Any], spread: bool) -> str:
     words: list[str] = []
     for place, param in enumerate(record.signature.params):
         if param.keyword_only and not any(word.startswith("*") for word in words):
@@ -288,7 +288,7 @@ def _binding(param: Param, place: int, scope: dict[str, Any], spread: bool) -> s
         return fill(_VALUE, name=name, accept=accept, given=given)
     if param.type in {"Tensor", "Operand"}:
         # an array, or a number where one may stand, is for the general way; anything else is no argument of this overload
-        bind = fill(_TENSOR, name=name, refusal=f"MISMATCHED if {accept}({name}) is MISMATCH else DECLINED")
+        bind = fill(_TENSOR, name=name, refusal=f"WRONG_OVERLOAD if {accept}({name}) is MISMATCH else FALLBACK")
     else:
         bind = fill(_VALUE, name=name, accept=accept, given=name)
     return fill(_OPTIONAL, name=name, bind=bind) if param.optional else bind
@@ -300,21 +300,21 @@ def _read_array(param: Param, place: int, first: bool) -> str:
     return fill(_OPTIONAL, name=param.name, bind=read) if param.optional else read
 
 
-def _check(record: Record, arguments: str) -> str:
+def _check(record: Overload, arguments: str) -> str:
     check = fill(_CHECK_VIEW, name=record.signature.params[0].name) if record.kind == "view" else fill(_CHECK_LIMITS)
     return check if record.check is None else f"{check}\n_check({arguments})"
 
 
-def _result(record: Record) -> str:
-    """Write the making of the result, with a `ShortNode` where any edge leads somewhere."""
+def _result(record: Overload) -> str:
+    """Write the making of the result, with a `CompactNode` where any edge leads somewhere."""
     params, plan = record.signature.params, record.plan
-    find = "\n".join(find_edge(n, params[place].name, "return DECLINED") for n, place in enumerate(plan.edges))
+    find = "\n".join(find_edge(n, params[place].name, "return FALLBACK") for n, place in enumerate(plan.edges))
     node = make_node(record, "_described(_shape, _dtype)", LOCATION, _values(record), _save(record))
     view = record.kind == "view"
     return fill(_EDGES, find=find, result=fill(_VIEW, base=params[0].name, node=node) if view else make_result("None", node))
 
 
-def _values(record: Record) -> str:
+def _values(record: Overload) -> str:
     """Write the dictionary of what the node keeps of arguments that are no tensors, and of sizes."""
     params, plan = record.signature.params, record.plan
     values = [f"{name!r}: {params[place].name}" for name, place in plan.value_names]
@@ -324,7 +324,7 @@ def _values(record: Record) -> str:
     return "{" + ", ".join(values) + "}"
 
 
-def _save(record: Record) -> list[str]:
+def _save(record: Overload) -> list[str]:
     """Write the saving of operands and of the result, slot by slot."""
     params = record.signature.params
     slots: list[str] = []

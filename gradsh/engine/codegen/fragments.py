@@ -15,10 +15,10 @@ import numpy as np
 
 from gradsh.engine.ambient import current, entered
 from gradsh.engine.codegen.source import fill
-from gradsh.engine.dispatch.compact_node import LIVE, OWN, ShortNode
-from gradsh.engine.graph.node import described, next_sequence_number
+from gradsh.engine.dispatch.compact_node import OWN_RESULT, SAVED, CompactNode
+from gradsh.engine.graph.node import intern_descriptor, next_sequence_number
 from gradsh.engine.graph.tensor import Tensor, accumulator, gradient_edge
-from gradsh.engine.schema.overload import DECLINED, Record
+from gradsh.engine.schema.overload import FALLBACK, Overload
 
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
@@ -26,13 +26,13 @@ FLOAT64 = np.dtype(np.float64)
 # --- forward ------------------------------------------------------------------------------------------------------
 
 
-def forward_scope(record: Record, **names: Any) -> dict[str, Any]:
+def forward_scope(record: Overload, **names: Any) -> dict[str, Any]:
     """Return the names that forward functions use: those of the fragments here, and the function's own."""
     return {
-        "Tensor": Tensor, "DECLINED": DECLINED, "F32": FLOAT32, "F64": FLOAT64, "RECORD": record,
-        "ShortNode": ShortNode, "LIVE": LIVE, "OWN": OWN,
+        "Tensor": Tensor, "FALLBACK": FALLBACK, "F32": FLOAT32, "F64": FLOAT64, "RECORD": record,
+        "CompactNode": CompactNode, "SAVED": SAVED, "OWN_RESULT": OWN_RESULT,
         "_current": current, "_entered": entered, "_ndarray": np.ndarray, "_asarray": np.asarray, "_new": object.__new__,
-        "_described": described, "_gradient_edge": gradient_edge, "_accumulator": accumulator, "_getframe": sys._getframe,
+        "_described": intern_descriptor, "_gradient_edge": gradient_edge, "_accumulator": accumulator, "_getframe": sys._getframe,
         "_next_sequence_number": next_sequence_number, **names,
     }
 
@@ -57,14 +57,14 @@ _EDGE = """
 """
 
 
-def make_node(record: Record, outputs: str, location: str, values: str, save_slots: list[str]) -> str:
-    """Write the birth of a `ShortNode` over `_e0` and `_e1`: where it is born, its values, what it saves."""
-    raw = "LIVE" if record.plan.saves else "()"
+def make_node(record: Overload, outputs: str, location: str, values: str, save_slots: list[str]) -> str:
+    """Write the birth of a `CompactNode` over `_e0` and `_e1`: where it is born, its values, what it saves."""
+    raw = "SAVED" if record.plan.saves else "()"
     return fill(_NODE, outputs=outputs, location=location, values=values, raw=raw, save="\n".join(save_slots))
 
 
 _NODE = """
-    _node = ShortNode()
+    _node = CompactNode()
     _node.left = _e0
     _node.right = _e1
     _node.outputs = {outputs}
@@ -135,7 +135,7 @@ def save_result(slot: int) -> str:
 
 _SAVE_RESULT = """
     _node.saved_array{slot} = _out
-    _node.saved_by{slot} = OWN
+    _node.saved_by{slot} = OWN_RESULT
     _node.saved_version{slot} = 0
 """
 
@@ -180,7 +180,7 @@ class Layout(NamedTuple):
 
 COMPACT = Layout(
     saved="""
-        if node.raw is not LIVE:
+        if node.raw is not SAVED:
             {otherwise}
     """,
     check="""
@@ -202,7 +202,7 @@ COMPACT = Layout(
             place = 0
     """,
 )
-"""A `ShortNode`: all of it in slots of its own."""
+"""A `CompactNode`: all of it in slots of its own."""
 
 _ENTRY = """
     if c{slot} is None:
@@ -221,10 +221,10 @@ ENTRIES = Layout(
     """,
     check=_ENTRY, check_result=_ENTRY, target="t{n}, place = e{n}",
 )
-"""Every other node of an operation: a tuple of edges, a tuple of `Kept`s."""
+"""Every other node of an operation: a tuple of edges, a tuple of `SavedVariable`s."""
 
 
-def read_edges(layout: Layout, record: Record) -> str:
+def read_edges(layout: Layout, record: Overload) -> str:
     """Write the reading of the edges into `e0`, `e1`, …"""
     width = range(len(record.plan.edges))
     if layout is COMPACT:
@@ -232,7 +232,7 @@ def read_edges(layout: Layout, record: Record) -> str:
     return "".join(f"e{n}, " for n in width) + "= node.edges"
 
 
-def check_saved(layout: Layout, record: Record, decline: str, otherwise: str) -> str:
+def check_saved(layout: Layout, record: Overload, decline: str, otherwise: str) -> str:
     """Write the look at what was saved, read or not: still there, not packed, not written to since.
 
     `otherwise` is done with a node of this layout that holds its saved tensors in another way.
@@ -246,7 +246,7 @@ def check_saved(layout: Layout, record: Record, decline: str, otherwise: str) ->
     return "\n".join(lines)
 
 
-def free_saved(layout: Layout, record: Record) -> str:
+def free_saved(layout: Layout, record: Overload) -> str:
     """Write the freeing: what is left tells who freed the node, and shapes and dtypes.
 
     `own` describes the node's result; `mN` is read for what edge N leads to, and describes the operand.
@@ -256,7 +256,7 @@ def free_saved(layout: Layout, record: Record) -> str:
         return "pass"
     if layout is ENTRIES:
         return "node.free(where)"
-    lines = ["node.raw = GONE", "node.saved_by0 = where"]
+    lines = ["node.raw = FREED", "node.saved_by0 = where"]
     for slot, save in enumerate(plan.saves):
         left = f"outline(s{slot})"
         if save.output == 0:
@@ -268,7 +268,7 @@ def free_saved(layout: Layout, record: Record) -> str:
     return "\n".join(lines + ["node.saved_by1 = None"] * (len(plan.saves) > 1))
 
 
-def let_go(layout: Layout, record: Record) -> str:
+def let_go(layout: Layout, record: Overload) -> str:
     """Write that the step itself holds no saved tensor any more: the memory is free when gradients are delivered."""
     slots = range(len(record.plan.saves))
     if not slots:

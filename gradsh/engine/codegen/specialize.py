@@ -5,15 +5,15 @@ from typing import Any
 
 from numpy import ndarray
 
-from gradsh.engine.schema.overload import DECLINED, FEW, HEAVY, Record
+from gradsh.engine.schema.overload import FALLBACK, SPECIALIZE_AFTER, SPECIALIZE_NOW_BYTES, Overload
 
 
-def _used_enough(record: Record, gradient: Any) -> bool:
+def _used_enough(record: Overload, gradient: Any) -> bool:
     if type(gradient) is list and len(gradient) == 1:
         (gradient,) = gradient
-    heavy = type(gradient) is ndarray and gradient.nbytes >= HEAVY
-    record.steps = FEW + 1 if heavy else record.steps + 1
-    return record.steps > FEW
+    heavy = type(gradient) is ndarray and gradient.nbytes >= SPECIALIZE_NOW_BYTES
+    record.steps = SPECIALIZE_AFTER + 1 if heavy else record.steps + 1
+    return record.steps > SPECIALIZE_AFTER
 
 
 def _specialize_on_use(kind: str) -> Callable[..., Any]:
@@ -22,7 +22,7 @@ def _specialize_on_use(kind: str) -> Callable[..., Any]:
     def first(node: Any, run: Any, *rest: Any) -> Any:
         record = node.record
         if not _used_enough(record, run.buffers.get(node)):
-            return DECLINED
+            return FALLBACK
         from gradsh.engine.codegen import backward
 
         step = getattr(backward, f"write_{kind}")(record)

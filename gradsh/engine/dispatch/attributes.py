@@ -6,7 +6,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.inference import inferring, is_inference
-from gradsh.engine.graph.tensor import Tensor, more
+from gradsh.engine.graph.tensor import Tensor, autograd_meta
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.storage import VersionCounter, owner_of
 from gradsh.text.fault import fail
@@ -102,7 +102,7 @@ def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
     fresh.tracked = tensor.tracked
     plain = type(tensor) is Tensor  # the copy of a Parameter has no gradient, as in PyTorch
     if plain and tensor.meta is not None and tensor.meta.grad is not None:
-        more(fresh).grad = deep_copy(tensor.meta.grad, memo)
+        autograd_meta(fresh).grad = deep_copy(tensor.meta.grad, memo)
     memo[id(tensor)] = fresh
     return fresh
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import Ambient, current
-from gradsh.engine.dispatch.cancellable import is_long, patiently
+from gradsh.engine.dispatch.cancellable import is_long, run_cancellable
 from gradsh.engine.dispatch.inference import inferring, marked
 from gradsh.engine.dispatch.op_node import build_node, keep_array, save_inputs, save_results
 from gradsh.engine.dispatch.views import check_inplace, is_tracked, rebase, reshaped, view_of
-from gradsh.engine.graph.saved import Kept
+from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make, make_result, node_of
 from gradsh.engine.registry import find
-from gradsh.engine.schema.overload import Record
+from gradsh.engine.schema.overload import Overload
 from gradsh.engine.values.dtype import Array, number_dtype, of_numpy, result_type
 from gradsh.engine.values.layout import laid
 from gradsh.engine.values.overlap import check_apart, check_distinct
@@ -22,7 +22,7 @@ from gradsh.engine.values.shape import broadcast_shapes, expandable
 from gradsh.text.fault import fail, fault_of
 
 
-def run_record(record: Record, values: list[Any]) -> Any:
+def run_record(record: Overload, values: list[Any]) -> Any:
     """Run one overload on bound values. Plain arrays (within a derivative) give plain arrays, Tensors give Tensors."""
     tensors = record.tensors
     if tensors is None:
@@ -71,7 +71,7 @@ def _lift(values: list[Any], place: int) -> None:
         values[place] = [make(np.asarray(one)) if isinstance(one, (np.ndarray, np.generic)) else one for one in value]
 
 
-def _run_plain(record: Record, values: list[Any]) -> Any:
+def _run_plain(record: Overload, values: list[Any]) -> Any:
     given = [values[place] for place in record.tensors or ()]
     if not any(isinstance(value, (np.ndarray, np.generic, list)) for value in given):  # numbers alone: torch.add(1, 2)
         default = current().default_dtype
@@ -92,7 +92,7 @@ def _run_plain(record: Record, values: list[Any]) -> Any:
     return outputs
 
 
-def _arrays(record: Record, values: list[Any]) -> list[Any]:
+def _arrays(record: Overload, values: list[Any]) -> list[Any]:
     """Return the kernel's arguments: arrays for tensors, at the dtype that the record's policy asks for."""
     arrays = list(values)
     for place in record.tensors or ():
@@ -111,12 +111,12 @@ def _arrays(record: Record, values: list[Any]) -> list[Any]:
     return arrays
 
 
-def _compute(record: Record, arrays: list[Any]) -> Any:
+def _compute(record: Overload, arrays: list[Any]) -> Any:
     """Run the kernel; numpy's complaint about shapes becomes PyTorch's sentence."""
     try:
         check = current().check
         if check is not None and is_long(record.forward, arrays):
-            return patiently(record.forward, arrays, check)
+            return run_cancellable(record.forward, arrays, check)
         return record.forward(*arrays)
     except ValueError as error:
         if "broadcast" in str(error) and fault_of(error) is None:
@@ -127,7 +127,7 @@ def _compute(record: Record, arrays: list[Any]) -> Any:
         raise
 
 
-def _unify(record: Record, values: list[Any], arrays: list[Any], policy: str) -> None:
+def _unify(record: Overload, values: list[Any], arrays: list[Any], policy: str) -> None:
     places = record.tensors or ()
     operands: list[Array] = []
     numbers: list[Any] = []
@@ -163,7 +163,7 @@ def _cast(value: Any, dtype: Any) -> Any:
 _CPP_NAMES = {"Long": "long int", "Short": "short int", "Char": "signed char", "Byte": "unsigned char"}
 
 
-def _check_same(record: Record, operands: Sequence[Array]) -> None:
+def _check_same(record: Overload, operands: Sequence[Array]) -> None:
     names = [of_numpy(one.dtype).title for one in operands]
     for index, name in enumerate(names):
         if name != names[0]:
@@ -190,7 +190,7 @@ def _different(operation: str, index: int, names: list[str]) -> str:
     return f"expected scalar type {a} but found {b}"
 
 
-def _needs_graph(record: Record, values: list[Any], ambient: Ambient) -> bool:
+def _needs_graph(record: Overload, values: list[Any], ambient: Ambient) -> bool:
     if not ambient.grad_enabled or not record.grads:
         return False
     for place in record.plan.edges:
@@ -203,7 +203,7 @@ def _needs_graph(record: Record, values: list[Any], ambient: Ambient) -> bool:
     return False
 
 
-def wrap(record: Record, values: list[Any], outputs: Any, ambient: Ambient) -> Any:
+def wrap(record: Overload, values: list[Any], outputs: Any, ambient: Ambient) -> Any:
     """Make tensors of the kernel's outputs and, where a gradient is wanted, the node behind them."""
     if type(outputs) is np.ndarray and record.returns is None:
         return _wrap_one(record, values, outputs, ambient)
@@ -228,7 +228,7 @@ def wrap(record: Record, values: list[Any], outputs: Any, ambient: Ambient) -> A
     return _deliver(record, results[:visible], many)
 
 
-def _wrap_one(record: Record, values: list[Any], array: Array, ambient: Ambient) -> Tensor:
+def _wrap_one(record: Overload, values: list[Any], array: Array, ambient: Ambient) -> Tensor:
     """Do what `wrap` does for the one result that most operations have."""
     if array.dtype.kind != "f" or not _needs_graph(record, values, ambient):
         return make(array)
@@ -245,12 +245,12 @@ def _output(value: Any) -> Any:
     return value if type(value) is np.ndarray or value is None else np.asarray(value)
 
 
-def _keep_result(result: Tensor, number: int, visible: int) -> Kept:
+def _keep_result(result: Tensor, number: int, visible: int) -> SavedVariable:
     edge: Any = number if result.tracked and number < visible else None
-    return Kept(result.array, result.counter, result.counter.version, edge)
+    return SavedVariable(result.array, result.counter, result.counter.version, edge)
 
 
-def _deliver(record: Record, results: list[Tensor], many: bool) -> Any:
+def _deliver(record: Overload, results: list[Tensor], many: bool) -> Any:
     if not many or (record.returns == 1 and len(results) == 1):
         return results[0]
     if record.fields:
@@ -260,7 +260,7 @@ def _deliver(record: Record, results: list[Tensor], many: bool) -> Any:
     return tuple(results)
 
 
-def wrap_views(record: Record, values: list[Any], outputs: Any) -> Any:
+def wrap_views(record: Overload, values: list[Any], outputs: Any) -> Any:
     """Make views of the first tensor input, sharing its memory and version counter."""
     base = values[0]
     many = type(outputs) is tuple or type(outputs) is list
@@ -281,7 +281,7 @@ _LENIENT = frozenset({"masked_fill_", "index_fill_", "tril_", "triu_"})
 """In-place forms that PyTorch lets write into expanded tensors."""
 
 
-def _run_inplace(record: Record, values: list[Any]) -> Tensor:
+def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
     """Write the kernel's result into the first argument, bump its version and put the node into its history."""
     target: Tensor = values[0]
     ambient = current()
@@ -318,12 +318,12 @@ def _run_inplace(record: Record, values: list[Any]) -> Tensor:
         rebase(target, node)
         if node.record.plan.keeps_results and target.meta is not None and target.meta.view is not None:
             node.more().view = weakref.ref(node_of(target))
-        save_results(node, lambda n: Kept(target.array, target.counter, target.counter.version, 0) if n == 0
+        save_results(node, lambda n: SavedVariable(target.array, target.counter, target.counter.version, 0) if n == 0
                      else keep_array(np.asarray(outputs[n])))
     return target
 
 
-def _run_geometry(record: Record, values: list[Any]) -> Tensor:
+def _run_geometry(record: Overload, values: list[Any]) -> Tensor:
     """Give the first argument another geometry over its memory (`t_`, `squeeze_`, …): a write, though no element changes."""
     target: Tensor = values[0]
     ambient = current()

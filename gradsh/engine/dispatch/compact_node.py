@@ -12,18 +12,18 @@ from typing import Any
 
 from gradsh.engine.dispatch.op_node import OpNode, keep
 from gradsh.engine.graph.node import Edge, Node
-from gradsh.engine.graph.saved import Freed, Kept, SavedTensor, flat_outline
+from gradsh.engine.graph.saved import FreedVariables, SavedTensor, SavedVariable, slot_shape_and_dtype
 from gradsh.engine.values.storage import VersionCounter
 
-LIVE: Any = object()
+SAVED: Any = object()
 """`raw` of a node whose saved tensors stand in its slots."""
-GONE: Any = object()
+FREED: Any = object()
 """`raw` of a node that a short step has freed: outlines stand in the slots, and what freed it in the first counter's."""
-OWN: Any = object()
+OWN_RESULT: Any = object()
 """Tells the version of a saved result of the node's own: the node, which must not refer to itself."""
 
 
-class ShortNode(OpNode):
+class CompactNode(OpNode):
     """A node with one or two edges and at most two saved tensors.
 
     `left` and `right` are where gradients of the operands go: a node (its first output), (node, output) or None. A saved
@@ -74,17 +74,17 @@ class ShortNode(OpNode):
 
     @property
     def entries(self) -> Any:
-        """The saved tensors as `Kept`s, mostly put together anew at each call; a `Freed` once they are gone."""
+        """The saved tensors as `SavedVariable`s, mostly put together anew at each call; a `FreedVariables` once they are gone."""
         raw = self.raw
-        if raw is LIVE:
+        if raw is SAVED:
             slots = self.slots()
             found = tuple([self._kept(place, *slot) for place, slot in enumerate(slots)])
             if any(array is not None and by is None for array, by, _ in slots):
                 self.entries = found  # a number has memory of its own from now on
             return found
-        if raw is GONE:
+        if raw is FREED:
             where = self.saved_by0
-            raw = self.raw = Freed(where, tuple([one for one, _, _ in self.slots()]))
+            raw = self.raw = FreedVariables(where, tuple([one for one, _, _ in self.slots()]))
             self._clear()
         return raw
 
@@ -102,7 +102,7 @@ class ShortNode(OpNode):
     @property
     def saved(self) -> tuple[SavedTensor, ...]:
         """The tensors saved for backward, freed ones included; bytes are those of the tensor, not of its memory."""
-        if self.raw is not LIVE:
+        if self.raw is not SAVED:
             return self._saved_of_entries()
         names = self.record._plan.names
         one = two = None
@@ -132,15 +132,15 @@ class ShortNode(OpNode):
     def slots(self) -> tuple[tuple[Any, Any, int], ...]:
         """Return (array, what tells its version, version then) of each slot in use."""
         by = self.saved_by0
-        first = (self.saved_array0, self if by is OWN else by, self.saved_version0)
+        first = (self.saved_array0, self if by is OWN_RESULT else by, self.saved_version0)
         if len(self.record._plan.saves) == 1:
             return (first,)
         by = self.saved_by1
-        return first, (self.saved_array1, self if by is OWN else by, self.saved_version1)
+        return first, (self.saved_array1, self if by is OWN_RESULT else by, self.saved_version1)
 
     def live_arrays(self) -> list[Any] | None:
         """Return the arrays that stand in the slots; None where the entries must be asked (some are freed, packed or numbers)."""
-        if self.raw is not LIVE:
+        if self.raw is not SAVED:
             return None
         found = [(array, by) for array, by, _ in self.slots() if array is not None]
         return None if any(by is None for _, by in found) else [array for array, _ in found]
@@ -148,7 +148,7 @@ class ShortNode(OpNode):
     def _clear(self) -> None:
         self.saved_array0 = self.saved_array1 = self.saved_by0 = self.saved_by1 = None
 
-    def _kept(self, place: int, array: Any, by: Any, version: int) -> Kept | None:
+    def _kept(self, place: int, array: Any, by: Any, version: int) -> SavedVariable | None:
         if array is None:
             return None
         if by is None:
@@ -156,11 +156,11 @@ class ShortNode(OpNode):
         record = self.record
         save = record._plan.saves[place]
         edge: Any = save.output if save.output >= 0 else self.edges[record._plan.edges.index(save.param)]
-        return Kept(array, by if type(by) is VersionCounter else counter_of(by), version, edge)
+        return SavedVariable(array, by if type(by) is VersionCounter else counter_of(by), version, edge)
 
     def unpack(self, index: int, as_tensor: bool) -> Any:
         """Return saved entry `index`, as every node does, without putting the other together."""
-        if self.raw is not LIVE:
+        if self.raw is not SAVED:
             return super().unpack(index, as_tensor)
         array, by, version = self.slots()[index]
         if array is None or by is None:
@@ -170,7 +170,7 @@ class ShortNode(OpNode):
         return self.restore(self._kept(index, array, by, version), index, as_tensor)  # type: ignore[arg-type]
 
     def _check_saved(self) -> None:
-        if self.raw is not LIVE or any(by is not None and by.version != version for _, by, version in self.slots()):
+        if self.raw is not SAVED or any(by is not None and by.version != version for _, by, version in self.slots()):
             super()._check_saved()
 
     def _fit(self, grad: Any, target: int, as_tensor: bool) -> Any:
@@ -182,20 +182,20 @@ class ShortNode(OpNode):
 
     def has_saved(self) -> bool:
         """Whether there is any saved tensor that a pass would free."""
-        if self.raw is LIVE:
+        if self.raw is SAVED:
             return any(array is not None for array, _, _ in self.slots())
         return super().has_saved()
 
     def free(self, where: Any) -> None:
         """Drop the saved tensors, keeping their names, shapes and the place that freed them."""
-        if self.raw is LIVE:
-            self.entries = Freed(where, tuple([flat_outline(array) for array, _, _ in self.slots()]))
-        elif self.raw is not GONE:
+        if self.raw is SAVED:
+            self.entries = FreedVariables(where, tuple([slot_shape_and_dtype(array) for array, _, _ in self.slots()]))
+        elif self.raw is not FREED:
             super().free(where)
 
 
 class LiveSaved(SavedTensor):
-    """A saved tensor of a `ShortNode`, with no more stored than a listing of many needs."""
+    """A saved tensor of a `CompactNode`, with no more stored than a listing of many needs."""
 
     __slots__ = ()
 
@@ -207,16 +207,16 @@ class LiveSaved(SavedTensor):
         """Return its place and what stands there; None for what the node keeps in another way by now."""
         node = self.node
         place = list(node.saved_names()).index(self.name)
-        return place, node.slots()[place] if node.raw is LIVE else None
+        return place, node.slots()[place] if node.raw is SAVED else None
 
     @property
-    def kept(self) -> Kept | None:
+    def kept(self) -> SavedVariable | None:
         """What the node keeps; None once freed."""
         place, slot = self._slot()
         if slot is not None:
             return self.node._kept(place, *slot)  # type: ignore[no-any-return]
         entries = self.node.entries
-        return None if type(entries) is Freed else entries[place]
+        return None if type(entries) is FreedVariables else entries[place]
 
     _kept = kept
 
@@ -236,7 +236,7 @@ class LiveSaved(SavedTensor):
     nbytes = property(attrgetter("array.nbytes"), doc="Number of elements times the size of one, in bytes.")
 
 
-def counter_of(node: ShortNode | None) -> VersionCounter:
+def counter_of(node: CompactNode | None) -> VersionCounter:
     """Return the counter of a node's result, made when first asked for (of no node: a new one)."""
     if node is None:
         return VersionCounter()

@@ -28,10 +28,10 @@ from gradsh.engine import methods as _methods  # noqa: F401  (which Tensor gets)
 from gradsh.engine.codegen.specialize import STEPS
 from gradsh.engine.dispatch.call import run_record
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.lazy_methods import lend
+from gradsh.engine.graph.lazy_methods import install
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import OPERATORS, REGISTRY, special_name
-from gradsh.engine.schema.overload import Formula, Record
+from gradsh.engine.schema.overload import Formula, Overload
 
 SPACES = ("torch", "Tensor")
 _INPLACE_FUNCTIONS = (
@@ -132,7 +132,7 @@ def op(
         layout = "operands" if kind == "primitive" and dtypes in {"promote", "float"} else ""
     if ufunc is None and grads and kind == "primitive" and isinstance(forward, np_ufunc):
         ufunc = forward
-    record = Record(
+    record = Overload(
         text, node, doc, forward=forward, check=check, grads=grads or {}, dtypes=dtypes, kind=kind, inplace=inplace, returns=returns,
         fields=fields, outputs=outputs or fields, saves=saves, unguarded=unguarded, guards=guards or {},
         writes=writes, multi_view=multi_view,
@@ -141,13 +141,13 @@ def op(
     return register(record, spaces)
 
 
-def register(record: Record, spaces: tuple[str, ...]) -> Operation:
+def register(record: Overload, spaces: tuple[str, ...]) -> Operation:
     """Add a record to the operation of its name, and its in-place form under the name with an underscore."""
     spaces = _where(record.name, spaces)
     operation = REGISTRY.get(record.name)
     if operation is None:
         operation = REGISTRY[record.name] = Operation(record.name, spaces)
-        lend(Tensor, record.name)  # where it is newer than the index
+        install(Tensor, record.name)  # where it is newer than the index
     elif any(space not in operation.spaces for space in spaces):
         operation.spaces = (*operation.spaces, *(space for space in spaces if space not in operation.spaces))
     record.spaces = spaces
@@ -169,7 +169,7 @@ def _where(name: str, spaces: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(space for space in spaces if space != "special" and (space != "torch" or name in _WRITING))
 
 
-def register_inplace(record: Record, spaces: tuple[str, ...]) -> None:
+def register_inplace(record: Overload, spaces: tuple[str, ...]) -> None:
     """Register NAME_ from the record of NAME."""
     parts = {part: getattr(record, part) for part in _INHERITED}
     node = record.node
@@ -178,7 +178,7 @@ def register_inplace(record: Record, spaces: tuple[str, ...]) -> None:
         node = changed.pop("node", node)
         parts.update(changed)
     name, _, rest = record.text.partition("(")
-    form = Record(f"{name}_({rest}", node, record.doc + " In place.", **parts)
+    form = Overload(f"{name}_({rest}", node, record.doc + " In place.", **parts)
     form.kind = "inplace"
     form.inplace = None
     register(form, tuple(space for space in spaces if space in {"torch", "Tensor"}))

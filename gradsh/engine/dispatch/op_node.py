@@ -8,11 +8,11 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch import unpack as _unpack  # noqa: F401  (the methods of nodes)
 from gradsh.engine.dispatch.saved_hooks import pack_entries
-from gradsh.engine.graph.node import Edge, Node, described, next_sequence_number
-from gradsh.engine.graph.saved import Freed, Kept
+from gradsh.engine.graph.node import Edge, Node, intern_descriptor, next_sequence_number
+from gradsh.engine.graph.saved import FreedVariables, SavedVariable
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
 from gradsh.engine.registry import find
-from gradsh.engine.schema.overload import Record
+from gradsh.engine.schema.overload import Overload
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import expandable, sum_to
 from gradsh.engine.values.storage import VersionCounter
@@ -36,7 +36,7 @@ class OpNode(Node):
 
     __slots__ = ("record", "spans", "values")
 
-    record: Record
+    record: Overload
     values: dict[str, Any]
     """Arguments that are no tensors, and the sizes that derivatives ask for."""
     spans: tuple[tuple[int, int], ...] | None
@@ -59,7 +59,7 @@ class OpNode(Node):
         shown = self.record.plan.shown
         return {shown[name]: value for name, value in self.values.items() if name in shown}
 
-    def restore(self, kept: Kept, index: int, as_tensor: bool) -> Any:
+    def restore(self, kept: SavedVariable, index: int, as_tensor: bool) -> Any:
         """Return one kept tensor; a kept Python number comes back as the number."""
         if kept.edge is NUMBER and kept.array is not None:
             return kept.array.item()
@@ -124,7 +124,7 @@ class OpNode(Node):
     def _check_saved(self) -> None:
         """Refuse to run on anything freed or modified, also where the wanted gradients do not read it, as PyTorch does."""
         entries = self.entries
-        if type(entries) is Freed:
+        if type(entries) is FreedVariables:
             for index in self.record.plan.order:
                 if entries.shapes[index] is not None:
                     self.unpack(index, as_tensor=False)
@@ -195,7 +195,7 @@ def sum_tensor_to(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     return grad if grad.array.shape == shape else find("view")(grad, shape)
 
 
-def _edges(record: Record, values: list[Any]) -> tuple[tuple[Edge | None, ...], Any]:
+def _edges(record: Overload, values: list[Any]) -> tuple[tuple[Edge | None, ...], Any]:
     """Return the edges, and the stretches of list inputs (None without lists)."""
     edges: list[Edge | None] = []
     spans: list[tuple[int, int]] = []
@@ -224,7 +224,7 @@ def _edge(value: Any) -> Edge | None:
 _new = object.__new__
 
 
-def build_node(record: Record, values: list[Any], outputs: Sequence[Array]) -> OpNode:
+def build_node(record: Overload, values: list[Any], outputs: Sequence[Array]) -> OpNode:
     """Give birth to the node of an operation whose kernel has run; entries of results are added by the caller."""
     plan = record.plan
     spans: Any = None
@@ -237,7 +237,7 @@ def build_node(record: Record, values: list[Any], outputs: Sequence[Array]) -> O
     node = _new(OpNode)
     node.edges = edges
     if len(outputs) == 1 and outputs[0] is not None:
-        node.outputs = described(outputs[0].shape, outputs[0].dtype)
+        node.outputs = intern_descriptor(outputs[0].shape, outputs[0].dtype)
     else:
         node.outputs = tuple(_NONE if one is None else (one.shape, one.dtype) for one in outputs)
     node.raw = ()
@@ -319,19 +319,19 @@ def save_results(node: OpNode, kept: Callable[[int], Any]) -> None:
         pack_entries(node)
 
 
-def keep(value: Any) -> Kept | None:
+def keep(value: Any) -> SavedVariable | None:
     """Keep a tensor, or a Python number as a 0-d entry of its own (float64, or int64 where it is one)."""
     if isinstance(value, Tensor):
         edge: Any = gradient_edge(value)
         if edge is None and value.meta is not None and value.requires_grad:
             edge = CUT
-        return Kept(value.array, value.counter, value.counter.version, edge)
+        return SavedVariable(value.array, value.counter, value.counter.version, edge)
     if value is None:
         return None
     wide = np.bool_ if isinstance(value, bool) else np.int64 if isinstance(value, int) and value < 1 << 63 else np.float64
-    return Kept(np.asarray(value, wide), VersionCounter(), 0, NUMBER)
+    return SavedVariable(np.asarray(value, wide), VersionCounter(), 0, NUMBER)
 
 
-def keep_array(array: Array, edge: Edge | None = None) -> Kept:
+def keep_array(array: Array, edge: Edge | None = None) -> SavedVariable:
     """Keep an array that only the graph holds."""
-    return Kept(array, VersionCounter(), 0, edge)
+    return SavedVariable(array, VersionCounter(), 0, edge)

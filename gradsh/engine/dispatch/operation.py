@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from numpy import ndarray
 
-from gradsh.engine.schema.overload import DECLINED, FEW, Record
+from gradsh.engine.schema.overload import FALLBACK, SPECIALIZE_AFTER, Overload
 
 
 class Operation:
@@ -25,12 +25,12 @@ class Operation:
 
     def __init__(self, name: str, spaces: tuple[str, ...]) -> None:
         self.name = name
-        self.records: list[Record] = []
+        self.records: list[Overload] = []
         self.spaces = spaces
         self.quick: Callable[..., Any] | None = None
-        """The short way for the plain case (see `quick.py`); it answers DECLINED where the case is not plain."""
+        """The short way for the plain case (see `quick.py`); it answers FALLBACK where the case is not plain."""
         self.short: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None
-        """The short way of what is no plain ufunc (see `short.py`), written after a `FEW` calls."""
+        """The short way of what is no plain ufunc (see `short.py`), written after a `SPECIALIZE_AFTER` calls."""
         self.calls = 0
         self.__name__ = name
 
@@ -46,7 +46,7 @@ class Operation:
                 found = self.short(args, kwargs)
             else:
                 found = self.quick(*args) if self.quick is not None and not kwargs else self.shortly(args, kwargs)
-            if found is not DECLINED:
+            if found is not FALLBACK:
                 return found
         return self.generally(args, kwargs)
 
@@ -61,12 +61,12 @@ class Operation:
         raise self.mismatch(args, kwargs, method)
 
     def shortly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Go the short way of what is no plain ufunc, if there is one for this call; DECLINED if not."""
+        """Go the short way of what is no plain ufunc, if there is one for this call; FALLBACK if not."""
         if self.short is not None:
             return self.short(args, kwargs)
         self.calls += 1
-        if self.calls <= FEW or self.quick is not None:
-            return DECLINED
+        if self.calls <= SPECIALIZE_AFTER or self.quick is not None:
+            return FALLBACK
         self.short = self.specialize()
         return self.short(args, kwargs)
 
@@ -101,7 +101,7 @@ class BoundOperation:
         args = (self.instance, *args)
         quick = operation.quick
         found = quick(*args) if quick is not None and not kwargs else operation.shortly(args, kwargs)
-        return operation.generally(args, kwargs, method=True) if found is DECLINED else found
+        return operation.generally(args, kwargs, method=True) if found is FALLBACK else found
 
     def __repr__(self) -> str:
         return f"<built-in method {self.operation.name} of Tensor object>"

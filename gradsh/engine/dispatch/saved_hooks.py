@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current, grad_mode
-from gradsh.engine.graph.saved import DETACHED, Kept
+from gradsh.engine.graph.saved import DETACHED, SavedVariable
 from gradsh.engine.graph.tensor import Tensor, restored
 from gradsh.text.fault import fail
 
@@ -27,7 +27,7 @@ def pack_entries(node: "Node") -> None:
     node.entries = tuple(entries)
 
 
-def _packed(node: "Node", name: str, kept: Kept, pack: Any, unpacker: Any) -> Kept:
+def _packed(node: "Node", name: str, kept: SavedVariable, pack: Any, unpacker: Any) -> SavedVariable:
     if kept.array is None or kept.edge is False:  # a Python number is no tensor
         return kept
     shown = restored(kept, node.edge_of(kept))
@@ -43,10 +43,10 @@ def _packed(node: "Node", name: str, kept: Kept, pack: Any, unpacker: Any) -> Ke
         raise fail("other", message, RuntimeError)
     if value is shown:
         value = shown.detach()  # the tensor itself would keep its own node alive; unpacking puts it back in its place
-    return Kept(None, kept.counter, before, kept.edge, (unpacker, value, kept.array.shape, kept.array.dtype))
+    return SavedVariable(None, kept.counter, before, kept.edge, (unpacker, value, kept.array.shape, kept.array.dtype))
 
 
-def unpack(node: "Node", kept: Kept, as_tensor: bool) -> Any:
+def unpack(node: "Node", kept: SavedVariable, as_tensor: bool) -> Any:
     """Ask the unpack hook for the tensor it stands for."""
     unpacker, value, _shape, _dtype = kept.packed
     if unpacker is DETACHED:
@@ -62,7 +62,7 @@ def unpack(node: "Node", kept: Kept, as_tensor: bool) -> Any:
         raise fail("type", message, TypeError, node=node)
     if not as_tensor:
         return found.array
-    return restored(Kept(found.array, found.counter, found.counter.version, kept.edge), node.edge_of(kept) or None)
+    return restored(SavedVariable(found.array, found.counter, found.counter.version, kept.edge), node.edge_of(kept) or None)
 
 
 class RawSaved:

@@ -9,7 +9,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.saved_hooks import RawSaved, unpack
 from gradsh.engine.dispatch.views import refused_sibling
 from gradsh.engine.graph.node import AccumulateGrad, Node, forward_name
-from gradsh.engine.graph.saved import DETACHED, Kept
+from gradsh.engine.graph.saved import DETACHED, SavedVariable
 from gradsh.engine.graph.tensor import restored
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.text.fault import fail
@@ -31,7 +31,7 @@ else:
 class _Unpacking(_Base):
     """The methods, which are put on `Node`."""
 
-    def restore(self, kept: Kept, index: int, as_tensor: bool) -> Any:
+    def restore(self, kept: SavedVariable, index: int, as_tensor: bool) -> Any:
         """Return one kept tensor after checking that it was not modified since."""
         if kept.packed is not None:  # PyTorch checks no version of what a hook has packed
             return unpack(self, kept, as_tensor)
@@ -41,7 +41,7 @@ class _Unpacking(_Base):
             return kept.array
         return restored(kept, self.edge_of(kept))
 
-    def modified(self, kept: Kept, index: int) -> Exception:
+    def modified(self, kept: SavedVariable, index: int) -> Exception:
         """Return the error for a saved tensor that was modified in place, naming every write since."""
         array = kept.array
         kind = f"torch.{of_numpy(array.dtype).title}Tensor" if array is not None else "torch.Tensor"
@@ -81,7 +81,7 @@ class _Unpacking(_Base):
         if name in names:
             index = names.index(name)
             kept = self.entries[index] if type(self.entries) is tuple else None
-            if type(kept) is Kept and kept.packed is not None and kept.packed[0] is DETACHED:
+            if type(kept) is SavedVariable and kept.packed is not None and kept.packed[0] is DETACHED:
                 return restored(kept, None)
             return self.unpack(index, as_tensor=True)
         attributes = self.attributes()

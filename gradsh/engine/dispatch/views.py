@@ -13,8 +13,8 @@ from gradsh.engine.ambient import current
 from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.dispatch.inference import is_inference
 from gradsh.engine.graph.node import FREED_SENTENCE, Edge, Node, forward_name, offer
-from gradsh.engine.graph.saved import Freed
-from gradsh.engine.graph.tensor import Tensor, _new, gradient_edge, more
+from gradsh.engine.graph.saved import FreedVariables
+from gradsh.engine.graph.tensor import Tensor, _new, autograd_meta, gradient_edge
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.overlap import check_distinct
@@ -70,7 +70,7 @@ def view_of(base: Tensor, array: Array, node: Node | None, output: int, creation
         return fresh
     made_by = ("", output) if node is None else (node.name(), output)
     where = current().place() if creation in {"no_grad", "inference"} else None if node is None else node.where
-    more(fresh).view = View(root, base.counter.version, creation, made_by, where)
+    autograd_meta(fresh).view = View(root, base.counter.version, creation, made_by, where)
     return fresh
 
 
@@ -291,19 +291,19 @@ class CopySlices(Node):
 
     def has_saved(self) -> bool:
         """Whether there is anything to free: the write itself counts, though PyTorch shows no saved tensor."""
-        return type(self.entries) is not Freed
+        return type(self.entries) is not FreedVariables
 
     def free(self, where: Any) -> None:
         """Free the write's saved tensors."""
-        if type(self.entries) is not Freed:
+        if type(self.entries) is not FreedVariables:
             if self.function.extra is None or not self.function.extra.lent:
                 self.function.free(where)
-            self.entries = Freed(where, ())
+            self.entries = FreedVariables(where, ())
 
     def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
         """Return the base's former gradient with the written part replaced, and the gradients of the write's inputs."""
         entries = self.entries
-        if type(entries) is Freed:
+        if type(entries) is FreedVariables:
             raise fail("freed", FREED_SENTENCE, node=self, index=0, freed_where=entries.where)
         grad = grads[0]
         if grad is None:

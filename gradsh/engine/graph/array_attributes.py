@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.graph.lazy_methods import lent_methods
+from gradsh.engine.graph.lazy_methods import lazy_methods
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, DType, of_numpy
 from gradsh.engine.values.shape import at_dim
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         """The methods that operations are."""
 
 else:
-    Lent = lent_methods()
+    Lent = lazy_methods()
 
 
 def check_numpy(tensor: Any) -> None:

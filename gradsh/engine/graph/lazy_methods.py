@@ -8,7 +8,7 @@ from typing import Any
 from gradsh.engine.registry import method
 
 
-class LentMethod:
+class LazyMethod:
     """A method that an operation will be: finds it when first asked for, and makes room for it."""
 
     __slots__ = ("home", "name")
@@ -26,18 +26,18 @@ class LentMethod:
         return getattr(owner if tensor is None else tensor, self.name)
 
 
-def lent_methods() -> type:
-    """Return a base class for Tensor with a `LentMethod` for each name of an operation, which may or may not be a method."""
+def lazy_methods() -> type:
+    """Return a base class for Tensor with a `LazyMethod` for each name of an operation, which may or may not be a method."""
     from gradsh.ops import homes
 
-    lent = {name: LentMethod(name) for name in homes() if not name.startswith("__")}
+    lent = {name: LazyMethod(name) for name in homes() if not name.startswith("__")}
     made = type("Lent", (), {"__slots__": (), **lent})
     for one in lent.values():
         one.home = made
     return made
 
 
-def lend(home: type, name: str) -> None:
-    """Put a `LentMethod` on a class, if it has nothing of that name: an operation that is newer than the index."""
+def install(home: type, name: str) -> None:
+    """Put a `LazyMethod` on a class, if it has nothing of that name: an operation that is newer than the index."""
     if not any(name in base.__dict__ for base in home.__mro__):  # `hasattr` would look for the operation
-        setattr(home, name, LentMethod(name, home))
+        setattr(home, name, LazyMethod(name, home))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current, sequence_numbers
 from gradsh.engine.graph.hook_handle import Handle
-from gradsh.engine.graph.saved import Freed, Kept, SavedTensor, outline
+from gradsh.engine.graph.saved import FreedVariables, SavedTensor, SavedVariable, shape_and_dtype
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _DESCRIBED: dict[Any, Any] = {}
 _MOST_DESCRIBED = 4096
 
 
-def described(shape: tuple[int, ...], dtype: Any) -> Any:
+def intern_descriptor(shape: tuple[int, ...], dtype: Any) -> Any:
     """Return the `outputs` of a node with one output, the same object for the same shape and dtype (while it lasts)."""
     key = (shape, dtype.num)
     found = _DESCRIBED.get(key)
@@ -44,7 +44,7 @@ def described(shape: tuple[int, ...], dtype: Any) -> Any:
     return found
 
 
-class NodeExtra:
+class NodeMeta:
     """What few nodes have: pins, hooks and the metadata dictionary."""
 
     __slots__ = ("keep_grads", "lent", "metadata", "pins", "posthooks", "prehooks", "tensor_hooks", "view")
@@ -64,7 +64,7 @@ class NodeExtra:
         """Whether such a node stands in a graph itself, the view being gone, and outlives the CopySlices that it belongs to"""
 
 
-SAVED = ("_saved_", "_raw_saved_")
+SAVED_PREFIXES = ("_saved_", "_raw_saved_")
 """How the attributes begin that show what a node saved."""
 _OFFERED = frozenset({
     "name", "next_functions", "saved", "metadata", "register_hook", "register_prehook", "requires_grad", "variable", "_sequence_nr",
@@ -72,7 +72,7 @@ _OFFERED = frozenset({
 
 
 def _offered(name: str) -> bool:
-    return name in _OFFERED or name.startswith(SAVED)
+    return name in _OFFERED or name.startswith(SAVED_PREFIXES)
 
 
 _TITLED: dict[tuple[type, str], type] = {}
@@ -98,10 +98,10 @@ class Node:
 
     edges: tuple[Edge | None, ...]
     raw: Any
-    """What `entries` answers from: a tuple of entries or a `Freed`. (A `ShortNode` has them in slots.)"""
+    """What `entries` answers from: a tuple of entries or a `FreedVariables`. (A `CompactNode` has them in slots.)"""
     outputs: Any
     """(shape, numpy dtype) of each output, in order."""
-    extra: NodeExtra | None
+    extra: NodeMeta | None
     where: Any
     seq: int
     titled = False
@@ -147,7 +147,7 @@ class Node:
 
     @property
     def entries(self) -> Any:
-        """Tuple of entries in the order of `saved_names`, or a `Freed`."""
+        """Tuple of entries in the order of `saved_names`, or a `FreedVariables`."""
         return self.raw
 
     @entries.setter
@@ -159,10 +159,10 @@ class Node:
         """How many pins hold this node's saved tensors; a pass frees them only at 0."""
         return 0 if self.extra is None else self.extra.pins
 
-    def more(self) -> NodeExtra:
+    def more(self) -> NodeMeta:
         """Return the extra part (hooks, pins), made when first needed."""
         if self.extra is None:
-            self.extra = NodeExtra()
+            self.extra = NodeMeta()
         return self.extra
 
     def facade(self) -> Any:
@@ -188,18 +188,18 @@ class Node:
     @property
     def freed(self) -> bool:
         """Whether its saved tensors were freed."""
-        return type(self.entries) is Freed
+        return type(self.entries) is FreedVariables
 
     def has_saved(self) -> bool:
         """Whether there is any saved tensor that a pass would free."""
         entries = self.entries
-        return type(entries) is not Freed and any(entry is not None for entry in entries)
+        return type(entries) is not FreedVariables and any(entry is not None for entry in entries)
 
     @property
     def saved(self) -> tuple[SavedTensor, ...]:
         """The tensors saved for backward, freed ones included; bytes are those of the tensor, not of its memory."""
         entries = self.entries
-        if type(entries) is Freed:
+        if type(entries) is FreedVariables:
             return self._saved_before(entries)
         found: list[SavedTensor] = []
         new = object.__new__
@@ -217,7 +217,7 @@ class Node:
                 found.append(one)
         return tuple(found)
 
-    def _saved_before(self, freed: Freed) -> tuple[SavedTensor, ...]:
+    def _saved_before(self, freed: FreedVariables) -> tuple[SavedTensor, ...]:
         found: list[SavedTensor] = []
         for name, slot in zip(self.saved_names(), freed.shapes, strict=True):
             if slot is None:
@@ -231,8 +231,8 @@ class Node:
     def free(self, where: Any) -> None:
         """Drop the saved tensors, keeping their names, shapes and the place that freed them."""
         entries = self.entries
-        if entries and type(entries) is not Freed:
-            self.entries = Freed(where, tuple(outline(entry) for entry in entries))
+        if entries and type(entries) is not FreedVariables:
+            self.entries = FreedVariables(where, tuple(shape_and_dtype(entry) for entry in entries))
 
     def unpack(self, index: int, as_tensor: bool) -> Any:
         """Return saved entry `index` as an array or, with `as_tensor`, as a Tensor; None where nothing was kept.
@@ -240,7 +240,7 @@ class Node:
         Raises RuntimeError of kind `freed` or `version`, with PyTorch's sentences.
         """
         entries = self.entries
-        if type(entries) is Freed:
+        if type(entries) is FreedVariables:
             if index < len(entries.shapes) and entries.shapes[index] is None:
                 return None  # nothing had been kept here, so nothing is missing
             raise fail("freed", FREED_SENTENCE, node=self, index=index, freed_where=entries.where)
@@ -251,7 +251,7 @@ class Node:
             return [None if one is None else self.restore(one, index, as_tensor) for one in entry]
         return self.restore(entry, index, as_tensor)
 
-    def edge_of(self, kept: Kept) -> Any:
+    def edge_of(self, kept: SavedVariable) -> Any:
         """Return the edge with which a saved tensor comes back.
 
         For an output of the node itself it is the node's, or that of the view that the node wrote into, while that lives.
@@ -346,7 +346,7 @@ class AccumulateGrad(Node):
         self.variable = variable
         self.edges = ()
         self.raw = ()
-        self.outputs = described(variable.array.shape, variable.array.dtype)
+        self.outputs = intern_descriptor(variable.array.shape, variable.array.dtype)
         self.extra = None
         self.seq = LAST
         self.where = None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gradsh.engine.graph.tensor import Tensor
 
 Entry = Any
-"""What is kept of a saved tensor: None (not saved for this pattern of needs), a `Kept`, or a list of these."""
+"""What is kept of a saved tensor: None (not saved for this pattern of needs), a `SavedVariable`, or a list of these."""
 
 DETACHED: Any = object()
 """The unpack hook of what was saved of a tensor that was detached in place since."""
@@ -20,7 +20,7 @@ _INT64 = np.dtype(np.int64)
 _FLOAT64 = np.dtype(np.float64)
 
 
-class Kept(NamedTuple):
+class SavedVariable(NamedTuple):
     """A saved tensor: its array, its version counter, the version then, and the edge its gradient would take.
 
     `edge` is None for a tensor that needs no gradient and the int `nr` for output `nr` of the node itself.
@@ -34,7 +34,7 @@ class Kept(NamedTuple):
     packed: Any = None
 
 
-class Freed:
+class FreedVariables:
     """What stays of a node's saved tensors: by which pass they were freed (`where`), and their shapes and dtypes."""
 
     __slots__ = ("shapes", "where")
@@ -53,7 +53,7 @@ class SavedTensor:
     array: Array | None
     """Its array; None once freed, and where a hook has packed it."""
 
-    def __init__(self, node: "Node", name: str, index: int | None, kept: Kept | None, freed: Any = None) -> None:
+    def __init__(self, node: "Node", name: str, index: int | None, kept: SavedVariable | None, freed: Any = None) -> None:
         self.node = node
         self.name = name
         self.index = index
@@ -63,7 +63,7 @@ class SavedTensor:
         """(shape, numpy dtype, what freed it) of one that is gone"""
 
     @property
-    def kept(self) -> Kept | None:
+    def kept(self) -> SavedVariable | None:
         """What the node keeps; None once freed."""
         return self._kept
 
@@ -133,7 +133,7 @@ class SavedTensor:
         return f"<SavedTensor {self.node.name()}.{self.name} {tuple(self.shape)} {self.dtype.name}, {state}>"
 
 
-def flat_outline(array: Any) -> Any:
+def slot_shape_and_dtype(array: Any) -> Any:
     """Return (shape, dtype) of what a slot holds: an array, or a Python number; None of None."""
     if array is None:
         return None
@@ -142,12 +142,12 @@ def flat_outline(array: Any) -> Any:
     return (), _INT64 if type(array) is int else _FLOAT64
 
 
-def outline(entry: Entry) -> Any:
+def shape_and_dtype(entry: Entry) -> Any:
     """Return (shape, dtype) of an entry, a list of these for a list, None of None."""
     if entry is None:
         return None
     if type(entry) is list:
-        return [outline(one) for one in entry]
+        return [shape_and_dtype(one) for one in entry]
     if entry.array is None:
         return entry.packed[2], entry.packed[3]
     return entry.array.shape, entry.array.dtype

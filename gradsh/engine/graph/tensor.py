@@ -14,7 +14,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.array_attributes import Elements, check_numpy
 from gradsh.engine.graph.node import AccumulateGrad, Edge, Node
-from gradsh.engine.graph.saved import Kept
+from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.registry import find, operator, special_name
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.storage import VersionCounter
@@ -28,7 +28,7 @@ np.seterr(all="ignore")  # infinities and nans are results here, as in PyTorch, 
 VOLATILE = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
 
 
-class Meta:
+class AutogradMeta:
     """What few tensors have: a gradient, a view's base, hooks, the weak reference to a leaf's AccumulateGrad."""
 
     __slots__ = ("accumulator", "grad", "hooks", "post_hooks", "retains", "view")
@@ -49,7 +49,7 @@ class Tensor(Elements):
 
     Slots: `array` (numpy: memory and geometry), `tracked` (whether it needs a gradient), `meta` (rare parts), `origin` (the
     grad_fn, or (grad_fn, output number) where that is not 0; None for a leaf), `versions` (the version counter, shared with
-    views and detached twins; None until somebody asks `counter` for it, which its `ShortNode` stands for until then).
+    views and detached twins; None until somebody asks `counter` for it, which its `CompactNode` stands for until then).
     """
 
     __slots__ = ("__dict__", "__weakref__", "array", "form", "meta", "origin", "tracked", "versions")
@@ -59,12 +59,12 @@ class Tensor(Elements):
 
     array: Array
     form: Any
-    """What `described` says of shape and dtype, where an operation has found that the array is small, has a dim and lies row by
+    """What `intern_descriptor` says of shape and dtype, where an operation has found that the array is small, has a dim and lies row by
     row; else None. Whoever gives a tensor another array forgets it."""
     versions: VersionCounter | None
     tracked: bool
     origin: Any
-    meta: Meta | None
+    meta: AutogradMeta | None
 
     if TYPE_CHECKING:  # what `methods.py` adds, and operations
         data: "Tensor"
@@ -212,7 +212,7 @@ def make_result(array: Array, node: Node, output: int) -> Tensor:
     return fresh
 
 
-def restored(kept: Kept, edge: Any) -> Tensor:
+def restored(kept: SavedVariable, edge: Any) -> Tensor:
     """Rebuild the tensor that a node kept: same memory, same version counter, same place in the graph.
 
     Its edge is True where it requires a gradient that cannot reach it (a view made under no_grad).
@@ -234,18 +234,18 @@ def restored(kept: Kept, edge: Any) -> Tensor:
     if edge is not None and isinstance(edge[0], AccumulateGrad):
         fresh.origin = None
         fresh.tracked = True
-        more(fresh).accumulator = weakref.ref(edge[0])
+        autograd_meta(fresh).accumulator = weakref.ref(edge[0])
         return fresh
     fresh.origin = edge if edge is None or edge[1] else edge[0]
     fresh.tracked = edge is not None
     return fresh
 
 
-def more(tensor: Tensor) -> Meta:
+def autograd_meta(tensor: Tensor) -> AutogradMeta:
     """Return the tensor's rare parts, made when first needed."""
     meta = tensor.meta
     if meta is None:
-        meta = tensor.meta = Meta()
+        meta = tensor.meta = AutogradMeta()
     return meta
 
 
@@ -280,13 +280,13 @@ def gradient_edge(tensor: Tensor) -> Edge | None:
 
 
 def counter_of(origin: Any) -> VersionCounter:
-    """Return the counter of the result of a `ShortNode`, of which that has taken care so far."""
+    """Return the counter of the result of a `CompactNode`, of which that has taken care so far."""
     return VersionCounter() if origin is None else origin.result_counter()
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
     """Return the leaf's AccumulateGrad node: one as long as any graph refers to it."""
-    meta = more(leaf)
+    meta = autograd_meta(leaf)
     node: AccumulateGrad | None = None if meta.accumulator is None else meta.accumulator()
     if node is None:
         node = AccumulateGrad(leaf)

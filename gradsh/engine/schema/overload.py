@@ -14,16 +14,16 @@ from gradsh.engine.schema.python_functions import is_python
 from gradsh.engine.schema.signature import REQUIRED, Signature
 
 Formula = Callable[..., Any]
-DECLINED: Any = object()
+FALLBACK: Any = object()
 """What a short way answers when the case is not plain."""
 KEEP: Any = object()
 """What the short step of a pass is told in the place of what frees the node: nothing does."""
 
 
-FEW = 2
+SPECIALIZE_AFTER = 2
 """Uses of an operation, or of its nodes, before the short way is written: that takes 0.3 ms, what 40 uses save, and a script that
 does something a third time is likely to go on."""
-HEAVY = 1 << 22
+SPECIALIZE_NOW_BYTES = 1 << 22
 """Bytes of a gradient for which the short step is written at once: it gives memory that is read for the last time away."""
 
 
@@ -40,7 +40,7 @@ def _shown(name: str) -> str:
     return f"{source}_{_SHOWN[what]}" if what in _SHOWN else name
 
 
-class SavePlan:
+class SavedSlot:
     """One saved name: where it comes from, and which edges' needs it depends on, any of them (none: ())."""
 
     __slots__ = ("guard", "name", "output", "param")
@@ -52,7 +52,7 @@ class SavePlan:
         self.guard = guard
 
 
-class Plan:
+class DerivativePlan:
     """A record's derivatives, compiled on first use: edges, what is saved, how each formula is called."""
 
     __slots__ = (
@@ -60,7 +60,7 @@ class Plan:
         "value_names", "values",
     )
 
-    def __init__(self, record: "Record") -> None:
+    def __init__(self, record: "Overload") -> None:
         params = record.signature.params
         index = record.signature.index
         keys = [key if isinstance(key, tuple) else (key,) for key in record.grads]
@@ -107,16 +107,16 @@ class Plan:
         place = index[source]
         return name, place, what, self.edges.index(place) if place in self.edges else -1
 
-    def _save(self, record: "Record", name: str, readers: list[tuple[str, ...]], slots: dict[str, int]) -> SavePlan:
+    def _save(self, record: "Overload", name: str, readers: list[tuple[str, ...]], slots: dict[str, int]) -> SavedSlot:
         index = record.signature.index
         if name not in index:
-            return SavePlan(name, -1, record.output_number(name))
+            return SavedSlot(name, -1, record.output_number(name))
         alone = len(slots) > 1 and len(readers) == 1 and len(readers[0]) == 1 and not record.unguarded
         guard: tuple[int, ...] = (slots[readers[0][0]],) if alone and name not in record.saves else ()
         guard = tuple(slots[one] for one in record.guards.get(name, ())) or guard
-        return SavePlan(name, index[name], -1, guard)
+        return SavedSlot(name, index[name], -1, guard)
 
-    def _argument(self, record: "Record", name: str) -> tuple[str, Any]:
+    def _argument(self, record: "Overload", name: str) -> tuple[str, Any]:
         if name in {"grad", "grads", "needs"}:
             return name, 0
         if name.startswith("grad") and name[4:].isdigit():
@@ -155,7 +155,7 @@ _BARE: dict[str, frozenset[type]] = {
 """The types of arguments that a signature would hand on as they are, by the type of the parameter."""
 
 
-class Record:
+class Overload:
     """One overload of an operation. Attributes are the arguments of `op`, documented there."""
 
     __slots__ = (
@@ -199,7 +199,7 @@ class Record:
         self._required = 0
         self._defaults: tuple[Any, ...] = ()
         self.step: Callable[..., Any]
-        """The short step of a backward pass through a node of the record (see `step.py`), written after a `FEW` of them."""
+        """The short step of a backward pass through a node of the record (see `step.py`), written after a `SPECIALIZE_AFTER` of them."""
         self.short_step: Callable[..., Any]
         self.recorded: Callable[..., Any]
         """The same for a pass that is recorded itself (see `recorded.py`)."""
@@ -223,10 +223,10 @@ class Record:
         return self._signature
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> DerivativePlan:
         """The compiled derivatives."""
         if self._plan is None:
-            self._plan = Plan(self)
+            self._plan = DerivativePlan(self)
         return self._plan  # type: ignore[no-any-return]
 
     def bare(self, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
