@@ -302,7 +302,7 @@ class _Outputs:
 
             return view_of(output, output.array, self.node, place, "custom")
         output.edge = (self.node, place)
-        output.tracked = True
+        output.needs_grad = True
         if output.meta is not None and output.meta.view is not None:
             view = output.meta.view
             view.creation = "custom"
@@ -386,7 +386,7 @@ def _behind(node: Node, place: int, value: Any) -> Any:
         return value
     fresh = value.detach()
     fresh.edge = (node, place)
-    fresh.tracked = True
+    fresh.needs_grad = True
     return fresh
 
 

@@ -47,7 +47,7 @@ def _describe(name: str, value: object) -> Variable:
         made_by = "an invalid view"
     has_grad = value.meta is not None and value.meta.grad is not None
     return Variable(
-        name, type(value).__name__, tuple(value.array.shape), value.dtype.name, value.tracked, made_by,
+        name, type(value).__name__, tuple(value.array.shape), value.dtype.name, value.needs_grad, made_by,
         None if value.is_inference() else value.counter.version, int(value.array.nbytes), has_grad,
     )
 

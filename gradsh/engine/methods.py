@@ -29,9 +29,9 @@ class _Methods(_Base):
     @property
     def requires_grad(self) -> bool:
         """Whether a gradient is wanted with respect to this tensor, or flows through it."""
-        if not self.tracked and self.meta is not None and self.meta.view is not None:
-            return self.meta.view.base.tracked
-        return self.tracked
+        if not self.needs_grad and self.meta is not None and self.meta.view is not None:
+            return self.meta.view.base.needs_grad
+        return self.needs_grad
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -45,7 +45,7 @@ class _Methods(_Base):
             if self.edge is not None:
                 warn_non_leaf_grad()
             return None
-        if meta.grad is None and self.tracked and not meta.retains and self.edge is not None:
+        if meta.grad is None and self.needs_grad and not meta.retains and self.edge is not None:
             warn_non_leaf_grad()
         return meta.grad
 
@@ -77,7 +77,7 @@ class _Methods(_Base):
         check_assigned_data(self, value)
         before = self.array
         self.array = value.array
-        self.form = None
+        self.descriptor = None
         from gradsh.engine.autograd.replace_saved import replace_data
 
         replace_data(self, before)
@@ -119,7 +119,7 @@ class _Methods(_Base):
 
         cut_off(self)
         self.edge = None
-        self.tracked = False
+        self.needs_grad = False
         return self
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":

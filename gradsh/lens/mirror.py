@@ -242,7 +242,7 @@ class World:
             if isinstance(node, TorchNode):
                 node.torch, node.found, node._entries = None, (), ()
         for tensor in self.tensors.values():
-            tensor.meta, tensor.origin, tensor._base = None, None, None
+            tensor.meta, tensor.grad_fn_ref, tensor._base = None, None, None
             tensor.array.tensor = None  # type: ignore[attr-defined]
             del tensor.torch
         self.tensors.clear()
@@ -281,20 +281,20 @@ class World:
             self.tensors[id(value)] = fresh
             fresh.torch = value
             fresh.array = self.array(value)  # type: ignore[assignment]
-            fresh.form = None
+            fresh.descriptor = None
             fresh.meta = None
-            fresh.origin = None
+            fresh.grad_fn_ref = None
             fresh.poisoned = False
-            fresh.tracked = False
+            fresh.needs_grad = False
             try:
                 function, leaf = value.grad_fn, value.is_leaf
-                fresh.tracked = value.requires_grad
+                fresh.needs_grad = value.requires_grad
             except RuntimeError:
                 function, leaf, fresh.poisoned = None, False, True
             if function is not None:
                 node = self.node(function)
-                fresh.origin = (node, value.output_nr) if value.output_nr else node
-            fresh.versions = self.counter(value)
+                fresh.grad_fn_ref = (node, value.output_nr) if value.output_nr else node
+            fresh.own_counter = self.counter(value)
             base = None if fresh.poisoned else value._base
             fresh._base = None if base is None else self.tensor(base)
             if not fresh.poisoned and (leaf or value.retains_grad):

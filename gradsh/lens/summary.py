@@ -93,7 +93,7 @@ def _hints(watcher: "Watcher", variables: Mapping[str, object]) -> Iterable[str]
         return
     for name, value in variables.items():
         for path, parameter in parameters_of(value) if is_module(value) else ():
-            if parameter.tracked and id(parameter.torch) not in watcher.passes.reached:
+            if parameter.needs_grad and id(parameter.torch) not in watcher.passes.reached:
                 yield f"hint: {name}.{path} requires grad, but no pass ever reached it"
     for place in dict.fromkeys(note.place for note in watcher.passes.notes if note.retained):
         if place is not None:

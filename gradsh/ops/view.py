@@ -63,7 +63,7 @@ def _retyped(self: Any, dtype: Any) -> Any:
         return _view_dtype(self, dtype)
     found = self.detach()
     found.array = _view_dtype(self.array, dtype)
-    found.form = None
+    found.descriptor = None
     return found
 
 

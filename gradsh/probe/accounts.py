@@ -56,7 +56,7 @@ def account_of(tensors: Iterable[Tensor], saved: Mapping[int, int], total: int, 
 
 def note(tensor: Tensor, leaves: dict[int, int], gradients: dict[int, int], others: dict[int, int]) -> None:
     """Put the memories of a tensor, of the base it is a view of, and of its gradients where they belong."""
-    leaf = tensor.edge is None and (tensor.tracked or isinstance(tensor, Parameter))
+    leaf = tensor.edge is None and (tensor.needs_grad or isinstance(tensor, Parameter))
     owner = owner_of(tensor.array)
     (leaves if leaf else others)[id(owner)] = owner.nbytes
     meta: Any = tensor.meta

@@ -102,5 +102,5 @@ def told(value: object) -> str:
     tensor = tensor_of(value)
     if tensor is None:
         return type(value).__name__
-    made = node_name(node_of(tensor)) or ("leaf" if tensor.tracked else "no grad")
+    made = node_name(node_of(tensor)) or ("leaf" if tensor.needs_grad else "no grad")
     return f"{tuple(tensor.array.shape)} {made}"

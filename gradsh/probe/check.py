@@ -94,7 +94,7 @@ def _doubled(tensors: list[Tensor]) -> Iterator[None]:
         for one, array in before:
             if array.dtype == np.float32:
                 one.array = array.astype(np.float64)
-                one.form = None
+                one.descriptor = None
         for meta, _ in ends:
             meta.accumulator = None  # it hands on gradients in the dtype that its leaf had
         yield
@@ -102,7 +102,7 @@ def _doubled(tensors: list[Tensor]) -> Iterator[None]:
         ambient.default_dtype = default
         for one, array in before:
             one.array = array
-            one.form = None
+            one.descriptor = None
         for meta, accumulator in ends:
             meta.accumulator = accumulator
 

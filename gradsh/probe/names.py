@@ -151,7 +151,7 @@ class Names:
     def _add(self, path: str, tensor: Tensor) -> None:
         first = id(tensor) not in self.tensors
         self.tensors.setdefault(id(tensor), []).append(path)
-        leaf = tensor.edge is None and tensor.tracked
+        leaf = tensor.edge is None and tensor.needs_grad
         self.memory.setdefault(memory_key(tensor.array), []).append((path, leaf or isinstance(tensor, Parameter)))
         meta = tensor.meta
         if tensor.edge is not None:

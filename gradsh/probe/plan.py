@@ -94,7 +94,7 @@ class Course:
         left = self.arriving[node] = self.arriving[node] - 1
         if left == 0 and node in self.reached and (self.targets is None or node in self.targets):
             meta = node.variable.meta
-            if node.variable.tracked:
+            if node.variable.needs_grad:
                 self.wrote.append(node)
             if meta is not None and (meta.hooks or meta.post_hooks):
                 self.assumes["hooks of leaves are not foreseen"] = None

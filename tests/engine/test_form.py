@@ -74,12 +74,12 @@ b.exp() * y
 def what_is_wrong(tensor: Tensor) -> str:
     array = tensor.array
     lies = array.ndim and (array.flags.c_contiguous or array.ndim == 1)
-    right = lies and tensor.form == intern_descriptor(array.shape, array.dtype)
-    return "" if right else f"{array.shape} {array.dtype} {array.strides} is said to be {tensor.form}"
+    right = lies and tensor.descriptor == intern_descriptor(array.shape, array.dtype)
+    return "" if right else f"{array.shape} {array.dtype} {array.strides} is said to be {tensor.descriptor}"
 
 
 def formed() -> list[Tensor]:
-    return [one for one in gc.get_objects() if issubclass(type(one), Tensor) and getattr(one, "form", None) is not None]
+    return [one for one in gc.get_objects() if issubclass(type(one), Tensor) and getattr(one, "descriptor", None) is not None]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -99,4 +99,4 @@ def test_forms_are_remembered() -> None:
     session = Session()
     session.run("x = torch.ones(3, 4)\nfor _ in range(5): y = x * x", lambda _: None)
     x, y = (session.machine.program[name] for name in "xy")
-    assert x.form is y.form is intern_descriptor((3, 4), x.array.dtype)
+    assert x.descriptor is y.descriptor is intern_descriptor((3, 4), x.array.dtype)

@@ -75,7 +75,7 @@ class Case:
 
         def tensor(array):
             found = make(array.copy(), array.dtype.kind == "f")
-            if found.tracked:
+            if found.needs_grad:
                 leaves.append(found)
             return found
 

@@ -144,7 +144,7 @@ def make_roots(
     ]
     roots: list[tuple[Edge, Any]] = []
     for place, (tensor, cotangent) in enumerate(zip(tensors, cotangents, strict=True)):
-        origin = tensor.origin
+        origin = tensor.grad_fn_ref
         edge = (origin, 0) if tensor.meta is None and isinstance(origin, Node) else gradient_edge(tensor)
         if edge is None:
             message = f"element {place} of tensors does not require grad and does not have a grad_fn"

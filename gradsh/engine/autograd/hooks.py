@@ -310,7 +310,7 @@ def _lies(grad: Array, strides: tuple[int, ...]) -> bool:
 
 
 def _add_in_place(held: Tensor, grad: Any) -> None:
-    if held.tracked:
+    if held.needs_grad:
         held.array[...] = find("add")(held.detach(), make(grad)).array
     else:
         check_distinct(held.array)

@@ -27,7 +27,7 @@ def replace_data(tensor: Tensor, before: Any) -> None:
 def cut_off(tensor: Tensor) -> None:
     """Make what was saved of a non-leaf unusable for a pass, before the tensor loses its history."""
     array = tensor.array
-    if tensor.origin is not None and sys.getrefcount(array) > _ALONE:
+    if tensor.grad_fn_ref is not None and sys.getrefcount(array) > _ALONE:
         _resave(tensor, array, lambda kept: kept._replace(edge=None, packed=(DETACHED, None, array.shape, array.dtype)))
 
 
@@ -51,7 +51,7 @@ def _is_of(tensor: Tensor, edge: Any) -> bool:
     if type(edge) is tuple:
         leaf = None if tensor.meta is None or tensor.meta.accumulator is None else tensor.meta.accumulator()
         return bool(edge == tensor.edge or (tensor.edge is None and edge[0] is leaf))
-    return edge is None and not tensor.tracked
+    return edge is None and not tensor.needs_grad
 
 
 def _nodes_with(array: Any) -> Iterator[Node]:

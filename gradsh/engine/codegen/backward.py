@@ -245,14 +245,14 @@ def restored(array: Any, version: Any, edge: Any) -> Tensor:
         return node.variable  # type: ignore[no-any-return]
     fresh: Tensor = object.__new__(Tensor)
     fresh.array = array
-    fresh.form = None
+    fresh.descriptor = None
     fresh.meta = None
-    fresh.tracked = edge is not None
-    fresh.origin = None if leaf else edge if output else node
+    fresh.needs_grad = edge is not None
+    fresh.grad_fn_ref = None if leaf else edge if output else node
     if leaf:
         autograd_meta(fresh).accumulator = weakref.ref(node)
     if type(version) is VersionCounter:
-        fresh.versions = version
+        fresh.own_counter = version
     else:
-        fresh.versions = None if version is fresh.origin else counter_of(version)  # the node that made it stands for its counter
+        fresh.own_counter = None if version is fresh.grad_fn_ref else counter_of(version)  # the node that made it stands for its counter
     return fresh

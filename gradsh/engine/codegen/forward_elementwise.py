@@ -54,30 +54,30 @@ _FIRST = """
 
 _ALIKE = {
     1: """
-    _form = _outputs = self.form
-    if _form is not None:
+    _descriptor = _outputs = self.descriptor
+    if _descriptor is not None:
         _a = self.array
         _out = _ufunc(_a)
     else:
         {compute}
     """,
     2: """
-    _form = _outputs = self.form
-    if _form is not None and (type(other) is Tensor or isinstance(other, Tensor)) and other.form is _form:
+    _descriptor = _outputs = self.descriptor
+    if _descriptor is not None and (type(other) is Tensor or isinstance(other, Tensor)) and other.descriptor is _descriptor:
         _a = self.array
         _b = other.array
         _number = False
         _out = _ufunc(_a, _b)
-    elif _form is not None and type(other) is float and {takes_floats}:
+    elif _descriptor is not None and type(other) is float and {takes_floats}:
         _a = self.array
-        _b = _constant(other, _form[0][1])
+        _b = _constant(other, _descriptor[0][1])
         _number = True
         _out = _ufunc(_a, _b)
     else:
         {compute}
     """,
 }
-"""Operands of one form (see `Tensor.form`) need no look at dtypes and shapes, and the result has that form."""
+"""Operands of one form (see `Tensor.descriptor`) need no look at dtypes and shapes, and the result has that form."""
 
 _COMPUTE = """
     _a = self.array
@@ -95,23 +95,23 @@ _COMPUTE = """
         _out = _asarray(_out)  # a single number
     _shape = _out.shape
     {ordered}
-    _form = _outputs = _described(_shape, _dtype)
+    _descriptor = _outputs = _intern_descriptor(_shape, _dtype)
     if _out.nbytes > LARGE or not _shape or (len(_shape) > 1 and not _out.flags.c_contiguous):
-        _form = None
+        _descriptor = None
     {remember}
 """
 
 _REMEMBER = {
     1: """
-    if _form is not None:
-        _remember(self, _form)
+    if _descriptor is not None:
+        _remember(self, _descriptor)
     """,
     2: """
-    if _form is not None:
-        if self.form is None:
-            _remember(self, _form)
-        if not _number and other.form is None:
-            _remember(other, _form)
+    if _descriptor is not None:
+        if self.descriptor is None:
+            _remember(self, _descriptor)
+        if not _number and other.descriptor is None:
+            _remember(other, _descriptor)
     """,
 }
 
@@ -134,12 +134,12 @@ _ORDERED = """
 """
 
 
-def remember(tensor: Tensor, form: Any) -> None:
+def remember(tensor: Tensor, descriptor: Any) -> None:
     """Note the form of an operand, if it is that of its result: an operation on it and its like is spared the look at both."""
     array = tensor.array
-    shape, dtype = form[0]
+    shape, dtype = descriptor[0]
     if array.shape == shape and array.dtype is dtype and (len(shape) == 1 or array.flags.c_contiguous):
-        tensor.form = form
+        tensor.descriptor = descriptor
 
 
 def constant(number: Any, dtype: Any) -> Any:
@@ -214,7 +214,7 @@ def forward_of(record: Overload, slow: Callable[..., Any] | None = None) -> Call
     source = fill(
         _FORWARD, parameters=parameters, decline=decline, compute=_compute(record, arity, decline), edges=edges,
         first=fill(_FIRST) if slow is None else "",  # what is behind an operator is called with a Tensor
-        result=make_result("_form", node),
+        result=make_result("_descriptor", node),
     )
     scope = forward_scope(
         record, _ufunc=record.ufunc or record.forward, _constant=constant, _as_operands=as_operands, _remember=remember,

@@ -309,7 +309,7 @@ def _result(record: Overload) -> str:
     """Write the making of the result, with a `CompactNode` where any edge leads somewhere."""
     params, plan = record.signature.params, record.plan
     find = "\n".join(find_edge(n, params[place].name, "return FALLBACK") for n, place in enumerate(plan.edges))
-    node = make_node(record, "_described(_shape, _dtype)", LOCATION, _values(record), _save(record))
+    node = make_node(record, "_intern_descriptor(_shape, _dtype)", LOCATION, _values(record), _save(record))
     view = record.kind == "view"
     return fill(_EDGES, find=find, result=fill(_VIEW, base=params[0].name, node=node) if view else make_result("None", node))
 

@@ -32,7 +32,8 @@ def forward_scope(record: Overload, **names: Any) -> dict[str, Any]:
         "Tensor": Tensor, "FALLBACK": FALLBACK, "F32": FLOAT32, "F64": FLOAT64, "RECORD": record,
         "CompactNode": CompactNode, "SAVED": SAVED, "OWN_RESULT": OWN_RESULT,
         "_current": current, "_entered": entered, "_ndarray": np.ndarray, "_asarray": np.asarray, "_new": object.__new__,
-        "_described": intern_descriptor, "_gradient_edge": gradient_edge, "_accumulator": accumulator, "_getframe": sys._getframe,
+        "_intern_descriptor": intern_descriptor,
+        "_gradient_edge": gradient_edge, "_accumulator": accumulator, "_getframe": sys._getframe,
         "_next_sequence_number": next_sequence_number, **names,
     }
 
@@ -43,16 +44,16 @@ def find_edge(n: int, tensor: str, decline: str) -> str:
 
 
 _EDGE = """
-    _e{n} = {tensor}.origin
+    _e{n} = {tensor}.grad_fn_ref
     _meta = {tensor}.meta
     if _meta is not None:
-        if _e{n} is None and _meta.accumulator is not None and _meta.view is None and {tensor}.tracked:
+        if _e{n} is None and _meta.accumulator is not None and _meta.view is None and {tensor}.needs_grad:
             _e{n} = _meta.accumulator() or _accumulator({tensor})
-        elif _e{n} is None or (_meta.view is not None and _meta.view.version != {tensor}.versions.version):
+        elif _e{n} is None or (_meta.view is not None and _meta.view.version != {tensor}.own_counter.version):
             _e{n} = _gradient_edge({tensor})
             if _e{n} is None and {tensor}.requires_grad:
                 {decline}
-    elif _e{n} is None and {tensor}.tracked:
+    elif _e{n} is None and {tensor}.needs_grad:
         _e{n} = _accumulator({tensor})
 """
 
@@ -114,9 +115,9 @@ def save_operand(slot: int, needed: str, array: str, tensor: str, otherwise: str
 _SAVE_OPERAND = """
     if {needed}:
         _node.saved_array{slot} = {array}
-        _counter = {tensor}.versions
+        _counter = {tensor}.own_counter
         if _counter is None:
-            _node.saved_by{slot} = {tensor}.origin or {tensor}.counter
+            _node.saved_by{slot} = {tensor}.grad_fn_ref or {tensor}.counter
             _node.saved_version{slot} = 0
         else:
             _node.saved_by{slot} = _counter
@@ -140,24 +141,24 @@ _SAVE_RESULT = """
 """
 
 
-def make_result(form: str, node: str) -> str:
+def make_result(descriptor: str, node: str) -> str:
     """Write the making of the result: a tensor over `_out`, with a node behind it where an edge leads somewhere."""
-    return fill(_RESULT, form=form, node=node)
+    return fill(_RESULT, descriptor=descriptor, node=node)
 
 
 _RESULT = """
     _fresh = _new(Tensor)
     _fresh.array = _out
-    _fresh.form = {form}
-    _fresh.versions = None
+    _fresh.descriptor = {descriptor}
+    _fresh.own_counter = None
     _fresh.meta = None
     if _e0 is None and _e1 is None:
-        _fresh.origin = None
-        _fresh.tracked = False
+        _fresh.grad_fn_ref = None
+        _fresh.needs_grad = False
         return _fresh
     {node}
-    _fresh.origin = _node
-    _fresh.tracked = True
+    _fresh.grad_fn_ref = _node
+    _fresh.needs_grad = True
     return _fresh
 """
 

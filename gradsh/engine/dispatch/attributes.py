@@ -28,7 +28,7 @@ def set_requires_grad(tensor: Tensor, value: bool) -> None:
             "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
         )
         raise fail("not_leaf", message, RuntimeError, tensor=tensor)
-    tensor.tracked = bool(value) or tensor.edge is not None
+    tensor.needs_grad = bool(value) or tensor.edge is not None
 
 
 def assign_requires_grad(tensor: Tensor, value: bool) -> None:
@@ -94,12 +94,12 @@ def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
         raise fail("not_leaf", message, RuntimeError, tensor=tensor)
     fresh = object.__new__(type(tensor))
     fresh.array = _copied(tensor.array)
-    fresh.form = None
-    fresh.versions = VersionCounter()
-    fresh.versions.version = int(type(tensor) is Tensor)  # PyTorch sets a plain copy's memory in place
-    fresh.origin = None
+    fresh.descriptor = None
+    fresh.own_counter = VersionCounter()
+    fresh.own_counter.version = int(type(tensor) is Tensor)  # PyTorch sets a plain copy's memory in place
+    fresh.grad_fn_ref = None
     fresh.meta = None
-    fresh.tracked = tensor.tracked
+    fresh.needs_grad = tensor.needs_grad
     plain = type(tensor) is Tensor  # the copy of a Parameter has no gradient, as in PyTorch
     if plain and tensor.meta is not None and tensor.meta.grad is not None:
         autograd_meta(fresh).grad = deep_copy(tensor.meta.grad, memo)

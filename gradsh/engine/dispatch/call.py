@@ -196,7 +196,7 @@ def _needs_graph(record: Overload, values: list[Any], ambient: Ambient) -> bool:
     for place in record.plan.edges:
         value = values[place]
         if isinstance(value, Tensor):
-            if value.tracked or is_tracked(value):
+            if value.needs_grad or is_tracked(value):
                 return True
         elif type(value) is list and any(is_tracked(one) for one in value):
             return True
@@ -246,7 +246,7 @@ def _output(value: Any) -> Any:
 
 
 def _keep_result(result: Tensor, number: int, visible: int) -> SavedVariable:
-    edge: Any = number if result.tracked and number < visible else None
+    edge: Any = number if result.needs_grad and number < visible else None
     return SavedVariable(result.array, result.counter, result.counter.version, edge)
 
 
@@ -335,7 +335,7 @@ def _run_geometry(record: Overload, values: list[Any]) -> Tensor:
     if node is None:
         target.counter.moved(target.array, -1, array)
     target.array = array
-    target.form = None
+    target.descriptor = None
     target.counter.bump(ambient.place())
     if node is not None:
         reshaped(target, node)

@@ -67,7 +67,7 @@ def switch(on: bool) -> None:
 
 def is_inference(tensor: Tensor) -> bool:
     """Whether a tensor was made in inference mode."""
-    return type(tensor.versions) is InferenceCounter
+    return type(tensor.own_counter) is InferenceCounter
 
 
 def version_of(tensor: Tensor) -> int:
@@ -85,5 +85,5 @@ def marked(values: list[Any], found: Any) -> Any:
     given = {id(one.counter) for one in inputs if isinstance(one, Tensor)}
     for one in found if isinstance(found, (tuple, list)) else (found,):
         if isinstance(one, Tensor) and id(one.counter) not in given and (one.meta is None or one.meta.view is None):
-            one.versions = InferenceCounter()
+            one.own_counter = InferenceCounter()
     return found

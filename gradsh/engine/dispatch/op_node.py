@@ -216,7 +216,7 @@ def _edges(record: Overload, values: list[Any]) -> tuple[tuple[Edge | None, ...]
 
 def _edge(value: Any) -> Edge | None:
     if isinstance(value, Tensor) and value.array.dtype.kind == "f":
-        origin = value.origin
+        origin = value.grad_fn_ref
         return (origin, 0) if value.meta is None and isinstance(origin, Node) else gradient_edge(value)
     return None
 

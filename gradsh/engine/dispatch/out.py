@@ -123,7 +123,7 @@ def resize(tensor: Tensor, shape: tuple[int, ...]) -> None:
     if start + size * array.itemsize <= owner.nbytes:
         flat = np.ndarray((size,), array.dtype, owner, start) if owner.flags.c_contiguous else owner.reshape(-1).view(array.dtype)
         tensor.array = flat.reshape(shape)
-        tensor.form = None
+        tensor.descriptor = None
         return
     check = current().check
     if check is not None:
@@ -134,4 +134,4 @@ def resize(tensor: Tensor, shape: tuple[int, ...]) -> None:
     if held and owner.flags.c_contiguous:
         larger[:held] = np.ndarray((held,), array.dtype, owner)
     tensor.array = larger[first:].reshape(shape)
-    tensor.form = None
+    tensor.descriptor = None

@@ -45,19 +45,19 @@ class View:
 
 def is_tracked(tensor: Tensor) -> bool:
     """Whether the tensor requires a gradient; a view also does when its base came to require one later."""
-    if tensor.tracked:
+    if tensor.needs_grad:
         return True
     meta = tensor.meta
-    return meta is not None and meta.view is not None and meta.view.base.tracked
+    return meta is not None and meta.view is not None and meta.view.base.needs_grad
 
 
 def view_of(base: Tensor, array: Array, node: Node | None, output: int, creation: str) -> Tensor:
     """Return a view of `base` with the given geometry; `node` is its history (None: nothing needs a gradient)."""
     fresh = _new(Tensor)
     fresh.array = array
-    fresh.form = None
-    fresh.versions = base.counter
-    fresh.origin = (node, output) if output and node is not None else node
+    fresh.descriptor = None
+    fresh.own_counter = base.counter
+    fresh.grad_fn_ref = (node, output) if output and node is not None else node
     fresh.meta = None
     root = base
     if base.meta is not None and base.meta.view is not None:
@@ -65,7 +65,7 @@ def view_of(base: Tensor, array: Array, node: Node | None, output: int, creation
         root = inner.base
         if inner.creation != "default" and creation == "default":
             creation = inner.creation
-    fresh.tracked = node is not None
+    fresh.needs_grad = node is not None
     if is_inference(base):  # of these there are no views, only others over the same memory
         return fresh
     made_by = ("", output) if node is None else (node.name(), output)
@@ -78,11 +78,11 @@ def detached(tensor: Tensor) -> Tensor:
     """Return a leaf over the same memory and version counter, with no history and no base."""
     fresh = _new(Tensor)
     fresh.array = tensor.array
-    fresh.form = None
-    fresh.versions = tensor.counter
-    fresh.origin = None
+    fresh.descriptor = None
+    fresh.own_counter = tensor.counter
+    fresh.grad_fn_ref = None
     fresh.meta = None
-    fresh.tracked = False
+    fresh.needs_grad = False
     return fresh
 
 
@@ -134,7 +134,7 @@ def refreshed_edge(tensor: Tensor) -> Edge | None:
     assert tensor.meta is not None
     view = tensor.meta.view
     assert view is not None
-    if tensor.edge is None and not view.base.tracked:
+    if tensor.edge is None and not view.base.needs_grad:
         return None
     if tensor.counter.version == view.version:
         return tensor.edge
@@ -148,7 +148,7 @@ def refreshed_edge(tensor: Tensor) -> Edge | None:
 
             retain_at(tensor, (tensor.edge,), (node, 0))
     tensor.edge = (node, 0)
-    tensor.tracked = True
+    tensor.needs_grad = True
     view.version = tensor.counter.version
     return tensor.edge
 
@@ -177,7 +177,7 @@ def rebase(tensor: Tensor, node: Node) -> None:
         return
     base = meta.view.base
     _set_edge(base, CopySlices(gradient_edge(base), base.array, tensor.array, node))
-    tensor.tracked = True
+    tensor.needs_grad = True
     meta.view.version = -1
     refreshed_edge(tensor)
 
@@ -193,7 +193,7 @@ def _set_edge(tensor: Tensor, node: Node) -> None:
     if tensor.edge is not None:
         tensor.counter.moved(*tensor.edge, node)
     tensor.edge = (node, 0)
-    tensor.tracked = True
+    tensor.needs_grad = True
     meta = tensor.meta
     if meta is not None and (meta.retains or meta.hooks):
         from gradsh.engine.autograd.hooks import moved_on

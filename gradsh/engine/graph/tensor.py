@@ -47,23 +47,23 @@ class Tensor(Elements):
 
     What the array alone tells stands in the base; methods that are operations come from there, too, until they are used.
 
-    Slots: `array` (numpy: memory and geometry), `tracked` (whether it needs a gradient), `meta` (rare parts), `origin` (the
-    grad_fn, or (grad_fn, output number) where that is not 0; None for a leaf), `versions` (the version counter, shared with
+    Slots: `array` (numpy: memory and geometry), `needs_grad` (whether it needs a gradient), `meta` (rare parts), `grad_fn_ref` (the
+    grad_fn, or (grad_fn, output number) where that is not 0; None for a leaf), `own_counter` (the version counter, shared with
     views and detached twins; None until somebody asks `counter` for it, which its `CompactNode` stands for until then).
     """
 
-    __slots__ = ("__dict__", "__weakref__", "array", "form", "meta", "origin", "tracked", "versions")
+    __slots__ = ("__dict__", "__weakref__", "array", "descriptor", "grad_fn_ref", "meta", "needs_grad", "own_counter")
     __array_priority__ = 1000
     __script_base__ = True
     __array_ufunc__ = None  # numpy's operators leave the work to ours
 
     array: Array
-    form: Any
+    descriptor: Any
     """What `intern_descriptor` says of shape and dtype, where an operation has found that the array is small, has a dim and lies row by
     row; else None. Whoever gives a tensor another array forgets it."""
-    versions: VersionCounter | None
-    tracked: bool
-    origin: Any
+    own_counter: VersionCounter | None
+    needs_grad: bool
+    grad_fn_ref: Any
     meta: AutogradMeta | None
 
     if TYPE_CHECKING:  # what `methods.py` adds, and operations
@@ -85,26 +85,26 @@ class Tensor(Elements):
     @property
     def counter(self) -> VersionCounter:
         """The version counter."""
-        counter = self.versions
+        counter = self.own_counter
         if counter is None:
-            counter = self.versions = counter_of(self.origin)
+            counter = self.own_counter = counter_of(self.grad_fn_ref)
         return counter
 
     @counter.setter
     def counter(self, value: VersionCounter) -> None:
-        self.versions = value
+        self.own_counter = value
 
     @property
     def edge(self) -> Edge | None:
         """(grad_fn, output number); None for a leaf."""
-        origin = self.origin
+        origin = self.grad_fn_ref
         return origin if origin is None or type(origin) is tuple else (origin, 0)
 
     @edge.setter
     def edge(self, value: Edge | None) -> None:
-        if self.versions is None:
-            self.versions = counter_of(self.origin)  # which stands for the counter no longer
-        self.origin = value if value is None or value[1] else value[0]
+        if self.own_counter is None:
+            self.own_counter = counter_of(self.grad_fn_ref)  # which stands for the counter no longer
+        self.grad_fn_ref = value if value is None or value[1] else value[0]
 
     # --- autograd attributes ------------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ class Tensor(Elements):
     @property
     def output_nr(self) -> int:
         """Which output of its grad_fn the tensor is."""
-        return self.origin[1] if type(self.origin) is tuple else 0
+        return self.grad_fn_ref[1] if type(self.grad_fn_ref) is tuple else 0
 
     @property
     def is_leaf(self) -> bool:
@@ -154,12 +154,12 @@ class Tensor(Elements):
         """Return a leaf over the same memory, as copy.copy does in PyTorch: with a version counter of its own."""
         fresh = _new(type(self))
         fresh.array = self.array
-        fresh.form = None
-        fresh.versions = VersionCounter()
-        fresh.versions.version = 1
-        fresh.origin = None
+        fresh.descriptor = None
+        fresh.own_counter = VersionCounter()
+        fresh.own_counter.version = 1
+        fresh.grad_fn_ref = None
         fresh.meta = None
-        fresh.tracked = self.requires_grad
+        fresh.needs_grad = self.requires_grad
         return fresh
 
 class Parameter(Tensor):
@@ -174,11 +174,11 @@ class Parameter(Tensor):
             raise fail("attribute", text, AttributeError, owner=data, name="detach")
         fresh = object.__new__(cls)
         fresh.array = np.empty(0, current().default_dtype) if data is None else data.array
-        fresh.form = None
-        fresh.versions = VersionCounter() if data is None else data.counter
-        fresh.origin = None
+        fresh.descriptor = None
+        fresh.own_counter = VersionCounter() if data is None else data.counter
+        fresh.grad_fn_ref = None
         fresh.meta = None
-        fresh.tracked = False
+        fresh.needs_grad = False
         if requires_grad:
             if fresh.array.dtype.kind != "f":
                 raise fail("dtype", "Only Tensors of floating point and complex dtype can require gradients", RuntimeError)
@@ -192,11 +192,11 @@ def make(array: Array, tracked: bool = False) -> Tensor:
     """Return a fresh leaf over `array`, with a version counter of its own."""
     fresh = _new(Tensor)
     fresh.array = array
-    fresh.form = None
-    fresh.versions = VersionCounter()
-    fresh.origin = None
+    fresh.descriptor = None
+    fresh.own_counter = VersionCounter()
+    fresh.grad_fn_ref = None
     fresh.meta = None
-    fresh.tracked = tracked
+    fresh.needs_grad = tracked
     return fresh
 
 
@@ -204,11 +204,11 @@ def make_result(array: Array, node: Node, output: int) -> Tensor:
     """Return output `output` of `node` as a tensor."""
     fresh = _new(Tensor)
     fresh.array = array
-    fresh.form = None
-    fresh.versions = VersionCounter()
-    fresh.origin = (node, output) if output else node
+    fresh.descriptor = None
+    fresh.own_counter = VersionCounter()
+    fresh.grad_fn_ref = (node, output) if output else node
     fresh.meta = None
-    fresh.tracked = True
+    fresh.needs_grad = True
     return fresh
 
 
@@ -220,7 +220,7 @@ def restored(kept: SavedVariable, edge: Any) -> Tensor:
     assert kept.array is not None
     if edge is True:
         cut = restored(kept, None)
-        cut.tracked = True
+        cut.needs_grad = True
         return cut
     if edge is not None and isinstance(edge[0], AccumulateGrad):
         variable = edge[0].variable
@@ -228,16 +228,16 @@ def restored(kept: SavedVariable, edge: Any) -> Tensor:
             return variable
     fresh = _new(Tensor)
     fresh.array = kept.array
-    fresh.form = None
-    fresh.versions = kept.counter
+    fresh.descriptor = None
+    fresh.own_counter = kept.counter
     fresh.meta = None
     if edge is not None and isinstance(edge[0], AccumulateGrad):
-        fresh.origin = None
-        fresh.tracked = True
+        fresh.grad_fn_ref = None
+        fresh.needs_grad = True
         autograd_meta(fresh).accumulator = weakref.ref(edge[0])
         return fresh
-    fresh.origin = edge if edge is None or edge[1] else edge[0]
-    fresh.tracked = edge is not None
+    fresh.grad_fn_ref = edge if edge is None or edge[1] else edge[0]
+    fresh.needs_grad = edge is not None
     return fresh
 
 
@@ -262,7 +262,7 @@ def node_of(tensor: Tensor) -> Node | None:
     """Return the node that made the tensor; None for a leaf."""
     if tensor.meta is not None and tensor.meta.view is not None:
         current_edge(tensor)
-    origin = tensor.origin
+    origin = tensor.grad_fn_ref
     node: Node | None = origin[0] if type(origin) is tuple else origin
     return node
 
@@ -276,7 +276,7 @@ def gradient_edge(tensor: Tensor) -> Edge | None:
     edge = current_edge(tensor) if meta is not None and meta.view is not None else tensor.edge
     if edge is not None:
         return edge
-    return (accumulator(tensor), 0) if tensor.tracked else None
+    return (accumulator(tensor), 0) if tensor.needs_grad else None
 
 
 def counter_of(origin: Any) -> VersionCounter:

@@ -113,7 +113,7 @@ def _number(value: Any) -> Any:
         return value
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, Tensor) and value.array.ndim == 0 and not value.tracked:
+    if isinstance(value, Tensor) and value.array.ndim == 0 and not value.needs_grad:
         return value.array.item()
     return MISMATCH
 
