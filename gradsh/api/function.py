@@ -275,7 +275,7 @@ class _Outputs:
         node._shapes = tuple(shapes)
         node.outputs = tuple(((), np.dtype(np.float32)) if one is None else one for one in shapes)
         for one in node.dirty:
-            one.counter.bump(node.where)
+            one.counter.bump(node.location)
         node.dirty = node.undifferentiable = ()
         wrapped = [self._one(place, one) for place, one in enumerate(self.outputs)]
         if sum(isinstance(one, Tensor) and one.edge is not None and one.edge[0] is node for one in wrapped) > 1:

@@ -57,7 +57,7 @@ def run(state: State, *targets: Lazy, free: bool = False) -> Report:
     if not free:
         return Report(names, 0, 0, False, 0, (number, size))
     back = sum(given_back(loose).values())
-    where = current().place()
+    where = current().location()
     for node in loose:
         node.free(where)
     if state.meter is not None:

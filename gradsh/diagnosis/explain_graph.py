@@ -49,7 +49,7 @@ def _freed(case: "Case") -> None:
     saved = freed = None
     if node is not None:
         detail = "" if entry is None else f": {entry.name}, {_shape_of(entry.shape)}, {_bytes(entry.nbytes)}"
-        saved = case.mark("saved", node.where, f"saved here{detail}")
+        saved = case.mark("saved", node.location, f"saved here{detail}")
         freed = case.mark("freed", case.fields.get("freed_where"), "freed here")
     now = case.now()
     case.failed("needed again here" + ("" if now is None else circumstances(now)))
@@ -89,7 +89,7 @@ def _version(case: "Case") -> None:
     if node is not None:
         case.title = f"backward needs {node.name()}.{name}, which was modified in place after it was saved"
         detail = "" if entry is None else f", {_shape_of(entry.shape)}"
-        saved = case.mark("saved", node.where, f"saved here: {name}{detail}, at version {case.fields.get('expected')}")
+        saved = case.mark("saved", node.location, f"saved here: {name}{detail}, at version {case.fields.get('expected')}")
     places = [
         place for version, where in case.fields.get("writes", ())
         if (place := case.mark("modified", where, f"modified here, version {version}")) is not None
@@ -164,7 +164,7 @@ def _built(case: "Case", tensor: Any, text: str, written: expr | None = None) ->
     if not is_tensor(tensor):
         return ()
     node = node_of(tensor)
-    place = case.place(node.where) if node is not None else None
+    place = case.place(node.location) if node is not None else None
     if place is not None:
         case.label("built", place.span, text + circumstances(place), place.source)
         statement = case.statement_at(place)

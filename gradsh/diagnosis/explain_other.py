@@ -11,6 +11,7 @@ from gradsh.diagnosis.explain_graph import GRAPH_STORIES, partial_pass
 from gradsh.diagnosis.explain_shape import shape_story
 from gradsh.diagnosis.nearest import for_attribute, for_name, near
 from gradsh.diagnosis.provenance import statements_before
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.language import tree
 from gradsh.runtime.activation import Place
 from gradsh.runtime.library import Library
@@ -20,7 +21,7 @@ from gradsh.text.span import Span
 if TYPE_CHECKING:
     from gradsh.diagnosis.diagnose import Case
 
-INTERNAL = frozenset({"array", "counter", "edge", "meta", "tracked", "versions", "category", "numpy"})
+INTERNAL = frozenset({*Tensor.__slots__, "counter", "edge", "category", "numpy"})
 """Attributes of the engine's objects that no script has."""
 Story = Callable[["Case"], None]
 
@@ -277,7 +278,7 @@ def _recomputed_otherwise(case: "Case") -> None:
 def _value(case: "Case") -> None:
     node = case.fields.get("node")
     if node is not None and case.fields.get("anomaly"):
-        place: Place | None = case.mark("built", node.where, "the operation whose gradient is not a number")
+        place: Place | None = case.mark("built", node.location, "the operation whose gradient is not a number")
         element = case.fields.get("element")
         if element is not None:
             at = f"element {list(element)}" if element else "the only element"

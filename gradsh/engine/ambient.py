@@ -24,8 +24,24 @@ class Ambient:
     """Everything that an operation reads besides its arguments."""
 
     __slots__ = (
-        "_generator", "_print_options", "anomaly", "atomic", "check", "default_dtype", "files", "first_node", "flags", "grad_enabled",
-        "handle_ids", "passes", "running", "saved_hooks", "standing_in", "trail", "warn", "where",
+        "_generator",
+        "_print_options",
+        "anomaly",
+        "atomic",
+        "check",
+        "default_dtype",
+        "files",
+        "first_node",
+        "flags",
+        "grad_enabled",
+        "handle_ids",
+        "locate",
+        "location_cache",
+        "passes",
+        "running",
+        "saved_hooks",
+        "standing_in",
+        "warn",
     )
 
     def __init__(self) -> None:
@@ -33,11 +49,11 @@ class Ambient:
         self.default_dtype: Any = _FLOAT32
         self._generator: Generator | None = None
         self._print_options: Any = None
-        self.where: Callable[[], Any] | None = None
+        self.locate: Callable[[], Any] | None = None
         """Called when a node is born, a tensor written or a graph freed; its answer is kept, never looked into."""
-        self.trail: Any = None
-        """What answers `where` for the commonest frames without a call: `frame` is the one that runs the program's own text (or
-        None), `code` the code that asked last, `activation` what is noted of both. None where `where` must be called each time."""
+        self.location_cache: Any = None
+        """What answers `locate` for the commonest frames without a call: `frame` is the one that runs the program's own text (or
+        None), `code` the code that asked last, `activation` what is noted of both. None where `locate` must be called each time."""
         self.warn: Callable[[str], None] | None = None
         """Takes a warning's text; None: Python's own `warnings`."""
         self.check: Callable[[int], None] | None = None
@@ -82,9 +98,9 @@ class Ambient:
             self._print_options = Options()
         return self._print_options
 
-    def place(self) -> Any:
-        """Return the opaque place where the program stands now, or None."""
-        return None if self.where is None else self.where()
+    def location(self) -> Any:
+        """Return the opaque location at which the program is now, or None."""
+        return None if self.locate is None else self.locate()
 
     def stands_in(self, name: str, what: str) -> None:
         """Say once that something stands in for what the program asked for."""
@@ -115,7 +131,7 @@ def _shared(name: str) -> property:
     return property(lambda _: getattr(_LIBRARY, name), lambda _, value: setattr(_LIBRARY, name, value))
 
 
-for _name in ("_generator", "_print_options", "anomaly", "atomic", "check", "default_dtype", "passes", "trail", "warn", "where"):
+for _name in ("_generator", "_print_options", "anomaly", "atomic", "check", "default_dtype", "passes", "location_cache", "warn", "locate"):
     setattr(ThreadAmbient, _name, _shared(_name))
 
 _LIBRARY = Ambient()

@@ -20,13 +20,13 @@ def find(name: str) -> "Operation":
     return REGISTRY.get(name) or _loaded(name, REGISTRY)
 
 
-def _loaded(name: str, where: dict[str, Any]) -> Any:
+def _loaded(name: str, names: dict[str, Any]) -> Any:
     """Return what a family declares that may not be loaded yet; raises KeyError."""
     from gradsh.ops import load, load_all
 
     if not load(name):
         load_all()
-    return where[name]
+    return names[name]
 
 
 def method(name: str) -> "Operation | None":

@@ -51,7 +51,7 @@ def _has_node(value: Any) -> bool:
 def _remembered(node: Any) -> LostNode:
     """Return a node with what is told of it, which holds nothing of PyTorch's."""
     fresh: LostNode = object.__new__(LostNode)
-    fresh.torch, fresh.title, fresh.seq, fresh.where = None, node.name(), node.seq, node.where
+    fresh.torch, fresh.title, fresh.seq, fresh.location = None, node.name(), node.seq, node.location
     fresh.edges, fresh.extra, fresh._entries = (), None, ()
     for saved in node.found:
         saved.array = saved._kept = None
@@ -88,7 +88,7 @@ def _fault_of_node(world: World, case: "Case", subject: Any) -> Fault | None:
         return None
     node = world.node(subject)
     name = getattr(case.expression, "attr", "").removeprefix("_saved_")
-    return Fault("freed", {"node": node, "name": name, "freed_where": getattr(node.entries, "where", None)})
+    return Fault("freed", {"node": node, "name": name, "freed_where": getattr(node.entries, "location", None)})
 
 
 def _subject(case: "Case") -> Any:

@@ -147,7 +147,7 @@ class TorchNode(Node):
     def unpack(self, index: int, as_tensor: bool) -> Any:
         """Refuse: what was saved is freed."""
         del as_tensor
-        raise fail("freed", FREED_SENTENCE, node=self, index=index, freed_where=self.entries.where)
+        raise fail("freed", FREED_SENTENCE, node=self, index=index, freed_where=self.entries.location)
 
     def modified(self, kept: SavedVariable, index: int) -> Exception:
         """Return the error for a saved tensor that was modified in place."""
@@ -369,7 +369,7 @@ class World:
 
     def _leaf(self, function: Any) -> AccumulateGrad:
         fresh: AccumulateGrad = object.__new__(AccumulateGrad)
-        fresh.raw, fresh.extra, fresh.where, fresh.seq = (), None, None, LAST
+        fresh.raw, fresh.extra, fresh.location, fresh.seq = (), None, None, LAST
         variable = function.variable
         self.leaves[id(variable)] = fresh
         fresh.variable = self._mirror(variable) if id(variable) not in self.tensors else self.tensors[id(variable)]
@@ -386,7 +386,7 @@ class World:
         fresh.extra = None
         number = function._sequence_nr()
         fresh.seq = number
-        fresh.where = self.watcher.lines.find(number)
+        fresh.location = self.watcher.lines.find(number)
         fresh._entries = None
         fresh.found = self._saved(function)
         return fresh

@@ -174,7 +174,7 @@ def _resize(self: Any, shape: tuple[int, ...], memory_format: Any) -> Any:
         before = self.array
         resize(self, shape)
         self.counter.moved(before, -1, self.array)
-        self.counter.bump(current().place())
+        self.counter.bump(current().location())
     return self
 
 

@@ -127,7 +127,7 @@ class Survey:
         if not found:
             self.nothing[title] += 1
             return
-        line, function = self._birth(node.where)
+        line, function = self._birth(node.location)
         bound = self.names.of_node(node)
         pinned = node.pins > 0
         first = len(self.rows)

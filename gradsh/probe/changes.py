@@ -75,7 +75,7 @@ def _made(node: Node, names: Names) -> MadeNode:
 
 def _freed(node: Node, unit: int, unit_of: UnitOf) -> list[tuple[str, str, int]]:
     entries = node.entries
-    if type(entries) is not FreedVariables or unit_of(entries.where) != unit:
+    if type(entries) is not FreedVariables or unit_of(entries.location) != unit:
         return []
     return [(node_name(node) or "", saved_title(one), one.nbytes) for one in saved_inside(node)]
 

@@ -204,7 +204,7 @@ def _suspects(out: Tensor, line_of: Callable[[Any], int | None]) -> tuple[tuple[
     found: dict[tuple[str, int | None], None] = {}
     for node in nodes_below(node_of(out)):
         if _custom(node):
-            found[(node_name(node) or "", line_of(node.where))] = None
+            found[(node_name(node) or "", line_of(node.location))] = None
     return tuple(found)
 
 

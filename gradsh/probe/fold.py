@@ -57,7 +57,7 @@ def _remembered(scopes_of: ScopesOf) -> Callable[[Node], tuple[Any, ...]]:
     known: dict[tuple[int, int], tuple[Any, ...]] = {}
 
     def scopes(node: Node) -> tuple[Any, ...]:
-        where = node.where
+        where = node.location
         if where is None:
             return ()
         key = (id(where[0]), id(where[1]))

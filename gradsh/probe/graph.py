@@ -376,7 +376,7 @@ def _told(unit: Unit, names: Names, line_of: LineOf, drawing: _Drawing) -> Graph
         marks.append(SavedMark(title, saved.shape, saved.nbytes, state, held, None, recomputed=saved.recomputed))
     shape = tuple(unit.outputs[0][0]) if unit.outputs else ()
     leaf = isinstance(unit, AccumulateGrad)
-    line = None if leaf else line_of(unit.where)
+    line = None if leaf else line_of(unit.location)
     return GraphNode(node_name(unit) or "", names.of_node(unit), shape, tuple(marks), line, leaf)
 
 
@@ -386,8 +386,8 @@ def _folded(unit: Fold, names: Names, line_of: LineOf, drawing: _Drawing) -> Gra
     freed_at: dict[int, Any] = {}
     bound: list[str] = []
     for node in unit.nodes:
-        if node.where is not None:
-            places[(id(node.where[1]), node.where[2])] = node.where
+        if node.location is not None:
+            places[(id(node.location[1]), node.location[2])] = node.location
         if node in names.nodes:
             bound += names.of_node(node)
         for kept in kept_in(node):
@@ -397,7 +397,7 @@ def _folded(unit: Fold, names: Names, line_of: LineOf, drawing: _Drawing) -> Gra
             pair[1] += kept.array.nbytes  # type: ignore[union-attr]
         if node.freed:
             totals.setdefault("freed", [0, 0])[0] += freed_count(node)
-            freed_at[id(node.entries)] = getattr(node.entries, "where", None)
+            freed_at[id(node.entries)] = getattr(node.entries, "location", None)
     lines = {line for line in map(line_of, places.values()) if line is not None}
     freed_lines = set(map(line_of, {id(where): where for where in freed_at.values()}.values()))
     marks = tuple(

@@ -68,7 +68,7 @@ class _Births:
 
     def of(self, node: Node) -> tuple[Site, tuple[Any, ...]] | None:
         """Return (site, pass) of a node's birth, None where no line of the script made it."""
-        where = node.where
+        where = node.location
         if where is None:
             return None
         activation, code, offset = where
@@ -222,7 +222,7 @@ def _unreachable(alive: Iterable[Node], births: _Births, owns: Callable[[Any], b
     gc.unfreeze()  # what the governor passes over would not be among the objects
     every = (one for one in gc.get_objects() if issubclass(type(one), Node))  # isinstance would run what others define
     lost = [one for one in every if one not in reached and type(one) is not AccumulateGrad]
-    lost = [one for one in lost if owns(one.where)]
+    lost = [one for one in lost if owns(one.location)]
     if not lost:
         return []
     sizes, _ = saved_memories(lost)

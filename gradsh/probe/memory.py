@@ -157,7 +157,7 @@ def _saved(key: int, nodes: Iterable[Node], names: Names, line_of: LineOf) -> It
             if array is not None and memory_key(array) == key:
                 bound = names.of_node(node)
                 made = f"saved by the node that made {bound[0]}" if bound else "saved by a node"
-                yield Holder("saved", f"{node_name(node)}.{title}", line_of(node.where), made + (", pinned" if node.pins else ""))
+                yield Holder("saved", f"{node_name(node)}.{title}", line_of(node.location), made + (", pinned" if node.pins else ""))
 
 
 class _Known:

@@ -131,12 +131,12 @@ class Recorder(Observer):
 
     def frees(self, node: Node) -> None:
         """Note the saved tensors while they are there."""
-        line = self.line_of(node.where)
+        line = self.line_of(node.location)
         self.freed += _noted(node, line)
 
     def keeps(self, node: Node) -> None:
         """Note what stays."""
-        line = self.line_of(node.where)
+        line = self.line_of(node.location)
         self.pinned = self.pinned or node.pins > 0
         self.kept += _noted(node, line)
 

@@ -125,7 +125,7 @@ def _check(node: Node) -> None:
             node._check_saved()
     elif type(node) is CopySlices:
         if type(node.entries) is FreedVariables:
-            raise fail("freed", FREED_SENTENCE, node=node, index=0, freed_where=node.entries.where)
+            raise fail("freed", FREED_SENTENCE, node=node, index=0, freed_where=node.entries.location)
         _check(node.function)
     elif type(node.entries) is FreedVariables:
         node.unpack(0, as_tensor=False)
@@ -176,13 +176,13 @@ def _account(course: Course, variables: Mapping[str, object], line_of: LineOf, p
     given = given_back(course.freed)
     freed: list[Buffer] = []
     for node in course.freed:
-        line, title = line_of(node.where), node_name(node) or ""
+        line, title = line_of(node.location), node_name(node) or ""
         for name, array, nbytes in live_entries(node):
             key = 0 if array is None else memory_key(array)
             held = () if array is None or key in given else names.of_memory(key) or ("the graph",)
             freed.append(Buffer(title, name, nbytes, line, held, array is None))
     kept = tuple(
-        Buffer(node_name(node) or "", name, nbytes, line_of(node.where))
+        Buffer(node_name(node) or "", name, nbytes, line_of(node.location))
         for node in course.kept for name, _, nbytes in live_entries(node)
     )
     pinned = any(node.pins for node in course.kept)
@@ -212,4 +212,4 @@ def _foreseen(error: Exception, line_of: LineOf) -> Foreseen:
         name = names[index] if index < len(names) else None
     writes = tuple(dict.fromkeys(line for _, where in fields.get("writes", ()) if (line := line_of(where)) is not None))
     freed_line = line_of(fields["freed_where"]) if fields.get("freed_where") is not None else None
-    return Foreseen(kind, str(error), node_name(node) or "", name or "", line_of(node.where), freed_line, writes)
+    return Foreseen(kind, str(error), node_name(node) or "", name or "", line_of(node.location), freed_line, writes)

@@ -111,7 +111,7 @@ def saved_below(root: Node | None, line_of: LineOf) -> list[dict[str, Any]]:
                 "shape": None if saved.freed else list(saved.shape),
                 "freed": saved.freed,
                 "nbytes": saved.nbytes,
-                "saved_line": line_of(node.where),
+                "saved_line": line_of(node.location),
                 "freed_line": line_of(saved.freed_where) if saved.freed else None,
             })
     return found

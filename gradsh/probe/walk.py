@@ -125,7 +125,7 @@ class Walk(Recorder):
         if extra is not None:
             hooks = len(extra.prehooks) + len(extra.posthooks) + sum(map(len, extra.tensor_hooks.values()))
         step = Step(
-            len(self.steps) + 1, node_name(node) or "", self.names.of_node(node), self.line_of(node.where), self._arrived,
+            len(self.steps) + 1, node_name(node) or "", self.names.of_node(node), self.line_of(node.location), self._arrived,
             self._sent, self._buffers, hooks, tuple(self._written),
         )
         self.steps.append(step)

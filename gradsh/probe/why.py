@@ -106,7 +106,7 @@ class Asker:
         writes = (self.line_of(where) for _, where in tensor.counter.writes or () if where is not None)
         return TensorStory(
             text, tuple(tensor.array.shape), tensor.dtype.name, node is None, bool(tensor.requires_grad), node_name(node) or "",
-            None if node is None else self.line_of(node.where), leaves, cuts, self.gradient(tensor, text), keepers, nodes,
+            None if node is None else self.line_of(node.location), leaves, cuts, self.gradient(tensor, text), keepers, nodes,
             sum(sizes.values()), tuple(dict.fromkeys(line for line in writes if line is not None)),
         )
 
@@ -167,7 +167,7 @@ class Asker:
             for node in nodes_below(root):
                 what = "" if node in found else blocks(node)
                 if what:
-                    found[node] = Block(node_name(node) or "", self.line_of(node.where), what)
+                    found[node] = Block(node_name(node) or "", self.line_of(node.location), what)
         return tuple(found.values())
 
 

@@ -114,7 +114,7 @@ class Machine:
 
     @property
     def where(self) -> Callable[[], Where | None]:
-        """The function that tells where the script stands now, for the engine's `Ambient.where`."""
+        """The function that tells where the script stands now, for the engine's `Ambient.locate`."""
         return self.progress.where
 
     def reset(self) -> None:

@@ -10,7 +10,7 @@ _OWN = names_in(
     "is_floating_point is_complex is_signed get_device item tolist numpy names is_quantized is_meta volatile T H mT mH "
     "real is_inference"
 )
-_HIDDEN = frozenset({"array", "counter", "edge", "meta", "tracked"})
+_HIDDEN = frozenset({*Tensor.__slots__, "counter", "edge"})
 _SPECIAL = frozenset(
     f"__{name}__" for name in names_in(
         "len getitem setitem iter contains repr bool int float index hash add sub mul truediv floordiv mod pow matmul radd rsub "

@@ -219,8 +219,8 @@ class Controls(ABC):
                 raise fail("io", str(error), OSError) from None
             if name == "max_memory":
                 bound_memory(self.limits.max_memory)
-            self.ambient.where = self.place_function()
-            self.ambient.trail = self.trail()
+            self.ambient.locate = self.place_function()
+            self.ambient.location_cache = self.trail()
         value = getattr(self.limits, name)
         return "off" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 

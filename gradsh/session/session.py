@@ -126,8 +126,8 @@ class Session(Controls):
     def new_ambient(self) -> Ambient:
         """Return an ambient value as every program begins with it."""
         ambient = Ambient()
-        ambient.where = self.place_function()
-        ambient.trail = self.trail()
+        ambient.locate = self.place_function()
+        ambient.location_cache = self.trail()
         ambient.warn = self.warn
         ambient.check = self.machine.check
         ambient.passes = self._on_pass

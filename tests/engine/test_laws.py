@@ -84,7 +84,7 @@ def test_a_freed_buffer_remembers_who_freed_it() -> None:
 
     ambient = Ambient()
     places = iter(range(1000))
-    ambient.where = lambda: next(places)
+    ambient.locate = lambda: next(places)
     with enter(ambient):
         x = leaf(3.0, 4.0)
         y = x * x

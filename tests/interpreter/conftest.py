@@ -23,7 +23,7 @@ class Script:
         self.machine.on_warning = lambda message, line=None: self.warnings.append(message)
         self.machine.on_command = lambda invocation: self.command(invocation)
         self.ambient = Ambient()
-        self.ambient.where = self.machine.where
+        self.ambient.locate = self.machine.where
         self.ambient.warn = self.warnings.append
         self.ambient.check = self.machine.check
 

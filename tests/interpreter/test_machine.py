@@ -13,7 +13,7 @@ def where_of_graph(script, name: str):
     """The places of all nodes below a variable, nearest first."""
     found, node = [], script.machine.program[name].grad_fn
     while node is not None and node.next_functions:
-        found.append(script.machine.locate(node.where))
+        found.append(script.machine.locate(node.location))
         node = node.next_functions[0][0]
     return found
 

@@ -17,7 +17,7 @@ def alive_in_nodes(session):
     """Bytes of the memories of all live saved tensors that exist in a session, found without any name."""
     found = {}
     for one in gc.get_objects():
-        if issubclass(type(one), Node) and one.where is not None and session.owns(one.where):
+        if issubclass(type(one), Node) and one.location is not None and session.owns(one.location):
             found.update((memory_key(kept.array), memory_bytes(kept.array)) for kept in kept_in(one))
     return sum(found.values())
 

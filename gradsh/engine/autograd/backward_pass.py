@@ -70,8 +70,25 @@ class BackwardPass:
     """One backward pass: its buffers of gradients on the way, and what it has done so far."""
 
     __slots__ = (
-        "__weakref__", "alone", "ambient", "arriving", "buffers", "captured", "create", "deferred", "leaves", "needed", "observer",
-        "order", "position", "retain", "roots", "sums", "targets", "where", "wrote",
+        "__weakref__",
+        "alone",
+        "ambient",
+        "arriving",
+        "buffers",
+        "captured",
+        "create",
+        "deferred",
+        "leaves",
+        "location",
+        "needed",
+        "observer",
+        "order",
+        "position",
+        "retain",
+        "roots",
+        "sums",
+        "targets",
+        "wrote",
     )
 
     def __init__(
@@ -85,7 +102,7 @@ class BackwardPass:
         self.targets = targets
         """Nodes the pass must reach. None: accumulate there (a leaf), else the outputs whose gradient is captured."""
         self.ambient: Ambient = current()
-        self.where = self.ambient.place()
+        self.location = self.ambient.location()
         self.buffers: dict[Node, Any] = {}
         """What has arrived at each node: a gradient or None for each output; in short steps the array alone of the only one."""
         self.leaves: dict[Node, list[Any]] = {}
@@ -150,7 +167,7 @@ class BackwardPass:
         check = self.ambient.check
         order = self.order
         needed, targets = self.needed, self.targets
-        freed_by = KEEP if self.retain else self.where
+        freed_by = KEEP if self.retain else self.location
         watched = self.observer is not None or self.ambient.anomaly is not None or self.deferred is not None
         for place, node in enumerate(order):
             self.position = place
@@ -171,7 +188,7 @@ class BackwardPass:
     def _loop_plainly(self) -> None:
         """Do what `_loop` does for a plain pass, by the short steps of the records where they have one."""
         check, needed, targets = self.ambient.check, self.needed, self.targets
-        freed_by = KEEP if self.retain else self.where
+        freed_by = KEEP if self.retain else self.location
         for place, node in enumerate(self.order):
             self.position = place
             if needed is not None and (node not in needed or targets.get(node) is not None):  # type: ignore[union-attr]
@@ -287,9 +304,9 @@ class BackwardPass:
             if self.observer is not None and node.has_saved():
                 self.observer.frees(node)
             if self.deferred is not None:
-                self.deferred.append(lambda: node.free(self.where))
+                self.deferred.append(lambda: node.free(self.location))
             else:
-                node.free(self.where)
+                node.free(self.location)
 
     def _deliver(self, edge: Edge, gradients: list[Any], place: int) -> None:
         """Move a gradient to the buffer of its receiver; a leaf receives at once when nothing more can arrive.
@@ -355,7 +372,7 @@ class BackwardPass:
         self._write(node, gradient, sole)
 
     def _write(self, node: AccumulateGrad, gradient: Any, sole: bool) -> None:
-        first = accumulate(node, gradient, self.create, sole, self.where, self.sums.get((node, 0), 0))
+        first = accumulate(node, gradient, self.create, sole, self.location, self.sums.get((node, 0), 0))
         self.wrote.append(node.variable)
         if self.observer is not None:
             self.observer.wrote(node.variable, first)
@@ -368,7 +385,7 @@ class BackwardPass:
         freed = [
             (node.name(), saved.name, saved.nbytes)
             for node in self.order[: self.position]
-            if node.freed and node.entries.where is self.where
+            if node.freed and node.entries.location is self.location
             for saved in node.saved
         ]
         fault.fields["done"] = PassProgress(self.position, tuple(freed), tuple(self.wrote))

@@ -185,7 +185,7 @@ def _like(found: tuple[Any, ...], grads: Any) -> list[Any]:
     return [one.array if isinstance(one, Tensor) and not recorded else one for one in found]
 
 
-def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, sole: bool, where: Any, written: int = 0) -> bool:
+def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, sole: bool, location: Any, written: int = 0) -> bool:
     """Add a gradient to the leaf's `.grad`, after the leaf's hooks; returns whether `.grad` was empty before.
 
     A later gradient is added in place (which bumps the version of `.grad`) unless the pass is recorded, when a new tensor
@@ -208,7 +208,7 @@ def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, sole: bool, wher
         meta.grad = meta.grad + grad
     else:
         _add_in_place(meta.grad, grad)
-        meta.grad.counter.bump(where)
+        meta.grad.counter.bump(location)
     for hook in list(meta.post_hooks.values()):
         hook(leaf)
     if node.extra is not None and node.extra.posthooks:

@@ -34,7 +34,7 @@ from gradsh.engine.schema.overload import FALLBACK, KEEP, Formula, Overload
 from gradsh.engine.values.storage import VersionCounter
 
 _STEP = """
-def step(node, run, needed, where):
+def step(node, run, needed, location):
     buffers = run.buffers
     grad = buffers.pop(node, None)
     if type(grad) is not ndarray:
@@ -49,14 +49,14 @@ def step(node, run, needed, where):
     own = node.outputs[0]
     {formulas}
     grad = None
-    if where is not KEEP:
+    if location is not KEEP:
         {free}
     {let_go}
     {deliver}
 """
 
 _DECLINE = "buffers[node] = grad; return FALLBACK"
-_HELD_OTHERWISE = "buffers[node] = grad; return node.record.step(node, run, needed, where)"
+_HELD_OTHERWISE = "buffers[node] = grad; return node.record.step(node, run, needed, location)"
 
 _FORMULA = """
     g{n} = None
@@ -72,7 +72,7 @@ _FORMULA = """
 """
 
 _STEP_RECORDED = """
-def step(node, run, needed, where):
+def step(node, run, needed, location):
     buffers = run.buffers
     grads = buffers.get(node)
     if type(grads) is not list or len(grads) != 1 or not isinstance(grads[0], Tensor):
@@ -84,8 +84,8 @@ def step(node, run, needed, where):
     {wanted}
     {restore}
     {formulas}
-    if where is not KEEP:
-        node.free(where)
+    if location is not KEEP:
+        node.free(location)
     {deliver}
 """
 

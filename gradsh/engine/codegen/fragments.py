@@ -80,29 +80,29 @@ _NODE = """
 """
 
 LOCATION = fill("""
-    _where = _ambient.where
-    if _where is None:
+    _locate = _ambient.locate
+    if _locate is None:
         _node.code = _node.activation = None
     else:
-        _node.where = _where()
+        _node.location = _locate()
 """)
 """Ask where the program stands."""
 
 LOCATION_OF_CALLER = fill("""
-    _trail = _ambient.trail
-    if _trail is not None:
+    _cache = _ambient.location_cache
+    if _cache is not None:
         _frame = _getframe(1)
-        _code = _trail.code
-        if _code is not None and (_frame is _trail.frame or _frame.f_code is _code):
-            _node.activation = _trail.activation
+        _code = _cache.code
+        if _code is not None and (_frame is _cache.frame or _frame.f_code is _code):
+            _node.activation = _cache.activation
             _node.code = _code
             _node.offset = _frame.f_lasti
         else:
-            _node.where = _ambient.where()
+            _node.location = _ambient.locate()
     else:
-        _where = _ambient.where
+        _locate = _ambient.locate
         _node.code = None
-        _node.activation = None if _where is None else _where()
+        _node.activation = None if _locate is None else _locate()
 """)
 """The same for a function that the program calls itself: its caller is the frame that stands there."""
 
@@ -256,8 +256,8 @@ def free_saved(layout: Layout, record: Overload) -> str:
     if not plan.saves:
         return "pass"
     if layout is ENTRIES:
-        return "node.free(where)"
-    lines = ["node.raw = FREED", "node.saved_by0 = where"]
+        return "node.free(location)"
+    lines = ["node.raw = FREED", "node.saved_by0 = location"]
     for slot, save in enumerate(plan.saves):
         left = f"outline(s{slot})"
         if save.output == 0:

@@ -313,7 +313,7 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
         target.array[changed] = first[changed]
     elif not record.writes:
         target.array[...] = first
-    target.counter.bump(ambient.place())
+    target.counter.bump(ambient.location())
     if node is not None:
         rebase(target, node)
         if node.record.plan.keeps_results and target.meta is not None and target.meta.view is not None:
@@ -336,7 +336,7 @@ def _run_geometry(record: Overload, values: list[Any]) -> Tensor:
         target.counter.moved(target.array, -1, array)
     target.array = array
     target.descriptor = None
-    target.counter.bump(ambient.place())
+    target.counter.bump(ambient.location())
     if node is not None:
         reshaped(target, node)
     return target

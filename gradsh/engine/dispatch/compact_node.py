@@ -44,19 +44,19 @@ class CompactNode(OpNode):
     activation: Any
     code: Any
     offset: int
-    """The place of birth: what the ambient `trail` knew and the offset in the code, or `where` itself, without a code."""
+    """The place of birth: what the ambient `location_cache` knew and the offset in the code, or the location itself, without a code."""
     version: int
     """The version of the node's own result, while a node stands for its counter."""
     counted: VersionCounter
     """The counter of the result, once somebody has asked for it."""
 
     @property
-    def where(self) -> Any:
-        """The opaque place where the node was born."""
+    def location(self) -> Any:
+        """The opaque location at which the node was made."""
         return self.activation if self.code is None else (self.activation, self.code, self.offset)
 
-    @where.setter
-    def where(self, value: Any) -> None:
+    @location.setter
+    def location(self, value: Any) -> None:
         if type(value) is tuple:
             self.activation, self.code, self.offset = value
         else:
@@ -83,8 +83,8 @@ class CompactNode(OpNode):
                 self.entries = found  # a number has memory of its own from now on
             return found
         if raw is FREED:
-            where = self.saved_by0
-            raw = self.raw = FreedVariables(where, tuple([one for one, _, _ in self.slots()]))
+            location = self.saved_by0
+            raw = self.raw = FreedVariables(location, tuple([one for one, _, _ in self.slots()]))
             self._clear()
         return raw
 
@@ -186,12 +186,12 @@ class CompactNode(OpNode):
             return any(array is not None for array, _, _ in self.slots())
         return super().has_saved()
 
-    def free(self, where: Any) -> None:
+    def free(self, location: Any) -> None:
         """Drop the saved tensors, keeping their names, shapes and the place that freed them."""
         if self.raw is SAVED:
-            self.entries = FreedVariables(where, tuple([slot_shape_and_dtype(array) for array, _, _ in self.slots()]))
+            self.entries = FreedVariables(location, tuple([slot_shape_and_dtype(array) for array, _, _ in self.slots()]))
         elif self.raw is not FREED:
-            super().free(where)
+            super().free(location)
 
 
 class LiveSaved(SavedTensor):

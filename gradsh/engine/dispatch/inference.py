@@ -37,7 +37,7 @@ class InferenceCounter(VersionCounter):
     def version(self, value: int) -> None:
         """Ignore what counts writes."""
 
-    def bump(self, where: Any) -> None:
+    def bump(self, location: Any) -> None:
         """Take a write within inference mode; refuse one outside of it."""
         if not inferring():
             raise fail("other", _WRITTEN, RuntimeError)

@@ -243,8 +243,8 @@ def build_node(record: Overload, values: list[Any], outputs: Sequence[Array]) ->
     node.raw = ()
     node.extra = None
     node.seq = next_sequence_number()
-    where = current().where
-    node.where = None if where is None else where()
+    locate = current().locate
+    node.location = None if locate is None else locate()
     node.record = record
     node.spans = spans
     context: dict[str, Any] = {name: values[place] for name, place in plan.value_names}

@@ -111,7 +111,7 @@ def _write(target: Tensor, result: Tensor, inputs: list[Any]) -> None:
     check_distinct(target.array)
     check_apart(target.array, inputs)
     target.array[...] = source
-    target.counter.bump(current().place())
+    target.counter.bump(current().location())
 
 
 def resize(tensor: Tensor, shape: tuple[int, ...]) -> None:

@@ -26,17 +26,17 @@ class View:
     """What a view remembers: its base, its base's version when its history was last made, how it came about.
 
     `creation` is "default", "no_grad" (made in no_grad mode), "inference", "multi" (one of several outputs) or "custom" (output of
-    a custom function). `made_by` is the node name and output number for messages, `where` the place that made it.
+    a custom function). `made_by` is the node name and output number for messages, `location` that of the making.
     """
 
-    __slots__ = ("base", "creation", "made_by", "version", "where")
+    __slots__ = ("base", "creation", "location", "made_by", "version")
 
-    def __init__(self, base: Tensor, version: int, creation: str, made_by: tuple[str, int], where: Any) -> None:
+    def __init__(self, base: Tensor, version: int, creation: str, made_by: tuple[str, int], location: Any) -> None:
         self.base = base
         self.version = version
         self.creation = creation
         self.made_by = made_by
-        self.where = where
+        self.location = location
 
     def refreshed_edge(self, tensor: Tensor) -> "Edge | None":
         """Return the edge of the view `tensor`, made anew if its memory was written since."""
@@ -69,8 +69,8 @@ def view_of(base: Tensor, array: Array, node: Node | None, output: int, creation
     if is_inference(base):  # of these there are no views, only others over the same memory
         return fresh
     made_by = ("", output) if node is None else (node.name(), output)
-    where = current().place() if creation in {"no_grad", "inference"} else None if node is None else node.where
-    autograd_meta(fresh).view = View(root, base.counter.version, creation, made_by, where)
+    location = current().location() if creation in {"no_grad", "inference"} else None if node is None else node.location
+    autograd_meta(fresh).view = View(root, base.counter.version, creation, made_by, location)
     return fresh
 
 
@@ -115,7 +115,7 @@ def _refusal(tensor: Tensor, view: View, modified: str) -> Exception:
         message = f"Output {edge[1]} of {forward_name(edge[0])} is a view and {modified} modified inplace."
     between = _AMBIGUOUS.replace("no_grad", "inference_mode")
     message += {"no_grad": _AMBIGUOUS, "inference": between, "multi": _SEVERAL, "custom": _CUSTOM}[view.creation]
-    return fail("view_inplace", message, RuntimeError, tensor=tensor, built_where=view.where)
+    return fail("view_inplace", message, RuntimeError, tensor=tensor, built_where=view.location)
 
 
 def refused_sibling(node: Node, output: int) -> Exception:
@@ -123,7 +123,7 @@ def refused_sibling(node: Node, output: int) -> Exception:
     message = (
         f"Output {output} of {forward_name(node)} is a view and its base or another view of its base has been modified inplace."
     )
-    return fail("view_inplace", message + _SEVERAL, RuntimeError, node=node, built_where=node.where)
+    return fail("view_inplace", message + _SEVERAL, RuntimeError, node=node, built_where=node.location)
 
 
 def refreshed_edge(tensor: Tensor) -> Edge | None:
@@ -293,18 +293,18 @@ class CopySlices(Node):
         """Whether there is anything to free: the write itself counts, though PyTorch shows no saved tensor."""
         return type(self.entries) is not FreedVariables
 
-    def free(self, where: Any) -> None:
+    def free(self, location: Any) -> None:
         """Free the write's saved tensors."""
         if type(self.entries) is not FreedVariables:
             if self.function.extra is None or not self.function.extra.lent:
-                self.function.free(where)
-            self.entries = FreedVariables(where, ())
+                self.function.free(location)
+            self.entries = FreedVariables(location, ())
 
     def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
         """Return the base's former gradient with the written part replaced, and the gradients of the write's inputs."""
         entries = self.entries
         if type(entries) is FreedVariables:
-            raise fail("freed", FREED_SENTENCE, node=self, index=0, freed_where=entries.where)
+            raise fail("freed", FREED_SENTENCE, node=self, index=0, freed_where=entries.location)
         grad = grads[0]
         if grad is None:
             return (None,) * len(self.edges)

@@ -93,7 +93,7 @@ class Node:
     Subclasses say how gradients flow (`run`) and what they save (`saved_names`).
     """
 
-    __slots__ = ("__weakref__", "edges", "extra", "outputs", "raw", "seq", "where")
+    __slots__ = ("__weakref__", "edges", "extra", "location", "outputs", "raw", "seq")
     __script_attributes__ = staticmethod(_offered)
 
     edges: tuple[Edge | None, ...]
@@ -102,7 +102,7 @@ class Node:
     outputs: Any
     """(shape, numpy dtype) of each output, in order."""
     extra: NodeMeta | None
-    where: Any
+    location: Any
     seq: int
     titled = False
     """Whether the class has the name of its nodes: the class of each name is made when the first of them is shown."""
@@ -119,7 +119,7 @@ class Node:
         self.raw = ()
         self.extra = None
         self.seq = next_sequence_number()
-        self.where = current().place()
+        self.location = current().location()
 
     def name(self) -> str:
         """Return PyTorch's name of the node, such as MulBackward0."""
@@ -225,14 +225,14 @@ class Node:
             many = type(slot) is list
             for index, one in enumerate(slot if many else (slot,)):
                 if one is not None:
-                    found.append(SavedTensor(self, name, index if many else None, None, (*one, freed.where)))
+                    found.append(SavedTensor(self, name, index if many else None, None, (*one, freed.location)))
         return tuple(found)
 
-    def free(self, where: Any) -> None:
+    def free(self, location: Any) -> None:
         """Drop the saved tensors, keeping their names, shapes and the place that freed them."""
         entries = self.entries
         if entries and type(entries) is not FreedVariables:
-            self.entries = FreedVariables(where, tuple(shape_and_dtype(entry) for entry in entries))
+            self.entries = FreedVariables(location, tuple(shape_and_dtype(entry) for entry in entries))
 
     def unpack(self, index: int, as_tensor: bool) -> Any:
         """Return saved entry `index` as an array or, with `as_tensor`, as a Tensor; None where nothing was kept.
@@ -243,7 +243,7 @@ class Node:
         if type(entries) is FreedVariables:
             if index < len(entries.shapes) and entries.shapes[index] is None:
                 return None  # nothing had been kept here, so nothing is missing
-            raise fail("freed", FREED_SENTENCE, node=self, index=index, freed_where=entries.where)
+            raise fail("freed", FREED_SENTENCE, node=self, index=index, freed_where=entries.location)
         entry = entries[index]
         if entry is None:
             return None
@@ -349,7 +349,7 @@ class AccumulateGrad(Node):
         self.outputs = intern_descriptor(variable.array.shape, variable.array.dtype)
         self.extra = None
         self.seq = LAST
-        self.where = None
+        self.location = None
 
     def name(self) -> str:
         """Return the name that PyTorch's `name()` gives (its class is shown as AccumulateGrad)."""

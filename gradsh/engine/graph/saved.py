@@ -35,12 +35,12 @@ class SavedVariable(NamedTuple):
 
 
 class FreedVariables:
-    """What stays of a node's saved tensors: by which pass they were freed (`where`), and their shapes and dtypes."""
+    """What stays of a node's saved tensors: by which pass they were freed (`location`), and their shapes and dtypes."""
 
-    __slots__ = ("shapes", "where")
+    __slots__ = ("location", "shapes")
 
-    def __init__(self, where: Any, shapes: tuple[Any, ...]) -> None:
-        self.where = where
+    def __init__(self, location: Any, shapes: tuple[Any, ...]) -> None:
+        self.location = location
         self.shapes = shapes
 
 

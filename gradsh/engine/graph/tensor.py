@@ -253,9 +253,9 @@ def written(tensor: Any, times: int = 1) -> None:
     """Count writes in place to what has to be a tensor: the counter is told where the program stands, and nobody else is."""
     if not isinstance(tensor, Tensor):
         raise fail("type", f"a {type(tensor).__name__} stands where there has to be a Tensor", TypeError)
-    where = current().place()
+    location = current().location()
     for _ in range(times):
-        tensor.counter.bump(where)
+        tensor.counter.bump(location)
 
 
 def node_of(tensor: Tensor) -> Node | None:

@@ -34,13 +34,13 @@ class VersionCounter:
             if node is not None:
                 node.version = self.version
 
-    def bump(self, where: Any) -> None:
-        """Count one in-place write; `where` is the opaque place that wrote."""
+    def bump(self, location: Any) -> None:
+        """Count one in-place write; `location` is that of the write, opaque."""
         self.advance(1)
         if self.writes is None:
-            self.writes = [(self.version, where)]
+            self.writes = [(self.version, location)]
             return
-        self.writes.append((self.version, where))
+        self.writes.append((self.version, location))
         if len(self.writes) > 2 * _KEPT_WRITES:
             del self.writes[:_KEPT_WRITES]
 
@@ -68,7 +68,7 @@ class VersionCounter:
         return array
 
     def writes_since(self, version: int) -> list[tuple[int, Any]]:
-        """Return the (version, where) of each write after `version`, oldest first (at most the last 256)."""
+        """Return the (version, location) of each write after `version`, oldest first (at most the last 256)."""
         return [write for write in self.writes or () if write[0] > version]
 
 
