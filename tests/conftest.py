@@ -1,6 +1,6 @@
-"""Short ways of operations are written at their first use here, so that every test goes them.
+"""Fast paths of operations are written at their first use here, so that every test goes them.
 
-Scripts, situations and whatever else runs in a process of its own go the long way first, as programs do.
+Scripts, situations and whatever else runs in a process of its own go the general way first, as programs do.
 """
 
 from gradsh.engine.schema import overload

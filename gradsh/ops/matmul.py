@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.codegen.forward_elementwise import quicken
+from gradsh.engine.codegen.specialize import quicken
 from gradsh.engine.dispatch.declare import composite, implements, op, sample
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
@@ -334,7 +334,7 @@ def _by_batches(tensor1: Tensor, tensor2: Tensor) -> Any:
 def _matmul(self: Any, other: Any) -> Any:
     dims = self.ndim, other.ndim
     if dims == (2, 2):
-        found = mm.quick(self, other) if mm.quick is not None else FALLBACK
+        found = mm.fast_elementwise(self, other) if mm.fast_elementwise is not None else FALLBACK
         return mm.run(mm.records[0], [self, other]) if found is FALLBACK else found  # no overloads to choose from
     if 0 in dims:
         message = f"both arguments to matmul need to be at least 1D, but they are {dims[0]}D and {dims[1]}D"

@@ -1,6 +1,6 @@
-"""Short ways of operations and of backward steps against the long ones: all that a program shows must be the same.
+"""Fast paths of operations and of backward steps against the general ones: all that a program shows must be the same.
 
-Each program is run in two processes, one that never writes a short way and one that writes each at its first use.
+Each program is run in two processes, one that never writes a fast path and one that writes each at its first use.
 """
 
 import json
@@ -109,7 +109,7 @@ def told(program: str) -> list[str]:
 
 
 def answers(few: int) -> dict[str, list[str]]:
-    """What all programs show in a process that writes short ways after so many uses."""
+    """What all programs show in a process that writes fast paths after so many uses."""
     code = (
         "import gc, json; gc.disable(); import gradsh.engine.schema.overload as record; "
         f"record.SPECIALIZE_AFTER = {few}; from tests.engine import test_both_ways as here; "
@@ -122,7 +122,7 @@ def answers(few: int) -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def both() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """The long ways' answers and the short ways'."""
+    """The general ways' answers and the fast paths'."""
     return answers(1 << 60), answers(0)
 
 

@@ -131,9 +131,8 @@ def test_a_number_is_kept_apart_from_the_constant_it_computes_with() -> None:
 
 def test_the_short_way_does_what_the_long_way_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """An elementwise operation's generated function builds the same node as `apply`."""
-    from gradsh.engine.codegen.backward import declined
     from gradsh.engine.dispatch import declare as op
-    from gradsh.engine.schema.overload import SPECIALIZE_AFTER
+    from gradsh.engine.schema.overload import SPECIALIZE_AFTER, fall_back
 
     def facts() -> list[object]:
         x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
@@ -152,10 +151,10 @@ def test_the_short_way_does_what_the_long_way_does(monkeypatch: pytest.MonkeyPat
 
     for _ in range(SPECIALIZE_AFTER + 1):
         short = facts()
-    assert all(op.REGISTRY[name].records[0].short_step.__name__ == "step" for name in ("mul", "div", "add", "exp"))
+    assert all(op.REGISTRY[name].records[0].compact_step.__name__ == "step" for name in ("mul", "div", "add", "exp"))
     for name in ("mul", "div", "add", "exp"):
-        monkeypatch.setattr(op.REGISTRY[name], "quick", None)
+        monkeypatch.setattr(op.REGISTRY[name], "fast_elementwise", None)
         for record in op.REGISTRY[name].records:
-            monkeypatch.setattr(record, "step", declined)
-            monkeypatch.setattr(record, "short_step", declined)
+            monkeypatch.setattr(record, "step", fall_back)
+            monkeypatch.setattr(record, "compact_step", fall_back)
     assert facts() == short

@@ -59,7 +59,7 @@ CASES: list[tuple[Any, list[float]]] = [
 
 @pytest.mark.parametrize(("program", "grad"), CASES)
 def test_new_data_is_what_was_saved(program: Any, grad: list[float]) -> None:
-    for _ in range(4):  # by the long ways, then by the short ones
+    for _ in range(4):  # by the general ways, then by the fast ones
         x = leaf()
         y, changed = program(x)
         gc.freeze()  # as the program does

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import gradsh
-from gradsh.engine.codegen.backward import write_recorded, write_short_step, write_step
-from gradsh.engine.codegen.forward_elementwise import forward_of, is_elementwise
-from gradsh.engine.codegen.forward_general import composite_for, is_plain, is_short_composite, written_for
+from gradsh.engine.codegen.backward import write_compact_step, write_recorded_step, write_step
+from gradsh.engine.codegen.forward_elementwise import is_elementwise, write_elementwise
+from gradsh.engine.codegen.forward_general import is_plain, is_plain_composite, write_composite, write_primitive
 from gradsh.engine.codegen.source import compile_source
 from gradsh.engine.registry import every_operation
 from gradsh.engine.schema.formulas import computes
@@ -21,12 +21,12 @@ RECORDS = [record for name, operation in sorted(every_operation().items()) for r
 
 def functions_for(record: Overload) -> list[Any]:
     """Every function that is ever written for a record."""
-    found = [write(record) for write in (write_step, write_short_step, write_recorded)]
-    if is_short_composite(record) or is_plain(record):
-        write = composite_for if is_short_composite(record) else written_for
+    found = [write(record) for write in (write_step, write_compact_step, write_recorded_step)]
+    if is_plain_composite(record) or is_plain(record):
+        write = write_composite if is_plain_composite(record) else write_primitive
         found += [write(record, spread) for spread in (False, True)]
     if (record.ufunc is not None or record.name == "mm") and is_elementwise(record):
-        found.append(forward_of(record))
+        found.append(write_elementwise(record))
     return found
 
 

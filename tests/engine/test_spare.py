@@ -8,7 +8,7 @@ import pytest
 import gradsh
 from gradsh.engine.autograd import donation
 
-SIZE = 1 << 20  # 4 MB: heavy enough for the short step to be written at once
+SIZE = 1 << 20  # 4 MB: heavy enough for the fast step to be written at once
 RANDOM = np.random.default_rng(8)
 
 
@@ -50,7 +50,7 @@ def test_a_view_of_all_of_an_array_gives_it_back_where_nothing_else_sees_it():
 def test_a_weights_gradient_is_the_product_itself():
     """The product lies as the weight does, though it comes through the transpose of a transpose."""
     x, w, b = (gradsh.randn(*shape, requires_grad=True) for shape in ((5, 3), (4, 3), (4,)))
-    for _ in range(6):  # the short steps are written after a few
+    for _ in range(6):  # the fast steps are written after a few
         w.grad = None
         gradsh.nn.functional.linear(x, w, b).sum().backward()
     assert w.grad.numpy().base is None or w.grad.numpy().base.shape == (4, 3)

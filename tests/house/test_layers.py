@@ -75,8 +75,8 @@ CIRCLES = {  # the imports inside functions that close a circle of files
 }
 LAZY_IN_ENGINE = {  # imports inside functions: what a small script does not need, or what is chosen at run time
     "ambient": {"printing.format", "rng.generator"}, "autograd.backward": {"dispatch.views"},
-    "codegen.specialize": {"codegen.backward"}, "dispatch.call": {"values.named_result"},
-    "dispatch.declare": {"codegen.forward_elementwise", "codegen.forward_general", "dispatch.out", "dispatch.overload_errors"},
+    "codegen.specialize": {"codegen.backward", "codegen.forward_elementwise"}, "dispatch.call": {"values.named_result"},
+    "dispatch.declare": {"codegen.forward_general", "dispatch.out", "dispatch.overload_errors"},
     "dispatch.out": {"dispatch.overload_errors"}, "dispatch.views": {"autograd.hooks"},
     "graph.array_attributes": {"printing.format", "values.storage"},
     "methods": {

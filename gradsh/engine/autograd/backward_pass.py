@@ -104,9 +104,9 @@ class BackwardPass:
         self.ambient: Ambient = current()
         self.location = self.ambient.location()
         self.buffers: dict[Node, Any] = {}
-        """What has arrived at each node: a gradient or None for each output; in short steps the array alone of the only one."""
+        """What has arrived at each node: a gradient or None for each output; in fast steps the array alone of the only one."""
         self.leaves: dict[Node, list[Any]] = {}
-        """In short steps, what has arrived at leaves: [edges yet to deliver, sum, how often summed in place or None]."""
+        """In fast steps, what has arrived at leaves: [edges yet to deliver, sum, how often summed in place or None]."""
         self.sums: dict[Edge, int] = {}
         """Where gradients were summed into an array of the pass's own: how often in place."""
         self.captured: dict[tuple[Node, int], Any] = {}
@@ -176,7 +176,7 @@ class BackwardPass:
             if check is not None:
                 check(0)
             plain = not watched and isinstance(node, CompactNode) and node.extra is None and (targets is None or targets.get(node) is None)
-            if not plain or node.record.recorded(node, self, needed, freed_by) is FALLBACK:
+            if not plain or node.record.recorded_step(node, self, needed, freed_by) is FALLBACK:
                 self._step(node)
         self.position = len(order)
 
@@ -186,7 +186,7 @@ class BackwardPass:
         return not (self.create or watched)
 
     def _loop_plainly(self) -> None:
-        """Do what `_loop` does for a plain pass, by the short steps of the records where they have one."""
+        """Do what `_loop` does for a plain pass, by the fast steps of the records where they have one."""
         check, needed, targets = self.ambient.check, self.needed, self.targets
         freed_by = KEEP if self.retain else self.location
         for place, node in enumerate(self.order):
@@ -199,7 +199,7 @@ class BackwardPass:
                     check(0)
                 kind = type(node)
                 if kind is CompactNode or kind.__base__ is CompactNode:
-                    if node.extra is None and node.record.short_step(node, self, needed, freed_by) is not FALLBACK:
+                    if node.extra is None and node.record.compact_step(node, self, needed, freed_by) is not FALLBACK:
                         continue
                 elif (kind is OpNode or kind.__base__ is OpNode) and node.extra is None:  # noqa: SIM102
                     if node.record.step(node, self, needed, freed_by) is not FALLBACK:
@@ -209,7 +209,7 @@ class BackwardPass:
         self.position = len(self.order)
 
     def open_leaf(self, leaf: Node) -> list[Any]:
-        """Return where a short step puts what arrives at a leaf."""
+        """Return where a fast step puts what arrives at a leaf."""
         opened = self.leaves[leaf] = [self.arriving[leaf], None, None]
         if leaf in self.buffers:
             opened[1] = self.buffers.pop(leaf)[0]

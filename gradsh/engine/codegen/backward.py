@@ -30,7 +30,7 @@ from gradsh.engine.graph.node import AccumulateGrad
 from gradsh.engine.graph.saved import slot_shape_and_dtype
 from gradsh.engine.graph.tensor import Tensor, autograd_meta
 from gradsh.engine.schema.formulas import computes
-from gradsh.engine.schema.overload import FALLBACK, KEEP, Formula, Overload
+from gradsh.engine.schema.overload import FALLBACK, KEEP, Formula, Overload, fall_back
 from gradsh.engine.values.storage import VersionCounter
 
 _STEP = """
@@ -115,11 +115,6 @@ _DELIVERY_RECORDED = """
 """
 
 
-def declined(*_: Any) -> Any:
-    """Leave a node to the general step."""
-    return FALLBACK
-
-
 def _has_step(record: Overload, layout: Layout) -> bool:
     """Whether a record's derivatives are one formula for one input each, of the gradient, saved tensors and values."""
     plan = record.plan
@@ -139,7 +134,7 @@ def write_step(record: Overload) -> Callable[..., Any]:
     return _step_of(record, ENTRIES)
 
 
-def write_short_step(record: Overload) -> Callable[..., Any]:
+def write_compact_step(record: Overload) -> Callable[..., Any]:
     """Write the step of a record's `CompactNode`s in a plain pass."""
     return _step_of(record, COMPACT)
 
@@ -147,7 +142,7 @@ def write_short_step(record: Overload) -> Callable[..., Any]:
 def _step_of(record: Overload, layout: Layout) -> Callable[..., Any]:
     plan = record.plan
     if not _has_step(record, layout):
-        return declined
+        return fall_back
     scope: dict[str, Any] = {
         "FALLBACK": FALLBACK, "ndarray": np.ndarray, "SAVED": SAVED, "FREED": FREED, "KEEP": KEEP, "add": np.add,
         "multiply": np.multiply, "outline": slot_shape_and_dtype, "AccumulateGrad": AccumulateGrad,
@@ -207,11 +202,11 @@ def _multiply_into(into: Any, grad: Any, factor: Any) -> Any:
     return np.multiply(grad, factor, into)
 
 
-def write_recorded(record: Overload) -> Callable[..., Any]:
+def write_recorded_step(record: Overload) -> Callable[..., Any]:
     """Write the step of a record's `CompactNode`s in a pass that is recorded itself."""
     plan = record.plan
     if not _has_step(record, COMPACT) or any(save.output < 0 and save.param not in plan.edges for save in plan.saves):
-        return declined
+        return fall_back
     scope: dict[str, Any] = {"FALLBACK": FALLBACK, "KEEP": KEEP, "SAVED": SAVED, "Tensor": Tensor, "restored": restored}
     scope |= {f"f{n}": formula for (n,), formula, _, _ in plan.formulas}
     source = fill(

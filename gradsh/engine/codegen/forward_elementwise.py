@@ -24,9 +24,8 @@ from gradsh.engine.codegen.fragments import (
     save_result,
 )
 from gradsh.engine.codegen.source import compile_source, fill
-from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor
-from gradsh.engine.schema.overload import FALLBACK, SPECIALIZE_AFTER, Overload
+from gradsh.engine.schema.overload import Overload
 from gradsh.engine.values.layout import as_operands
 
 _CONSTANTS: dict[Any, Any] = {}
@@ -199,26 +198,26 @@ def _steps(matrix: Tensor) -> Any:
     return step // array.itemsize, following // array.itemsize
 
 
-def forward_of(record: Overload, slow: Callable[..., Any] | None = None) -> Callable[..., Any]:
+def write_elementwise(record: Overload, general: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Write the fast path of a record that names its ufunc, or of a product of two matrices.
 
-    What is not plain goes to `slow`, or is declined.
+    What is not plain is left to `general` where that is given.
     """
     arity = len(record.tensors or ())
     parameters = "self, other" if arity == 2 else "self"
-    decline = "return FALLBACK" if slow is None else f"return _slow({parameters})"
+    decline = "return FALLBACK" if general is None else f"return _general({parameters})"
     edges = find_edge(0, "self", decline)
     if arity == 2:
         edges += "\n" + fill("if not _number:\n    {edge}", edge=find_edge(1, "other", decline))
     node = make_node(record, "_outputs", LOCATION_OF_CALLER, _values(record), _save(record, arity))
     source = fill(
         _FORWARD, parameters=parameters, decline=decline, compute=_compute(record, arity, decline), edges=edges,
-        first=fill(_FIRST) if slow is None else "",  # what is behind an operator is called with a Tensor
+        first=fill(_FIRST) if general is None else "",  # what is behind an operator is called with a Tensor
         result=make_result("_descriptor", node),
     )
     scope = forward_scope(
         record, _ufunc=record.ufunc or record.forward, _constant=constant, _as_operands=as_operands, _remember=remember,
-        _steps=_steps, _slow=slow, LARGE=LARGE, VALUES=record.plan.defaults,
+        _steps=_steps, _general=general, LARGE=LARGE, VALUES=record.plan.defaults,
     )
     return compile_source(f"forward of {record.name}", source, scope)
 
@@ -237,44 +236,3 @@ def _compute(record: Overload, arity: int, decline: str) -> str:
     )
     return compute if product else fill(_ALIKE[arity], compute=compute, takes_floats=str(numbers))
 
-
-def quicken(operation: Operation, record: Overload) -> None:
-    """Give an operation its short way; it is written when the operation has been called a `SPECIALIZE_AFTER` times."""
-    calls = 0
-
-    def starter(*args: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls <= SPECIALIZE_AFTER:
-            return FALLBACK
-        if not is_elementwise(record):
-            operation.quick = None
-            return FALLBACK
-        written = forward_of(record)
-        arity = len(record.tensors or ())
-
-        def quick(*given: Any) -> Any:
-            return written(*given) if len(given) == arity else FALLBACK
-
-        operation.quick = quick
-        return quick(*args)
-
-    operation.quick = starter
-
-
-def operator_of(operation: Operation, slow: Callable[..., Any], special: str) -> Callable[..., Any]:
-    """Return the function behind an operator: `slow`, and after a `SPECIALIZE_AFTER` calls the short way of its operation."""
-    calls = 0
-
-    def operator(self: Tensor, other: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls > SPECIALIZE_AFTER:
-            for record in operation.records:
-                if record.ufunc is not None and is_elementwise(record):
-                    written = forward_of(record, slow)
-                    setattr(Tensor, special, written)
-                    return written(self, other)
-        return slow(self, other)
-
-    return operator

@@ -1,4 +1,4 @@
-"""The short way through operations that are no plain ufunc: reductions, views, products, losses, whatever gives one array.
+"""The fast path through operations that are no plain ufunc: reductions, views, products, losses, whatever gives one array.
 
 An operation that has been called a few times gets, for each number of arguments it is called with, a function written for
 the overload that fits. The function binds the arguments, runs the kernel and makes tensor and node as `apply` does, for
@@ -31,7 +31,7 @@ from gradsh.engine.schema.signature import MISMATCH, REQUIRED, Param
 from gradsh.engine.values.layout import laid
 
 WRONG_OVERLOAD: Any = object()
-"""What a short way answers when the arguments are not those of its overload."""
+"""What a fast path answers when the arguments are not those of its overload."""
 
 _PRIMITIVE = """
 def forward({parameters}):
@@ -127,8 +127,8 @@ _LAID = """
 """
 
 
-def short_of(operation: Operation) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
-    """Return the short way of an operation: called with a call's arguments, it answers FALLBACK where there is none."""
+def fast_path_of(operation: Operation) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+    """Return the fast path of an operation: called with a call's arguments, it answers FALLBACK where there is none."""
     table: dict[Any, tuple[Callable[..., Any], ...]] = {}
     written: dict[Any, Callable[..., Any] | None] = {}
 
@@ -147,7 +147,7 @@ def short_of(operation: Operation) -> Callable[[tuple[Any, ...], dict[str, Any]]
 
 
 def _ways(records: list[Overload], written: dict[Any, Any], given: int, kwargs: dict[str, Any]) -> list[Callable[..., Any]]:
-    """Return the short ways of the overloads that calls of this form may mean, in order, up to the first that has none."""
+    """Return the fast paths of the overloads that calls of this form may mean, in order, up to the first that has none."""
     found: list[Callable[..., Any]] = []
     for record in records:
         params, keywords = record.signature.params, record.signature.keywords
@@ -155,7 +155,7 @@ def _ways(records: list[Overload], written: dict[Any, Any], given: int, kwargs: 
             continue
         spread = not any(params[keywords[name]].variadic for name in kwargs)
         if (record, spread) not in written:
-            write = composite_for if is_short_composite(record) else written_for if is_plain(record) else None
+            write = write_composite if is_plain_composite(record) else write_primitive if is_plain(record) else None
             written[record, spread] = None if write is None else write(record, spread)
         way = written[record, spread]
         if way is None and not given:
@@ -166,12 +166,12 @@ def _ways(records: list[Overload], written: dict[Any, Any], given: int, kwargs: 
 
 
 def _respelt(way: Callable[..., Any], names: dict[str, str]) -> Callable[..., Any]:
-    """Return a short way called by other spellings of the parameters' names."""
+    """Return a fast path called by other spellings of the parameters' names."""
     return lambda *args, **kwargs: way(*args, **{names[name]: value for name, value in kwargs.items()})
 
 
 def _doubted(record: Overload) -> Callable[..., Any]:
-    """Return what stands for an overload that has no short way: it tells by the first argument whether the call may mean it."""
+    """Return what stands for an overload that has no fast path: it tells by the first argument whether the call may mean it."""
     accept = record.signature.params[0].accept
 
     def doubted(first: Any, *_: Any, **__: Any) -> Any:
@@ -188,8 +188,8 @@ def _takes(record: Overload, given: int, named: list[int]) -> bool:
     return all(param.default is not REQUIRED or place in named for place, param in enumerate(signature.params[given:], given))
 
 
-def is_short_composite(record: Overload) -> bool:
-    """Whether a composite has a short way: its arguments can be bound one by one."""
+def is_plain_composite(record: Overload) -> bool:
+    """Whether a composite has a fast path: its arguments can be bound one by one."""
     if record.kind != "composite":
         return False
     last = record.signature.positional - 1
@@ -197,8 +197,8 @@ def is_short_composite(record: Overload) -> bool:
     return not any(one.variadic and (place != last or one.type not in {"ints", "sizes"}) for place, one in enumerate(params))
 
 
-def composite_for(record: Overload, spread: bool) -> Callable[..., Any]:
-    """Write the short way of a composite: what it does, once its arguments are bound."""
+def write_composite(record: Overload, spread: bool) -> Callable[..., Any]:
+    """Write the fast path of a composite: what it does, once its arguments are bound."""
     params = record.signature.params
     scope = forward_scope(record, MISMATCH=MISMATCH, WRONG_OVERLOAD=WRONG_OVERLOAD, _body=record.forward)
     source = fill(
@@ -209,7 +209,7 @@ def composite_for(record: Overload, spread: bool) -> Callable[..., Any]:
 
 
 def is_plain(record: Overload) -> bool:
-    """Whether a record can have a short way: one array comes out, and no list of tensors goes in."""
+    """Whether a record can have a fast path: one array comes out, and no list of tensors goes in."""
     params = record.signature.params
     if record.kind not in {"primitive", "view"} or record.multi_view or record.returns is not None or record.fields:
         return False
@@ -223,8 +223,8 @@ def is_plain(record: Overload) -> bool:
     return not any(param.variadic and (place != last or param.type != "ints") for place, param in enumerate(params))
 
 
-def written_for(record: Overload, spread: bool) -> Callable[..., Any]:
-    """Write the short way of a record. With `spread` a variadic parameter takes its numbers one by one, else by its name."""
+def write_primitive(record: Overload, spread: bool) -> Callable[..., Any]:
+    """Write the fast path of a record. With `spread` a variadic parameter takes its numbers one by one, else by its name."""
     params = record.signature.params
     scope = forward_scope(
         record, MISMATCH=MISMATCH, WRONG_OVERLOAD=WRONG_OVERLOAD, LONG=cancellable_from(record.forward), _generic=np.generic,

@@ -1,27 +1,78 @@
-"""When the steps of a backward pass are written: after a few uses of an operation's nodes, or at once for large gradients."""
+"""When fast paths are written: after a few uses of an operation or of its nodes, or at once for large gradients.
+
+What writes them is imported then, so that a short program pays nothing for it.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
 from numpy import ndarray
 
-from gradsh.engine.schema.overload import FALLBACK, SPECIALIZE_AFTER, SPECIALIZE_NOW_BYTES, Overload
+from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.schema.overload import FALLBACK, SPECIALIZE_AFTER, SPECIALIZE_NOW_BYTES, Overload, fall_back
 
 
-def _used_enough(record: Overload, gradient: Any) -> bool:
-    if type(gradient) is list and len(gradient) == 1:
-        (gradient,) = gradient
-    heavy = type(gradient) is ndarray and gradient.nbytes >= SPECIALIZE_NOW_BYTES
-    record.steps = SPECIALIZE_AFTER + 1 if heavy else record.steps + 1
-    return record.steps > SPECIALIZE_AFTER
+def specialize_on_use(
+    general: Callable[..., Any], write: Callable[[], Callable[..., Any] | None], install: Callable[[Any], None],
+) -> Callable[..., Any]:
+    """Return what does as `general` does at first; then it installs what `write` returns (None: nothing can be written) and calls that."""
+    calls = 0
+
+    def counting(*args: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls <= SPECIALIZE_AFTER:
+            return general(*args)
+        written = write()
+        install(written)
+        return (written or general)(*args)
+
+    return counting
 
 
-def _specialize_on_use(kind: str) -> Callable[..., Any]:
-    """Return what stands for one of a record's steps at first: it leaves nodes to the general step, then writes the step and takes it."""
+def quicken(operation: Operation, record: Overload) -> None:
+    """Give an operation the fast path of an elementwise record."""
 
-    def first(node: Any, run: Any, *rest: Any) -> Any:
+    def write() -> Callable[..., Any] | None:
+        from gradsh.engine.codegen.forward_elementwise import is_elementwise, write_elementwise
+
+        if not is_elementwise(record):
+            return None
+        written, arity = write_elementwise(record), len(record.tensors or ())
+        return lambda *args: written(*args) if len(args) == arity else FALLBACK
+
+    def install(written: Any) -> None:
+        operation.fast_elementwise = written
+
+    install(specialize_on_use(fall_back, write, install))
+
+
+def quicken_operator(operation: Operation, general: Callable[..., Any], special: str) -> Callable[..., Any]:
+    """Return the function behind an operator, which the fast path of its operation takes the place of."""
+
+    def write() -> Callable[..., Any] | None:
+        from gradsh.engine.codegen.forward_elementwise import is_elementwise, write_elementwise
+
+        for record in operation.records:
+            if record.ufunc is not None and is_elementwise(record):
+                return write_elementwise(record, general)
+        return None
+
+    return specialize_on_use(general, write, lambda written: setattr(Tensor, special, written or general))
+
+
+def _step_on_use(kind: str) -> Callable[..., Any]:
+    """Return what stands for one of a record's steps at first: it counts the nodes of all kinds, then writes the step."""
+
+    def counting(node: Any, run: Any, *rest: Any) -> Any:
         record = node.record
-        if not _used_enough(record, run.buffers.get(node)):
+        gradient = run.buffers.get(node)
+        if type(gradient) is list and len(gradient) == 1:
+            (gradient,) = gradient
+        heavy = type(gradient) is ndarray and gradient.nbytes >= SPECIALIZE_NOW_BYTES
+        record.steps = SPECIALIZE_AFTER + 1 if heavy else record.steps + 1
+        if record.steps <= SPECIALIZE_AFTER:
             return FALLBACK
         from gradsh.engine.codegen import backward
 
@@ -29,8 +80,8 @@ def _specialize_on_use(kind: str) -> Callable[..., Any]:
         setattr(record, kind, step)
         return step(node, run, *rest)
 
-    return first
+    return counting
 
 
-STEPS = {kind: _specialize_on_use(kind) for kind in ("step", "short_step", "recorded")}
+STEPS = {kind: _step_on_use(kind) for kind in ("step", "compact_step", "recorded_step")}
 """What a record begins with."""

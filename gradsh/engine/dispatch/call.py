@@ -1,4 +1,4 @@
-"""Running an operation the long way: dtypes, kernel, node. It does everything, and is what the short ways are held to."""
+"""The general way through an operation: dtypes, kernel, node. It does everything; the fast paths are held to it."""
 
 import weakref
 from collections.abc import Sequence

@@ -25,7 +25,7 @@ from typing import Any
 from numpy import ufunc as np_ufunc
 
 from gradsh.engine import methods as _methods  # noqa: F401  (which Tensor gets)
-from gradsh.engine.codegen.specialize import STEPS
+from gradsh.engine.codegen.specialize import STEPS, quicken, quicken_operator
 from gradsh.engine.dispatch.call import run_record
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.lazy_methods import install
@@ -46,9 +46,9 @@ _WRITING = frozenset(_INPLACE_FUNCTIONS.split())
 
 
 def _specialize(operation: Operation) -> Callable[..., Any]:
-    from gradsh.engine.codegen.forward_general import short_of
+    from gradsh.engine.codegen.forward_general import fast_path_of
 
-    return short_of(operation)
+    return fast_path_of(operation)
 
 
 def _write_out(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -122,7 +122,7 @@ def op(
     samples     `sample(...)` calls for the tests
     note        a surprise worth a sentence in `help`
     ufunc       what computes the kernel for operands of one floating point dtype and default arguments: the plain case then
-                takes the short way (see `quick.py`)
+                takes the fast path (see `codegen/forward_elementwise.py`)
     layout      how the result lies in memory (see `layout.py`): "operands" as the operands (where dtypes are unified), "reversed" as
                 the operands from the last one on, "contiguous",
                 "channels" (last where the first input's are), "" as the kernel makes it (otherwise)
@@ -151,11 +151,9 @@ def register(record: Overload, spaces: tuple[str, ...]) -> Operation:
     elif any(space not in operation.spaces for space in spaces):
         operation.spaces = (*operation.spaces, *(space for space in spaces if space not in operation.spaces))
     record.spaces = spaces
-    record.step, record.short_step, record.recorded = STEPS["step"], STEPS["short_step"], STEPS["recorded"]
+    record.step, record.compact_step, record.recorded_step = STEPS["step"], STEPS["compact_step"], STEPS["recorded_step"]
     operation.records.append(record)
-    if record.ufunc is not None and operation.quick is None:
-        from gradsh.engine.codegen.forward_elementwise import quicken
-
+    if record.ufunc is not None and operation.fast_elementwise is None:
         quicken(operation, record)
     if record.inplace:
         register_inplace(record, spaces)
@@ -241,10 +239,8 @@ def binary_operator(function: Any, operation: Operation) -> None:
     """Let the function behind an operator be replaced by the fast path of its operation, where that has one of two operands."""
 
     def specialized(special: str) -> Callable[..., Any]:
-        if operation.quick is None:
+        if operation.fast_elementwise is None:
             return function  # type: ignore[no-any-return]
-        from gradsh.engine.codegen.forward_elementwise import operator_of
-
-        return operator_of(operation, function, special)
+        return quicken_operator(operation, function, special)
 
     function.specialized = specialized

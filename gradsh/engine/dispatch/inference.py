@@ -1,7 +1,7 @@
 """Inference tensors: what operations make within inference_mode. They count no writes and are kept by no graph.
 
 Their version counter is of a class of its own, which refuses what they cannot do; views of them share it. While the mode
-is on, hooks that do nothing stand on saved tensors: the short ways leave such a case to the long one, which marks results.
+is on, hooks that do nothing stand on saved tensors: the fast paths leave such a case to the general way, which marks results.
 """
 
 from typing import Any

@@ -11,7 +11,7 @@ from gradsh.engine.schema.overload import FALLBACK, SPECIALIZE_AFTER, Overload
 class Operation:
     """An operation as users call it: the overloads of one name. Also works on plain arrays, within derivatives."""
 
-    __slots__ = ("__dict__", "calls", "inplace_name", "name", "quick", "records", "short", "spaces")
+    __slots__ = ("__dict__", "calls", "fast_elementwise", "fast_general", "inplace_name", "name", "records", "spaces")
     __script_attributes__ = frozenset({"__name__", "__doc__"})
 
     run: ClassVar[Callable[..., Any]]
@@ -27,10 +27,10 @@ class Operation:
         self.name = name
         self.records: list[Overload] = []
         self.spaces = spaces
-        self.quick: Callable[..., Any] | None = None
-        """The short way for the plain case (see `quick.py`); it answers FALLBACK where the case is not plain."""
-        self.short: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None
-        """The short way of what is no plain ufunc (see `short.py`), written after a `SPECIALIZE_AFTER` calls."""
+        self.fast_elementwise: Callable[..., Any] | None = None
+        """The fast path of an elementwise operation (`codegen/forward_elementwise.py`); returns FALLBACK where the case is not plain."""
+        self.fast_general: Callable[[tuple[Any, ...], dict[str, Any]], Any] | None = None
+        """The fast path of any other operation (`codegen/forward_general.py`), made after `SPECIALIZE_AFTER` calls."""
         self.calls = 0
         self.__name__ = name
 
@@ -42,15 +42,12 @@ class Operation:
                 if bare is not None:
                     return self.records[0].forward(*bare)
         else:
-            if self.short is not None:
-                found = self.short(args, kwargs)
-            else:
-                found = self.quick(*args) if self.quick is not None and not kwargs else self.shortly(args, kwargs)
+            found = self.try_fast_path(args, kwargs)
             if found is not FALLBACK:
                 return found
-        return self.generally(args, kwargs)
+        return self.run_general(args, kwargs)
 
-    def generally(self, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False) -> Any:
+    def run_general(self, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False) -> Any:
         """Run the first overload that fits, without a fast path; the `args` of a method begin with the tensor."""
         for record in self.records:
             values = record.signature.bind(args, kwargs)
@@ -60,15 +57,17 @@ class Operation:
             return self.write_out(args, kwargs)
         raise self.mismatch(args, kwargs, method)
 
-    def shortly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Go the short way of what is no plain ufunc, if there is one for this call; FALLBACK if not."""
-        if self.short is not None:
-            return self.short(args, kwargs)
+    def try_fast_path(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Take the fast path if there is one for this call; return FALLBACK if not."""
+        if self.fast_general is not None:
+            return self.fast_general(args, kwargs)
+        if self.fast_elementwise is not None:
+            return FALLBACK if kwargs else self.fast_elementwise(*args)
         self.calls += 1
-        if self.calls <= SPECIALIZE_AFTER or self.quick is not None:
+        if self.calls <= SPECIALIZE_AFTER:
             return FALLBACK
-        self.short = self.specialize()
-        return self.short(args, kwargs)
+        self.fast_general = self.specialize()
+        return self.fast_general(args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
@@ -99,9 +98,8 @@ class BoundOperation:
         """Call the operation with the tensor first."""
         operation = self.operation
         args = (self.instance, *args)
-        quick = operation.quick
-        found = quick(*args) if quick is not None and not kwargs else operation.shortly(args, kwargs)
-        return operation.generally(args, kwargs, method=True) if found is FALLBACK else found
+        found = operation.try_fast_path(args, kwargs)
+        return operation.run_general(args, kwargs, method=True) if found is FALLBACK else found
 
     def __repr__(self) -> str:
         return f"<built-in method {self.operation.name} of Tensor object>"

@@ -15,16 +15,23 @@ from gradsh.engine.schema.signature import REQUIRED, Signature
 
 Formula = Callable[..., Any]
 FALLBACK: Any = object()
-"""What a short way answers when the case is not plain."""
+"""What a fast path returns when the case is not plain: the general way is taken."""
+
+
+def fall_back(*_: Any) -> Any:
+    """Leave a call, or a node, to the general way."""
+    return FALLBACK
+
+
 KEEP: Any = object()
-"""What the short step of a pass is told in the place of what frees the node: nothing does."""
+"""Passed to a step as `location` when the pass retains its graph: nothing is freed."""
 
 
 SPECIALIZE_AFTER = 2
-"""Uses of an operation, or of its nodes, before the short way is written: that takes 0.3 ms, what 40 uses save, and a script that
+"""Uses of an operation, or of its nodes, before its fast path is written: that takes 0.3 ms, what 40 uses save, and a script that
 does something a third time is likely to go on."""
 SPECIALIZE_NOW_BYTES = 1 << 22
-"""Bytes of a gradient for which the short step is written at once: it gives memory that is read for the last time away."""
+"""Bytes of a gradient for which the step is written at once: it gives memory that is read for the last time away."""
 
 
 _SHOWN = {
@@ -159,11 +166,41 @@ class Overload:
     """One overload of an operation. Attributes are the arguments of `op`, documented there."""
 
     __slots__ = (
-        "_accepted", "_defaults", "_plan", "_required", "_signature",
-        "attributes", "check", "doc", "dtypes", "example", "fields", "forward", "grads", "guards", "inplace",
-        "kind", "layout",
-        "multi_view", "name", "node", "note", "outputs", "plain", "recorded", "returns",
-        "samples", "saves", "short_step", "spaces", "step", "steps", "tensors", "text", "ufunc", "unguarded",
+        "_accepted",
+        "_defaults",
+        "_plan",
+        "_required",
+        "_signature",
+        "attributes",
+        "check",
+        "compact_step",
+        "doc",
+        "dtypes",
+        "example",
+        "fields",
+        "forward",
+        "grads",
+        "guards",
+        "inplace",
+        "kind",
+        "layout",
+        "multi_view",
+        "name",
+        "node",
+        "note",
+        "outputs",
+        "plain",
+        "recorded_step",
+        "returns",
+        "samples",
+        "saves",
+        "spaces",
+        "step",
+        "steps",
+        "tensors",
+        "text",
+        "ufunc",
+        "unguarded",
         "writes",
     )
 
@@ -199,10 +236,11 @@ class Overload:
         self._required = 0
         self._defaults: tuple[Any, ...] = ()
         self.step: Callable[..., Any]
-        """The short step of a backward pass through a node of the record (see `step.py`), written after a `SPECIALIZE_AFTER` of them."""
-        self.short_step: Callable[..., Any]
-        self.recorded: Callable[..., Any]
-        """The same for a pass that is recorded itself (see `recorded.py`)."""
+        """The fast path of a backward pass through nodes of the record (`codegen/backward.py`)."""
+        self.compact_step: Callable[..., Any]
+        """The same through its `CompactNode`s."""
+        self.recorded_step: Callable[..., Any]
+        """The same in a pass that is recorded itself."""
         self.steps = 0
         self.plain: dict[str, Formula] = {}
         self.ufunc = None
