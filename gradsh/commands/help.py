@@ -1,8 +1,12 @@
 """`help`: one screen that leads on, or everything about one command, operation, variable or kind of error."""
 
+import builtins
 import inspect
+from textwrap import dedent, wrap
+from types import MethodType
 from typing import Any, NamedTuple
 
+from gradsh.api.nn.module import Module
 from gradsh.commands import GRAMMARS, USAGE, find
 from gradsh.commands.example import example_of
 from gradsh.commands.glossary import OPTIONS, WORDS
@@ -59,8 +63,8 @@ def run(state: State, topic: Word | None = None) -> Report:
 def about(state: State, name: str) -> list[str]:
     """Return all that is known of a name, dotted or not; nothing for one that means nothing."""
     lines: list[str] = []
-    if name in state.names_in_reach():
-        lines += _variable(name, state.names_in_reach()[name])
+    if name.partition(".")[0] in state.names_in_reach():
+        lines += _value(state, name)
     elif name in USAGE:
         lines += _command(name)
     elif name == "keys":
@@ -69,6 +73,8 @@ def about(state: State, name: str) -> list[str]:
         lines += _offered(state, name)
     if not lines and name.rpartition(".")[0] in {"Tensor", "torch.Tensor"}:
         lines += _of_tensor(name, name.rpartition(".")[2])
+    if not lines:
+        lines += _value(state, name)
     if name.lower() in WORDS and not lines:
         lines.append(f"{name}: {WORDS[name.lower()]}")
     if name in KINDS:
@@ -88,8 +94,6 @@ def _overview() -> list[str]:
 
 
 def _named(title: str, names: list[str]) -> list[str]:
-    from textwrap import wrap
-
     first, *rest = wrap(" ".join(names), 44)
     return [f"  {title:<12} {first}", *(f"{'':15}{line}" for line in rest)]
 
@@ -113,13 +117,31 @@ def _command(name: str) -> list[str]:
     return lines
 
 
-def _variable(name: str, value: Any) -> list[str]:
+def _value(state: State, name: str) -> list[str]:
+    """The help text of a value of the program's, or of a builtin, found by a dotted name without running anything."""
     from gradsh.engine.graph.tensor import Tensor
 
+    try:
+        value = state.control.value_of(name)
+    except LookupError:
+        return []
+    owner, _, attribute = name.rpartition(".")
+    if isinstance(value, BoundOperation):
+        return _operation(value.operation)
+    if owner and attribute in WORDS and isinstance(state.control.value_of(owner), Tensor):
+        return [f"{name}: {value!r}. {WORDS[attribute]}"] if value is None else [f"{name}: {WORDS[attribute]}"]
+    if isinstance(value, MethodType) and isinstance(value.__self__, Tensor):
+        return _of_tensor(name, attribute)
+    if isinstance(value, Operation):
+        return []  # `_offered` knows more of it
+    if callable(value) and not isinstance(value, Module):
+        source = state.control.source_of(str(getattr(value, "__qualname__", name)))
+        if source:
+            return [f"  {line}" for line in dedent("\n".join(source)).split("\n")]
+        return _callable(name, value if inspect.getdoc(value) else getattr(builtins, name, value))
     if not isinstance(value, Tensor):
-        kind = type(value).__name__
-        doc = (inspect.getdoc(value) or "").split("\n\n")[0] if callable(value) else ""
-        return [f"{name}: {kind}", *(doc.split("\n") if doc else [])]
+        doc = (inspect.getdoc(type(value)) or "").split("\n\n")[0] if isinstance(value, Module) else ""
+        return [f"{name}: {type(value).__name__}", *(doc.split("\n") if doc else [])]
     made = "a leaf" if value.is_leaf else f"made by {value.grad_fn.name()}" if value.grad_fn is not None else "no graph"
     grad = "requires grad" if value.requires_grad else "does not require grad"
     lines = [f"{name}: tensor of shape {tuple(value.shape)}, {value.dtype}, {made}, {grad}, version {value._version}"]

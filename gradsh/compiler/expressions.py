@@ -36,7 +36,7 @@ def operator(sign: str) -> ast.operator:
 
 def identifier(name: str) -> str:
     """Return the name under which Python sees a script's name: one that Python itself gives a meaning is moved away."""
-    if name[:2] == "__" == name[-2:] and name not in _NATIVE_DUNDERS:
+    if len(name) > 4 and name[:2] == "__" == name[-2:] and name not in _NATIVE_DUNDERS:
         return runtime_names.RESERVED + name
     return name
 

@@ -145,6 +145,12 @@ class Control(Protocol):
     def ask(self, prompt: str) -> str | None:
         """Return what a person answers; None where nobody is there, or who leaves."""
 
+    def value_of(self, name: str) -> object:
+        """Return what a dotted name of the program's stands for; runs nothing. Raises LookupError."""
+
+    def source_of(self, name: str) -> list[str]:
+        """Return the lines of the script that define a function or a class; none where it defines no such name."""
+
     def unit_of(self, where: Any) -> int:
         """Return the number of the top-level statement (see `Entry.unit`) from which a place was reached, -1 for none."""
 

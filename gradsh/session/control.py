@@ -11,10 +11,12 @@ from typing import Any
 from gradsh.contracts.events import Emit, Event, Print, Warn
 from gradsh.contracts.state import Entry, State
 from gradsh.contracts.state import Failed as LastFailure
+from gradsh.diagnosis.classify import kind_of_class
 from gradsh.engine.ambient import Ambient
 from gradsh.engine.graph.node import next_sequence_number
 from gradsh.process.limits import Limits
 from gradsh.runtime.machine import Failed, Machine
+from gradsh.runtime.resolve import UNKNOWN, resolve, source_of
 from gradsh.text.fault import fail
 from gradsh.text.span import Source, Span
 from gradsh.text.tuples import NamedTuple
@@ -74,9 +76,9 @@ class Controls(ABC):
         """Run `action` (a command's tail); return how it failed, without telling, or None."""
         try:
             action()
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except Exception as error:  # noqa: BLE001  # whatever a script raises is data here
+        except BaseException as error:  # noqa: BLE001  # whatever a script raises is data here
+            if isinstance(error, SystemExit) or kind_of_class(error) == "interrupt":
+                raise
             return self.machine.explain(error)
         return None
 
@@ -253,6 +255,18 @@ class Controls(ABC):
         _, code, offset = where
         units = self.machine.units
         return units.statement(code, units.span(code, offset).line).line
+
+    def value_of(self, name: str) -> object:
+        """Return what a dotted name of the program's stands for; runs nothing. Raises LookupError."""
+        first, *path = name.split(".")
+        found = resolve(self.machine, [("name", first), *(("attribute", part) for part in path)])
+        if found is UNKNOWN:
+            raise LookupError(name)
+        return found
+
+    def source_of(self, name: str) -> list[str]:
+        """Return the lines of the script that define a function or a class; none where it defines no such name."""
+        return source_of(self.machine, name)
 
     def unit_of(self, where: Any) -> int:
         """Return the number of the top-level statement from which a place was reached, -1 for none."""

@@ -1,8 +1,11 @@
-"""What a person means by an input that is no statement: `x?`, and a pasted traceback or error, which `explain` explains."""
+"""What a person means by an input that is no statement: `x?`, `help(x)`, `%who`, and a pasted traceback or error, which `explain` explains."""
 
 import builtins
 import re
 
+_HELP = re.compile(r"\?{0,2}\s*([^\W\d][\w.]*)\s*\?{1,2}|\?{1,2}\s*([^\W\d][\w.]*)?|help\(\s*([^\W\d][\w.]*)?\s*\)")
+_MAGICS = {"%who": "vars", "%whos": "vars", "%hist": "history", "%history": "history", "%run": "load", "%load": "load", "%reset": "reset"}
+"""IPython's magics that a command answers."""
 _BEGINS = re.compile(r"\s*(-{5,}\n)?(\w+ +)?Traceback \(most recent call last\)")
 _ERROR = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception|Interrupt|Warning|StopIteration))(?:: *(.*(?:\n.*)*))?\Z", re.MULTILINE)
 _LAST = re.compile(r"^(?:[\w.]+\.)?\w*(?:Error|Exception|Interrupt|Warning|StopIteration)\b(?! +Traceback)", re.MULTILINE)
@@ -12,11 +15,11 @@ _OURS = re.compile(r"\s*error\[(\w+)\]: ")
 def asked(text: str) -> str:
     """Return the command that a text stands for, or the text."""
     stripped = text.strip()
-    name = stripped.rstrip("?").rstrip()
-    if stripped.endswith("?") and name and all(part.isidentifier() for part in name.split(".")):
-        return f"help {name}"
-    if stripped == "?":
-        return "help"
+    if found := _HELP.fullmatch(stripped):
+        return f"help {found[1] or found[2] or found[3] or ''}".rstrip()
+    magic, _, rest = stripped.partition(" ")
+    if magic in _MAGICS and "\n" not in rest:
+        return f"{_MAGICS[magic]} {rest}".rstrip()
     if _BEGINS.match(text) or _OURS.match(text) or (" " in stripped and stripped[:1].isalpha() and not _parses(text)):
         topic = _topic(stripped)
         return f"explain {topic}" if topic else text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradsh.commands import GRAMMARS, USAGE, find
 from gradsh.language.tokens import KEYWORDS
-from gradsh.shell import resolve
+from gradsh.runtime import resolve
 from gradsh.shell.context import Context, context
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Candidates:
                 yield Candidate(name, lambda name=name: self._meta(name))  # type: ignore[misc]
 
     def _meta(self, name: str) -> str:
-        value = resolve.resolve(self.session, [("name", name)])
+        value = resolve.resolve(self.session.machine, [("name", name)])
         return "" if value is resolve.UNKNOWN else resolve.kind_of(value)
 
     def _keywords(self, where: Context) -> Iterator[Candidate]:
@@ -104,14 +104,14 @@ class Candidates:
             return
         from gradsh.shell.signature import parameters_of
 
-        called = resolve.resolve(self.session, where.call.callee)
+        called = resolve.resolve(self.session.machine, where.call.callee)
         positional = where.call.place - len(where.call.given)
         for name, default in parameters_of(called)[positional:]:
             if name not in where.call.given:
                 yield Candidate(f"{name}=", said(f"default {default}" if default else "needed"), f"{name}=")
 
     def _attributes(self, where: Context) -> Iterator[Candidate]:
-        owner = resolve.resolve(self.session, where.owner)
+        owner = resolve.resolve(self.session.machine, where.owner)
         if owner is resolve.UNKNOWN:
             return
         own = set(_more_names(owner))
@@ -120,7 +120,7 @@ class Candidates:
 
     def _keys(self, where: Context) -> Iterator[Candidate]:
         """The keys of a dictionary, in the quotes that are typed."""
-        owner = resolve.resolve(self.session, where.owner)
+        owner = resolve.resolve(self.session.machine, where.owner)
         quote = where.word[:1]
         for key in resolve.keys_of(owner):
             text = repr(key)
@@ -129,7 +129,7 @@ class Candidates:
             yield Candidate(text, lambda key=key: resolve.kind_of(owner[key]))  # type: ignore[misc]
 
     def _attribute_meta(self, owner: object, name: str) -> str:
-        value = resolve.resolve_attribute(self.session, owner, name)
+        value = resolve.resolve_attribute(self.session.machine, owner, name)
         return "" if value is resolve.UNKNOWN else resolve.kind_of(value)
 
     def _imports(self, where: Context) -> Iterator[Candidate]:

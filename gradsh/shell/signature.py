@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradsh.shell.context import Call, chain, context
 from gradsh.shell.context import Token as _Token
-from gradsh.shell.resolve import UNKNOWN, resolve
+from gradsh.runtime.resolve import UNKNOWN, resolve
 
 if TYPE_CHECKING:
     from gradsh.session.session import Session
@@ -55,9 +55,10 @@ def _python(called: Any) -> list[inspect.Parameter]:
 
 def shown_for(session: "Session", before: str, after: str) -> Shown | None:
     """Return what to show for a text with the cursor between its two parts; None where it is in no call."""
-    under = _under(session, before, after)
-    call = context(before).call
-    called = resolve(session, call.callee) if call is not None else UNKNOWN
+    at = context(before, session.machine.program)
+    under = None if at.command else _under(session, before, after)
+    call = at.call
+    called = resolve(session.machine, call.callee) if call is not None else UNKNOWN
     if call is None or called is UNKNOWN:
         return Shown(under[0], saves=under[1]) if under else None
     shown = _signature(call, called)
@@ -158,7 +159,7 @@ def _under(session: "Session", before: str, after: str) -> tuple[str, str] | Non
         if token.text in OPERATORS:
             found = lookup(OPERATORS[token.text])
         elif token.kind == "name":
-            found = resolve(session, chain(tokens, index))
+            found = resolve(session.machine, chain(tokens, index))
         if isinstance(found, BoundOperation):
             found = found.operation
         if isinstance(found, Operation) and (saves := saves_of(found)):

@@ -1,5 +1,6 @@
 """A shell with folders of its own, and a way to type at its editor."""
 
+import select
 import threading
 import time
 from collections.abc import Callable
@@ -7,8 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from prompt_toolkit.application import create_app_session
-from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.application import Application, create_app_session
+from prompt_toolkit.application.current import AppSession
+from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from gradsh.cli.dispatch import with_expectations
@@ -32,27 +34,43 @@ def host(capsys) -> Host:
 
 
 Type = Callable[..., list[str]]
-PAUSE = 0.15
-"""Seconds between two stretches of keys: what was read before must be in the history, suggestions take a moment."""
-LONGEST = 20.0
-"""Seconds after which the end of input is sent again and again: a test that waits for more would wait for ever."""
+LONGEST = 60.0
+"""Seconds that a wait may take: only a hang reaches them."""
+_STEADY = 3
+"""How often in a row the editor must be found idle: between two looks it may take up what was typed last."""
 
 
-def typing(source, stretches: tuple[str, ...]) -> threading.Thread:
-    """Type in a thread: each stretch after a pause, then Ctrl-D on an empty line."""
+def _idle(app: Application | None, source: PipeInput) -> bool:
+    """Whether the editor stands and waits: all keys are taken, all candidates and suggestions found."""
+    if app is None or not app.is_running or select.select([source.fileno()], [], [], 0)[0]:
+        return False
+    keys = app.key_processor
+    if keys.input_queue or keys.key_buffer:
+        return False
+    timers = {"_poll_output_size", "wait"}  # of the terminal; for the rest of a sequence of keys, where there is none
+    busy = {task.get_coro().__name__ for task in list(app._background_tasks) if not task.done()} - timers
+    history = app.current_buffer._load_history_task
+    return not busy and (history is None or history.done())
+
+
+def typing(source: PipeInput, current: AppSession, stretches: tuple[str, ...]) -> threading.Thread:
+    """Type in a thread: each stretch where the editor waits for it, then Ctrl-D on an empty line."""
 
     def run() -> None:
         with suppress(OSError):  # the shell has left before the last key
-            send()
+            for number, keys in enumerate((*stretches, "\x04")):
+                if number:
+                    settle()
+                source.send_text(keys)
+            begun = time.monotonic()
+            while not stopped.wait(0.2):
+                if time.monotonic() - begun > LONGEST:
+                    source.send_text("\x03\x04")
 
-    def send() -> None:
-        for number, keys in enumerate((*stretches, "\x04")):
-            time.sleep(PAUSE if number else 0)
-            source.send_text(keys)
-        begun = time.monotonic()
-        while not stopped.wait(0.2):
-            if time.monotonic() - begun > LONGEST:
-                source.send_text("\x03\x04")
+    def settle() -> None:
+        end, steady = time.monotonic() + LONGEST, 0
+        while steady < _STEADY and time.monotonic() < end and not stopped.wait(0.01):
+            steady = steady + 1 if _idle(current.app, source) else 0
 
     stopped = threading.Event()
     thread = threading.Thread(target=run, daemon=True)
@@ -66,8 +84,8 @@ def read(host: Host) -> Type:
     """Type keys (the last of them ends the input); return the statements that were read, without running them."""
 
     def typed(*stretches: str) -> list[str]:
-        with create_pipe_input() as source, create_app_session(input=source, output=DummyOutput()):
-            thread = typing(source, stretches)
+        with create_pipe_input() as source, create_app_session(input=source, output=DummyOutput()) as current:
+            thread = typing(source, current, stretches)
             editor = Editor(host)
             found = []
             while (text := editor.read()) is not None:
@@ -84,8 +102,8 @@ def session(host: Host) -> Callable[..., int]:
     """Type keys at a whole shell, which runs what it reads; return the exit status."""
 
     def typed(*stretches: str) -> int:
-        with create_pipe_input() as source, create_app_session(input=source, output=DummyOutput()):
-            thread = typing(source, stretches)
+        with create_pipe_input() as source, create_app_session(input=source, output=DummyOutput()) as current:
+            thread = typing(source, current, stretches)
             editor = Editor(host)
             host.start()
             status = loop(host, editor.read)

@@ -44,3 +44,14 @@ def test_dotted_names_variables_and_kinds() -> None:
     assert about(session.state, "net")[0] == "net: Linear"
     assert "explain freed" in about(session.state, "freed")[-1]
     assert about(session.state, "no.such.name") == []
+
+
+def test_what_the_program_defined_is_shown_as_it_was_written() -> None:
+    session, shown = Session(), []
+    session.run("class Net(nn.Module):\n    def forward(self, x):\n        return x\nnet = Net()\nx = ones(1)", shown.append)
+    assert about(session.state, "Net")[0] == "  class Net(nn.Module):"
+    assert about(session.state, "net.forward") == about(session.state, "Net.forward") == ["  def forward(self, x):", "      return x"]
+    assert about(session.state, "x.backward")[0].startswith("x.backward(self, gradient")
+    assert about(session.state, "x.grad")[0].startswith("x.grad: None. The gradient")
+    assert about(session.state, "len") == ["len(obj, /)", "  Return the number of items in a container."]
+    assert about(session.state, "net.nothing") == []

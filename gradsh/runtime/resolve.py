@@ -4,21 +4,22 @@ import ast
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
+from gradsh.language import tree
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gradsh.session.session import Session
-    from gradsh.shell.context import Part
+    from gradsh.runtime.machine import Machine
 
 UNKNOWN: Any = object()
 
 
-def resolve(session: "Session", parts: "Sequence[Part]") -> Any:
-    """Return the object that an expression's steps lead to, or UNKNOWN. Never raises, never calls."""
+def resolve(machine: "Machine", parts: "Sequence[tuple[str, str]]") -> Any:
+    """Return the object that an expression's steps (kind, text) lead to, or UNKNOWN. Never raises, never calls."""
     found: Any = UNKNOWN
     for kind, text in parts:
         try:
-            found = _step(session, found, kind, text)
+            found = _step(machine, found, kind, text)
         except Exception:  # noqa: BLE001  # whatever is wrong with half-typed text is no error
             return UNKNOWN
         if found is UNKNOWN:
@@ -26,21 +27,20 @@ def resolve(session: "Session", parts: "Sequence[Part]") -> Any:
     return found
 
 
-def _step(session: "Session", owner: Any, kind: str, text: str) -> Any:
+def _step(machine: "Machine", owner: Any, kind: str, text: str) -> Any:
     if kind == "name":
-        return name_value(session, text)
+        return name_value(machine, text)
     if kind == "value":
         return ast.literal_eval(text) if text else UNKNOWN
     if kind == "attribute":
-        return UNKNOWN if _is_property(owner, text) else session.machine.guard.read(owner, text)
+        return UNKNOWN if _is_property(owner, text) else machine.guard.read(owner, text)
     if kind == "call":
         return _result(owner)
     return _item(owner, text)
 
 
-def name_value(session: "Session", name: str) -> Any:
+def name_value(machine: "Machine", name: str) -> Any:
     """Return what a bare name stands for. Raises KeyError."""
-    machine = session.machine
     if name in machine.program and name[:2] != "__":
         return machine.program[name]
     if name in machine.builtins:
@@ -119,9 +119,26 @@ def _first_line(value: Any) -> str:
     return (getattr(value, "__doc__", None) or "").strip().split("\n")[0][:60]
 
 
-def resolve_attribute(session: "Session", owner: Any, name: str) -> Any:
+def resolve_attribute(machine: "Machine", owner: Any, name: str) -> Any:
     """Return an attribute of an object, or UNKNOWN. Never raises."""
     try:
-        return _step(session, owner, "attribute", name)
+        return _step(machine, owner, "attribute", name)
     except Exception:  # noqa: BLE001  # it is only looked at
         return UNKNOWN
+
+
+def source_of(machine: "Machine", name: str) -> list[str]:
+    """Return the lines of the script that define a function, a class, or what a class's body defines (`Net.forward`)."""
+    first, *path = name.split(".")
+    for unit in reversed(list(machine.units.all())):
+        found = _definition([unit.stmt], first)
+        if found is not None:
+            for part in path:
+                found = None if found is None else _definition(found.body, part)
+            return [] if found is None else [unit.source.line(number) for number in range(found.span.line, found.span.end_line + 1)]
+    return []
+
+
+def _definition(statements: "Sequence[Any]", name: str) -> Any:
+    kinds = (tree.FunctionDef, tree.ClassDef)
+    return next((one for one in statements if isinstance(one, kinds) and one.name == name), None)
