@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from gradsh.golden.check import check_file
-from gradsh.golden.collect import orphans
 from gradsh.golden.report import failure_lines
 from gradsh.render.style import Style
 from gradsh.run.script import RunOptions
@@ -39,6 +38,3 @@ def test_every_script_says_what_to_look_at() -> None:
         assert lines[0] == "#!/usr/bin/env gradsh"
         assert sum(line.startswith("# ") for line in lines[:5]) in {2, 3}, name
 
-
-def test_no_orphans() -> None:
-    assert orphans([str(FOLDER)], [check_file(str(FOLDER / name), RunOptions()) for name in SCRIPTS]) == []

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import gradsh
@@ -23,10 +24,15 @@ def room_of(path: Path) -> str:
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path: Path) -> set[str]:
     """The rooms of gradsh that a file imports, those inside functions included."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "gradsh":
             parts = (node.module or "").split(".")
             found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
@@ -51,7 +57,7 @@ def test_no_import_goes_upward() -> None:
 
 
 def test_every_module_says_what_belongs_in_it() -> None:
-    silent = [str(path) for path in ROOT.rglob("*.py") if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
+    silent = [str(path) for path in ROOT.rglob("*.py") if not ast.get_docstring(parsed(path))]
     assert silent == []
 
 
@@ -59,7 +65,7 @@ def test_torch_is_imported_by_the_lens_alone() -> None:
     for path in ROOT.rglob("*.py"):
         if room_of(path) == "lens":
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.level == 0:
                 names.append(node.module or "")
@@ -91,21 +97,25 @@ def files() -> dict[str, Path]:
     return {name: path for path, name in names.items() if name != "__init__"}
 
 
-def walk(node: ast.AST, lazy: bool) -> Iterator[tuple[ast.AST, bool]]:
-    """Every node but those for type checkers, and whether it stands in a function."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+def walk(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
+    """Every statement but those for type checkers, and whether it stands in a function."""
+    left = [(tree, False)]
+    while left:
+        node, lazy = left.pop()
+        yield node, lazy
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             continue
-        yield child, lazy
-        yield from walk(child, lazy or isinstance(child, (ast.FunctionDef, ast.Lambda)))
+        lazy = lazy or isinstance(node, ast.FunctionDef)
+        left += [(child, lazy) for child in ast.iter_child_nodes(node) if isinstance(child, (ast.stmt, ast.ExceptHandler))]
 
 
+@cache
 def edges() -> dict[str, dict[str, bool]]:
     """The files that each file imports, and whether only inside functions."""
     known = files()
     found: dict[str, dict[str, bool]] = {name: {} for name in known}
     for name, path in known.items():
-        for node, lazy in walk(ast.parse(path.read_text(encoding="utf-8")), False):
+        for node, lazy in walk(parsed(path)):
             module = getattr(node, "module", None) or ""
             if isinstance(node, ast.ImportFrom) and module.startswith("gradsh."):
                 module = module.removeprefix("gradsh.")

@@ -11,6 +11,7 @@ from gradsh.process.limits import Limits, bytes_of, changed
 from gradsh.session.session import Session
 from tests.batch.conftest import gradsh  # noqa: F401  (a fixture)
 from tests.processes import BOUND
+from tests.sweep import part
 
 LARGE = """
 zeros(10**12)
@@ -85,7 +86,7 @@ def test_what_is_too_large_is_refused_and_the_session_lives(line: str) -> None:
     assert events[-2].text == "2"
 
 
-@pytest.mark.parametrize("text", TOWERS)
+@pytest.mark.parametrize("text", part(TOWERS, 2))
 def test_towers_end_nothing(text: str) -> None:
     events = run(f"x = [1]\n{text}\n1 + 1")
     assert kinds(events) == ["limit"]

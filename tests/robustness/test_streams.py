@@ -14,6 +14,7 @@ import pytest
 
 from gradsh.process.files import PART, read_text, write_whole
 from tests.batch.conftest import _environment, gradsh  # noqa: F401  (a fixture)
+from tests.sweep import part
 
 GRAPH = "x = ones(2, requires_grad=True)\nz = (x * x).sum()\n"
 
@@ -81,7 +82,7 @@ def test_a_pipe_that_somebody_writes_to_is_a_script(tmp_path: Path) -> None:
     assert shell(tmp_path, "echo 'print(3)' | $G /dev/stdin") == (0, "3\n", "")
 
 
-@pytest.mark.parametrize("size", [11_000_000, 60_000_000])
+@pytest.mark.parametrize("size", part([11_000_000, 60_000_000], 2))
 @pytest.mark.parametrize("command", ["run", "test", "check", "run --params"])
 def test_a_script_that_is_too_long(tmp_path: Path, size: int, command: str) -> None:
     (tmp_path / "a.grad").write_text("x = 1\n" * (size // 6))

@@ -1,7 +1,6 @@
 """What is typed key by key in a real terminal gives what `gradsh run` gives: every script, block forms three deep."""
 
 import itertools
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from gradsh.commands import GRAMMARS
 from gradsh.language.parser import is_complete, parse
 from gradsh.text.span import Source
+from tests.sweep import SWEEP
 from tests.terminal import ROOT, Terminal
 
 MODES = {"editor": ((), {}), "plain": (("--plain",), {}), "dumb": ((), {"TERM": "dumb"})}
@@ -19,8 +19,6 @@ MARK = "=== "
 NO_HISTORY = "/dev/null/none"
 """A folder that cannot be: the history, which is synced at each statement, goes nowhere."""
 SCRIPTS = sorted((ROOT / "scripts").glob("*.grad"))
-SWEEP = bool(os.environ.get("GRADSH_TYPE_ALL"))
-"""Whether every prompt is given every script and chain of blocks (a few minutes), rather than its part of them."""
 EDITED = [path for path in SCRIPTS if path.stem[:3] in {"s01", "g05", "g14"}]
 """Scripts for the editor, which takes a few milliseconds for a key."""
 
@@ -139,7 +137,7 @@ def test_a_block_waits_for_its_end_however_deep_it_stands() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_blocks_in_blocks(mode: str, tmp_path: Path) -> None:
-    part = chains() if SWEEP else chains()[list(MODES).index(mode) :: 12 if mode == "editor" else 4]
+    part = chains() if SWEEP else chains()[list(MODES).index(mode) :: 12 if mode == "editor" else 6]
     texts = {" in ".join(reversed(names)): nested(*names) for names in part}
     shown, expected = typed_and_run(mode, texts, tmp_path)
     assert len(expected) == len(texts)
@@ -149,7 +147,7 @@ def test_blocks_in_blocks(mode: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_scripts(mode: str, tmp_path: Path) -> None:
-    chosen = SCRIPTS if SWEEP else EDITED if mode == "editor" else SCRIPTS[mode == "dumb" :: 2]
+    chosen = SCRIPTS if SWEEP else EDITED if mode == "editor" else SCRIPTS[mode == "dumb" :: 4]
     texts = {path.stem: path.read_text() for path in chosen}
     shown, expected = typed_and_run(mode, texts, tmp_path)
     assert len(expected) == len(texts)
