@@ -5,6 +5,8 @@ VENV = .venv
 BIN = $(VENV)/bin
 PARITY = .venv-parity
 PACKAGE = .venv-package
+# Unit tests run side by side, a process for each core.
+PYTEST = -m pytest -n auto --dist worksteal
 # What `make unit` and `make test` run of the tests: folders, files, options of pytest.
 TESTS =
 # Other Pythons that `make pythons` tries, those of them that exist.
@@ -13,7 +15,7 @@ VERSION = 'import platform; print(platform.python_version())'
 # Tells one Python from another.
 WHICH = 'import sys; print(sys.version, sys.base_prefix)'
 
-.PHONY: bench fuzz run test check parity package docs lint types unit golden clean pythons oldest newest FORCE
+.PHONY: bench fuzz run test check sweep parity package docs lint types unit golden clean pythons oldest newest FORCE
 
 # The main job on scenario S1: a script goes in, what its backward freed and the failure that it announces come out.
 run: $(VENV)/installed
@@ -25,14 +27,18 @@ run: $(VENV)/installed
 test: $(VENV)/developed
 	@echo "unit tests and goldens: several minutes on two cores"
 	@started=$$(date +%s); status=0; \
-	$(BIN)/python -m pytest $(TESTS) || status=$$?; \
+	$(BIN)/python $(PYTEST) $(TESTS) || status=$$?; \
 	$(BIN)/gradsh test scripts || status=$$?; \
 	echo "unit tests and goldens took $$(($$(date +%s) - started)) s"; exit $$status
 
 check: lint types test
 
 unit: $(VENV)/developed
-	$(BIN)/python -m pytest $(TESTS)
+	$(BIN)/python $(PYTEST) $(TESTS)
+
+# Tries every case of the long series of which `make test` tries a part: scripts typed at each prompt, calls in each form.
+sweep: $(VENV)/developed
+	GRADSH_SWEEP=1 $(BIN)/python $(PYTEST) tests/shell/test_typing.py tests/engine/test_calls.py tests/robustness
 
 golden: $(VENV)/installed
 	$(BIN)/gradsh test scripts
@@ -50,8 +56,8 @@ docs: $(VENV)/developed
 
 # Compares with PyTorch itself, in an environment of its own.
 parity: $(PARITY)/installed
-	$(PARITY)/bin/python -m pytest -m parity tests
-	$(PARITY)/bin/python -m pytest tests/oracle
+	$(PARITY)/bin/python $(PYTEST) -m parity tests
+	$(PARITY)/bin/python $(PYTEST) tests/oracle
 
 # Runs unit tests under each other Python of the machine, in an environment of its own; a version is tried once.
 pythons:
@@ -69,7 +75,7 @@ oldest newest:
 	$(PYTHON) -m tools.ends $@ > .venv-$@/constraints.txt
 	.venv-$@/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager \
 		-c .venv-$@/constraints.txt -e '.[dev]'
-	.venv-$@/bin/python -m pytest tests/language tests/engine tests/shell
+	.venv-$@/bin/python $(PYTEST) tests/language tests/engine tests/shell
 
 # Prints the table of speed and memory beside PyTorch, HIPS autograd and hand-written numpy (those that are installed).
 bench: $(VENV)/developed
