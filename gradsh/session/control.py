@@ -76,7 +76,7 @@ class Controls(ABC):
         """Run `action` (a command's tail); return how it failed, without telling, or None."""
         try:
             action()
-        except BaseException as error:  # noqa: BLE001  # whatever a script raises is data here
+        except BaseException as error:  # whatever a script raises is data here
             if isinstance(error, SystemExit) or kind_of_class(error) == "interrupt":
                 raise
             return self.machine.explain(error)

@@ -1,4 +1,4 @@
-"""What a person means by an input that is no statement: `x?`, `help(x)`, `%who`, and a pasted traceback or error, which `explain` explains."""
+"""What a person means by an input that is no statement: `x?`, `help(x)`, `%who`, and a pasted error, which `explain` explains."""
 
 import builtins
 import re

@@ -3,9 +3,9 @@
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gradsh.runtime.resolve import UNKNOWN, resolve
 from gradsh.shell.context import Call, chain, context
 from gradsh.shell.context import Token as _Token
-from gradsh.runtime.resolve import UNKNOWN, resolve
 
 if TYPE_CHECKING:
     from gradsh.session.session import Session
