@@ -139,15 +139,8 @@ class _Worker:
     def take(self, read: Callable[[Any], Answer]) -> "Answer | Lost":
         """End the process; return its answer, or what became of it."""
         status = self.kill()
-        try:
-            if _is_whole(self._data):
-                told = json.loads(self._data[HEAD:])
-                if "answer" in told:
-                    _import(told["modules"])
-                    return read(told["answer"])
-                return Lost(int(told["line"]), str(told["reason"]))
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, MemoryError):
-            return Lost(self._lines.line(), "the process that ran it gave no proper answer")
+        if _is_whole(self._data):
+            return answer_of(self._data[HEAD:], read) or Lost(self._lines.line(), "the process that ran it gave no proper answer")
         if self._interrupted and (self._late or status == -signals.FORWARDED):
             return Lost(self._lines.line(), "interrupted", interrupted=True)
         if self._late:
@@ -164,6 +157,18 @@ class _Worker:
             return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
         except ChildProcessError:
             return 0
+
+
+def answer_of(data: bytes | bytearray, read: Callable[[Any], Answer]) -> "Answer | Lost | None":
+    """Return what a process has sent, or None where that is no answer: it may have broken out of the language."""
+    try:
+        told = json.loads(data)
+        if "answer" not in told:
+            return Lost(int(told["line"]), str(told["reason"]))
+        _import(told["modules"])
+        return read(told["answer"])
+    except Exception:  # noqa: BLE001  # it may be of any shape and size
+        return None
 
 
 def _import(names: Iterable[str]) -> None:

@@ -4,11 +4,16 @@ Each takes an input and raises AssertionError (or lets through what should never
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
+from gradsh.api.function import FunctionNode
 from gradsh.commands import GRAMMARS
 from gradsh.contracts.events import Event, Failure
-from gradsh.golden.check import check_script
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.golden.check import Played, check_script, judge
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.report import failure_lines
 from gradsh.golden.update import proposed
@@ -19,7 +24,9 @@ from gradsh.process.limits import Limits
 from gradsh.render.json import line_of
 from gradsh.render.style import Style
 from gradsh.render.text import event_text
-from gradsh.run.script import RunOptions, Script
+from gradsh.run.script import RunOptions, Script, stuck
+from gradsh.run.scripts import Ran
+from gradsh.run.workers import Lost, answer_of
 from gradsh.session.parameters import parameters_in, wrong_values
 from gradsh.session.session import Session
 from gradsh.shell.config import DEFAULTS, Config
@@ -27,6 +34,7 @@ from gradsh.shell.history import HistoryFile
 from gradsh.text.kinds import KINDS
 from gradsh.text.problem import Problem, ProblemError
 from gradsh.text.span import Source
+from tests.robustness.reach import DANGEROUS
 
 LIMITS = Limits(timeout=2.0, max_memory=None, max_output=1 << 20, max_nodes=1_000_000)
 INSIDE = (
@@ -78,7 +86,7 @@ def lines_stay(text: str) -> None:
     assert clean(text)[0].count("\n") == ends.count("\n")
 
 
-def runs_or_explains(text: str, limits: Limits = LIMITS) -> list[Event]:
+def runs_or_explains(text: str, limits: Limits = LIMITS, session: Session | None = None) -> list[Event]:
     """A script runs, or its failures are problems of known kinds with places; every event can be told as text and as JSON."""
     events: list[Event] = []
     untold: list[str] = []
@@ -94,7 +102,7 @@ def runs_or_explains(text: str, limits: Limits = LIMITS) -> list[Event]:
             whole = "".join(shown or ())
             assert not any(word in whole and word not in text for word in INSIDE), whole
 
-    session = Session(limits=limits)
+    session = session or Session(limits=limits)
     session.run(text, emit, keep_going=True)
     emit(session.snapshot())
     assert not untold
@@ -119,6 +127,56 @@ def parameters_are_told(text: str, given: dict[str, str]) -> None:
     """The parameters of any text are a list, and any values for them are taken or refused in a sentence."""
     known = parameters_in("fuzz", text)
     assert isinstance(wrong_values(known, given), str)
+
+
+def paste_is_mended(text: str) -> None:
+    """What was pasted keeps its lines, and parses or is explained as it stands and as it is mended."""
+    lines_stay(text)
+    parses_or_explains(text)
+
+
+def loads_or_explains(data: bytes, folder: Path) -> None:
+    """Any file is run, or refused in a sentence, by `load`; `save` keeps what ran, and that loads, too."""
+    (folder / "hostile.grad").write_bytes(data)
+    limits = LIMITS._replace(allow_files=str(folder))
+    (folder / "saved.grad").unlink(missing_ok=True)
+    runs_or_explains("load 'hostile.grad'\nsave 'saved.grad'\nreset\nload 'saved.grad'\nvars\nhistory", limits)
+
+
+def answer_is_read(told: object, text: str) -> None:
+    """Whatever a script's process has sent, its parent shows it, or says that it was no answer."""
+    data = json.dumps(told).encode()
+    script = Script("x.grad", text)
+    for read in (Played.read, Ran.read):
+        found = answer_of(data, read)
+        if isinstance(found, Played):
+            checked = judge(script, found, Tolerance())
+            assert checked.passed or failure_lines(checked, PLAIN)
+            proposed(checked, force=True).text.encode("utf-8", "surrogatepass")
+        elif isinstance(found, Lost):
+            event = stuck(script.name, script.text, found.line, found.reason)
+            assert event_text(event, PLAIN)
+            assert line_of(event)
+
+
+def objects_stay_inside(parts: Sequence[str]) -> None:
+    """The parts that parse of a program with hostile objects run or are explained, and leave nothing dangerous in its hands."""
+    session = Session(limits=LIMITS._replace(timeout=0.5))  # endless loops are frequent
+    runs_or_explains("".join(text for text in parts if _problem_of(Source("fuzz", text)) is None), session=session)
+    for name, value in list(session.machine.program.items()):
+        if name != "__builtins__":
+            harmless(value, name)
+
+
+def harmless(value: object, what: str, depth: int = 4) -> None:
+    """Fail where a value, or what it holds, leads out."""
+    assert not isinstance(value, (*DANGEROUS, FunctionNode)), (what, type(value))
+    assert not (isinstance(value, np.ndarray) and value.dtype.hasobject), what
+    if isinstance(value, Tensor) and type(value) is Tensor:
+        assert type(value.array) is np.ndarray, what
+    kept = value.values() if isinstance(value, dict) else value if type(value) in {list, tuple, set} else ()
+    for one in list(kept)[:300] if depth else ():
+        harmless(one, what, depth - 1)
 
 
 def settings_are_read(text: str, history: bytes, home: Path) -> None:

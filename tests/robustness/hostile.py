@@ -68,6 +68,47 @@ class Hostile:
         return "".join(chr(self.random.choice((self.random.randrange(128), self.random.randrange(128), self.random.randrange(0x3000),
                                                self.random.randrange(0x110000)))) for _ in range(count))  # fmt: skip
 
+    def pasted(self) -> str:
+        """Return what somebody copied out of a session, a notebook or a page: prompts, outputs, indentation, typography."""
+        prompts, lines = (">>> ", "... ", "grad> ", "....> ", "In [3]: ", "   ...: ", "    ", "\t", "", "$ ", "# ", "```python", "%time "), []
+        for line in self.program().split("\n")[:40]:
+            lines.append(self.random.choice(prompts) + line if self.random.random() < 0.7 else line)
+        text = "\n".join(lines)
+        for _ in range(self.random.randint(0, 6)):
+            text = self.random.choice((self._strange, self._insert, self._ends, self._line))(text)
+        return text
+
+    def data(self, depth: int = 4) -> object:
+        """Return data such as JSON holds, or nearly."""
+        random = self.random
+        kind = random.randrange(10)
+        if depth and kind < 4:
+            return [self.data(depth - 1) for _ in range(random.randrange(7))]
+        if depth and kind == 4:
+            return {random.choice(words()["NAMES"]): self.data(depth - 1) for _ in range(random.randrange(4))}
+        return random.choice((
+            0, 1, -1, 2, 10**9, 10**25, True, None, 0.5, float("nan"), float("inf"), "", "x", "1", "1e5", "\ud800", "\x1b[2J", "\0", "a\nb", [], {}, [[]],
+            *words()["STRANGE"],
+        ))
+
+    def answer(self) -> object:
+        """Return what a script's process may send: an answer of the right shape with some of it replaced, or anything."""
+        random = self.random
+
+        def maybe(value: object) -> object:
+            return self.data(2) if random.random() < 0.08 else value
+
+        def lines() -> object:
+            return maybe([maybe(random.choice(words()["EXPECTATIONS"])) for _ in range(random.randrange(3))])
+
+        ran = [maybe([maybe(line), maybe(line + 1), lines(), lines(), maybe(True)]) for line in range(random.randrange(5))]
+        played = [maybe(ran), lines(), maybe(1), maybe([maybe([maybe(1), maybe(2)])]), False, maybe(0.5)]
+        done = [maybe(0), maybe("out\n"), maybe("err"), maybe(False)]
+        return random.choice((
+            {"answer": maybe(played), "modules": maybe(["gradsh.version", maybe("os")])}, {"answer": maybe(done), "modules": maybe([])},
+            {"line": maybe(1), "reason": maybe("the time")}, self.data(),
+        ))
+
     def golden(self) -> str:
         """Return a script whose expectations are cut, moved, mismarked or nonsense."""
         text = self.random.choice(goldens()) if self.random.random() < 0.7 else self.program()
