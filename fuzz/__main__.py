@@ -1,4 +1,4 @@
-"""`python -m fuzz TARGET [COUNT] [SEED]` draws inputs by seed; `python -m fuzz TARGET --atheris [libFuzzer's options]` by coverage.
+"""`python -m fuzz TARGET [COUNT] [SEED]` draws inputs by seed (`all`: for each target); `python -m fuzz TARGET --atheris [OPTIONS]` by coverage.
 
 A seeded run goes on after a failure and names the seed; `python -m fuzz TARGET 1 SEED` repeats it. atheris (`pip install atheris`)
 is no dependency: it needs a Python that has wheels of it.
@@ -54,8 +54,10 @@ def main() -> None:
     name, *rest = sys.argv[1:]
     if rest[:1] == ["--atheris"]:
         guided(name, rest[1:])
+    from fuzz.targets import TARGETS
+
     count, first = (*map(int, rest), *(1000, 0)[len(rest) :])
-    sys.exit(seeded(name, count, first))
+    sys.exit(max([seeded(one, count, first) for one in (TARGETS if name == "all" else (name,))]))
 
 
 if __name__ == "__main__":

@@ -4,10 +4,14 @@ Importing typer costs as much as numpy does, so `gradsh`, `gradsh FILE…`, `gra
 `gradsh --version` never do.
 """
 
-from __future__ import annotations
+import _signal as signals  # type: ignore[import-not-found]  # `signal` costs a third of `gradsh --version`
+import os
+import sys
+
+if __name__ == "__main__" or os.path.basename(sys.argv[0]).partition(".")[0] == "gradsh":  # noqa: PTH119  # else a library
+    signals.signal(signals.SIGINT, lambda *_: os._exit(130))  # before anything else: an import that is interrupted tells so
 
 import gc
-import sys
 
 TYPE_CHECKING = False  # importing `typing` for it would double the time of --version
 if TYPE_CHECKING:
@@ -26,9 +30,10 @@ LIMITS = {
 }
 
 
-def main() -> NoReturn:
+def main() -> "NoReturn":
     """Run the program with the arguments of the process; never returns."""
     if sys.argv[1:2] == ["trace"]:  # the program that it runs owns the process: its signals, streams and end
+        signals.signal(signals.SIGINT, signals.default_int_handler)
         from gradsh.lens.command import main as trace
 
         sys.exit(trace(sys.argv[2:]))
@@ -60,8 +65,6 @@ def open_streams() -> None:
 
 def unwritten(error: OSError) -> int:
     """Tell that the output cannot be written (nothing, where its reader has gone); return the exit status."""
-    import os
-
     if not isinstance(error, BrokenPipeError):
         sys.stderr.write(f"gradsh: cannot write the output: {error.strerror or error}\n")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is held back would fail again
@@ -70,8 +73,6 @@ def unwritten(error: OSError) -> int:
 
 def internal_error(error: BaseException) -> int:
     """Tell a fault of gradsh's own in a sentence (and its traceback where GRADSH_DEBUG is set)."""
-    import os
-
     if os.environ.get("GRADSH_DEBUG"):
         import traceback
 
@@ -103,10 +104,8 @@ def say(text: str) -> int:
     return 0
 
 
-def leave(status: int) -> NoReturn:
+def leave(status: int) -> "NoReturn":
     """End the process at once: tearing down numpy and a large graph object by object takes longer than the work."""
-    import os
-
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -128,7 +127,7 @@ def with_default(arguments: list[str]) -> list[str]:
     return ["run", *arguments]
 
 
-def fast_options(arguments: list[str]) -> RunOptions | None:
+def fast_options(arguments: list[str]) -> "RunOptions | None":
     """Return the options of a plain run, or None where typer must look (help, other subcommands, rare options)."""
     rest = list(reversed(arguments[1:] if arguments[:1] == ["run"] else arguments))
     if not rest and arguments == ["run"]:
@@ -159,7 +158,7 @@ def fast_options(arguments: list[str]) -> RunOptions | None:
     return _checked(given, limits, files)
 
 
-def _checked(given: dict[str, Any], limits: dict[str, str], files: list[str]) -> RunOptions | None:
+def _checked(given: "dict[str, Any]", limits: dict[str, str], files: list[str]) -> "RunOptions | None":
     """The options if every value is one that needs no further words, else None: typer then says what is wrong."""
     if "seed" in given:
         from gradsh.text.expectations import seed_of
@@ -179,7 +178,7 @@ def _checked(given: dict[str, Any], limits: dict[str, str], files: list[str]) ->
     return RunOptions(files=tuple(files), **given)
 
 
-def _limits(texts: dict[str, str]) -> Limits:
+def _limits(texts: dict[str, str]) -> "Limits":
     """Return the limits that options give. Raises ValueError."""
     from gradsh.process.limits import UNBOUNDED, changed
 

@@ -156,8 +156,8 @@ class Case:
         return (*found, *(Fix(words) for words in dict.fromkeys(self.help) if words not in known), *advice_of(self))
 
 
-_HOME = re.compile(r"gradsh\.(?:[\w<>]+\.)+(?=\w+\(\) argument after)")
-"""Where a function of ours is defined, as Python's own sentences say it before its name: no news to a script."""
+_HOME = re.compile(r"gradsh\.(?:[\w<>]+\.)+(?=\w+(?:\(\) (?:argument after|got multiple values)| object at 0x))")
+"""Where a function or a class of ours is defined, as Python's own sentences say it before its name: no news to a script."""
 
 
 def _told(message: str) -> str:

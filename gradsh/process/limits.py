@@ -8,6 +8,7 @@ from typing import Any
 
 from gradsh.process.blas_threads import let_go
 from gradsh.process.gc_policy import memory_pages
+from gradsh.process.signals import is_importing
 from gradsh.text.tuples import NamedTuple
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -48,6 +49,8 @@ def bytes_of(text: str) -> int:
     return size
 
 
+SOON = 0.01
+"""Seconds after which an alarm is heard that came within an import."""
 LONGEST = 1e9
 """Seconds (and nodes) from which a bound is none that anything here can count to."""
 
@@ -196,7 +199,14 @@ def alarm(seconds: float, ring: Callable[[FrameType | None], None], every: float
     if not _can_ring():
         yield
         return
-    signal.signal(signal.SIGALRM, lambda _number, frame: ring(frame))
+
+    def heard(_number: int, frame: FrameType | None) -> None:
+        if is_importing(frame):
+            signal.setitimer(signal.ITIMER_REAL, SOON, every)
+        else:
+            ring(frame)
+
+    signal.signal(signal.SIGALRM, heard)
     try:
         signal.setitimer(signal.ITIMER_REAL, seconds, every)
         yield

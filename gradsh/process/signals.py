@@ -57,8 +57,20 @@ def take_over() -> None:
     sys.unraisablehook = lambda _: None
 
 
+def is_importing(frame: Any) -> bool:
+    """Whether a module is being imported: an exception there leaves half a module behind, or becomes another exception."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
 class Raising:
-    """A block in which the first Ctrl-C raises KeyboardInterrupt; a second one is answered as before the block."""
+    """A block in which the first Ctrl-C raises KeyboardInterrupt.
+
+    A second one, and one that comes within an import, are answered as before the block.
+    """
 
     def __enter__(self) -> None:
         self._before = signals.getsignal(signals.SIGINT)
@@ -68,6 +80,9 @@ class Raising:
         if self._before is not None:
             answer(self._before)
 
-    def _once(self, _number: int, _frame: Any) -> None:
+    def _once(self, number: int, frame: Any) -> None:
         answer(self._before)
-        raise KeyboardInterrupt
+        if not is_importing(frame):
+            raise KeyboardInterrupt
+        if callable(self._before):
+            self._before(number, frame)

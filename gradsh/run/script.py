@@ -330,13 +330,13 @@ def _profiler(session: "Session", options: RunOptions) -> tuple[Any, Any]:
 @contextmanager
 def interruptible(session: "Session") -> Iterator[None]:
     """Let Ctrl-C end the script at its next safe point; a second one ends it wherever it is."""
-    from gradsh.process.signals import answer
+    from gradsh.process.signals import answer, is_importing
 
     asked = False
 
-    def on_interrupt(_number: int, _frame: object) -> None:
+    def on_interrupt(_number: int, frame: object) -> None:
         nonlocal asked
-        if asked:
+        if asked and not is_importing(frame):
             raise interruption()
         asked = True
         session.interrupt()

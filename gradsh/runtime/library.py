@@ -30,8 +30,9 @@ class Library:
         if self._members is None:
             self._members = self._load()
             for name, one in self._members.items():
-                if isinstance(one, FunctionType) and "<locals>" in one.__qualname__:
-                    one.__qualname__ = name  # Python's errors say it
+                while isinstance(one, FunctionType):  # Python's errors say its name, or that of the one it wraps
+                    one.__qualname__ = name if "<locals>" in one.__qualname__ else one.__qualname__
+                    one = one.__dict__.get("__wrapped__")  # noqa: PLW2901
         return self._members
 
     def get(self, name: str) -> Any:

@@ -70,10 +70,9 @@ class Hostile:
 
     def pasted(self) -> str:
         """Return what somebody copied out of a session, a notebook or a page: prompts, outputs, indentation, typography."""
-        prompts, lines = (">>> ", "... ", "grad> ", "....> ", "In [3]: ", "   ...: ", "    ", "\t", "", "$ ", "# ", "```python", "%time "), []
-        for line in self.program().split("\n")[:40]:
-            lines.append(self.random.choice(prompts) + line if self.random.random() < 0.7 else line)
-        text = "\n".join(lines)
+        prompts = words()["PROMPTS"]
+        lines = self.program().split("\n")[:40]
+        text = "\n".join(self.random.choice(prompts) + line if self.random.random() < 0.7 else line for line in lines)
         for _ in range(self.random.randint(0, 6)):
             text = self.random.choice((self._strange, self._insert, self._ends, self._line))(text)
         return text
@@ -86,10 +85,8 @@ class Hostile:
             return [self.data(depth - 1) for _ in range(random.randrange(7))]
         if depth and kind == 4:
             return {random.choice(words()["NAMES"]): self.data(depth - 1) for _ in range(random.randrange(4))}
-        return random.choice((
-            0, 1, -1, 2, 10**9, 10**25, True, None, 0.5, float("nan"), float("inf"), "", "x", "1", "1e5", "\ud800", "\x1b[2J", "\0", "a\nb", [], {}, [[]],
-            *words()["STRANGE"],
-        ))
+        numbers = 0, 1, -1, 2, 10**9, 10**25, True, None, 0.5, float("nan"), float("inf")
+        return random.choice((*numbers, "", "x", "1", "1e5", "\ud800", "\x1b[2J", "\0", "a\nb", [], {}, [[]], *words()["STRANGE"]))
 
     def answer(self) -> object:
         """Return what a script's process may send: an answer of the right shape with some of it replaced, or anything."""

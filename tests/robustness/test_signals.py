@@ -7,13 +7,16 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from gradsh.process import signals
 from tests.processes import BOUND, left_of, program, used, wait_until
 
 TRIALS = int(os.environ.get("GRADSH_TRIALS", "2"))
@@ -64,6 +67,73 @@ def test_an_interrupt_at_any_moment(tmp_path: Path, arguments: list[str], times:
         ended = 1 if arguments == ["test", "."] else 0  # nobody expects what these scripts print, but they hold: they pass
         assert process.returncode in {0, ended, 130}, text
         wait_until(lambda: not left_of(process.pid), "the end of its processes")
+
+
+WITHIN_IMPORTS = """
+import os, signal, sys
+sys.argv[0] = 'gradsh'
+parent, left = os.getpid(), int(sys.argv.pop(1))
+
+class Interrupting:
+    def find_spec(self, *_):
+        global left
+        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler and os.getpid() == parent:
+            left -= 1
+            if left == 0:
+                os.kill(parent, signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+from gradsh.__main__ import main
+main()
+"""
+"""The program, interrupted when it looks for the module of that number after it has taken Ctrl-C over."""
+
+
+@pytest.mark.parametrize("number", [1, 2, 9, 30, 70])
+@pytest.mark.parametrize("arguments", [["run", "s0.grad"], ["run", "s0.grad", "s1.grad"], ["test", "."], ["--help"]], ids=" ".join)
+def test_an_interrupt_within_an_import(tmp_path: Path, arguments: list[str], number: int) -> None:
+    """Raised there, an exception would leave half a module behind, or be taken for a fault in it."""
+    scripts(tmp_path)
+    with program(["-c", WITHIN_IMPORTS, str(number), *arguments], tmp_path) as process:
+        out, told = process.communicate(timeout=BOUND)
+    text = (out + told).decode()
+    assert process.returncode == 130, text
+    assert not [word for word in ("Traceback", "Exception ignored", "itself failed", "Fatal") if word in text], text
+
+
+@pytest.mark.parametrize(("name", "whose"), [("gradsh", "gradsh"), ("/usr/bin/gradsh", "gradsh"), ("program.py", "Python"), ("", "Python")])
+def test_ctrl_c_is_taken_over_by_the_program_and_not_by_the_library(tmp_path: Path, name: str, whose: str) -> None:
+    code = (
+        f"import signal, sys\nsys.argv[0] = {name!r}\nimport gradsh.nn, gradsh.__main__\n"
+        "print('Python' if signal.getsignal(signal.SIGINT) is signal.default_int_handler else 'gradsh')"
+    )
+    with program(["-c", code], tmp_path) as process:
+        assert process.communicate(timeout=BOUND) == (f"{whose}\n".encode(), b"")
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_a_block_that_raises_leaves_imports_alone(monkeypatch: pytest.MonkeyPatch, second: bool) -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    try:
+        with pytest.raises(KeyboardInterrupt) if not second else nullcontext(), signals.Raising():
+            if second:
+                monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+                with suppress(ImportError):
+                    import_module("no_such_module_anywhere")
+            else:
+                os.kill(os.getpid(), signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == ([signal.SIGINT] if second else [])
+
+
+class Interrupting:
+    """A finder of modules during whose work Ctrl-C comes."""
+
+    @staticmethod
+    def find_spec(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
