@@ -1,4 +1,4 @@
-"""`python -m fuzz TARGET [COUNT] [SEED]` draws inputs by seed (`all`: for each target); `python -m fuzz TARGET --atheris [OPTIONS]` by coverage.
+"""`python -m fuzz TARGET|all [COUNT] [SEED]` draws inputs by seed; `python -m fuzz TARGET --atheris [OPTIONS]` by coverage.
 
 A seeded run goes on after a failure and names the seed; `python -m fuzz TARGET 1 SEED` repeats it. atheris (`pip install atheris`)
 is no dependency: it needs a Python that has wheels of it.

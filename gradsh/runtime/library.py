@@ -32,7 +32,7 @@ class Library:
             for name, one in self._members.items():
                 while isinstance(one, FunctionType):  # Python's errors say its name, or that of the one it wraps
                     one.__qualname__ = name if "<locals>" in one.__qualname__ else one.__qualname__
-                    one = one.__dict__.get("__wrapped__")  # noqa: PLW2901
+                    one = one.__dict__.get("__wrapped__")
         return self._members
 
     def get(self, name: str) -> Any:
