@@ -78,7 +78,7 @@ HIDDEN = names_in("""
     tb_frame tb_next gi_frame gi_code gi_yieldfrom f_globals f_locals f_back f_code cr_frame ag_frame co_code
     co_consts obj fget fset fdel func_globals im_func ctypes data base tofile dump setflags newbyteorder
     _node _kept _stream stream _entry _owner _table _load _kind _of _check _guard _text _settings _function
-    where edges entries extra raw own outputs array counter versions origin meta form tracked record records
+    where edges entries extra raw own outputs array own_counter grad_fn_ref meta descriptor needs_grad counter versions record records
     hooks places _context __dict__
 """)
 HARMLESS_CALLS = names_in("""
