@@ -105,7 +105,7 @@ def _names() -> Iterator[str]:
     yield from (f"| `{name}` | {_listed(NAMESPACES[name].names())} |\n" for name in LISTED)
     yield "\n### What the language does not have\n\n| name | the way to do it here |\n| --- | --- |\n"
     yield from (f"| `{name}` | {way} |\n" for name, way in REFUSED.items())
-    yield "\nNor are there `async`, `match`, and metaclasses other than those of `Enum` and `ABC`.\n\n"
+    yield "\nNor are there `async`, and metaclasses other than those of `Enum` and `ABC`.\n\n"
 
 
 def _section(title: str, names: Iterable[str]) -> str:

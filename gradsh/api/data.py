@@ -24,6 +24,10 @@ class Dataset(ScriptBase):
         return ConcatDataset([self, other])
 
 
+class IterableDataset(Dataset):
+    """Base of datasets that are gone through and have no indices: `__iter__()`."""
+
+
 class TensorDataset(Dataset):
     """Rows of several tensors with the same first extent."""
 
@@ -239,24 +243,42 @@ class DataLoader(ScriptBase):
         del timeout, worker_init_fn, multiprocessing_context
         if sampler is not None and shuffle:
             raise fail("value", "sampler option is mutually exclusive with shuffle", ValueError)
+        streamed = isinstance(dataset, IterableDataset)
+        if streamed and (shuffle or sampler is not None or batch_sampler is not None):
+            named = f"shuffle option, but got shuffle={shuffle}" if shuffle else "sampler option"
+            raise fail("value", f"DataLoader with IterableDataset: expected unspecified {named}", ValueError)
         self.dataset = dataset
         self.num_workers = num_workers
         self.pin_memory = pin_memory
         self.drop_last = drop_last
         self.generator = generator
-        if sampler is None:
+        if sampler is None and not streamed:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
-        if batch_size is not None and batch_sampler is None:
+        if batch_size is not None and batch_sampler is None and not streamed:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size = batch_size
         self.sampler = sampler
         self.batch_sampler = batch_sampler
-        self.collate_fn = collate_fn or (default_collate if batch_sampler is not None else _as_tensor)
+        batched = batch_size is not None or batch_sampler is not None
+        self.collate_fn = collate_fn or (default_collate if batched else _as_tensor)
 
     def __iter__(self) -> Iterator[Any]:
+        if isinstance(self.dataset, IterableDataset):
+            _seed(self.generator)
+            return self._stream()
         chosen = iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
         _seed(self.generator)  # PyTorch's base seed for workers, drawn before the first batch is asked for
         return self._batches(chosen)
+
+    def _stream(self) -> Iterator[Any]:
+        rows = iter(self.dataset)
+        if self.batch_size is None:
+            yield from map(self.collate_fn, rows)
+            return
+        while batch := list(islice(rows, self.batch_size)):
+            if len(batch) < self.batch_size and self.drop_last:
+                return
+            yield self.collate_fn(batch)
 
     def _batches(self, chosen: Iterator[Any]) -> Iterator[Any]:
         for one in chosen:
@@ -264,6 +286,9 @@ class DataLoader(ScriptBase):
             yield self.collate_fn(rows)
 
     def __len__(self) -> int:
+        if isinstance(self.dataset, IterableDataset):
+            size, step = len(self.dataset), self.batch_size or 1  # type: ignore[arg-type]  # where it has a length
+            return size // step if self.drop_last else -(-size // step)
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
 

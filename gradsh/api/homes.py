@@ -23,7 +23,7 @@ _CLASSES = {
         ("BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler"),
         "torch.utils.data.sampler",
     ),
-    **dict.fromkeys(("Dataset", "TensorDataset", "ConcatDataset", "Subset"), "torch.utils.data.dataset"),
+    **dict.fromkeys(("Dataset", "IterableDataset", "TensorDataset", "ConcatDataset", "Subset"), "torch.utils.data.dataset"),
     "DataLoader": "torch.utils.data.dataloader", "Autocast": "torch.amp.autocast_mode", "GradScaler": "torch.amp.grad_scaler",
     "DataParallel": "torch.nn.parallel.data_parallel", "SummaryWriter": "torch.utils.tensorboard.writer",
 }

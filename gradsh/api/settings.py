@@ -1,6 +1,6 @@
 """torch's small functions that are no operations: default dtype, print options, seeds, questions about values."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import DType, of_numpy, promote_pair, result_type
 from gradsh.engine.values.size import CPU, Device
-from gradsh.ops.copy_cast import check_device
+from gradsh.ops.copy_cast import DEVICES, no_device
 from gradsh.text.fault import fail
 
 
@@ -116,13 +116,21 @@ class iinfo(_Limits):
 
 
 def device(type: Any = "cpu", index: int | None = None) -> Device:
-    """Return the device of that name. Only the CPU exists; `set cuda ignore` takes it for every other one too."""
-    del index
-    if not isinstance(type, (str, int, Device)):
+    """Return the device of that name, as a value: what uses another one than the CPU is refused there.
+
+    `set cuda ignore` takes the CPU for every device.
+    """
+    if isinstance(type, Device):
+        return type
+    if not isinstance(type, (str, int)):
         message = f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}"
         raise fail("type", message, TypeError)
-    check_device(type)
-    return CPU
+    name, _, number = ("cuda", ":", str(type)) if isinstance(type, int) else type.partition(":")
+    if name not in DEVICES or (number and not number.isdecimal()):
+        raise no_device(name)
+    if name == "cpu" or current().flags.get("cuda") == "ignore":
+        return CPU
+    return Device(name, int(number) if number else index)
 
 
 def cuda_is_available() -> bool:
@@ -133,6 +141,15 @@ def cuda_is_available() -> bool:
 def device_count() -> int:
     """Return 0."""
     return 0
+
+
+def none(*_args: Any, **_kwargs: Any) -> None:
+    """Return None: there is no such device, version or worker."""
+
+
+def no_gpu(*_args: Any, **_kwargs: Any) -> NoReturn:
+    """Refuse: there is no GPU to ask about."""
+    raise no_device("cuda")
 
 
 def ignore(*_args: Any, **_kwargs: Any) -> None:

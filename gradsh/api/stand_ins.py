@@ -4,6 +4,7 @@ None of it changes a number. Each says once per session that it stands in, and a
 """
 
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from typing import Any
 
 from gradsh.api.copying import deepcopy
@@ -90,6 +91,10 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, **_: Any) 
 def _name(f: Any) -> str:
     if isinstance(f, (str, int)) or hasattr(type(f), "as_posix"):
         return str(f)
+    if isinstance(f, BytesIO):
+        return f"<BytesIO {id(f):#x}>"
+    if isinstance(getattr(f, "name", None), str) and hasattr(type(f), "readlines"):
+        return str(f.name)
     way = "give the name of a file: gradsh keeps the object in the session under it"
     raise fail("type", f"torch.save and torch.load take a file's name here, not {type(f).__name__}: {way}", TypeError, way=way)
 

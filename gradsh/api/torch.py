@@ -68,9 +68,11 @@ _DISTRIBUTIONS = {
     "discrete": "Categorical Bernoulli", "kl": "kl_divergence",
 }
 _COUNTERS = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
+_DATA_FILES = ("dataset", "dataloader", "sampler")
+"""The files of torch.utils.data, each of which stands for all of it here."""
 _INIT = (
     "calculate_gain uniform_ normal_ trunc_normal_ constant_ ones_ zeros_ eye_ dirac_ xavier_uniform_ xavier_normal_ "
-    "kaiming_uniform_ kaiming_normal_ orthogonal_ sparse_"
+    "kaiming_uniform_ kaiming_normal_ orthogonal_ sparse_ _calculate_fan_in_and_fan_out"
 )
 
 
@@ -102,7 +104,7 @@ _TORCH: dict[str, Any] = {
         _SETTINGS,
         "set_default_dtype get_default_dtype set_printoptions is_tensor is_floating_point is_complex numel promote_types "
         "result_type=result_type_of can_cast finfo iinfo device set_num_threads=ignore get_num_threads "
-        "use_deterministic_algorithms=ignore set_float32_matmul_precision=ignore",
+        "use_deterministic_algorithms=ignore set_float32_matmul_precision=ignore set_num_interop_threads=ignore",
     ),
     **lazily("gradsh.api.stand_ins", "save load compile autocast=Autocast"),
     "amp": _spaces("torch.amp"),
@@ -123,6 +125,7 @@ _TORCH: dict[str, Any] = {
     "utils": _spaces("torch.utils"),
     "cuda": _spaces("torch.cuda"),
     "backends": _spaces("torch.backends"),
+    **{name: _spaces(f"torch.{name}") for name in ("version", "accelerator", "mps")},
     "random": _spaces("torch.random"),
     "special": _spaces("torch.special"),
     "linalg": _spaces("torch.linalg"),
@@ -164,6 +167,26 @@ def _distributions() -> dict[str, Namespace]:
     return {"torch.distributions": Namespace("torch.distributions", table), **spaces}
 
 
+def _modules() -> dict[str, Namespace]:
+    """Return torch.nn.modules and the files that PyTorch keeps its classes in."""
+    table = {**_from_files("gradsh.api.nn", _NN_CLASSES), "utils": _spaces("torch.nn.modules.utils")}
+    files = {file: lazily(f"gradsh.api.nn.{file}", names) for file, names in _NN_CLASSES.items()}
+    files["batchnorm"] |= lazily("gradsh.api.nn.batchnorm", "_BatchNorm")
+    files["utils"] = lazily("gradsh.api.nn.conversion", "_single _pair _triple _quadruple")
+    table.update((file, _spaces(f"torch.nn.modules.{file}")) for file in files)
+    spaces = {f"torch.nn.modules.{file}": Namespace(f"torch.nn.modules.{file}", held) for file, held in files.items()}
+    return {"torch.nn.modules": Namespace("torch.nn.modules", table), **spaces}
+
+
+def _optimizers() -> dict[str, Namespace]:
+    """Return torch.optim and the files that PyTorch keeps its optimizers in."""
+    table = _from_files("gradsh.api.optim", _OPTIMIZERS)
+    files = {name.lower(): {name: entry} for name, entry in table.items()}
+    spaces = {f"torch.optim.{file}": Namespace(f"torch.optim.{file}", held) for file, held in files.items()}
+    table.update((file, _spaces(f"torch.optim.{file}")) for file in files)
+    return {"torch.optim": Namespace("torch.optim", {**table, "lr_scheduler": _spaces("torch.optim.lr_scheduler")}), **spaces}
+
+
 _RANDOM = {name: _shared(name) for name in ("manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state")}
 
 NAMESPACES: dict[str, Namespace] = {
@@ -195,7 +218,7 @@ NAMESPACES: dict[str, Namespace] = {
             "init": _spaces("torch.nn.init"),
             "utils": _spaces("torch.nn.utils"),
             "parameter": _spaces("torch.nn.parameter"),
-            "modules": _spaces("torch.nn"),
+            "modules": _spaces("torch.nn.modules"),
         },
     ),
     "torch.nn.functional": Namespace("torch.nn.functional", lazily("gradsh.api.functional", "gumbel_softmax"), "F"),
@@ -229,10 +252,8 @@ NAMESPACES: dict[str, Namespace] = {
         "torch.nn.utils.rnn", lazily("gradsh.api.nn.utils.sequences", "pad_sequence unpad_sequence")
     ),
     "torch.nn.parameter": Namespace("torch.nn.parameter", {"Parameter": Parameter}),
-    "torch.optim": Namespace(
-        "torch.optim",
-        {**_from_files("gradsh.api.optim", _OPTIMIZERS), "lr_scheduler": _spaces("torch.optim.lr_scheduler")},
-    ),
+    **_modules(),
+    **_optimizers(),
     "torch.optim.lr_scheduler": Namespace("torch.optim.lr_scheduler", _from_files("gradsh.api.optim", _SCHEDULERS)),
     "torch.utils.tensorboard": Namespace("torch.utils.tensorboard", lazily("gradsh.api.stand_ins", "SummaryWriter")),
     "torch.utils": Namespace("torch.utils", {"checkpoint": _spaces("torch.utils.checkpoint"), "data": _spaces("torch.utils.data")}),
@@ -243,8 +264,8 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.utils.data": Namespace("torch.utils.data", lazily(
             "gradsh.api.data",
             "Dataset TensorDataset ConcatDataset Subset random_split DataLoader Sampler SequentialSampler RandomSampler BatchSampler "
-            "SubsetRandomSampler WeightedRandomSampler default_collate",
-        )),
+            "SubsetRandomSampler WeightedRandomSampler default_collate IterableDataset",
+        ) | {"get_worker_info": lazy(_SETTINGS, "none")} | {file: _spaces("torch.utils.data") for file in _DATA_FILES}),
     **_distributions(),
     "torch.random": Namespace("torch.random", dict(_RANDOM)),
     "torch.special": Namespace("torch.special", {}, "special"),
@@ -253,15 +274,22 @@ NAMESPACES: dict[str, Namespace] = {
         "torch.cuda",
         {"amp": _spaces("torch.cuda.amp")} | dict.fromkeys(_COUNTERS, lazy("gradsh.api.stand_ins", "nothing_counted"))
         | lazily(_SETTINGS, "is_available=cuda_is_available device_count synchronize=ignore empty_cache=ignore manual_seed=ignore "
-               "manual_seed_all=ignore reset_peak_memory_stats=ignore ipc_collect=ignore"),
+               "manual_seed_all=ignore reset_peak_memory_stats=ignore ipc_collect=ignore is_initialized=cuda_is_available "
+               "is_bf16_supported=cuda_is_available get_device_name=no_gpu get_device_properties=no_gpu current_device=no_gpu "
+               "get_device_capability=no_gpu set_device=no_gpu mem_get_info=no_gpu"),
     ),
     "torch.amp": Namespace("torch.amp", lazily("gradsh.api.stand_ins", "autocast=Autocast GradScaler")),
     "torch.cuda.amp": Namespace("torch.cuda.amp", lazily("gradsh.api.stand_ins", "autocast=cuda_autocast GradScaler")),
     "torch.backends": Namespace("torch.backends", {name: _spaces(f"torch.backends.{name}") for name in ("cudnn", "cuda", "mps")}),
     "torch.backends.cudnn": Switches("torch.backends.cudnn", {
         "deterministic": False, "benchmark": False, "enabled": False, "allow_tf32": True,
-        "is_available": lazy(_SETTINGS, "cuda_is_available"),
+        "is_available": lazy(_SETTINGS, "cuda_is_available"), "version": lazy(_SETTINGS, "none"),
     }),
+    "torch.version": Namespace("torch.version", {"__version__": PYTORCH_VERSION, "cuda": None, "hip": None}),
+    "torch.accelerator": Namespace("torch.accelerator", lazily(
+        _SETTINGS, "is_available=cuda_is_available device_count current_accelerator=none synchronize=ignore",
+    )),
+    "torch.mps": Namespace("torch.mps", lazily(_SETTINGS, "empty_cache=ignore manual_seed=ignore synchronize=ignore device_count")),
     "torch.backends.cuda": Namespace("torch.backends.cuda", {"matmul": _spaces("torch.backends.cuda.matmul")}),
     "torch.backends.cuda.matmul": Switches("torch.backends.cuda.matmul", {"allow_tf32": False}),
     "torch.backends.mps": Namespace("torch.backends.mps", lazily(_SETTINGS, "is_available=cuda_is_available")),
@@ -269,6 +297,9 @@ NAMESPACES: dict[str, Namespace] = {
 
 BARE = ("torch.nn.functional", "torch", "torch.nn", "torch.optim")
 """Where a bare name is looked up, after the program's names and Python's builtins."""
+
+
+NAMESPACES.update((f"torch.utils.data.{file}", NAMESPACES["torch.utils.data"]) for file in _DATA_FILES)
 
 
 def namespace(name: str) -> Namespace | None:

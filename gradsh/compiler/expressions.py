@@ -4,7 +4,7 @@ import ast
 from typing import Any
 
 from gradsh.compiler import runtime_names
-from gradsh.compiler.special import SPECIAL_METHODS
+from gradsh.compiler.special import CLASS_ONLY, SPECIAL_METHODS
 from gradsh.language import tree
 from gradsh.language.node import expr
 from gradsh.text.problem import Label, Problem, ProblemError
@@ -23,7 +23,7 @@ GROWING = {"*": runtime_names.TIMES, "**": runtime_names.POWER, "<<": runtime_na
 """Operators whose result can be larger than any memory; each has a hook that looks at its operands first."""
 _CHAIN = 150
 """Longest chain of binary operators that Python's compiler is given in one piece."""
-_NATIVE_DUNDERS = SPECIAL_METHODS | {"__name__", "__class__"}
+_NATIVE_DUNDERS = SPECIAL_METHODS | CLASS_ONLY | {"__name__", "__class__"}
 _SMALL = 64
 
 LOAD, STORE, DELETE = ast.Load(), ast.Store(), ast.Del()

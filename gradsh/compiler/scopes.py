@@ -66,6 +66,8 @@ def bound_names(body: list[Any]) -> Iterator[tuple[str, Span]]:
                 yield node.target.id, node.target.span
             case tree.withitem() if node.optional_vars is not None:
                 yield from _targets([node.optional_vars])
+            case tree.match_case():
+                yield from captures(node.pattern)
             case tree.ExceptHandler() if node.name is not None:
                 yield node.name, node.span
             case tree.Import() | tree.ImportFrom():
@@ -85,6 +87,33 @@ def _targets(nodes: list[Any]) -> Iterator[tuple[str, Span]]:
             yield from _targets(node.elts)
         elif isinstance(node, tree.Starred):
             yield from _targets([node.value])
+
+
+def captures(pattern: Any) -> Iterator[tuple[str, Span]]:
+    """Yield each name that a case's pattern binds, where it is written."""
+    match pattern:
+        case tree.Name() if pattern.id != "_":
+            yield pattern.id, pattern.span
+        case tree.NamedExpr():
+            yield from captures(pattern.value)
+            yield pattern.target.id, pattern.target.span
+        case tree.Call():
+            parts = [*pattern.args, *(word.value for word in pattern.keywords)]
+            for part in parts:
+                yield from captures(part)
+        case tree.BinOp():
+            yield from captures(pattern.left)
+            yield from captures(pattern.right)
+        case tree.Dict():
+            for part in pattern.values:
+                yield from captures(part)
+        case tree.List() | tree.Tuple():
+            for part in pattern.elts:
+                yield from captures(part)
+        case tree.Starred():
+            yield from captures(pattern.value)
+        case _:
+            return
 
 
 def bound_by(statement: Any) -> Iterator[tuple[str, Span]]:

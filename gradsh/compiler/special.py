@@ -15,13 +15,18 @@ SPECIAL_METHODS = frozenset(f"__{name}__" for name in (*_OPERATORS.split(), *_OT
 CALLABLE_SPECIALS = SPECIAL_METHODS - {"__doc__", "__hash__", "__format__"}
 """Special methods that may also be called by name, as in `super().__init__()`."""
 
+LOOKUPS = frozenset({"__getattr__", "__setattr__"})
+"""Methods that Python calls for attributes: a class may define them, and reach its bases' by `super()`, under guard."""
+
+CLASS_ONLY = LOOKUPS | {"__del__", "__slots__", "__setstate__"}
+"""Special names that may stand in the body of a class and be set nowhere else."""
+
+WITHOUT_MEANING = frozenset({"__constants__", "__version__", "__author__", "__jit_unused_properties__", "__match_args__"})
+"""Names of this form that a class may define although neither Python nor gradsh reads them."""
+
 _WAYS = {
     "__new__": "make the object in `__init__`, or write a function that returns it",
-    "__del__": "free things explicitly, or use `with` and `__enter__`/`__exit__`",
-    "__getattr__": "set the attributes in `__init__`, or write a method or a @property",
-    "__getattribute__": "write a method or a @property",
-    "__setattr__": "write a method that sets the attribute",
-    "__slots__": "leave it out: attributes need no declaration",
+    "__getattribute__": "write `__getattr__`, a method or a @property",
     "__init_subclass__": "call a function on the class after its definition",
     "__class_getitem__": "write a @staticmethod that returns what you need",
     "__get__": "write a @property",

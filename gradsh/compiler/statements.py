@@ -4,9 +4,10 @@ import ast
 from typing import Any
 
 from gradsh.compiler import runtime_names
-from gradsh.compiler.expressions import DELETE, GROWING, LOAD, STORE, ExpressionLowering, identifier, operator
-from gradsh.compiler.scopes import bound_names, yields
-from gradsh.compiler.special import SPECIAL_METHODS, ways_for
+from gradsh.compiler.expressions import DELETE, GROWING, LOAD, STORE, identifier, operator
+from gradsh.compiler.patterns import PatternLowering
+from gradsh.compiler.scopes import bound_by, bound_names, statements_of, yields
+from gradsh.compiler.special import CLASS_ONLY, SPECIAL_METHODS, WITHOUT_MEANING, ways_for
 from gradsh.language import tree
 from gradsh.language.node import expr, stmt
 from gradsh.text.span import Source, Span
@@ -15,7 +16,7 @@ Block = list[ast.stmt]
 _GENERIC: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
 
 
-class StatementLowering(ExpressionLowering):
+class StatementLowering(PatternLowering):
     """Lowers statements. Each method returns the Python statements that stand for one of ours."""
 
     def __init__(self, source: Source, number: int) -> None:
@@ -118,6 +119,19 @@ class StatementLowering(ExpressionLowering):
             rest = [ast.If(test, body, rest, **self.place(branch.span))]
         return rest[0]
 
+    def _Match(self, node: tree.Match) -> Block:
+        """Return an `if` over the cases; the hidden variables are emptied before any case runs, so that they keep nothing alive."""
+        place = self.place(node.subject.span)
+        self.hooked |= {runtime_names.SUBJECT, runtime_names.BOUND}
+        hidden: list[ast.expr] = [ast.Name(name, STORE, **place) for name in (runtime_names.SUBJECT, runtime_names.BOUND)]
+        emptied = ast.Assign(hidden, self.constant(None, place), **place)
+        subject = ast.Assign(hidden[:1], self.expression(node.subject), **place)
+        tests = [(case, self.case_test(case), self.block(case.body)) for case in node.cases]
+        rest: Block = [emptied]
+        for case, test, body in reversed(tests):
+            rest = [ast.If(test, [emptied, *body], rest, **self.place(case.span))]
+        return [subject, *rest]
+
     def _For(self, node: tree.For) -> Block:
         iterable, target = self.expression(node.iter), self.target(node.target)
         body = [self._advance(node.span), *self.block(node.body)]
@@ -172,6 +186,9 @@ class StatementLowering(ExpressionLowering):
         decorators = self.expressions(node.decorator_list)
         arguments = self.parameters(node.args)
         name = self.name(node.name)
+        if name in {"__del__", "__getattr__"}:
+            place = self.place(_head(node.span))
+            decorators.insert(0, self.hook(runtime_names.CALLED_BY_PYTHON, place, self.constant(name, place)))
         generator = yields(node.body)
         self.functions.append(generator)
         body = self.block(node.body)
@@ -201,7 +218,7 @@ class StatementLowering(ExpressionLowering):
         bound = tuple(dict(bound_names(node.body)))
         bases: list[ast.expr] = [
             self.hook(runtime_names.BASE, self.place(base.span), self.expression(base), self.constant(bound, place))
-            for base in node.bases
+            for base in [*node.bases, *(word.value for word in node.keywords if word.arg == "metaclass")]
         ]
         name = self.name(node.name)
         functions, self.functions = self.functions, []
@@ -226,6 +243,8 @@ class StatementLowering(ExpressionLowering):
     def _check_class(self, node: tree.ClassDef) -> None:
         """Refuse what could change how classes themselves work."""
         for word in node.keywords:
+            if word.arg == "total" or (word.arg == "metaclass" and _is_abstract(word.value)):
+                continue
             raise self.refuse(
                 word.span, "metaclasses and other keywords of a class are not part of gradsh",
                 f"write `class {node.name}:` or name one base class, and set attributes in its body",
@@ -233,9 +252,26 @@ class StatementLowering(ExpressionLowering):
         starred = next((base for base in node.bases if isinstance(base, tree.Starred)), None)
         if starred is not None:
             raise self.refuse(starred.span, "the bases of a class are named one by one here", "write the classes themselves")
+        methods = {one.name for one in node.body if isinstance(one, tree.FunctionDef)}
         for name, span in bound_names(node.body):
-            if name[:2] == "__" == name[-2:] and name not in SPECIAL_METHODS:
+            if name == "__slots__":
+                self._check_slots(node)
+            elif name in CLASS_ONLY and name not in methods:
+                raise self.refuse(span, f"`{name}` is written as a method here", f"write `def {name}(self, …):`")
+            elif name[:2] == "__" == name[-2:] and name not in _DEFINABLE:
                 raise self.refuse(span, f"`{name}` is not among the special names of gradsh's classes", ways_for(name))
+
+    def _check_slots(self, node: tree.ClassDef) -> None:
+        """Refuse slots other than ordinary names that stand in the class: Python and numpy ask an instance for special ones."""
+        for one in statements_of(node.body):
+            if isinstance(one, tree.Assign) and any(isinstance(name, tree.Name) and name.id == "__slots__" for name in one.targets):
+                listed = one.value.elts if isinstance(one.value, tree.Tuple | tree.List) else [one.value]
+                names = [name.value if isinstance(name, tree.Constant) else None for name in listed]
+                if all(isinstance(name, str) and (name[:2] != "__" or name in _SLOTS) for name in names):
+                    continue
+            elif not any(name == "__slots__" for name, _ in bound_by(one)):
+                continue
+            raise self.refuse(one.span, "`__slots__` is a list of ordinary names here", 'write `__slots__ = ("a", "b")`, or leave it out')
 
     def _Import(self, node: tree.Import) -> Block:
         lowered: Block = []
@@ -250,15 +286,11 @@ class StatementLowering(ExpressionLowering):
         return lowered
 
     def _ImportFrom(self, node: tree.ImportFrom) -> Block:
-        if node.level or node.module is None:
-            raise self.refuse(
-                node.span, "a script has no package around it to import from",
-                "put what it needs into the script, or `load` the other file first",
-            )
         lowered: Block = []
+        path = "." * node.level + (node.module or "")
         for item in node.names:
             place = self.place(item.span)
-            module = self.constant(node.module, place)
+            module = self.constant(path, place)
             if item.name == "*":
                 lowered.append(self.call(runtime_names.IMPORT_STAR, item.span, module))
                 continue
@@ -321,6 +353,15 @@ class StatementLowering(ExpressionLowering):
         parameters = ast.arguments([], [], None, [ast.arg(runtime_names.THUNK, None, **place)], [self.constant(None, place)], None, [])
         function = ast.FunctionDef(runtime_names.TAIL, parameters, body, [], None, **_GENERIC, **place)
         return [*before, function]
+
+
+_DEFINABLE = SPECIAL_METHODS | CLASS_ONLY | WITHOUT_MEANING
+_SLOTS = frozenset({"__dict__", "__weakref__"})
+
+
+def _is_abstract(node: expr) -> bool:
+    """Tell whether a metaclass is that of abstract classes, which a base of theirs brings along."""
+    return isinstance(node, tree.Name | tree.Attribute) and (node.id if isinstance(node, tree.Name) else node.attr) == "ABCMeta"
 
 
 def _is_string(node: expr) -> bool:

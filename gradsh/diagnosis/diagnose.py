@@ -58,8 +58,9 @@ class Case:
         trace = self.error.__traceback__
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
-        where = None if trace is None else trace.tb_frame.f_globals
-        return where is None or where is self.machine.program or str(where.get("__name__")).startswith("gradsh.runtime.")
+        if trace is None or trace.tb_frame.f_builtins is self.machine.builtins:
+            return True
+        return str(trace.tb_frame.f_globals.get("__name__")).startswith("gradsh.runtime.")
 
     @property
     def span(self) -> Span:

@@ -15,7 +15,6 @@ from gradsh.text.span import Span
 _REFUSED = {
     "async": ("async is not part of the language: statements run one after the other", "leave the word out"),
     "await": ("await is not part of the language: statements run one after the other", "leave the word out"),
-    "match": ("match is not part of the language", "write if … elif … else"),
     "type": ("type aliases are not part of the language", "write `Name = value`"),
 }
 
@@ -74,10 +73,8 @@ def _refused(cursor: Cursor, expected: str) -> Problem | None:
     if kind in {"async", "await"}:
         return _problem(cursor, *_REFUSED[kind])
     word = cursor.texts[start]
-    if cursor.kinds[start] == "NAME" and word in _REFUSED and cursor.i == start + 1:
-        blocked = word != "match" or _line(cursor).partition("#")[0].rstrip().endswith(":")
-        if blocked and kind in _BEGINS:
-            return _problem(cursor, *_REFUSED[word], span=cursor.spans[start])
+    if cursor.kinds[start] == "NAME" and word in _REFUSED and cursor.i == start + 1 and kind in _BEGINS:
+        return _problem(cursor, *_REFUSED[word], span=cursor.spans[start])
     return None
 
 

@@ -9,12 +9,17 @@ from gradsh.language.tree import (
     For,
     FunctionDef,
     If,
+    Match,
+    Name,
+    NamedExpr,
     Program,
     Try,
+    Tuple,
     While,
     With,
     expr,
     keyword,
+    match_case,
     stmt,
     withitem,
 )
@@ -43,6 +48,8 @@ class BlockParser(SimpleStatementParser):
         """
         kind = self.kinds[self.i]
         rule = _COMPOUND.get(kind)
+        if kind == "NAME" and self.texts[self.i] == "match" and self.opens_match():
+            rule = BlockParser.match_
         if rule is not None:
             self.statement_start = self.i
             body.append(rule(self))
@@ -173,6 +180,68 @@ class BlockParser(SimpleStatementParser):
         body = self.loop_body("'for' statement", start)
         orelse = self.else_block()
         return For(self.end_of(start, body, orelse), target, iterable, body, orelse)
+
+    def opens_match(self) -> bool:
+        """Return whether the name `match` here begins a statement: its line ends with a colon, and cases (or nothing yet) follow."""
+        kinds, i = self.kinds, self.i + 1
+        end = next(place for place in range(i, len(kinds)) if kinds[place] in {"NEWLINE", "END", "ERROR"})
+        if kinds[i] == ":" or kinds[end - 1] != ":" or kinds[end] != "NEWLINE":
+            return False
+        case = kinds[end + 1] == "INDENT" and self.texts[end + 2] == "case"
+        return case or self.text_ends(end + 1)
+
+    def match_(self) -> stmt:
+        """Read a match.
+
+        match: 'match' expressions ':' NEWLINE INDENT case+ DEDENT
+        """
+        start = self.i
+        self.i += 1
+        subject = self.expressions()
+        self.expect(":")
+        self.deeper()
+        self.expect("NEWLINE")
+        if self.kinds[self.i] != "INDENT":
+            self.expected_block(f"expected an indented block after 'match' statement on line {self.spans[start].line}", start)
+        self.i += 1
+        cases = [self.case()]
+        while self.kinds[self.i] not in {"DEDENT", "END"}:
+            cases.append(self.case())
+        self.accept("DEDENT")
+        self.depth -= 1
+        return Match(self.end_of(start, cases[-1].body), subject, cases)
+
+    def case(self) -> match_case:
+        """Read a case.
+
+        case: 'case' pattern (',' pattern)* [','] ['as' NAME] ['if' named] ':' block
+        """
+        start = self.i
+        if self.texts[start] != "case":
+            self.unexpected("'case'", "the block of a match holds cases: case PATTERN:")
+        self.i += 1
+        first = self.i
+        parts = [self.pattern()]
+        listed = False
+        while self.accept(","):
+            listed = True
+            if self.kinds[self.i] in {":", "if"}:
+                break
+            parts.append(self.pattern())
+        pattern: expr = Tuple(self.span_from(first), parts) if listed else parts[0]
+        guard = self.named() if self.accept("if") else None
+        body = self.block("'case' statement", start)
+        return match_case(self.end_of(start, body), pattern, guard, body)
+
+    def pattern(self) -> expr:
+        """Read a pattern as the expression that it looks like: no operator but `|` and a sign has a meaning in it."""
+        start = self.i
+        pattern = self.starred() if self.kinds[self.i] == "*" else self.binary(5)
+        if not self.accept("as"):
+            return pattern
+        place = self.i
+        name = Name(self.spans[place], self.name("a name behind 'as'"))
+        return NamedExpr(self.span_from(start), name, pattern)
 
     def with_(self) -> stmt:
         """Read a with.

@@ -145,6 +145,31 @@ class If(stmt):
         self.orelse = orelse
 
 
+class Match(stmt):
+    """`match subject: cases`."""
+
+    _fields = ("subject", "cases")
+    __slots__ = _fields
+
+    def __init__(self, span: Span, subject: expr, cases: list[match_case]) -> None:
+        self.span = span
+        self.subject = subject
+        self.cases = cases
+
+
+class match_case(Node):  # noqa: N801
+    """`case pattern if guard: body`. The pattern is the expression that it is written as; `P as name` is `name := P`."""
+
+    _fields = ("pattern", "guard", "body")
+    __slots__ = _fields
+
+    def __init__(self, span: Span, pattern: expr, guard: expr | None, body: list[stmt]) -> None:
+        self.span = span
+        self.pattern = pattern
+        self.guard = guard
+        self.body = body
+
+
 class With(stmt):
     """`with items: body`."""
 

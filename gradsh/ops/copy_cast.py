@@ -150,10 +150,16 @@ composite(
 
 CUDA_WAY = "gradsh computes on the CPU: leave the device out, or `set cuda ignore` to go on as if there were a GPU"
 
+DEVICES = (
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy", "vulkan",
+    "mps", "meta", "hpu", "mtia",
+)
+"""The types of devices that PyTorch knows."""
+
 
 def check_device(device: Any) -> None:
     """Refuse a device other than the CPU, unless the session takes the CPU for every device (`set cuda ignore`)."""
-    if device is None or isinstance(device, Device):
+    if device is None or device is CPU:
         return
     name = "cuda" if type(device) is int else str(getattr(device, "type", device)).partition(":")[0]
     if name != "cpu" and current().flags.get("cuda") != "ignore":
@@ -164,10 +170,9 @@ def no_device(name: str) -> Exception:
     """Return the error for a device that is not there, with the way out."""
     if name == "cuda":
         return fail("value", "Torch not compiled with CUDA enabled", AssertionError, device=name, way=CUDA_WAY)
-    known = "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia"
-    if name in known.split(", "):
+    if name in DEVICES:
         return fail("value", f"gradsh computes on the CPU, not on the device {name}", RuntimeError, device=name, way=CUDA_WAY)
-    message = f"Expected one of {known}, privateuseone device type at start of device string: {name}"
+    message = f"Expected one of {', '.join(DEVICES)}, privateuseone device type at start of device string: {name}"
     return fail("value", message, RuntimeError, device=name)
 
 

@@ -1,5 +1,6 @@
 """Tensors from data: numbers, nested lists, numpy arrays, other tensors."""
 
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,8 @@ def _nested_dtype(data: Any) -> Any:
 
 
 def _tensor(data: Any, dtype: Any, device: Any, requires_grad: bool, pin_memory: bool) -> Tensor:
+    if isinstance(data, deque):
+        data = list(data)
     del pin_memory
     check_device(device)
     if isinstance(data, Tensor):

@@ -14,7 +14,7 @@ from gradsh.language.parser import MAX_TEXT, parse
 from gradsh.language.paste import clean
 from gradsh.render.diagnostic import draw
 from gradsh.render.style import style_for
-from gradsh.run.script import Script, read_script, unreadable
+from gradsh.run.script import Script, module_reader, read_script, unreadable
 from gradsh.runtime.builtins import REFUSED, Refused
 from gradsh.runtime.machine import Machine
 from gradsh.runtime.missing_modules import Absent, way_without
@@ -54,6 +54,7 @@ def check_script(script: Script, tell: Callable[[str], None] = lambda _: None) -
         return source, [error.problem]
     session = Session()
     session.ambient.warn = tell
+    session.machine.read_module, session.machine.only_checks = module_reader(script), True
     with enter(session.ambient):
         problems = list(_problems(program, session.machine, source))
     return source, sorted(problems, key=lambda problem: problem.labels[0].span[:2] if problem.labels else (0, 0))
@@ -145,7 +146,7 @@ class Names:
             for one in node.names:
                 value = self._import(one, lambda one=one: imports.module(one.name, one.asname is not None))
                 yield one.asname or one.name.partition(".")[0], value
-        elif isinstance(node, tree.ImportFrom) and node.module:
+        elif isinstance(node, tree.ImportFrom) and node.module and not node.level:
             for one in node.names:
                 if one.name != "*":
                     path = node.module

@@ -74,7 +74,7 @@ class Profiler:
             tracemalloc.stop()
 
     def _enter(self, frame: FrameType, _event: str, _value: Any) -> Any:
-        if frame.f_globals is not self.machine.program:
+        if frame.f_builtins is not self.machine.builtins:
             return None
         return self._step
 
@@ -100,7 +100,7 @@ class Profiler:
     def _caller(self, frame: FrameType) -> Line | None:
         """The line that goes on when a function of the program returns."""
         back = frame.f_back
-        while back is not None and back.f_globals is not self.machine.program:
+        while back is not None and back.f_builtins is not self.machine.builtins:
             back = back.f_back
         return None if back is None else self._line(back)
 

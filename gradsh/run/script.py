@@ -252,7 +252,8 @@ def run_script(script: Script, options: RunOptions, sink: "Sink") -> int:
     collect_again()
     session = Session(options.seed, limits=options.limits)
     sink.when_broken = session.abandon
-    session.machine.arguments[:] = [script.name, *_split(options.arguments)]
+    session.machine.take_arguments(script.name, _split(options.arguments))
+    session.machine.read_module = module_reader(script)
     session.as_json = options.format == "json"
     session.when_stuck = lambda line, reason: end_stuck(script.name, script.text, line, reason, sink)
     profiler, watching = _profiler(session, options)
@@ -264,6 +265,35 @@ def run_script(script: Script, options: RunOptions, sink: "Sink") -> int:
         sink(profiler.result(script.name))
     status = INTERRUPTED if outcome.interrupted else outcome.status
     return max(status, _tell_state(session, script, sink)) if sink.wants_state else status
+
+
+def module_reader(script: Script) -> "Callable[[str], Source | None] | None":
+    """Return what finds the files beside a script, below its folder, by their path without `.py`; None where there is no folder."""
+    import os
+
+    if script.name.startswith("<"):
+        return None
+    folder = os.path.dirname(script.name)  # noqa: PTH120
+    known: dict[str, Source | None] = {}
+
+    def read(place: str) -> Source | None:
+        if place not in known:
+            known[place] = find(place)
+        return known[place]
+
+    def find(place: str) -> Source | None:
+        from gradsh.language.paste import clean
+
+        inside = os.path.realpath(folder or ".") + "/"
+        for name in (f"{place}.py", f"{place}/__init__.py"):
+            path = os.path.join(folder, name)  # noqa: PTH118
+            if os.path.isfile(path) and os.path.realpath(path).startswith(inside):  # noqa: PTH113
+                found = read_script(path)
+                return None if found.unreadable else Source(path, clean(found.text)[0])
+        whole = os.path.join(folder, place)  # noqa: PTH118
+        return Source(f"{whole}/", "") if os.path.isdir(whole) and not os.path.islink(whole) else None  # noqa: PTH112, PTH114
+
+    return read
 
 
 def _split(text: str) -> list[str]:

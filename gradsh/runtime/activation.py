@@ -59,11 +59,14 @@ class Stopped(BaseException):
 
 
 class Progress:
-    """The activation now, and what must happen at the next tick; generated code reports to its methods."""
+    """The activation now, and what must happen at the next tick; generated code reports to its methods.
+
+    A frame is the script's if it runs with the machine's builtins, whichever of the program's files it belongs to.
+    """
 
     __slots__ = ("activation", "code", "failing", "frame", "stop", "where")
 
-    def __init__(self, program: dict[str, Any]) -> None:
+    def __init__(self, builtins: dict[str, Any]) -> None:
         self.activation: Activation = ROOT
         self.failing: tuple[int, Activation] = (0, ROOT)
         """The id of the exception on its way, and the activation in which it was raised."""
@@ -73,9 +76,9 @@ class Progress:
         """The code that was running when somebody asked for the place last: a loop asks for the same one again and again."""
         self.frame: Any = None
         """The frame of the top-level statement, while it is that which asks."""
-        self.where = self._locator(program)
+        self.where = self._locator(builtins)
 
-    def _locator(self, program: dict[str, Any]) -> Callable[[], Where | None]:
+    def _locator(self, builtins: dict[str, Any]) -> Callable[[], Where | None]:
         frame_at = sys._getframe
         progress = self
         def where() -> Where | None:
@@ -87,7 +90,7 @@ class Progress:
             code = frame.f_code
             if code is not progress.code:
                 try:
-                    while frame.f_globals is not program:
+                    while frame.f_builtins is not builtins:
                         frame = frame.f_back  # type: ignore[assignment]
                 except AttributeError:
                     return None
@@ -97,7 +100,7 @@ class Progress:
 
         return where
 
-    def hooks(self, program: dict[str, Any]) -> dict[str, Callable[[], object]]:
+    def hooks(self, builtins: dict[str, Any]) -> dict[str, Callable[[], object]]:
         """Return the helpers by which generated code tells of calls and loops."""
         progress = self
         frame_at = sys._getframe
@@ -112,7 +115,7 @@ class Progress:
             code = frame.f_code
             if code is not caller:
                 try:
-                    while frame.f_globals is not program:
+                    while frame.f_builtins is not builtins:
                         frame = frame.f_back  # type: ignore[assignment]
                 except AttributeError:  # called by the session itself, as a hook or a command does
                     progress.activation = (progress.activation, 0, None, -1)

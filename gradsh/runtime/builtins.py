@@ -34,8 +34,6 @@ REFUSED = {
     "__import__": "write `import NAME` at the top",
     "globals": "the command `vars` lists the variables",
     "locals": "the command `vars` lists the variables",
-    "vars": "the command `vars` lists the variables; name an attribute to read it",
-    "dir": "type the object and a dot and ask for completion, or `help NAME`",
     "breakpoint": "put the commands `graph`, `buffers` or `watch` where you want to look",
     "memoryview": "index the tensor or the list itself",
     "bytearray": "use a list of numbers or `torch.tensor(…, dtype=torch.uint8)`",
@@ -81,6 +79,7 @@ def make_builtins(machine: "Machine") -> dict[str, Any]:
     table |= {identifier(name): Refused(name) for name in REFUSED}
     table |= _attributes(machine) | _types(machine) | _reductions(machine)
     table["print"] = _print(machine)
+    table["Ellipsis"], table["NotImplemented"] = Ellipsis, NotImplemented
     table["exit"] = table["quit"] = leave
     table["open"] = named(open_file, "open")
     table |= {kind.__name__: _lazy(kind) for kind in (map, filter, zip)}
@@ -175,7 +174,18 @@ def _attributes(machine: "Machine") -> dict[str, Any]:
     def delattr(owner: Any, name: str, /) -> None:
         guard.delete(owner, checked(name, "delattr()"))
 
-    return {one.__name__: named(one) for one in (getattr, hasattr, setattr, delattr)}
+    def vars(owner: Any, /) -> Any:
+        if isinstance(owner, guard.namespaces):
+            raise TypeError("vars() argument must have __dict__ attribute")
+        try:
+            return guard.read(owner, "__dict__")
+        except AttributeError:
+            raise TypeError("vars() argument must have __dict__ attribute") from None
+
+    def dir(owner: Any, /) -> list[str]:
+        return guard.names(owner)
+
+    return {one.__name__: named(one) for one in (getattr, hasattr, setattr, delattr, vars, dir)}
 
 
 def _types(machine: "Machine") -> dict[str, Any]:

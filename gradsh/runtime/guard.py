@@ -15,14 +15,15 @@ import numpy as np
 
 from gradsh.api.namespace import Switches
 from gradsh.compiler import runtime_names
-from gradsh.compiler.special import CALLABLE_SPECIALS, SPECIAL_METHODS
+from gradsh.compiler.special import CALLABLE_SPECIALS, CLASS_ONLY, LOOKUPS, SPECIAL_METHODS
 from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.graph.array_attributes import Elements, Lent
 from gradsh.engine.graph.node import SAVED_PREFIXES, Node
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.runtime.allowlist import ATTRIBUTES, public, table_of
+from gradsh.runtime.files import FileModule
 from gradsh.runtime.formatting import Format
-from gradsh.runtime.members import Member, needs_check
+from gradsh.runtime.members import Attributes, Lookup, Member, needs_check
 from gradsh.runtime.missing_modules import Absent
 from gradsh.runtime.tensors import ARRAY, DTYPE, tensor_names, tensor_offers
 from gradsh.runtime.type_proxies import KindOf
@@ -31,6 +32,8 @@ from gradsh.text.fault import fail
 _CLASS_NAMES = frozenset({"__name__", "__qualname__", "__doc__", "__module__"})
 _OBJECT = frozenset({"__init__", "__repr__", "__str__", "__eq__", "__ne__", "__hash__", "__doc__"})
 _OBJECTS = "arrays of Python objects are not part of gradsh: use a list"
+BAGS: set[type] = set()
+"""Classes of ours whose instances hold what a script put there and nothing else."""
 _FORMATS = frozenset({"format", "format_map"})
 
 Getter = Callable[[Any], Any]
@@ -39,6 +42,12 @@ Getter = Callable[[Any], Any]
 def is_script_class(kind: type) -> bool:
     """Tell whether a script defined this class."""
     return runtime_names.SCRIPT in type.__getattribute__(kind, "__dict__")
+
+
+def has_attributes(kind: type) -> bool:
+    """Tell whether the values of a class have no other attributes than a script gives them, so that it may read them all."""
+    bases = type.__getattribute__(kind, "__mro__")
+    return kind is not ScriptBase and all(is_script_class(base) or base in {object, ScriptBase} or base in BAGS for base in bases)
 
 
 def offer_of(kind: type) -> tuple[Any, ...]:
@@ -70,10 +79,10 @@ def offered(offers: tuple[Any, ...], name: str) -> bool:
 
 
 class Guard:
-    """Decides which attributes a script reaches; `program` tells a script's functions by their globals."""
+    """Decides which attributes a script reaches; `builtins` tells a script's functions, in whatever file."""
 
-    def __init__(self, program: dict[str, Any]) -> None:
-        self.program = program
+    def __init__(self, builtins: dict[str, Any]) -> None:
+        self.builtins = builtins
         self.kinds = KindOf()
         self.namespaces: tuple[type[Any], ...] = ()
         self._members: dict[tuple[type, str], Member] = {}
@@ -159,6 +168,10 @@ class Guard:
     def _replacement(self, owner: Any, kind: type, name: str) -> Any:
         if name in _FORMATS and (kind is str or owner is str or (kind is super and isinstance(owner.__self__, str))):
             return Format(self, name, owner if kind is str else None)
+        if name in LOOKUPS and (kind is super or owner is object):
+            return Lookup(self, name, owner)
+        if name == "__dict__" and has_attributes(kind):
+            return Attributes(self, owner)
         return None
 
     def _from_namespace(self, owner: Any, kind: type, name: str, known: set[type] | None) -> Any:
@@ -194,12 +207,14 @@ class Guard:
 
     def _own(self, function: FunctionType, name: str) -> bool:
         """Tell whether a script's function carries the attribute that the script gave it."""
-        return function.__globals__ is self.program and public(name) and name in function.__dict__
+        return getattr(function, "__builtins__", None) is self.builtins and public(name) and name in function.__dict__
 
     def _entry_allows(self, base: type, name: str) -> bool:
         """Tell whether an attribute that stands in the dictionary of class `base` is offered."""
         if is_script_class(base):
-            return public(name) or name in CALLABLE_SPECIALS or name in _CLASS_NAMES
+            return public(name) or name in CALLABLE_SPECIALS or name in _CLASS_NAMES or (
+                name in CLASS_ONLY and isinstance(type.__getattribute__(base, "__dict__")[name], FunctionType)
+            )
         if base is object:
             return name in _OBJECT
         table = table_of(base)
@@ -223,24 +238,29 @@ class Guard:
         if type(owner) is Switches:
             owner.switch(name, value)
             return
-        if not self._lets_set(owner, name):
+        if type(owner) is FileModule and public(name):
+            owner.set(name, value)
+            return
+        if not self.lets_set(owner, name):
             raise self.unsettable(owner, name)
         setattr(owner, name, value)
 
     def delete(self, owner: Any, name: str) -> None:
         """Delete attribute `name` of `owner`, if its type lets scripts do that."""
-        if not self._lets_set(owner, name):
+        if not self.lets_set(owner, name):
             raise self.unsettable(owner, name)
         delattr(owner, name)
 
-    def _lets_set(self, owner: Any, name: str) -> bool:
+    def lets_set(self, owner: Any, name: str) -> bool:
+        """Tell whether a script may set the attribute."""
         kind = type(owner)
         if isinstance(owner, type):
             return is_script_class(owner) and (name in SPECIAL_METHODS or (public(name) and not self.reserved(owner, name)))
         if is_script_class(kind) or issubclass(kind, (ScriptBase, Tensor)):
             return public(name) and not self.reserved(kind, name)
         if kind is FunctionType:
-            return owner.__globals__ is self.program and (public(name) or name in {"__name__", "__qualname__", "__doc__"})
+            own = getattr(owner, "__builtins__", None) is self.builtins
+            return own and (public(name) or name in {"__name__", "__qualname__", "__doc__"})
         if kind is np.ndarray:
             return name == "shape"
         return name == "default_factory" and name in (table_of(kind) or ())
@@ -248,6 +268,11 @@ class Guard:
     def reserved(self, kind: type, name: str) -> bool:
         """Tell whether the engine would take an attribute of a script's for its own. (A `ScriptBase` looks out for itself.)"""
         return not issubclass(kind, ScriptBase) and self.keeps(kind, name)
+
+    @staticmethod
+    def has_no_say(kind: type) -> bool:
+        """Tell whether no class of the engine looks out for the attributes of such an object itself."""
+        return not offer_of(kind) or has_attributes(kind)
 
     def unsettable(self, owner: Any, name: str) -> Exception:
         """Return the error for an attribute that cannot be set; the caller raises it."""

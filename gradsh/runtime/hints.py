@@ -1,7 +1,11 @@
 """`typing` for scripts: names for annotations. Python's own keep what they are subscripted with in caches that scripts would share."""
 
+import collections
+import inspect
 import typing
 from typing import Any
+
+from gradsh.compiler import runtime_names
 
 
 class Hint:
@@ -64,8 +68,82 @@ def type_variable(name: str, *constraints: Any, bound: Any = None, covariant: bo
 
 HINTS = {
     name: Hint(name) for name in (
-        "Any", "Callable", "ClassVar", "Dict", "Final", "FrozenSet", "Generator", "Generic", "Iterable", "Iterator", "List",
-        "Literal", "Mapping", "Optional", "Sequence", "Set", "Tuple", "Type", "Union", "Self",
+        "Annotated", "Any", "AnyStr", "Awaitable", "Callable", "ClassVar", "Collection", "Container", "ContextManager", "Counter",
+        "DefaultDict", "Deque", "Dict", "Final", "FrozenSet", "Generator", "Hashable", "IO", "Iterable", "Iterator", "KeysView",
+        "List", "Literal", "Mapping", "MutableMapping", "MutableSequence", "Never", "NoReturn", "NotRequired", "Optional",
+        "OrderedDict", "ParamSpec", "Pattern", "Required", "Reversible", "Self", "Sequence", "Set", "Sized", "SupportsFloat",
+        "SupportsInt", "Text", "Tuple", "Type", "TypeAlias", "Union",
     )
 }
-"""What `typing` offers, by name."""
+"""What `typing` offers for annotations, by name."""
+ABSTRACT = (
+    "Callable Collection Container Generator Hashable Iterable Iterator KeysView Mapping MutableMapping MutableSequence "
+    "Reversible Sequence Set Sized"
+)
+"""What `collections.abc` offers."""
+
+
+class Generic:
+    """Base of classes with type variables, and of protocols: it changes nothing about a class."""
+
+    __slots__ = ()
+    __script_base__ = True
+
+    def __class_getitem__(cls, _: Any) -> Any:
+        return cls
+
+
+class Protocol(Generic):
+    """Base of classes that say what others have to offer."""
+
+    __slots__ = ()
+
+
+class _Rows(type):
+    """What makes a tuple with names of a class that derives from `NamedTuple`."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> Any:
+        if not bases:
+            return super().__new__(cls, name, bases, members)
+        fields = list(inspect.get_annotations(type(name, (), dict(members))))
+        defaults = [members.pop(field) for field in fields if field in members]
+        return type(name, (named_tuple(name, fields, defaults=defaults),), {**members, "__slots__": ()})
+
+
+class NamedTuple(metaclass=_Rows):
+    """Base of tuples whose places have names."""
+
+    __script_base__ = True
+
+
+class _Tables(type):
+    """What makes a dictionary of a class that derives from `TypedDict`."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> Any:
+        return type(name, (dict,), members) if bases else super().__new__(cls, name, bases, members)
+
+
+class TypedDict(metaclass=_Tables):
+    """Base of dictionaries whose keys are declared: the dictionary itself."""
+
+    __script_base__ = True
+
+
+def named_tuple(typename: str, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
+    """Return a class of tuples whose places have names; it counts as one that the script defines."""
+    make: Any = collections.namedtuple
+    made = make(typename, field_names, rename=rename, defaults=defaults, module="__main__")
+    setattr(made, runtime_names.SCRIPT, True)
+    return made
+
+
+def _as_given(value: Any) -> Any:
+    return value
+
+
+BASES = {
+    "Generic": Generic, "Protocol": Protocol, "NamedTuple": NamedTuple, "TypedDict": TypedDict, "runtime_checkable": _as_given,
+    "overload": _as_given, "final": _as_given, "no_type_check": _as_given, "cast": lambda typ, val: val,
+    "NewType": lambda name, tp: _as_given,
+}
+"""What else `typing` offers: bases of classes, and functions that give back what they are given."""

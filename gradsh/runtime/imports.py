@@ -1,11 +1,13 @@
 """Imports: namespaces of gradsh's own, lists of Python's library, and names that explain themselves for anything else."""
 
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gradsh.api.torch import NAMESPACES
 from gradsh.engine.ambient import current
+from gradsh.runtime.files import FileModule, Files
 from gradsh.runtime.library import Library
 from gradsh.runtime.missing_modules import Absent, way_without
 from gradsh.runtime.modules import MODULES, STANDS_IN
@@ -21,6 +23,7 @@ class Imports:
 
     def __init__(self, machine: "Machine") -> None:
         self.machine = machine
+        self.files = Files(machine)
         self._libraries: dict[str, Library] = {}
 
     def find(self, path: str) -> Any:
@@ -28,6 +31,8 @@ class Imports:
         if path in NAMESPACES:
             return NAMESPACES[path]
         top, *rest = path.split(".")
+        if self.files.has(top):
+            return self.files.find(path)
         found = self._top(top)
         if top in MODULES and path in MODULES[top].parts:
             return found
@@ -72,15 +77,20 @@ class Imports:
         if path == "__future__":
             return Absent(path)
         found = self.find(path)
-        return found if full else self._top(path.partition(".")[0])
+        top = path.partition(".")[0]
+        return found if full else self.files.find(top) if self.files.has(top) else self._top(top)
 
     def member(self, path: str, name: str) -> Any:
         """Return what `from path import name` binds. Raises ImportError."""
         if path in _IGNORED:
             return None
+        if path[:1] == ".":
+            path = self.files.absolute(path)
         namespace = self.find(path)
         if isinstance(namespace, Absent):
             return Absent(f"{path}.{name}")
+        if isinstance(namespace, FileModule) and (found := self.files.below(namespace, name)) is not None:
+            return found
         try:
             return namespace.get(name)
         except AttributeError:
@@ -91,12 +101,13 @@ class Imports:
 
     def star(self, path: str) -> None:
         """Bind every public name of a namespace, as `from path import *` does."""
-        namespace = self.find(path)
+        namespace = self.find(self.files.absolute(path) if path[:1] == "." else path)
         if isinstance(namespace, Absent):
             return
+        target = sys._getframe(1).f_globals
         for name in namespace.names():
             if name[0] != "_":
-                self.machine.program[name] = namespace.get(name)
+                target[name] = namespace.get(name)
 
     def known(self) -> list[str]:
         """Return the modules that exist here, for completion and for suggesting the nearest."""

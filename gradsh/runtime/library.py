@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.api.namespace import as_module
 from gradsh.runtime.bounded_operators import MAX_BITS, times
-from gradsh.runtime.guard import numbers_only
-from gradsh.runtime.type_proxies import Kind
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -207,15 +205,10 @@ def load_collections(_: "Machine") -> Mapping[str, Any]:
     """Return what `collections` offers."""
     import collections
 
-    from gradsh.compiler import runtime_names
+    from gradsh.runtime.hints import ABSTRACT, HINTS, named_tuple
 
-    def namedtuple(typename: str, field_names: Any, *, rename: bool = False, defaults: Any = None) -> Any:
-        make: Any = collections.namedtuple
-        made = make(typename, field_names, rename=rename, defaults=defaults, module="__main__")
-        setattr(made, runtime_names.SCRIPT, True)
-        return made
-
-    return listed(collections, "OrderedDict defaultdict Counter deque") | {"namedtuple": namedtuple}
+    abstract = Library("collections.abc", lambda: {name: HINTS[name] for name in ABSTRACT.split()})
+    return listed(collections, "OrderedDict defaultdict Counter deque") | {"namedtuple": named_tuple, "abc": abstract}
 
 
 def load_functools(machine: "Machine") -> Mapping[str, Any]:
@@ -248,45 +241,6 @@ def load_functools(machine: "Machine") -> Mapping[str, Any]:
 
 def load_typing(_: "Machine") -> Mapping[str, Any]:
     """Return what `typing` offers."""
-    from gradsh.runtime.hints import HINTS, type_variable
+    from gradsh.runtime.hints import BASES, HINTS, type_variable
 
-    return {**HINTS, "TypeVar": type_variable, "TYPE_CHECKING": False}
-
-
-def load_numpy(_: "Machine") -> Mapping[str, Any]:
-    """Return what `numpy` offers."""
-    import numpy as np
-
-    found = listed(
-        np,
-        "array asarray zeros ones empty full zeros_like ones_like arange linspace eye identity concatenate stack vstack hstack "
-        "allclose isclose array_equal abs absolute add all any argmax argmin argsort around ceil clip cos cosh cumsum diag "
-        "divide dot einsum equal exp expand_dims flip floor isfinite isinf isnan log log10 log2 matmul max maximum mean "
-        "median meshgrid min minimum multiply newaxis outer pi power prod ravel repeat reshape round sign sin sinh size "
-        "sort split sqrt square squeeze std subtract sum tan tanh tile transpose unique var where inf nan e "
-        "float16 float32 float64 int8 int16 int32 int64 uint8 bool_ isscalar shape ndim",
-    )
-    found = {
-        name: numbers_only(value) if callable(value) and not isinstance(value, type) else value for name, value in found.items()
-    }
-    found |= {"ndarray": Kind(np.ndarray), "random": Library("numpy.random", _numpy_random)}
-    return found
-
-
-def _numpy_random() -> Mapping[str, Any]:
-    import numpy as np
-
-    own = np.random.RandomState(0)
-    found = listed(own, "seed rand randn randint random random_sample uniform normal choice permutation shuffle")
-    array = numbers_only(np.asarray)
-
-    def of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
-        """Let a function that takes a sequence have it as an array, which is looked at."""
-
-        def drawn(a: Any, *args: Any, **kwargs: Any) -> Any:
-            return function(a if isinstance(a, int) else array(a), *args, **kwargs)
-
-        drawn.__name__ = drawn.__qualname__ = function.__name__
-        return drawn
-
-    return found | {name: of_numbers(found[name]) for name in ("choice", "permutation")}
+    return {**HINTS, **BASES, "TypeVar": type_variable, "TYPE_CHECKING": False}

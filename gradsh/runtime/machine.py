@@ -10,8 +10,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from gradsh.compiler import runtime_names
+from gradsh.compiler.expressions import identifier
 from gradsh.compiler.lower import Unit, compile_statement
 from gradsh.compiler.scopes import bound_names
+from gradsh.engine.attribute_names import ordinary
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.language.node import stmt
 from gradsh.language.statements import Command
@@ -88,8 +90,8 @@ class Machine:
         self.taken: set[str] = set()
         """Names that the program has ever bound at the top level: no bare name of PyTorch's stands in for them."""
         self.brought: set[str] = set()
-        self.guard = Guard(self.program)
-        self.progress = Progress(self.program)
+        self.guard = Guard(self.builtins)
+        self.progress = Progress(self.builtins)
         self.units = Units()
         self.on_print: Callable[[str], None] = _nothing
         self.on_value: Callable[[stmt, Any], None] = _nothing
@@ -100,6 +102,12 @@ class Machine:
         """Takes what the program writes to its standard error."""
         self.arguments: list[str] = [""]
         """`sys.argv`: the script's name and what `--args` gave."""
+        self.read_module: Callable[[str], Source | None] | None = None
+        """Returns the source of a file of the program's by its path from the script's folder ("helpers/nets.py"), if it is there."""
+        self.grammars: Mapping[str, Any] = {}
+        """The commands' grammars, by which such a file is parsed."""
+        self.only_checks = False
+        """Whether such a file is looked at and not run: its names are bound to nothing in particular."""
         self.confine: Callable[[], AbstractContextManager[None]] = nullcontext
         """Entered around the running of each statement: where the memory it may take is bounded."""
         self.telling = False
@@ -128,13 +136,16 @@ class Machine:
         self.builtins.update(self._hooks())
         self.program["__builtins__"] = self.builtins
         self.program["__name__"] = "__main__"
+        if self.arguments[0]:
+            self.program[identifier("__file__")] = self.arguments[0]
         self.progress.activation = ROOT
 
     def _hooks(self) -> dict[str, Any]:
-        return self.progress.hooks(self.program) | {
+        return self.progress.hooks(self.builtins) | {
             runtime_names.STORE: Store(self.guard), runtime_names.ECHO: self._echo, runtime_names.COMMAND: self._command,
             runtime_names.IMPORT: self.offer.imports.module, runtime_names.IMPORT_FROM: self.offer.imports.member,
             runtime_names.IMPORT_STAR: self.offer.imports.star, runtime_names.BASE: self.offer.base, runtime_names.LOCALS: locals,
+            runtime_names.CALLED_BY_PYTHON: self._called_by_python, runtime_names.MATCH: self._matches,
             runtime_names.TYPE: type, runtime_names.TENSOR: Tensor, runtime_names.NO_ARRAY: NO_ARRAY,
             runtime_names.CAUGHT_INTERRUPT: self.clear_interrupt, runtime_names.TIMES: bounded_operators.times,
             runtime_names.POWER: bounded_operators.power, runtime_names.SHIFT: bounded_operators.shift,
@@ -151,23 +162,46 @@ class Machine:
         """Return the program's own names and values, in the order of their binding."""
         return {name: value for name, value in self.program.items() if name[0] != runtime_names.RESERVED and name[:2] != "__"}
 
+    def take_arguments(self, file: str, arguments: list[str]) -> None:
+        """Say what file the program stands in, and its arguments: `__file__` and `sys.argv`."""
+        self.arguments[:] = [file, *arguments]
+        self.program[identifier("__file__")] = file
+
     def bound(self, name: str) -> bool:
         """Tell whether the program has bound the name."""
         return name in self.program and name[:2] != "__"
 
-    def compile(self, statement: stmt, source: Source) -> Unit:
-        """Compile a top-level statement and find the bare names it uses. Raises ProblemError for what is refused."""
+    def compile(self, statement: stmt, source: Source, names: dict[str, Any] | None = None) -> Unit:
+        """Compile a top-level statement and find the bare names it uses; `names` are those of a module's file.
+
+        Raises ProblemError for what is refused.
+        """
         number = len(self.units)
         filename = f"<gradsh {number}>"
         unit = compile_statement(statement, source, filename, number)
         self.units.add(filename, unit)
         if unit.commands:
             self._by_number[number] = unit
-        self.resolve(unit)
-        self.taken.update(name for name, _ in bound_names([statement]))
+        self.resolve(unit, names)
+        if names is None:
+            self.taken.update(name for name, _ in bound_names([statement]))
         return unit
 
-    def resolve(self, unit: Unit) -> list[str]:
+    def run_module(self, body: list[stmt], source: Source, names: dict[str, Any]) -> None:
+        """Run the statements of a module's file over names of its own, within the statement that imports it."""
+        from gradsh.compiler.recursion import deeper
+
+        names["__builtins__"] = self.builtins
+        outer, self._current = self._current, None
+        try:
+            for statement in body:
+                unit = self.compile(statement, source, names)
+                with deeper(RECURSION):
+                    exec(unit.code, names)
+        finally:
+            self._current = outer
+
+    def resolve(self, unit: Unit, names: dict[str, Any] | None = None) -> list[str]:
         """Make the offered names that a unit uses available to it; return those that nothing offers or binds."""
         builtins, unknown = self.builtins, []
         for attribute in unit.attributes:
@@ -175,7 +209,7 @@ class Machine:
             if key not in builtins:
                 builtins[key] = self.guard.getter(attribute)
         for name in unit.names:
-            if name in self.program:
+            if name in (self.program if names is None else names):
                 continue
             if name == "_":
                 self.shown.offer(builtins)
@@ -228,6 +262,10 @@ class Machine:
 
     def explain(self, error: BaseException, unit: Unit | None = None) -> Failed:
         """Return a failure as data. The exception and its frames may be dropped afterwards."""
+        if isinstance(error, ProblemError):  # a file that the program imports does not parse
+            unit = unit or self._current
+            line, source = (unit.stmt.span.line, unit.source) if unit is not None else (0, Source("", ""))
+            return Failed(error.problem, line, line, source, "SyntaxError")
         return self.diagnose(self, error, unit or self._current)
 
     def where_of(self, error: BaseException) -> Where | None:
@@ -237,14 +275,14 @@ class Machine:
         activation = left if known == id(error) else self.progress.activation
         trace = error.__traceback__
         while trace is not None:
-            if trace.tb_frame.f_globals is self.program:
+            if trace.tb_frame.f_builtins is self.builtins:
                 found = (activation, trace.tb_frame.f_code, trace.tb_lasti)
             trace = trace.tb_next
         return found
 
     def owns(self, frame: Any) -> bool:
         """Tell whether a frame of Python's runs a statement of the program."""
-        return frame.f_globals is self.program and self.units.of(frame.f_code) is not None
+        return frame.f_builtins is self.builtins and self.units.of(frame.f_code) is not None
 
     @staticmethod
     def values(local: Mapping[str, Any]) -> dict[str, Any]:
@@ -272,7 +310,7 @@ class Machine:
         """Tell whether a frame of Python's is the script's, or was called by it, or looks at what it raised."""
         if self.telling:
             return True
-        while frame is not None and frame.f_globals is not self.program:
+        while frame is not None and frame.f_builtins is not self.builtins:
             frame = frame.f_back
         return frame is not None
 
@@ -299,6 +337,32 @@ class Machine:
             span = unit.stmt.span
             self.on_value(unit.stmt, value)
             self.shown.keep(value, unit.source.line(span.line)[span.column - 1 :].strip(), span.line)
+
+    def _matches(self, subject: Any, pattern: tuple[Any, ...]) -> dict[str, Any] | None:
+        from gradsh.runtime.matching import Matcher
+
+        return Matcher(self)(subject, pattern)
+
+    def _called_by_python(self, name: str) -> Callable[[Any], Any]:
+        """Return the decorator of a script's `__del__` or `__getattr__`.
+
+        The one runs only while a statement does: a program that is over is not resumed by what it leaves. The other is asked
+        for ordinary names only, as what an instance answers to special ones decides what Python's C code does.
+        """
+
+        def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+            def finalize(instance: Any) -> None:
+                if self._current is not None and not self.telling and self.progress.stop is None:
+                    method(instance)
+
+            def ask(instance: Any, asked: str) -> Any:
+                if not ordinary(asked):
+                    raise AttributeError(asked)
+                return method(instance, asked)
+
+            return finalize if name == "__del__" else ask
+
+        return decorate
 
     def _command(
         self, number: int, index: int, arguments: tuple[Callable[[], Any], ...], options: dict[str, Any],

@@ -34,16 +34,19 @@ def _refused(why: str) -> Module:
 
 _BREAK = "put the commands `graph`, `buffers` or `watch` where you want to look"
 _ONE_BY_ONE = "statements run one after the other here"
-_DATA = "put the numbers into a list or `torch.tensor`"
+_DATA = "put the numbers into a list or `torch.tensor`, or run the program on PyTorch: `gradsh trace FILE`"
 _RECORD = "as an object that accepts everything and keeps nothing"
 _IMAGE = "make the image with `torch.rand`"
-_TRACE = "write it with tensor operations, or run the program on PyTorch: `gradsh trace FILE`"
+_OR_TRACE = "or run the program on PyTorch: `gradsh trace FILE`"
+_TRACE = f"write it with tensor operations, {_OR_TRACE}"
 
 MODULES: dict[str, Module] = {
     **{
         name: _real(name, file="library")
-        for name in ("math", "copy", "random", "time", "itertools", "collections", "functools", "typing", "numpy")
+        for name in ("math", "copy", "random", "time", "itertools", "collections", "functools", "typing")
     },
+    "typing_extensions": Module(REAL, "what `typing` offers", "gradsh.runtime.library:load_typing"),
+    "numpy": _real("numpy", "arrays of numbers, and numpy's own random numbers", "numpy_names"),
     "abc": _real("abc"),
     "argparse": _real("argparse", "the arguments are those of `--args`", "argument_parser"),
     "bisect": _real("bisect"),
@@ -52,15 +55,19 @@ MODULES: dict[str, Module] = {
     "datetime": _real("datetime"),
     "enum": _real("enum"),
     "gc": _real("gc", "memory goes with its last reference, so there is nothing to collect"),
+    "glob": _real("glob", "files that the program wrote"),
     "heapq": _real("heapq"),
+    "inspect": _real("inspect", "questions about functions and classes; no source, no frames"),
     "io": _real("io", "files in memory"),
     "json": _real("json"),
     "logging": _real("logging", "lines go to standard error", "logger"),
     "operator": _real("operator"),
     "os": _real("os", "paths are values; nothing of the disk or the environment is read"),
     "pathlib": _real("pathlib", "paths are values", "paths"),
+    "pickle": _real("pickle", "objects are kept in the session; bytes are never unpickled"),
     "pprint": _real("pprint"),
     "re": _real("re"),
+    "shutil": _real("shutil", "files that the program wrote get other names"),
     "statistics": _real("statistics"),
     "string": _real("string"),
     "sys": _real("sys", "`argv` holds the arguments of `--args`"),
@@ -75,6 +82,8 @@ MODULES: dict[str, Module] = {
     "wandb": _stands_in(_RECORD, "everything"),
     "tensorboardX": _stands_in(_RECORD, "everything"),
     "mlflow": _stands_in(_RECORD, "everything"),
+    "mpl_toolkits": _stands_in(_RECORD, "everything", "mpl_toolkits.mplot3d", "mpl_toolkits.axes_grid1"),
+    "plotly": _stands_in(_RECORD, "everything", "plotly.express", "plotly.graph_objects"),
     "IPython": _stands_in(_RECORD, "everything", "IPython.display"),
     "PIL": _refused(_IMAGE),
     "cv2": _refused(_IMAGE),
@@ -82,18 +91,25 @@ MODULES: dict[str, Module] = {
     "multiprocessing": _refused(_ONE_BY_ONE),
     "pandas": _refused(_DATA),
     "pdb": _refused(_BREAK),
-    "pickle": _refused("a script writes no files; the command `save` keeps the session"),
     "psutil": _refused("`memory` tells about memory"),
     "scipy": _refused(_TRACE),
-    "sklearn": _refused("make the data with `torch.randn`, and compute the measure with tensor operations"),
+    "sklearn": _refused(f"make the data with `torch.randn`, compute the measure with tensor operations, {_OR_TRACE}"),
     "subprocess": _refused("a script starts no other programs"),
     "threading": _refused(_ONE_BY_ONE),
-    "torchaudio": _refused("make the data with `torch.randn`, or run the program on PyTorch: `gradsh trace FILE`"),
+    **dict.fromkeys(("asyncio", "concurrent", "queue", "ray"), _refused(_ONE_BY_ONE)),
+    **dict.fromkeys(("gym", "gymnasium"), _refused(f"write the environment as a class with `reset` and `step`, {_OR_TRACE}")),
+    "einops": _refused(f"write it with `reshape`, `permute` and `einsum`, {_OR_TRACE}"),
+    **dict.fromkeys(
+        ("accelerate", "dgl", "lightning", "pytorch_lightning", "timm", "torch_geometric", "torchtext"),
+        _refused(f"write it out with `nn.Module` and a loop, {_OR_TRACE}"),
+    ),
+    **dict.fromkeys(("h5py", "yaml"), _refused(f"write the values into the script, {_OR_TRACE}")),
+    "torchaudio": _refused(f"make the data with `torch.randn`, {_OR_TRACE}"),
     "torchsummary": _refused("`print(net)` shows the layers, `vars` and `memory` their sizes"),
-    "torchvision": _refused("make the data with `torch.rand`, write the network out, or run the program on PyTorch: `gradsh trace FILE`"),
+    "torchvision": _refused(f"make the data with `torch.rand`, write the network out, {_OR_TRACE}"),
     "torchviz": _refused("`graph T` draws the graph here"),
     "tracemalloc": _refused("`memory` and `leaks` tell about memory"),
-    "transformers": _refused("write the network out, or run the program on PyTorch: `gradsh trace FILE`"),
+    "transformers": _refused(f"write the network out, {_OR_TRACE}"),
 }
 
 

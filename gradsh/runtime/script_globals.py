@@ -1,6 +1,6 @@
 """What a machine offers to its program: builtins, bare names of PyTorch, imports, and what a class may derive from."""
 
-from abc import ABC
+from abc import ABC, ABCMeta
 from enum import Enum, Flag, IntEnum, IntFlag
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 STANDING = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "optim": "torch.optim", "np": "numpy",
             "math": "math", "sys": "sys"}  # fmt: skip
 """Modules that are there without an import, under the names that everybody gives them."""
-PYTHONS_BASES = frozenset({Enum, IntEnum, Flag, IntFlag, ABC})
+PYTHONS_BASES = frozenset({Enum, IntEnum, Flag, IntFlag, ABC, dict})
 """Classes of Python's library that a script may derive from."""
 
 class Offer:
@@ -65,6 +65,8 @@ class Offer:
 
     def base(self, base: Any, names: tuple[str, ...]) -> Any:
         """Return the base class of a class statement, if a script may derive from it a class with these names."""
+        if base is ABCMeta:  # of `class A(metaclass=ABCMeta)`
+            return ABC
         if isinstance(base, type):
             if is_script_class(base) or base is object or (issubclass(base, Exception) and not base.__dict__.get("fault")):
                 return base
@@ -77,7 +79,7 @@ class Offer:
         raise fail(
             "type",
             f"a class cannot derive from `{name}` here: its base is nn.Module, torch.autograd.Function, an exception, "
-            "Enum, ABC, a class of yours, or none",
+            "Enum, ABC, dict, a class of yours, or none",
             TypeError,
         )
 

@@ -13,7 +13,9 @@ from gradsh.engine.attribute_names import ScriptBase, check_ordinary
 from gradsh.runtime import bounded_operators
 from gradsh.runtime.allowlist import offer
 from gradsh.runtime.builtins import leave
+from gradsh.runtime.guard import BAGS
 from gradsh.runtime.library import Library, listed
+from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
@@ -70,6 +72,32 @@ def load_heapq(_: "Machine") -> Mapping[str, Any]:
     import heapq
 
     return listed(heapq, "heappush heappop heapify heapreplace heappushpop nlargest nsmallest")
+
+
+def load_glob(_: "Machine") -> Mapping[str, Any]:
+    """Return what `glob` offers: the files that the program wrote, by pattern."""
+    from fnmatch import fnmatchcase
+
+    def glob(pathname: Any, **_: Any) -> list[str]:
+        """Return the names of the session's files that fit a pattern."""
+        return sorted(name for name in current().files if fnmatchcase(name, str(pathname)))
+
+    return {"glob": glob, "iglob": lambda pathname, **_: iter(glob(pathname))}
+
+
+def load_inspect(_: "Machine") -> Mapping[str, Any]:
+    """Return what `inspect` offers: questions about functions and classes; no source, no frames."""
+    import inspect
+
+    offer(inspect.Parameter, "name default kind annotation empty")
+
+    def signature(callable: Any, /) -> Signature:
+        """Return the parameters of a function, by name."""
+        return Signature(parameters=dict(inspect.signature(callable).parameters))
+
+    return listed(inspect, "isfunction isclass ismethod isgenerator isgeneratorfunction isbuiltin Parameter cleandoc") | {
+        "signature": signature
+    }
 
 
 def load_io(_: "Machine") -> Mapping[str, Any]:
@@ -145,8 +173,66 @@ def load_os(machine: "Machine") -> Mapping[str, Any]:
     return {
         "path": Library("os.path", lambda: load_os_path(machine)), "sep": "/", "linesep": "\n", "name": "posix",
         "environ": environment, "getenv": environment.get, "makedirs": makedirs, "mkdir": makedirs,
-        "getcwd": lambda: ".", "cpu_count": lambda: 1, "getpid": lambda: 1, "listdir": lambda path=".": [],
+        "getcwd": lambda: ".", "cpu_count": lambda: 1, "getpid": lambda: 1, "listdir": _listed_folder,
+        "remove": remove, "unlink": remove, "rename": move, "replace": move,
     }
+
+
+def _held(path: Any) -> str:
+    """Return the name of a file that the program wrote. Raises FileNotFoundError."""
+    if not is_file(path):
+        raise fail("io", f"[Errno 2] No such file or directory: '{path}'", FileNotFoundError, name=str(path))
+    return str(path)
+
+
+def remove(path: Any) -> None:
+    """Forget a file of the session."""
+    del current().files[_held(path)]
+
+
+def move(src: Any, dst: Any) -> str:
+    """Give a file of the session another name."""
+    current().files[str(dst)] = current().files.pop(_held(src))
+    return str(dst)
+
+
+def copy_file(src: Any, dst: Any, **_: Any) -> str:
+    """Keep a file of the session under a second name."""
+    current().files[str(dst)] = current().files[_held(src)]
+    return str(dst)
+
+
+def remove_folder(path: Any, *_: Any, **__: Any) -> None:
+    """Forget the session's files below a name."""
+    for name in [name for name in current().files if name.startswith(f"{path}/")]:
+        del current().files[name]
+
+
+def _listed_folder(path: Any = ".") -> list[str]:
+    start = "" if str(path) == "." else f"{path}/"
+    return sorted({name.removeprefix(start).partition("/")[0] for name in current().files if name.startswith(start)})
+
+
+def load_pickle(_: "Machine") -> Mapping[str, Any]:
+    """Return what `pickle` offers: objects kept in the session. Bytes are never unpickled: they could run anything."""
+    from gradsh.api.stand_ins import load, save
+
+    def dumps(obj: Any, *_: Any, **__: Any) -> bytes:
+        """Keep a copy and return the name under which `loads` finds it."""
+        name = f"<pickle {len(current().files)}>"
+        save(obj, name)
+        return name.encode()
+
+    def loads(data: bytes, **_: Any) -> Any:
+        """Return a copy of what `dumps` kept."""
+        return load(bytes(data).decode(errors="replace"))
+
+    return {"dump": save, "load": load, "dumps": dumps, "loads": loads, "HIGHEST_PROTOCOL": 5, "DEFAULT_PROTOCOL": 5}
+
+
+def load_shutil(_: "Machine") -> Mapping[str, Any]:
+    """Return what `shutil` offers: files of the session get other names."""
+    return {"copyfile": copy_file, "copy": copy_file, "copy2": copy_file, "move": move, "rmtree": remove_folder}
 
 
 def is_file(path: Any) -> bool:
@@ -235,11 +321,18 @@ class Namespace(ScriptBase):
         return f"{type(self).__name__}({listed})"
 
 
+class Signature(Namespace):
+    """What `inspect.signature` gives: `parameters`, by name."""
+
+
 class SimpleNamespace(Namespace):
     """A bag of attributes."""
 
     def __repr__(self) -> str:
         return "namespace" + super().__repr__().removeprefix(type(self).__name__)
+
+
+BAGS.update((Namespace, SimpleNamespace, Signature))
 
 
 def load_types(_: "Machine") -> Mapping[str, Any]:

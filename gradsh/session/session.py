@@ -78,6 +78,7 @@ class Session(Controls):
         self.machine.on_exit = self._on_exit
         self.machine.on_error_output = self._on_error_output
         self.machine.confine = confined
+        self.machine.grammars = GRAMMARS
         self.state = State(self.machine.program, self, self.line_of, self.machine.locate)
         self.ambient = self.new_ambient()
         self.line = 0
@@ -115,7 +116,7 @@ class Session(Controls):
         found = dict(self.machine.variables())
         frame = sys._getframe(1)
         while frame is not None:
-            if frame.f_globals is self.machine.program and frame.f_locals is not self.machine.program:
+            if frame.f_builtins is self.machine.builtins and frame.f_locals is not frame.f_globals:
                 local = frame.f_locals
                 found.update((name, value) for name, value in local.items() if name.isidentifier())
                 if isinstance(local, dict) and frame.f_code.co_flags & OPTIMIZED:  # before 3.13 a copy that the frame keeps
@@ -305,6 +306,7 @@ class Session(Controls):
     def copy(self) -> "Session":
         """Return a new session that begins as this one did, for trying something in it."""
         other = Session(self.seed)
+        other.machine.read_module = self.machine.read_module
         other.is_copy = True
         return other
 

@@ -35,7 +35,7 @@ def reading(session: Any, source: Source) -> AbstractContextManager[None]:
 def _line(session: Any) -> int:
     """Return the line of the innermost statement that the main thread is running."""
     frame = sys._current_frames().get(threading.main_thread().ident or 0)
-    while frame is not None and frame.f_globals is not session.machine.program:
+    while frame is not None and frame.f_builtins is not session.machine.builtins:
         frame = frame.f_back
     place = None if frame is None else session.line_of((None, frame.f_code, frame.f_lasti))
     return int(place or session.line)

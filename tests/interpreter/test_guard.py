@@ -44,7 +44,6 @@ A.__mro__
 A.mro
 A.__bases__
 A.__init_subclass__
-a.__dict__
 a.__init__.__globals__
 a.__reduce_ex__
 a.__getattribute__
@@ -99,8 +98,6 @@ eval("1")
 compile("1", "", "eval")
 globals()
 locals()
-vars(a)
-dir(a)
 open("/etc/passwd")
 input()
 breakpoint()
@@ -207,11 +204,9 @@ class M(type(f)): pass
 class M(object, metaclass=type): pass
 class M(*[A]): pass
 class M(str): pass
-class M(dict): pass
 class M(super): pass
 class M(property): pass
 class M(BaseException): pass
-class M: __slots__ = ("a",)
 class M: __getattr__ = f
 class M: __array_interface__ = {}
 class M: __class__ = 3

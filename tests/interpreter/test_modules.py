@@ -163,3 +163,62 @@ def test_half_precision_is_refused_where_it_would_change_a_number() -> None:
     assert failures[0].problem.kind == "dtype"
     assert "gradsh trace FILE" in failures[0].problem.message
     assert run("import torch\nwith torch.autocast('cpu', enabled=False):\n    pass")[2] == []
+
+
+def test_files_beside_the_script_are_imported_and_named(tmp_path: Path) -> None:
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets" / "layers.py").write_text("from torch import nn\ndef linear(i, o):\n    return nn.Linear(i, o)\n")
+    (tmp_path / "nets" / "model.py").write_text(
+        "from .layers import linear\nclass Net:\n    def __init__(self):\n        self.l = linear(2, 1)\n"
+        "    def loss(self, x):\n        return self.l(x).pow(2).mean()\n"
+    )
+    (tmp_path / "settings.py").write_text("SEED = 3\ndef seed():\n    return SEED\n")
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import torch\nimport settings\nfrom nets.model import Net\nfrom settings import *\nsettings.SEED = 4\nprint(seed(), SEED)\n"
+        "loss = Net().loss(torch.ones(1, 2))\nloss.backward()\nloss.backward()\n"
+    )
+    (tmp_path / "broken.py").write_text("x = (\n")
+    (tmp_path / "other.py").write_text("import broken\n")
+    gradsh = [sys.executable, "-m", "gradsh"]
+    done = subprocess.run([*gradsh, script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "4 3\n")
+    assert f"{tmp_path}/nets/model.py:6:" in done.stderr
+    assert "self.l(x).pow(2).mean()" in done.stderr
+    assert f"{script}:9:1" in done.stderr
+    checked = subprocess.run([*gradsh, "check", script], capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    failed = subprocess.run([*gradsh, tmp_path / "other.py"], capture_output=True, text=True, check=False)
+    assert "was never closed" in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+def test_a_file_outside_the_scripts_folder_is_not_read(tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (tmp_path / "secret.py").write_text("KEY = 1\n")
+    (inner / "linked.py").symlink_to(tmp_path / "secret.py")
+    for line in ("import secret\nsecret.KEY", "import linked\nlinked.KEY", "from .. import secret", "from ..secret import KEY"):
+        script = inner / "script.py"
+        script.write_text(line)
+        done = subprocess.run([sys.executable, "-m", "gradsh", script], capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+
+
+def test_a_device_is_refused_where_it_is_used() -> None:
+    printed, _, failures, _ = run(
+        "import torch\nd = torch.device('cuda:1')\nprint(d, d.index, d == torch.device('cuda', 1))\ntorch.ones(1).to(d)"
+    )
+    assert printed == "cuda:1 1 True\n"
+    assert failures[0].line == 4
+
+
+def test_saved_objects_pass_through_files_of_the_session() -> None:
+    printed, _, failures, _ = run(
+        "import io, os, pickle, shutil, torch\nbuffer = io.BytesIO()\ntorch.save({'w': torch.ones(2)}, buffer)\nbuffer.seek(0)\n"
+        "print(torch.load(buffer))\nwith open('a.pt', 'wb') as f:\n    pickle.dump([1], f)\nshutil.copyfile('a.pt', 'b.pt')\n"
+        "print(torch.load('b.pt'), pickle.loads(pickle.dumps((1, 2))))\nos.remove('b.pt')\ntorch.load('b.pt')"
+    )
+    assert printed == "{'w': tensor([1., 1.])}\n[1] (1, 2)\n"
+    assert failures[0].problem.kind == "io"

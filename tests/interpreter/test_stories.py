@@ -147,7 +147,7 @@ def test_wrong_arguments_show_the_definition(script):
     ("(1).nope", "attribute"), ("10 ** 10 ** 10", "limit"), ("'a' * 10 ** 11", "limit"), ("1 << 10 ** 10", "limit"),
     ("def f(): return f()\nf()", "limit"), ("class A:\n    def __repr__(self): return repr(self)\nA()", "limit"),
     ("raise MemoryError", "limit"), ("raise KeyboardInterrupt", "other"), ("raise StopIteration", "other"),
-    ("class A: __slots__ = ()", "syntax"), ("raise 3", "type"), ("2.0 ** 10000", "arithmetic"),
+    ("class A: __new__ = 1", "syntax"), ("raise 3", "type"), ("2.0 ** 10000", "arithmetic"),
     ("if torch.ones(2): pass", "value"), ("torch.ones(2).sum(5)", "index"), ("open('x')", "io"),
     ("import sklearn.metrics as m\nm.f1([1])", "name"), ("torch.tensor([1], requires_grad=True)", "dtype"),
     ("x = torch.ones(2, requires_grad=True)\nx.sum().backward(torch.ones(3))", "grad_shape"),

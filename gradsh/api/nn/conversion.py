@@ -37,6 +37,18 @@ def factory(device: Any, dtype: Any) -> Any:
     return current().default_dtype if dtype is None else dtype.numpy
 
 
+def _repeated(count: int) -> Any:
+    """Return the function that makes a tuple of so many numbers of one, and leaves what is a sequence."""
+
+    def repeated(x: Any) -> tuple[Any, ...]:
+        return tuple(x) if isinstance(x, (list, tuple)) else (x,) * count
+
+    return repeated
+
+
+_single, _pair, _triple, _quadruple = map(_repeated, (1, 2, 3, 4))
+
+
 def blank(shape: tuple[int, ...], dtype: Any) -> Parameter:
     """Return a parameter of the shape, to be filled by an initialiser."""
     if any(extent < 0 for extent in shape):

@@ -30,26 +30,26 @@ class Size(tuple[int, ...]):
 
 
 class Device:
-    """The one device there is, `cpu`."""
+    """A device as a value. Tensors are on `cpu`, the one there is; an operation that is given another refuses it."""
 
     __slots__ = ("index", "type")
     __script_attributes__ = frozenset({"type", "index"})
 
-    def __init__(self) -> None:
-        self.type = "cpu"
-        self.index = None
+    def __init__(self, type: str = "cpu", index: int | None = None) -> None:
+        self.type = type
+        self.index = index
 
     def __repr__(self) -> str:
-        return "device(type='cpu')"
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
 
     def __str__(self) -> str:
-        return "cpu"
+        return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Device)
+        return isinstance(other, Device) and (self.type, self.index) == (other.type, other.index)
 
     def __hash__(self) -> int:
-        return hash("cpu")
+        return hash((self.type, self.index))
 
 
 CPU = Device()

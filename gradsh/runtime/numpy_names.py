@@ -1,0 +1,128 @@
+"""`numpy` for scripts: what makes, reads and computes arrays of numbers, and numpy's own random numbers, bit for bit."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gradsh.engine.ambient import current
+from gradsh.runtime.allowlist import offer
+from gradsh.runtime.guard import numbers_only
+from gradsh.runtime.library import Library, listed
+from gradsh.runtime.type_proxies import Kind
+
+if TYPE_CHECKING:
+    from gradsh.runtime.machine import Machine
+
+_CONSTANTS = "newaxis pi inf nan e"
+_TYPES = (
+    "float16 float32 float64 double single int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool_ intp floating integer number "
+    "generic dtype finfo iinfo"
+)
+_FUNCTIONS = (
+    "abs absolute add all allclose any append arange arccos arcsin arctan arctan2 argmax argmin argpartition argsort argwhere "
+    "around array array2string array_equal array_split asarray ascontiguousarray atleast_1d atleast_2d average bincount "
+    "broadcast_to cbrt ceil clip column_stack concatenate copy corrcoef cos cosh count_nonzero cov cross cumprod cumsum deg2rad "
+    "degrees delete diag diagonal diff digitize divide dot einsum empty empty_like equal exp exp2 expand_dims expm1 eye "
+    "fill_diagonal flatnonzero flip fliplr flipud floor floor_divide full full_like gradient greater greater_equal heaviside "
+    "histogram hsplit hstack hypot identity inner insert interp isclose isfinite isin isinf isnan isscalar kron less less_equal "
+    "linspace log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor logspace matmul max maximum mean "
+    "median meshgrid min minimum mod moveaxis multiply nan_to_num nanmax nanmean nanmin nanstd nansum ndim negative nonzero "
+    "not_equal ones ones_like outer pad percentile polyfit polyval power prod quantile rad2deg radians ravel reciprocal repeat "
+    "reshape resize roll rollaxis rot90 round searchsorted shape sign sin sinh size sort split sqrt square squeeze stack std "
+    "subtract sum swapaxes take tan tanh tensordot tile trace transpose trapezoid tri tril tril_indices triu triu_indices trunc "
+    "union1d unique unravel_index vander var vdot vsplit vstack where zeros zeros_like"
+)
+_LINALG = "norm inv det solve eig eigh eigvals eigvalsh svd qr pinv cholesky matrix_rank lstsq matrix_power"
+_DRAWS = (
+    "random uniform normal standard_normal choice permutation shuffle exponential poisson binomial beta gamma laplace logistic "
+    "lognormal multinomial multivariate_normal dirichlet geometric gumbel triangular"
+)
+_LEGACY = f"{_DRAWS} seed rand randn randint random_sample"
+_OF_SEQUENCES = ("choice", "permutation")
+
+
+def load_numpy(_: "Machine") -> Mapping[str, Any]:
+    """Return what `numpy` offers."""
+    import numpy as np
+
+    for limits in (np.finfo, np.iinfo):
+        offer(limits, "eps max min tiny bits resolution smallest_normal dtype")
+    guarded = {name: numbers_only(value) for name, value in listed(np, _FUNCTIONS).items()}
+    return listed(np, f"{_CONSTANTS} {_TYPES}") | guarded | {
+        "ndarray": Kind(np.ndarray), "random": Library("numpy.random", _random),
+        "linalg": Library("numpy.linalg", _linalg),
+        "set_printoptions": _print_options, "__version__": np.__version__,
+    }
+
+
+def _linalg() -> Mapping[str, Any]:
+    import numpy as np
+
+    found = {name: numbers_only(value) for name, value in listed(np.linalg, _LINALG).items()}
+    return found | {"LinAlgError": np.linalg.LinAlgError}
+
+
+def _print_options(**_: Any) -> None:
+    """Take the options and change nothing: numpy keeps them for the process, not for a program."""
+    current().stands_in("np.set_printoptions", "as nothing: arrays print by numpy's defaults")
+
+
+def _random() -> Mapping[str, Any]:
+    """Return what `numpy.random` offers: the old functions over a stream of the session's own, and generators of both kinds."""
+    import numpy as np
+
+    def default_rng(seed: Any = None) -> Stream:
+        """Return a generator; without a seed, one that two runs agree on."""
+        return seed if isinstance(seed, Generator) else Generator(np.random.default_rng(0 if seed is None else seed))
+
+    def random_state(seed: Any = None) -> Stream:
+        """Return a stream of the old kind; without a seed, one that two runs agree on."""
+        return RandomState(np.random.RandomState(0 if seed is None else seed))
+
+    shared = RandomState(np.random.RandomState(0))
+    return {name: getattr(shared, name) for name in _LEGACY.split()} | {
+        "default_rng": default_rng, "RandomState": random_state, "Generator": Kind(Generator),
+    }
+
+
+class Stream:
+    """Random numbers of numpy's: each method is numpy's own, and gives numbers only."""
+
+    __slots__ = ("_own",)
+    __script_attributes__ = frozenset(_DRAWS.split())
+
+    def __init__(self, own: Any) -> None:
+        self._own = own
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self.__script_attributes__:
+            raise AttributeError(name)
+        drawn = numbers_only(getattr(self._own, name))
+        return _of_numbers(drawn) if name in _OF_SEQUENCES else drawn
+
+
+class Generator(Stream):
+    """What `default_rng` gives."""
+
+    __slots__ = ()
+    __script_attributes__ = Stream.__script_attributes__ | {"integers", "permuted"}
+
+
+class RandomState(Stream):
+    """What `RandomState` gives."""
+
+    __slots__ = ()
+    __script_attributes__ = frozenset(_LEGACY.split())
+
+
+def _of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function that takes a sequence have it as an array, which is looked at."""
+    import numpy as np
+
+    array = numbers_only(np.asarray)
+
+    def drawn(a: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(a if isinstance(a, int) else array(a), *args, **kwargs)
+
+    drawn.__name__ = drawn.__qualname__ = function.__name__
+    return drawn
+
