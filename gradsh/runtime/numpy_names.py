@@ -18,18 +18,18 @@ _TYPES = (
     "generic dtype finfo iinfo"
 )
 _FUNCTIONS = (
-    "abs absolute add all allclose any append arange arccos arcsin arctan arctan2 argmax argmin argpartition argsort argwhere "
-    "around array array2string array_equal array_split asarray ascontiguousarray atleast_1d atleast_2d average bincount "
+    "array asarray zeros ones arange linspace abs absolute add all allclose any append arccos arcsin arctan arctan2 argmax argmin argpartition argsort argwhere "
+    "around array2string array_equal array_split ascontiguousarray atleast_1d atleast_2d average bincount "
     "broadcast_to cbrt ceil clip column_stack concatenate copy corrcoef cos cosh count_nonzero cov cross cumprod cumsum deg2rad "
     "degrees delete diag diagonal diff digitize divide dot einsum empty empty_like equal exp exp2 expand_dims expm1 eye "
     "fill_diagonal flatnonzero flip fliplr flipud floor floor_divide full full_like gradient greater greater_equal heaviside "
     "histogram hsplit hstack hypot identity inner insert interp isclose isfinite isin isinf isnan isscalar kron less less_equal "
-    "linspace log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor logspace matmul max maximum mean "
+    "log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor logspace matmul max maximum mean "
     "median meshgrid min minimum mod moveaxis multiply nan_to_num nanmax nanmean nanmin nanstd nansum ndim negative nonzero "
-    "not_equal ones ones_like outer pad percentile polyfit polyval power prod quantile rad2deg radians ravel reciprocal repeat "
+    "not_equal ones_like outer pad percentile polyfit polyval power prod quantile rad2deg radians ravel reciprocal repeat "
     "reshape resize roll rollaxis rot90 round searchsorted shape sign sin sinh size sort split sqrt square squeeze stack std "
     "subtract sum swapaxes take tan tanh tensordot tile trace transpose trapezoid tri tril tril_indices triu triu_indices trunc "
-    "union1d unique unravel_index vander var vdot vsplit vstack where zeros zeros_like"
+    "union1d unique unravel_index vander var vdot vsplit vstack where zeros_like"
 )
 _LINALG = "norm inv det solve eig eigh eigvals eigvalsh svd qr pinv cholesky matrix_rank lstsq matrix_power"
 _DRAWS = (
@@ -47,7 +47,7 @@ def load_numpy(_: "Machine") -> Mapping[str, Any]:
     for limits in (np.finfo, np.iinfo):
         offer(limits, "eps max min tiny bits resolution smallest_normal dtype")
     guarded = {name: numbers_only(value) for name, value in listed(np, _FUNCTIONS).items()}
-    return listed(np, f"{_CONSTANTS} {_TYPES}") | guarded | {
+    return guarded | listed(np, f"{_CONSTANTS} {_TYPES}") | {
         "ndarray": Kind(np.ndarray), "random": Library("numpy.random", _random),
         "linalg": Library("numpy.linalg", _linalg),
         "set_printoptions": _print_options, "__version__": np.__version__,

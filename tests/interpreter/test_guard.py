@@ -128,7 +128,6 @@ np.sum.__wrapped__
 np.sum.__globals__
 np.float32.__subclasses__
 np.float32.mro
-collections.abc
 collections._sys
 collections.namedtuple.__globals__
 collections.namedtuple("T", "a b").__new__
