@@ -173,7 +173,7 @@ def _formula(
     reusing = getattr(formula, "reusing", None)
     if last and reusing is not None:
         scope[f"r{n}"] = reusing
-        gradient = f"(r{n}(spare(grad), {', '.join(arguments)}) if grad.nbytes > LARGE else {gradient})"
+        gradient = f"(r{n}(donatable(grad), {', '.join(arguments)}) if grad.nbytes > LARGE else {gradient})"
     elementwise = record.ufunc is not None
     unlike = f"type(g{n}) is not ndarray or g{n}.shape != m{n}[0] or g{n}.dtype is not m{n}[1]"
     if elementwise:  # so a gradient has the shape of the result
@@ -195,7 +195,7 @@ def _product(saved: str, layout: Layout, last: bool) -> str:
     if not last:
         return f"multiply(grad, {factor})"
     unlike = "" if layout is COMPACT else f" or type({saved}) is not ndarray or {saved}.dtype is not grad.dtype"
-    return f"(multiply(grad, {factor}) if grad.nbytes <= LARGE{unlike} else multiply_into(spare(grad), grad, {factor}))"
+    return f"(multiply(grad, {factor}) if grad.nbytes <= LARGE{unlike} else multiply_into(donatable(grad), grad, {factor}))"
 
 
 def _multiply_into(into: Any, grad: Any, factor: Any) -> Any:
