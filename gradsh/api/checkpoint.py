@@ -84,7 +84,8 @@ class _Frame:
         if holder.value is None:
             raise _different_number(len(self.holders), sum(one() is not None and one().value is not None  # type: ignore[union-attr]
                                                            for one in self.holders))
-        return holder.value
+        value: Tensor = holder.value
+        return value
 
     def _recompute(self, running: Any) -> None:
         self.saver.check()

@@ -50,13 +50,7 @@ def run(
         return walk(state, [one.grad_fn for one in tensors if one.grad_fn is not None], observed)
     recorder = Recorder(state.line_of)
     observed(recorder)
-    return account_of(state, recorder)
-
-
-def account_of(state: State, recorder: Recorder) -> PassReport:
-    """Return what a pass did, with the session's names and pins."""
-    pins = dict.fromkeys(pin.name for pin in state.pins)
-    return recorder.report(state.names_in_reach(), [f"`retain {name}`" for name in pins])
+    return state.report_of(recorder)
 
 
 def view(report: "PassReport | Plan | WalkReport") -> View:

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from gradsh.commands.record import command
 from gradsh.contracts.state import Pin, State
-from gradsh.engine.graph.node import AccumulateGrad, Node, behind
-from gradsh.engine.graph.tensor import Tensor, node_of
+from gradsh.engine.graph.node import Node, behind
+from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, node_of
 from gradsh.engine.values.storage import owner_of
 from gradsh.probe.given import arrays_in
 from gradsh.probe.snapshot import nodes_below

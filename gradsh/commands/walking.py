@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from gradsh.commands import words
-from gradsh.commands.backward import account_of
 from gradsh.contracts.state import Control, State
-from gradsh.engine.graph.node import AccumulateGrad, Node
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.probe.names import Names
 from gradsh.probe.passes import PassReport, Recorder
 from gradsh.probe.snapshot import node_name, nodes_below
@@ -45,7 +45,7 @@ def walk(state: State, roots: Iterable[Node], observed: Callable[[Recorder], Non
     recorder.finish()
     if stepper is not None and stepper.until:
         state.control.show((f"the pass ended without {stepper.until}",))
-    return WalkReport(tuple(recorder.steps), account_of(state, recorder), stepper is not None)
+    return WalkReport(tuple(recorder.steps), state.report_of(recorder), stepper is not None)
 
 
 class _Stepper:

@@ -16,6 +16,7 @@ from gradsh.text.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from gradsh.engine.graph.node import Node
+    from gradsh.probe.passes import PassReport, Recorder
 
 
 class Entry(NamedTuple):
@@ -213,6 +214,11 @@ class State:
     def names_in_reach(self) -> dict[str, object]:
         """Return the program's variables and, over them, the local ones where the running command stands."""
         return {name: value for name, value in {**self.variables, **self.call.scope}.items() if _is_plain(name)}
+
+    def report_of(self, recorder: Recorder) -> PassReport:
+        """Return what a recorded pass did, with the session's names and pins."""
+        pins = dict.fromkeys(pin.name for pin in self.pins)
+        return recorder.report(self.names_in_reach(), [f"`retain {name}`" for name in pins])
 
     def hint(self, message: str) -> None:
         """Tell the person something beside the output."""

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradsh.engine.graph.node import FREED_SENTENCE, LAST, AccumulateGrad, Node
+from gradsh.engine.graph.node import FREED_SENTENCE, LAST, Node
 from gradsh.engine.graph.saved import FreedVariables, SavedTensor, SavedVariable
-from gradsh.engine.graph.tensor import AutogradMeta, Parameter, Tensor
+from gradsh.engine.graph.tensor import AccumulateGrad, AutogradMeta, Parameter, Tensor
 from gradsh.engine.values.storage import VersionCounter
 from gradsh.lens.arrays import Storage, TorchArray, TorchDType, dtype_of
 from gradsh.probe.foreign import looking

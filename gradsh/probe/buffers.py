@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
-from gradsh.engine.graph.node import AccumulateGrad, Node
+from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.saved import SavedTensor
+from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.given import arrays_instead
 from gradsh.probe.names import Names

@@ -13,8 +13,8 @@ import numpy as np
 from gradsh.api.function import FunctionNode
 from gradsh.engine.ambient import current
 from gradsh.engine.autograd.backward import grad
-from gradsh.engine.graph.node import AccumulateGrad, Node
-from gradsh.engine.graph.tensor import Tensor, make, node_of
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, make, node_of
 from gradsh.probe.names import Names, named_tensors
 from gradsh.probe.snapshot import node_name, nodes_below
 from gradsh.text.fault import fail

@@ -5,7 +5,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gradsh.engine.autograd.topology import needed_nodes
-from gradsh.engine.graph.node import AccumulateGrad, Node
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.fold import Fold, ScopesOf, by_call, fold
 from gradsh.probe.given import freed_count, kept_in

@@ -8,8 +8,8 @@ import gc
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
-from gradsh.engine.graph.node import AccumulateGrad, Node
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import AccumulateGrad, Tensor
 from gradsh.probe.accounts import saved_memories
 from gradsh.probe.foreign import looking
 from gradsh.probe.names import named_tensors, top_name

@@ -12,8 +12,8 @@ from types import FunctionType, GeneratorType, MethodType, ModuleType, NoneType
 from typing import Any
 
 from gradsh.api.namespace import Namespace
-from gradsh.engine.graph.node import AccumulateGrad, Node
-from gradsh.engine.graph.tensor import Parameter, Tensor
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import AccumulateGrad, Parameter, Tensor
 from gradsh.engine.values.storage import memory_key
 from gradsh.probe.foreign import tensor_of
 from gradsh.probe.modules import is_module

@@ -13,9 +13,9 @@ from gradsh.engine.autograd.backward import make_roots
 from gradsh.engine.autograd.topology import arriving_from, needed_nodes, toposort
 from gradsh.engine.dispatch.op_node import OpNode
 from gradsh.engine.dispatch.views import CopySlices
-from gradsh.engine.graph.node import FREED_SENTENCE, AccumulateGrad, Node
+from gradsh.engine.graph.node import FREED_SENTENCE, Node
 from gradsh.engine.graph.saved import FreedVariables, SavedVariable
-from gradsh.engine.graph.tensor import Tensor, gradient_edge
+from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, gradient_edge
 from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.given import given_back
 from gradsh.probe.names import Names

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from gradsh.engine.graph.node import AccumulateGrad, Node
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import AccumulateGrad, Tensor
 from gradsh.probe.names import Names
 from gradsh.probe.passes import Recorder, saved_inside, saved_title
 from gradsh.probe.snapshot import node_name

@@ -6,8 +6,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradsh.engine.graph.node import AccumulateGrad, Node
-from gradsh.engine.graph.tensor import Tensor, node_of
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, node_of
 from gradsh.probe.accounts import saved_memories
 from gradsh.probe.modules import parameters_of
 from gradsh.probe.names import Names, roots_of, top_name

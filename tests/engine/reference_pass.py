@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.graph.node import AccumulateGrad, Node
-from gradsh.engine.graph.tensor import Tensor, gradient_edge
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, gradient_edge
 
 
 def gradients(outputs: list[Tensor], cotangents: list[Any], leaves: list[Tensor]) -> list[Any]:

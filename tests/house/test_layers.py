@@ -72,13 +72,14 @@ def test_torch_is_imported_by_the_lens_alone() -> None:
             assert not any(name.split(".")[0] == "torch" for name in names), path
 
 
-CIRCLES = {  # the imports inside functions that close a circle of files
+CIRCLES = {  # the imports inside functions that still close a circle of files
     "language.parser_base": {"language.advice"}, "api.nn.walk": {"api.nn.module"}, "api.nn.module": {"api.nn.module_hooks"},
-    "commands.backward": {"commands.walking"},
     "diagnosis.fixes": {
         "diagnosis.fixes_freed", "diagnosis.fixes_history", "diagnosis.fixes_simple", "diagnosis.fixes_version",
     },
 }
+TYPED_CIRCLES = {"api", "runtime", "diagnosis", "lens", "language"}
+"""The rooms in which imports for type checkers alone still close circles of files."""
 LAZY_IN_ENGINE = {  # imports inside functions: what a small script does not need, or what is chosen at run time
     "ambient": {"printing.format", "rng.generator"}, "autograd.backward": {"dispatch.views"},
     "codegen.specialize": {"codegen.backward", "codegen.forward_elementwise"}, "dispatch.call": {"values.named_result"},
@@ -97,50 +98,60 @@ def files() -> dict[str, Path]:
     return {name: path for path, name in names.items() if name != "__init__"}
 
 
-def walk(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
-    """Every statement but those for type checkers, and whether it stands in a function."""
+def walk(tree: ast.AST, typing: bool) -> Iterator[tuple[ast.AST, bool]]:
+    """Every statement (with `typing` those for type checkers, too), and whether it is run later than the file, or never."""
     left = [(tree, False)]
     while left:
         node, lazy = left.pop()
         yield node, lazy
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if for_types and not typing:
             continue
-        lazy = lazy or isinstance(node, ast.FunctionDef)
+        lazy = lazy or for_types or isinstance(node, ast.FunctionDef)
         left += [(child, lazy) for child in ast.iter_child_nodes(node) if isinstance(child, (ast.stmt, ast.ExceptHandler))]
 
 
 @cache
-def edges() -> dict[str, dict[str, bool]]:
-    """The files that each file imports, and whether only inside functions."""
+def edges(typing: bool) -> dict[str, dict[str, bool]]:
+    """The files that each file imports, and whether only inside functions (or, with `typing`, for type checkers)."""
     known = files()
     found: dict[str, dict[str, bool]] = {name: {} for name in known}
     for name, path in known.items():
-        for node, lazy in walk(parsed(path)):
+        for node, lazy in walk(parsed(path), typing):
             module = getattr(node, "module", None) or ""
             if isinstance(node, ast.ImportFrom) and module.startswith("gradsh."):
                 module = module.removeprefix("gradsh.")
                 for alias in node.names:
                     target = f"{module}.{alias.name}" if f"{module}.{alias.name}" in known else module
-                    found[name][target] = found[name].get(target, True) and lazy
+                    if target != name:
+                        found[name][target] = found[name].get(target, True) and lazy
     return found
 
 
-def test_no_files_import_each_other() -> None:
-    graph = {name: {*targets} - CIRCLES.get(name, set()) for name, targets in edges().items()}
+def circles(graph: dict[str, set[str]]) -> dict[str, list[str]]:
+    """What is left of a graph of imports when all is taken away that imports nothing that is left."""
     while True:
         free = {name for name, targets in graph.items() if not targets & graph.keys()}
         if not free:
-            break
+            return {name: sorted(targets & graph.keys()) for name, targets in graph.items()}
         graph = {name: targets for name, targets in graph.items() if name not in free}
-    assert {name: sorted(targets & graph.keys()) for name, targets in graph.items()} == {}
-    lazy = edges()
+
+
+def test_no_files_import_each_other() -> None:
+    lazy = edges(typing=False)
+    assert circles({name: {*targets} - CIRCLES.get(name, set()) for name, targets in lazy.items()}) == {}
     assert all(lazy[name][target] for name, targets in CIRCLES.items() for target in targets)
+
+
+def test_no_types_import_each_other() -> None:
+    whole = {name: {*targets} for name, targets in edges(typing=True).items()}
+    assert circles({name: targets for name, targets in whole.items() if name.split(".")[0] not in TYPED_CIRCLES}) == {}
 
 
 def test_the_lazy_imports_of_the_engine_are_known() -> None:
     lazy = {
         name.removeprefix("engine."): {target.removeprefix("engine.") for target, inside in targets.items()
                                        if inside and target.startswith("engine.")}
-        for name, targets in edges().items() if name.startswith("engine.")
+        for name, targets in edges(typing=False).items() if name.startswith("engine.")
     }
     assert {name: targets for name, targets in lazy.items() if targets} == LAZY_IN_ENGINE

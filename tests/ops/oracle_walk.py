@@ -18,8 +18,7 @@ import numpy as np
 from ops_namespace import F, absent, torch
 
 from gradsh.engine.autograd.backward_pass import BackwardPass
-from gradsh.engine.graph.node import AccumulateGrad
-from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
+from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, gradient_edge, make
 from gradsh.engine.values.storage import memory_key
 
 ORACLE = Path(__file__).parent.parent / "oracle" / "saved_tensors.json"

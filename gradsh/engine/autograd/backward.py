@@ -11,8 +11,8 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.autograd.backward_pass import BackwardPass, Observer
 from gradsh.engine.autograd.gradient_versions import noted
-from gradsh.engine.graph.node import AccumulateGrad, Edge, Node
-from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
+from gradsh.engine.graph.node import Edge, Node
+from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, gradient_edge, make
 from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
 

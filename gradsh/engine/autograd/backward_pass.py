@@ -24,8 +24,8 @@ from gradsh.engine.autograd.hooks import (
 from gradsh.engine.autograd.topology import arriving_from, needed_nodes, toposort
 from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.dispatch.op_node import OpNode
-from gradsh.engine.graph.node import AccumulateGrad, Edge, Node
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.node import Edge, Node
+from gradsh.engine.graph.tensor import AccumulateGrad, Tensor
 from gradsh.engine.schema.overload import FALLBACK, KEEP
 from gradsh.engine.values.layout import as_operands
 from gradsh.text.fault import fail, fault_of

@@ -14,8 +14,8 @@ import numpy as np
 from gradsh.engine.autograd.donation import base_if_unshared
 from gradsh.engine.autograd.gradient_versions import noted
 from gradsh.engine.graph.hook_handle import Handle
-from gradsh.engine.graph.node import AccumulateGrad, Edge, Node
-from gradsh.engine.graph.tensor import Tensor, autograd_meta, current_edge, make
+from gradsh.engine.graph.node import Edge, Node
+from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, autograd_meta, current_edge, make
 from gradsh.engine.registry import find, method
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.overlap import check_distinct

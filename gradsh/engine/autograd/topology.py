@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from gradsh.engine.dispatch.compact_node import CompactNode
-from gradsh.engine.graph.node import AccumulateGrad, Node
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import AccumulateGrad
 
 _SEQUENCE = attrgetter("seq")
 

@@ -26,9 +26,8 @@ from gradsh.engine.codegen.fragments import (
 )
 from gradsh.engine.codegen.source import compile_source, fill
 from gradsh.engine.dispatch.compact_node import FREED, SAVED, counter_of
-from gradsh.engine.graph.node import AccumulateGrad
 from gradsh.engine.graph.saved import slot_shape_and_dtype
-from gradsh.engine.graph.tensor import Tensor, autograd_meta
+from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, autograd_meta
 from gradsh.engine.schema.formulas import computes
 from gradsh.engine.schema.overload import FALLBACK, KEEP, Formula, Overload, fall_back
 from gradsh.engine.values.storage import VersionCounter

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.saved_hooks import RawSaved, unpack
 from gradsh.engine.dispatch.views import refused_sibling
-from gradsh.engine.graph.node import AccumulateGrad, Node, forward_name
+from gradsh.engine.graph.node import Node, forward_name
 from gradsh.engine.graph.saved import DETACHED, SavedVariable
-from gradsh.engine.graph.tensor import restored
+from gradsh.engine.graph.tensor import AccumulateGrad, restored
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.text.fault import fail
 

@@ -14,33 +14,12 @@ from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.dispatch.inference import is_inference
 from gradsh.engine.graph.node import FREED_SENTENCE, Edge, Node, forward_name, offer
 from gradsh.engine.graph.saved import FreedVariables
-from gradsh.engine.graph.tensor import Tensor, _new, autograd_meta, gradient_edge
+from gradsh.engine.graph.tensor import Tensor, View, _new, autograd_meta, gradient_edge
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.overlap import check_distinct
 from gradsh.engine.values.storage import offset_in_memory, strided
 from gradsh.text.fault import fail
-
-
-class View:
-    """What a view remembers: its base, its base's version when its history was last made, how it came about.
-
-    `creation` is "default", "no_grad" (made in no_grad mode), "inference", "multi" (one of several outputs) or "custom" (output of
-    a custom function). `made_by` is the node name and output number for messages, `location` that of the making.
-    """
-
-    __slots__ = ("base", "creation", "location", "made_by", "version")
-
-    def __init__(self, base: Tensor, version: int, creation: str, made_by: tuple[str, int], location: Any) -> None:
-        self.base = base
-        self.version = version
-        self.creation = creation
-        self.made_by = made_by
-        self.location = location
-
-    def refreshed_edge(self, tensor: Tensor) -> "Edge | None":
-        """Return the edge of the view `tensor`, made anew if its memory was written since."""
-        return refreshed_edge(tensor)
 
 
 def is_tracked(tensor: Tensor) -> bool:
@@ -151,6 +130,9 @@ def refreshed_edge(tensor: Tensor) -> Edge | None:
     tensor.needs_grad = True
     view.version = tensor.counter.version
     return tensor.edge
+
+
+View.refreshed_edge = staticmethod(refreshed_edge)
 
 
 def check_inplace(tensor: Tensor) -> None:

@@ -8,15 +8,16 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.lazy_methods import lazy_methods
+from gradsh.engine.graph.types import TensorBase
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, DType, of_numpy
+from gradsh.engine.values.dtype import DType, of_numpy
 from gradsh.engine.values.shape import at_dim
 from gradsh.engine.values.size import CPU, Device, Size
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
 
-    class Lent:
+    class Lent(TensorBase):
         """The methods that operations are."""
 
 else:
@@ -34,7 +35,6 @@ class Elements(Lent):
     """What depends on a tensor's array alone. Methods that are operations come from the base, until they are used."""
 
     __slots__ = ()
-    array: Array
 
     # --- shape and type -----------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ A `__getattr__` would find them, too, but a class with one has every attribute r
 
 from typing import Any
 
+from gradsh.engine.graph.types import TensorBase
 from gradsh.engine.registry import method
 
 
@@ -31,7 +32,7 @@ def lazy_methods() -> type:
     from gradsh.ops import homes
 
     lent = {name: LazyMethod(name) for name in homes() if not name.startswith("__")}
-    made = type("Lent", (), {"__slots__": (), **lent})
+    made = type("Lent", (TensorBase,), {"__slots__": (), **lent})
     for one in lent.values():
         one.home = made
     return made

@@ -14,7 +14,7 @@ from gradsh.engine.graph.saved import FreedVariables, SavedTensor, SavedVariable
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
-    from gradsh.engine.graph.tensor import Tensor
+    pass
 
 Edge = tuple["Node", int]
 
@@ -333,27 +333,3 @@ def forward_name(node: Node) -> str:
     if not found or (number and not number.isdigit()):
         return node.name()
     return name + number.lstrip("0")
-
-
-class AccumulateGrad(Node):
-    """The end of an edge at a leaf: adds what arrives to the leaf's `.grad`."""
-
-    __slots__ = ("variable",)
-    __module__ = "builtins"
-    titled = True
-
-    def __init__(self, variable: "Tensor") -> None:
-        self.variable = variable
-        self.edges = ()
-        self.raw = ()
-        self.outputs = intern_descriptor(variable.array.shape, variable.array.dtype)
-        self.extra = None
-        self.seq = LAST
-        self.location = None
-
-    def name(self) -> str:
-        """Return the name that PyTorch's `name()` gives (its class is shown as AccumulateGrad)."""
-        return "torch::autograd::AccumulateGrad"
-
-    def __repr__(self) -> str:
-        return f"<AccumulateGrad object at {id(self):#x}>"

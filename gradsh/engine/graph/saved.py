@@ -1,15 +1,11 @@
 """What a node keeps of a saved tensor, what is left of it when it was freed, and how people see both."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradsh.engine.values.dtype import Array, DType, of_numpy
 from gradsh.engine.values.storage import VersionCounter
-
-if TYPE_CHECKING:
-    from gradsh.engine.graph.node import Node
-    from gradsh.engine.graph.tensor import Tensor
 
 Entry = Any
 """What is kept of a saved tensor: None (not saved for this pattern of needs), a `SavedVariable`, or a list of these."""
@@ -53,7 +49,7 @@ class SavedTensor:
     array: Array | None
     """Its array; None once freed, and where a hook has packed it."""
 
-    def __init__(self, node: "Node", name: str, index: int | None, kept: SavedVariable | None, freed: Any = None) -> None:
+    def __init__(self, node: Any, name: str, index: int | None, kept: SavedVariable | None, freed: Any = None) -> None:
         self.node = node
         self.name = name
         self.index = index
@@ -162,6 +158,6 @@ class Recomputed:
         self.frame = frame
         self.shape = shape
         self.dtype = dtype
-        self.value: Tensor | None = None
+        self.value: Any = None
         self.running: Any = None
         """Weak reference to the backward pass for which `value` was computed."""

@@ -7,25 +7,42 @@ in `ops/`.
 
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.array_attributes import Elements, check_numpy
-from gradsh.engine.graph.node import AccumulateGrad, Edge, Node
+from gradsh.engine.graph.node import LAST, Edge, Node, intern_descriptor
 from gradsh.engine.graph.saved import SavedVariable
+from gradsh.engine.graph.types import Location
 from gradsh.engine.registry import find, operator, special_name
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.storage import VersionCounter
 from gradsh.text.fault import fail
 
-if TYPE_CHECKING:
-    from gradsh.engine.dispatch.views import View
-
 np.seterr(all="ignore")  # infinities and nans are results here, as in PyTorch, and errstate per operation costs 0.6 us
 
 VOLATILE = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
+
+
+class View:
+    """What a view remembers: its base, its base's version when its history was last made, how it came about.
+
+    `creation` is "default", "no_grad" (made in no_grad mode), "inference", "multi" (one of several outputs) or "custom" (output of
+    a custom function). `made_by` is the node name and output number for messages, `location` that of the making.
+    """
+
+    refreshed_edge: ClassVar[Callable[["Tensor"], Edge | None]]
+    """Returns the edge of a view, made anew if its memory was written since; `dispatch/views.py` hands it in."""
+    __slots__ = ("base", "creation", "location", "made_by", "version")
+
+    def __init__(self, base: "Tensor", version: int, creation: str, made_by: tuple[str, int], location: Location) -> None:
+        self.base = base
+        self.version = version
+        self.creation = creation
+        self.made_by = made_by
+        self.location = location
 
 
 class AutogradMeta:
@@ -162,6 +179,31 @@ class Tensor(Elements):
         fresh.needs_grad = self.requires_grad
         return fresh
 
+
+class AccumulateGrad(Node):
+    """The end of an edge at a leaf: adds what arrives to the leaf's `.grad`."""
+
+    __slots__ = ("variable",)
+    __module__ = "builtins"
+    titled = True
+
+    def __init__(self, variable: Tensor) -> None:
+        self.variable = variable
+        self.edges = ()
+        self.raw = ()
+        self.outputs = intern_descriptor(variable.array.shape, variable.array.dtype)
+        self.extra = None
+        self.seq = LAST
+        self.location = None
+
+    def name(self) -> str:
+        """Return the name that PyTorch's `name()` gives (its class is shown as AccumulateGrad)."""
+        return "torch::autograd::AccumulateGrad"
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {id(self):#x}>"
+
+
 class Parameter(Tensor):
     """A leaf that modules list as theirs. `Parameter(data=None, requires_grad=True)` shares the memory of `data`."""
 
@@ -296,9 +338,7 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
 
 def current_edge(tensor: Tensor) -> Edge | None:
     """Return the edge of a view, made anew if its base was written in place since."""
-    view: Any = tensor.meta and tensor.meta.view
-    edge: Edge | None = view.refreshed_edge(tensor)
-    return edge
+    return View.refreshed_edge(tensor)
 
 
 def _operator(symbol: str, reflected: bool = False) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.types import TensorBase
 from gradsh.engine.values.dtype import DType
 
 REQUIRED: Any = object()
@@ -60,27 +60,27 @@ class Param:
 
 
 def _tensor(value: Any) -> Any:
-    return value if isinstance(value, (Tensor, *_RAW)) else MISMATCH
+    return value if isinstance(value, (TensorBase, *_RAW)) else MISMATCH
 
 
 def _operand(value: Any) -> Any:
-    return value if isinstance(value, (Tensor, float, int, *_RAW)) else MISMATCH
+    return value if isinstance(value, (TensorBase, float, int, *_RAW)) else MISMATCH
 
 
 def _tensors(value: Any) -> Any:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(one, (Tensor, *_RAW)) for one in value):
+    if not isinstance(value, (list, tuple)) or not all(isinstance(one, (TensorBase, *_RAW)) for one in value):
         return MISMATCH
     return list(value)
 
 
 def _indices(value: Any) -> Any:
-    if not isinstance(value, (list, tuple)) or not all(one is None or isinstance(one, (Tensor, *_RAW)) for one in value):
+    if not isinstance(value, (list, tuple)) or not all(one is None or isinstance(one, (TensorBase, *_RAW)) for one in value):
         return MISMATCH
     return list(value)
 
 
 def _data(value: Any) -> Any:
-    return value if isinstance(value, (Tensor, *_RAW, list, tuple)) or hasattr(value, "__array__") else MISMATCH
+    return value if isinstance(value, (TensorBase, *_RAW, list, tuple)) or hasattr(value, "__array__") else MISMATCH
 
 
 def _int(value: Any) -> Any:
@@ -90,7 +90,7 @@ def _int(value: Any) -> Any:
         return MISMATCH
     if isinstance(value, np.integer):
         return int(value)
-    if isinstance(value, Tensor) and value.array.ndim == 0 and value.array.dtype.kind in "iu":
+    if isinstance(value, TensorBase) and value.array.ndim == 0 and value.array.dtype.kind in "iu":
         return int(value.array)
     return MISMATCH
 
@@ -113,7 +113,7 @@ def _number(value: Any) -> Any:
         return value
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, Tensor) and value.array.ndim == 0 and not value.needs_grad:
+    if isinstance(value, TensorBase) and value.array.ndim == 0 and not value.needs_grad:
         return value.array.item()
     return MISMATCH
 

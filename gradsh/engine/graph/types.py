@@ -1,0 +1,21 @@
+"""The words of the graph's types, which know nothing of the rest of the engine."""
+
+from typing import Any, TypeAlias
+
+from gradsh.engine.values.dtype import Array
+
+Location: TypeAlias = Any
+"""Where the program stands, as `Ambient.locate` tells it: opaque to the engine, kept by nodes, writes and frees."""
+
+
+class TensorBase:
+    """The base of Tensor: what files below the tensor know of one."""
+
+    __slots__ = ()
+
+    array: Array
+    needs_grad: bool
+
+
+TensorOrArray: TypeAlias = TensorBase | Array
+"""A gradient or an operand: Tensors where a graph is recorded, arrays in a plain pass."""
