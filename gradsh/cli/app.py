@@ -104,6 +104,8 @@ def run(
     args: Annotated[str, typer.Option("--args", metavar="TEXT", help="Arguments of the script: its sys.argv.")] = "",
     threads: Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="Threads of numpy.")] = None,
     profile: Annotated[bool, typer.Option("--profile", help="Show time and bytes by line at the end.")] = False,
+    engine: Annotated[Literal["gradsh", "torch"], typer.Option("--engine", help="What runs the scripts.")] = "gradsh",
+    device: Annotated[str, typer.Option("--device", metavar="cpu|cuda|meta", help="With PyTorch: where tensors are made.")] = "",
 ) -> None:
     """Run scripts; without any, the shell on a terminal, else standard input."""
     from gradsh.cli.dispatch import start
@@ -122,7 +124,15 @@ def run(
         tuple(files or ()), code, keep_going, format, _seed(seed), plain, limits, jobs or _cpus(), fail_fast,
         tuple(map(_setting, values or ())), profile, args,
     )
-    raise typer.Exit(list_parameters(options) if params else start(options))
+    if params:
+        raise typer.Exit(list_parameters(options))
+    if device and engine == "gradsh":
+        raise typer.BadParameter("--device needs --engine torch")
+    if engine == "torch":
+        from gradsh.lens.scripts import run_scripts
+
+        raise typer.Exit(run_scripts(options, device))
+    raise typer.Exit(start(options))
 
 
 @app.command("watch")

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from gradsh.commands.record import command
 from gradsh.contracts.state import State
 from gradsh.engine.graph.node import Node, behind
-from gradsh.engine.graph.tensor import Tensor, node_of
+from gradsh.engine.graph.tensor import node_of
+from gradsh.probe.foreign import tensor_of
 from gradsh.probe.snapshot import node_name
 from gradsh.view.shapes import Column, Row, Table, View
 
@@ -39,16 +40,17 @@ def run(state: State) -> Report:
 
 
 def _describe(name: str, value: object) -> Variable:
-    if not isinstance(value, Tensor):
+    tensor = tensor_of(value)
+    if tensor is None:
         return Variable(name, (isinstance(behind(value), Node) and node_name(behind(value))) or type(value).__name__)
     try:
-        made_by = node_name(node_of(value)) or "leaf"
+        made_by = node_name(node_of(tensor)) or "leaf"
     except RuntimeError:
         made_by = "an invalid view"
-    has_grad = value.meta is not None and value.meta.grad is not None
+    has_grad = tensor.meta is not None and tensor.meta.grad is not None
     return Variable(
-        name, type(value).__name__, tuple(value.array.shape), value.dtype.name, value.needs_grad, made_by,
-        None if value.is_inference() else value.counter.version, int(value.array.nbytes), has_grad,
+        name, type(value).__name__, tuple(tensor.array.shape), tensor.dtype.name, tensor.needs_grad, made_by,
+        None if tensor.is_inference() else tensor.counter.version, int(tensor.array.nbytes), has_grad,
     )
 
 

@@ -39,12 +39,14 @@ class Unit:
         self.commands: tuple[Command, ...] = tuple(lowering.commands)
 
 
-def compile_statement(statement: stmt, source: Source, filename: str, number: int) -> Unit:
-    """Return the unit of a top-level statement; `number` is what its commands pass to the hook.
+def compile_statement(
+    statement: stmt, source: Source, filename: str, number: int, lowered: type[StatementLowering] = StatementLowering,
+) -> Unit:
+    """Return the unit of a top-level statement; `number` is what its commands pass to the hook, `lowered` how it is lowered.
 
     Raises ProblemError of kind `syntax` for what the language refuses, `limit` for a statement nested too deeply.
     """
-    lowering = StatementLowering(source, number)
+    lowering = lowered(source, number)
     with warnings.catch_warnings(record=True) as doubts:
         warnings.simplefilter("always", SyntaxWarning)
         code = _guarded(statement, source, lambda: _compile(lowering, statement, filename))

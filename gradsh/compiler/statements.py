@@ -13,7 +13,7 @@ from gradsh.language.node import expr, stmt
 from gradsh.text.span import Source, Span
 
 Block = list[ast.stmt]
-_GENERIC: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+GENERIC: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
 
 
 class StatementLowering(PatternLowering):
@@ -195,7 +195,7 @@ class StatementLowering(PatternLowering):
         self.functions.pop()
         if not generator:
             body = self._called(body, node)
-        return ast.FunctionDef(name, arguments, body, decorators, None, **_GENERIC, **self.place(node.span))
+        return ast.FunctionDef(name, arguments, body, decorators, None, **GENERIC, **self.place(node.span))
 
     def _called(self, body: Block, node: tree.FunctionDef) -> Block:
         """Return a function's body with the call noted for as long as it runs; a docstring stays in front."""
@@ -229,7 +229,7 @@ class StatementLowering(PatternLowering):
         documented = isinstance(node.body[0], tree.Expr) and _is_string(node.body[0].value)
         first = 1 if documented else 0
         body[first:first] = self._marks(place)
-        return ast.ClassDef(name, bases, [], body, decorators, **_GENERIC, **place)
+        return ast.ClassDef(name, bases, [], body, decorators, **GENERIC, **place)
 
     def _marks(self, place: dict[str, Any]) -> Block:
         """Mark a class as a script's, and keep numpy from putting its instances into arrays of Python objects."""
@@ -351,7 +351,7 @@ class StatementLowering(PatternLowering):
         elif bound:
             body.insert(0, ast.Global(bound, **place))
         parameters = ast.arguments([], [], None, [ast.arg(runtime_names.THUNK, None, **place)], [self.constant(None, place)], None, [])
-        function = ast.FunctionDef(runtime_names.TAIL, parameters, body, [], None, **_GENERIC, **place)
+        function = ast.FunctionDef(runtime_names.TAIL, parameters, body, [], None, **GENERIC, **place)
         return [*before, function]
 
 

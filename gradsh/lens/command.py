@@ -4,8 +4,6 @@ The program's output and exit status are its own. A diagnosis goes to standard e
 `--format json` standard output holds events, what the program prints among them.
 """
 
-import io
-import os
 import sys
 from typing import Any, NamedTuple
 
@@ -98,6 +96,7 @@ class _Trace:
 
     def __init__(self, options: Options, program: Any) -> None:
         from gradsh.lens import api
+        from gradsh.lens.streams import ranked
         from gradsh.render.style import style_for
         from gradsh.run.sinks import JsonSink, TextSink
 
@@ -120,7 +119,10 @@ class _Trace:
     def run(self, text: bytes) -> int:
         """Run the program; return the exit status."""
         if self.as_json:
-            sys.stdout = Told(self.sink)
+            from gradsh.contracts.events import Print
+            from gradsh.lens.streams import Printed
+
+            sys.stdout = Printed(lambda text: self.sink(Print(text, False)))
         try:
             if self.options.keep_going:
                 self._run_statements(text)
@@ -213,48 +215,3 @@ class _Trace:
 
             write_summary(self.watcher, vars(self.program.main), self.err, plain=self.options.plain)
         api.stop()
-
-
-def ranked(stream: Any) -> Any:
-    """Return a stream whose lines carry the rank of this process, where it is one of several."""
-    rank = os.environ.get("RANK", "")
-    return Ranked(stream, f"[rank {rank}] ") if rank and os.environ.get("WORLD_SIZE", "1") != "1" else stream
-
-
-class Ranked(io.TextIOBase):
-    """A stream that begins each line with the rank."""
-
-    def __init__(self, stream: Any, mark: str) -> None:
-        self.stream = stream
-        self.mark = mark
-
-    def write(self, text: str) -> int:
-        """Write whole lines, each with the mark."""
-        self.stream.write("".join(self.mark + line for line in text.splitlines(keepends=True)))
-        return len(text)
-
-    def flush(self) -> None:
-        """Bring out what was written."""
-        self.stream.flush()
-
-
-class Told(io.TextIOBase):
-    """Standard output while events are written: what the program prints becomes an event."""
-
-    encoding = "utf-8"
-    errors = "replace"
-
-    def __init__(self, sink: Any) -> None:
-        self.sink = sink
-
-    def write(self, text: str) -> int:
-        """Tell a printed text."""
-        from gradsh.contracts.events import Print
-
-        if text:
-            self.sink(Print(text, False))
-        return len(text)
-
-    def writable(self) -> bool:
-        """Return True."""
-        return True

@@ -55,7 +55,7 @@ class Files:
     @staticmethod
     def _lies_outside(filename: str) -> bool:
         if filename.startswith("<"):
-            return filename.startswith(("<ipython-input", "<stdin", "<gradsh line"))
+            return filename.startswith(("<ipython-input", "<stdin", "<gradsh "))
         return not os.path.abspath(filename).startswith(_library_folders())  # noqa: PTH100
 
     def loops_of(self, code: Any) -> Loops | None:
@@ -69,9 +69,14 @@ class Files:
     def _find_loops(self, code: Any) -> Loops:
         scopes = self._scopes.get(code.co_filename)
         if scopes is None:
-            scopes = self._scopes[code.co_filename] = _loops_by_scope("".join(linecache.getlines(code.co_filename)))
+            self.learn(code.co_filename, _parsed("".join(linecache.getlines(code.co_filename))))
+            scopes = self._scopes[code.co_filename]
         key = ("<module>", 0) if code.co_name == "<module>" else (code.co_name, code.co_firstlineno)
         return scopes.get(key, {})
+
+    def learn(self, filename: str, module: ast.Module) -> None:
+        """Take the loops of a text from its tree."""
+        self._scopes[filename] = _loops_by_scope(module)
 
     def forget(self, filename: str) -> None:
         """Read a file anew when it is next asked for: its text changed."""
@@ -80,12 +85,15 @@ class Files:
             del self.plans[code]
 
 
-def _loops_by_scope(text: str) -> dict[tuple[str, int], Loops]:
-    """Return the loops of each scope of a text, by the scope's name and first line."""
+def _parsed(text: str) -> ast.Module:
     try:
-        module = ast.parse(text)
+        return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
+        return ast.Module([], [])
+
+
+def _loops_by_scope(module: ast.Module) -> dict[tuple[str, int], Loops]:
+    """Return the loops of each scope of a text, by the scope's name and first line."""
     found: dict[tuple[str, int], Loops] = {}
     stack: list[tuple[ast.AST, tuple[str, int]]] = [(module, ("<module>", 0))]
     while stack:

@@ -173,14 +173,14 @@ class Lines:
             return place
         return next((found for log in self.logs if (found := log.find(number)) is not None), None)
 
-    def start(self) -> None:
-        """Begin to follow lines, also those of functions that are running."""
+    def start(self, *, joins: bool = True) -> None:
+        """Begin to follow lines, with `joins` also those of functions that are running."""
         if hasattr(sys, "monitoring"):
-            self._start_monitoring()
+            self._start_monitoring(joins)
         else:
             self._outer = sys.gettrace(), threading.gettrace()
             threading.settrace(self._trace_thread)
-            self._join_running(sys._getframe(1))
+            self._join_running(sys._getframe(1) if joins else None)
             sys.settrace(self.log().trace)
 
     def stop(self) -> None:
@@ -231,7 +231,7 @@ class Lines:
 
     # --- Python 3.12 and later ------------------------------------------------------------------------------------
 
-    def _start_monitoring(self) -> None:
+    def _start_monitoring(self, joins: bool) -> None:
         monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
         tool = next((one for one in (4, 3, 2, 1) if monitoring.get_tool(one) is None), None)
         if tool is None:
@@ -245,7 +245,7 @@ class Lines:
             (events.LINE, self._line),
         ):
             monitoring.register_callback(tool, event, answer)
-        self._join_running(sys._getframe(2))
+        self._join_running(sys._getframe(2) if joins else None)
         for running in self.log().stack:
             monitoring.set_local_events(tool, running.code, self._local_events())
         monitoring.set_events(tool, events.PY_START | events.PY_RESUME | events.PY_THROW | events.PY_UNWIND)

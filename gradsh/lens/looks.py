@@ -162,12 +162,10 @@ def look(
     subjects: tuple[Any, ...] = (), by_module: bool = False, format: str = "",
 ) -> Look:
     """Return what a command reports; `run` is given its state."""
-    with watcher.look() as world:
+    reach = _plain(variables)
+    with watcher.look_at(reach) as world:
         machine: Any = PythonMachine(watcher.files, watcher.sources, world, None, None)
-        reach = _plain(variables)
         machine.program = machine.values(reach)
-        for _ in named_tensors(reach):
-            pass  # all graphs are met before the first is asked about, so that their leaves have names
         if by_module:
             machine.module_names = world.module_names(reach)
         control: Any = LensControl(watcher, machine, frame, by_module)

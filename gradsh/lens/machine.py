@@ -5,7 +5,7 @@ from typing import Any
 
 from gradsh.lens.files import Files
 from gradsh.lens.mirror import World
-from gradsh.lens.units import Sources
+from gradsh.lens.units import ScriptUnits, Sources
 from gradsh.runtime.activation import ROOT, Place, describe
 
 _OPTIMIZED = 1
@@ -26,7 +26,7 @@ class PythonMachine:
 
     has_pins = False
 
-    def __init__(self, files: Files, sources: Sources, world: World, error: BaseException | None, place: Any) -> None:
+    def __init__(self, files: Files, sources: Sources | ScriptUnits, world: World, error: BaseException | None, place: Any) -> None:
         self.files = files
         self.units = sources
         self.world = world

@@ -63,7 +63,10 @@ def saved_names(node: Any) -> tuple[tuple[str, str], ...]:
 def raw_entries(node: Any) -> Iterator[tuple[str, int | None, Any]]:
     """Yield (name, place in a list or None, PyTorch's SavedTensor) of a node."""
     for name, attribute in saved_names(node):
-        raw = getattr(node, attribute, None)
+        try:
+            raw = getattr(node, attribute, None)
+        except RuntimeError:  # a custom function's that is freed
+            continue
         if type(raw) is tuple:
             yield from ((name, place, one) for place, one in enumerate(raw))
         elif raw is not None:

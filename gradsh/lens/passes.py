@@ -6,6 +6,7 @@ told afterwards; nothing is kept alive.
 """
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -46,6 +47,8 @@ class Passes:
         self.largest_place: Any = None
         self.reached: set[int] = set()
         """ids of the leaves below the roots of passes"""
+        self.before: Callable[[list[Any]], None] | None = None
+        """Told the root nodes before each pass."""
         self._original: Any = None
 
     def start(self) -> None:
@@ -69,6 +72,8 @@ class Passes:
         self.number += 1
         retain, some = bool(args[1]), bool(args[3]) if len(args) > 3 else False
         place = self.watcher.lines.log().here()
+        if self.before is not None:
+            self.before([node for root in roots if (node := _node_of(root)) is not None])
         with torch._C.DisableTorchFunction():
             marked = self._mark(roots, place, retain)
         begun = time.perf_counter()

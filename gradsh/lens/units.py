@@ -9,7 +9,7 @@ from typing import Any
 from gradsh.compiler.lower import characters
 from gradsh.language import tree
 from gradsh.language.node import Node, stmt
-from gradsh.runtime.activation import statement_lines
+from gradsh.runtime.activation import Units, statement_lines
 from gradsh.text.span import Source, Span
 
 _STANDS_FOR = {
@@ -84,6 +84,28 @@ class Sources:
         """Return the innermost statement that covers a line."""
         unit = self.of(code)
         return unit.lines.get(line) or Span(line, 1, line, len(unit.source.line(line)) + 1)
+
+
+class ScriptUnits(Units):
+    """The statements of a script that PyTorch's engine runs, and the user's files that these import."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.files = Sources()
+
+    def of(self, code: Any) -> Any:
+        """Return the unit that a code object belongs to."""
+        return super().of(code) or self.files.of(code)
+
+    def span(self, code: Any, offset: int) -> Span:
+        """Return the expression at an instruction; of a negative offset, the statement on that line."""
+        if super().of(code) is None:
+            return self.files.span(code, offset)
+        return self.statement(code, -offset) if offset < 0 else super().span(code, offset)
+
+    def statement(self, code: Any, line: int) -> Span:
+        """Return the innermost statement that covers a line."""
+        return self.files.statement(code, line) if super().of(code) is None else super().statement(code, line)
 
 
 def _statements(source: Source) -> list[stmt]:

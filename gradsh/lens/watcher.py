@@ -1,7 +1,7 @@
 """The watcher: follows lines, in-place writes and backward passes of a program while it is on. There is one at a time."""
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,8 +12,9 @@ from gradsh.lens.lines import Lines
 from gradsh.lens.mirror import World, world_of
 from gradsh.lens.modules import Modules
 from gradsh.lens.passes import Passes
-from gradsh.lens.units import Sources
+from gradsh.lens.units import ScriptUnits, Sources
 from gradsh.lens.writes import Writes
+from gradsh.probe.names import named_tensors
 
 
 class Watcher:
@@ -27,13 +28,13 @@ class Watcher:
         self.passes = Passes(self)
         self.told: Any = None
         """The latest failure that was told."""
-        self.sources = Sources()
+        self.sources: Sources | ScriptUnits = Sources()
         self.follows_writes = writes
         self.follows_modules = modules
         self.on = False
 
-    def start(self) -> None:
-        """Begin to follow."""
+    def start(self, *, joins: bool = True) -> None:
+        """Begin to follow, with `joins` also the functions that are running."""
         if self.on:
             return
         self.on = True
@@ -42,7 +43,7 @@ class Watcher:
             self.writes.start()
         if self.follows_modules:
             self.modules.start()
-        self.lines.start()
+        self.lines.start(joins=joins)
 
     def stop(self) -> None:
         """Follow no longer; what is known so far stays."""
@@ -65,6 +66,14 @@ class Watcher:
         finally:
             if collecting:
                 gc.enable()
+
+    @contextmanager
+    def look_at(self, variables: Mapping[str, object]) -> Iterator[World]:
+        """Let the probes look, all graphs of the variables met before the first question, so that their leaves have names."""
+        with self.look() as world:
+            for _ in named_tensors(variables):
+                pass
+            yield world
 
     def line_of(self, where: Any) -> int | None:
         """Return the first line of the innermost statement at a place, or None where there is none."""

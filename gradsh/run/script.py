@@ -120,15 +120,15 @@ def enclose(options: RunOptions, script: Script) -> None:
     bound_memory(limits.max_memory)
 
 
-def run(options: RunOptions) -> int:
-    """Run the one script that the options name; return the exit status."""
+def run(options: RunOptions, make: "Callable[..., Session] | None" = None) -> int:
+    """Run the one script that the options name; return the exit status. `make` makes the session."""
     from gradsh.run.sinks import looks_of, sink_for
 
     script = scripts_of(options)[0]
     sink = sink_for(looks_of(options.format, plain=options.plain, several=False), None, sys.stdout, sys.stderr)
     if not script.unreadable:
         enclose(options, script)
-    return max(run_script(script, options, sink), sink.close())
+    return max(run_script(script, options, sink, make), sink.close())
 
 
 def scripts_of(options: RunOptions) -> Sequence[Script]:
@@ -242,15 +242,15 @@ def read_script(name: str) -> Script:
         return Script(shown, "", f"line {line} is not UTF-8 (byte 0x{data[error.start]:02x})")
 
 
-def run_script(script: Script, options: RunOptions, sink: "Sink") -> int:
-    """Run one script in a session of its own, telling `sink` what happens; return its exit status."""
+def run_script(script: Script, options: RunOptions, sink: "Sink", make: "Callable[..., Session] | None" = None) -> int:
+    """Run one script in a session of its own (`make` may make another kind), telling `sink`; return its exit status."""
     if script.unreadable:
         sink(unreadable(script))
         return UNREADABLE
     from gradsh.session.session import Session
 
     collect_again()
-    session = Session(options.seed, limits=options.limits)
+    session = (make or Session)(options.seed, limits=options.limits)
     sink.when_broken = session.abandon
     session.machine.take_arguments(script.name, _split(options.arguments))
     session.machine.read_module = module_reader(script)

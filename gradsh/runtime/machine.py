@@ -13,6 +13,7 @@ from gradsh.compiler import runtime_names
 from gradsh.compiler.expressions import identifier
 from gradsh.compiler.lower import Unit, compile_statement
 from gradsh.compiler.scopes import bound_names
+from gradsh.compiler.statements import StatementLowering
 from gradsh.engine.attribute_names import ordinary
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.language.node import stmt
@@ -80,6 +81,10 @@ class Machine:
     `diagnose(machine, error, unit)` turns an exception into a `Failed`.
     """
 
+    lowering = StatementLowering
+    """How statements are lowered."""
+    offering: Any = None
+    """The class of what exists without the program's doing, where it is not gradsh's own."""
     has_pins = True
     """Whether a part of a graph can be kept from being freed; PyTorch keeps all or nothing."""
 
@@ -117,7 +122,7 @@ class Machine:
         self._current: Unit | None = None
         from gradsh.runtime.script_globals import Offer
 
-        self.offer = Offer(self)
+        self.offer = (self.offering or Offer)(self)
         self.reset()
 
     @property
@@ -178,7 +183,7 @@ class Machine:
         """
         number = len(self.units)
         filename = f"<gradsh {number}>"
-        unit = compile_statement(statement, source, filename, number)
+        unit = compile_statement(statement, source, filename, number, self.lowering)
         self.units.add(filename, unit)
         if unit.commands:
             self._by_number[number] = unit

@@ -70,7 +70,7 @@ class Session(Controls):
         self.limits = limits
         self.typed = typed
         self.emit: Emit = quiet
-        self.machine = Machine(_diagnose)
+        self.machine = self.new_machine()
         self.machine.on_print = self._on_print
         self.machine.on_value = self._on_value
         self.machine.on_command = self._on_command
@@ -97,6 +97,15 @@ class Session(Controls):
         self.depth = 0
         self._bound = _Bound(self.machine)
         self.offer_assertions()
+
+    def new_machine(self) -> Machine:
+        """Return the machine that runs the statements."""
+        return Machine(_diagnose)
+
+    @staticmethod
+    def next_mark() -> int:
+        """Return a sequence number that no node made so far exceeds."""
+        return next_sequence_number()
 
     def offer_assertions(self) -> None:
         """Give scripts the functions by which they assert what their graphs hold."""
@@ -236,7 +245,7 @@ class Session(Controls):
             self.guardian.at(line)
         self._command_only = isinstance(statement, Command)
         name = statement.name if isinstance(statement, Command) else ""
-        unit, mark, begun = len(self.machine.units), next_sequence_number(), time.perf_counter()
+        unit, mark, begun = len(self.machine.units), self.next_mark(), time.perf_counter()
         failed = self.machine.run_statement(statement, source)
         seconds = time.perf_counter() - begun
         text = text_of(source, statement.span)

@@ -1,0 +1,303 @@
+"""Scripts on PyTorch: a session whose machine runs Python as it stands, with PyTorch's names, followed by a watcher.
+
+Commands are written once: those that look are run within the watcher's world, `backward` foretells its pass and runs
+PyTorch's, the others are the session's own. What only gradsh's engine can do says so.
+"""
+
+import builtins
+import importlib
+import sys
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from types import GeneratorType
+from typing import Any
+
+import torch
+
+from gradsh.commands import find
+from gradsh.commands.record import Command
+from gradsh.compiler.lower import Unit
+from gradsh.compiler.plain import PlainLowering, module_of
+from gradsh.contracts.events import Emit, Result, Snapshot
+from gradsh.contracts.state import Failed as LastFailure
+from gradsh.engine.ambient import Ambient
+from gradsh.language.node import stmt
+from gradsh.lens.diagnose import told
+from gradsh.lens.looks import COMMANDS, state_of
+from gradsh.lens.mirror import World
+from gradsh.lens.streams import Printed
+from gradsh.lens.units import ScriptUnits
+from gradsh.lens.watcher import Watcher
+from gradsh.probe.assertions import functions
+from gradsh.probe.foreign import tensor_of
+from gradsh.process.limits import UNBOUNDED, Limits
+from gradsh.runtime.activation import describe
+from gradsh.runtime.machine import Failed, Invocation, Machine
+from gradsh.runtime.script_globals import STANDING, Offer
+from gradsh.session.control import Outcome
+from gradsh.session.session import Session
+from gradsh.text.fault import fail
+from gradsh.text.span import Source
+
+BARE = (torch.nn.functional, torch, torch.nn, torch.optim)
+"""Where a bare name is looked up."""
+LOOKS = frozenset({*COMMANDS, "diff"})
+OWN = {
+    "retain": "PyTorch keeps all of a graph or nothing: write `backward z --retain`",
+    "release": "PyTorch keeps all of a graph or nothing",
+    "check": "write `torch.autograd.gradcheck(function, inputs)`",
+    "undo": "a program on PyTorch cannot go back",
+    "redo": "a program on PyTorch cannot go back",
+    "fix": "fixes are tried in copies that gradsh's engine runs",
+}
+"""Commands that only gradsh's engine has, and what to do without them."""
+_SILENT = (torch.Generator, torch.utils.hooks.RemovableHandle, GeneratorType)
+
+
+class TorchOffer(Offer):
+    """What exists for a program on PyTorch without its doing: Python's own builtins, and PyTorch's names."""
+
+    def builtins(self) -> dict[str, Any]:
+        """Return Python's builtins."""
+        return dict(vars(builtins))
+
+    def bare(self, name: str) -> Any:
+        """Return what a name without a prefix stands for. Raises KeyError."""
+        if name in STANDING:
+            return importlib.import_module(STANDING[name])
+        for space in BARE:
+            if name in vars(space):
+                return vars(space)[name]
+        raise KeyError(name)
+
+
+class TorchMachine(Machine):
+    """Runs statements as Python does, with PyTorch's names in reach."""
+
+    lowering = PlainLowering
+    offering = TorchOffer
+    has_pins = False
+
+    def __init__(self, watcher: Watcher) -> None:
+        self.watcher = watcher
+        super().__init__(_diagnose)
+        self.units: Any = ScriptUnits()
+        watcher.sources = self.units
+
+    def compile(self, statement: stmt, source: Source) -> Unit:
+        """Compile a top-level statement; its loops are followed."""
+        with suppress(Exception):  # what cannot be lowered is told by the compiler
+            self.watcher.files.learn(f"<gradsh {len(self.units)}>", module_of(statement, source))
+        return super().compile(statement, source)
+
+    def locate(self, where: Any) -> Any:
+        """Return the place in the script that an opaque `where` stands for."""
+        return describe(self.units, where)
+
+    @staticmethod
+    def in_engine_form(value: Any) -> Any:
+        """Return a tensor in the engine's form, anything else as it is."""
+        found = tensor_of(value)
+        return value if found is None else found
+
+
+class TorchSession(Session):
+    """A session on PyTorch. `device` is where tensors are made that name no other."""
+
+    machine: TorchMachine
+
+    def __init__(self, seed: int | None = 0, *, limits: Limits = UNBOUNDED, typed: bool = False, device: str = "") -> None:
+        self.watcher = Watcher()
+        self.watcher.passes.before = self._before_pass
+        if device:
+            torch.set_default_device(device)
+        super().__init__(seed, limits=limits, typed=typed)
+        self.printed = Printed(self._on_print)
+
+    def new_machine(self) -> TorchMachine:
+        """Return the machine that runs the statements."""
+        return TorchMachine(self.watcher)
+
+    @staticmethod
+    def next_mark() -> int:
+        """Return a sequence number that no node made so far exceeds."""
+        return int(torch._C._autograd._get_sequence_nr()) - 1
+
+    def new_ambient(self) -> Ambient:
+        """Seed PyTorch's random numbers, too."""
+        torch.manual_seed(self.seed)
+        return super().new_ambient()
+
+    def _take_options(self, source: Source) -> None:
+        before = self.seed
+        super()._take_options(source)
+        if self.seed != before:
+            torch.manual_seed(self.seed)
+
+    def run(self, text: str, emit: Emit, **options: Any) -> Outcome:
+        """Run a text, followed; what it prints, also from within libraries, becomes events."""
+        if self.depth:
+            return super().run(text, emit, **options)
+        outer, sys.stdout = sys.stdout, self.printed
+        self.watcher.start(joins=False)
+        try:
+            return super().run(text, emit, **options)
+        finally:
+            self.watcher.stop()
+            sys.stdout = outer
+
+    def _run_statement(self, statement: stmt, source: Source, line: int) -> Failed | None:
+        try:
+            return super()._run_statement(statement, source, line)
+        finally:
+            self.printed.flush()
+
+    def interrupt(self) -> None:
+        """End what is running here: nothing in the program asks whether it should end."""
+        raise KeyboardInterrupt
+
+    # ------------------------------------------------------------------ commands
+
+    def _on_command(self, invocation: Invocation) -> None:
+        self.printed.flush()
+        name = invocation.command.name
+        if name in OWN and "grad" not in invocation.options:
+            raise fail("other", f"on PyTorch there is no `{name}`, which gradsh's own engine has: {OWN[name]}", RuntimeError)
+        if name == "backward":
+            self._backward(_evaluated(invocation))
+        elif name == "retain":
+            for one in invocation.values():
+                one.retain_grad()
+        elif name in LOOKS:
+            with self._looking() as world:
+                super()._on_command(_shown(invocation, world))
+        else:
+            super()._on_command(invocation)
+
+    def _looking(self) -> Any:
+        return self.watcher.look_at(self._reachable())
+
+    def _backward(self, invocation: Invocation) -> None:
+        """Run a pass of PyTorch's; what it does is what the plan of it foretold."""
+        options = {name: [one() for one in value] if isinstance(value, list) else value for name, value in invocation.options.items()}
+        if "step" in options:
+            raise fail("other", "on PyTorch there is no `--step`: gradsh's own engine walks a pass node by node", RuntimeError)
+        wanted, output = self._output_options(invocation)
+        command = find("backward")
+        call = self._call_of(invocation)
+        with self._looking() as world:
+            outer, self.state.call = self.state.call, call
+            try:
+                plan = Command("backward", "", find("plan").run, ()).call(_shown(invocation, world), self.state)
+            finally:
+                self.state.call = outer
+        if "plan" not in options:
+            torch.autograd.backward(
+                invocation.values(), options.get("grad"), True if "retain" in options else None, "create-graph" in options,
+                inputs=options.get("inputs"),
+            )
+        report = plan if "plan" in options else plan.would
+        self.emit(Result(call.line, "backward", report, lambda: command.view(report), wanted, output))
+
+    def _assertion(self, name: str) -> Callable[..., Any]:
+        def ask(*args: Any, **kwargs: Any) -> Any:
+            with self._looking() as world:
+                return functions(self._reachable, self.state.meter)[name](*map(world.shown, args), **kwargs)
+
+        ask.__name__ = ask.__qualname__ = name
+        return ask
+
+    # ------------------------------------------------------------------ what is followed
+
+    def _before_pass(self, roots: list[Any]) -> None:
+        """Note the leaves that a pass reaches; measure what is alive before it."""
+        running = self.machine.running()
+        unit = -1 if running is None else self.unit_of((None, running.code, 0))
+        if self.state.written[0] != unit:
+            self.state.written = (unit, {})
+        metered = self.state.meter is not None and self.state.meter.due()
+        with self._looking() if metered else self.watcher.look() as world:
+            nodes = [world.node(root) for root in roots]
+            leaves = [one.torch for one in world.tensors.values() if one.meta is not None and one.meta.accumulator is not None]
+            self.state.written[1].update((id(leaf), _Mirrored(leaf)) for leaf in leaves)
+            if metered:
+                line = self.line_of(self.watcher.lines.log().here())
+                self.state.meter.sample(self._reachable(), line or self.line, nodes)
+
+    def _look_after(self, line: int, seconds: float) -> None:
+        if self.state.meter is None:
+            super()._look_after(line, seconds)
+        else:
+            with self._looking():
+                super()._look_after(line, seconds)
+
+    def _on_value(self, statement: stmt, value: Any) -> None:
+        if not isinstance(value, _SILENT):
+            super()._on_value(statement, value)
+
+    def _is_small(self) -> bool:
+        """Return False: fixes are tried on gradsh's own engine alone."""
+        return False
+
+    def tried(self, failed: LastFailure, seconds: float, most: int = 40) -> LastFailure:
+        """Return a failure as it is."""
+        del seconds, most
+        return failed
+
+    # ------------------------------------------------------------------ places
+
+    def line_of(self, where: Any) -> int | None:
+        """Return the first line of the innermost statement at a place, or None where there is none."""
+        return self.watcher.line_of(where)
+
+    def unit_of(self, where: Any) -> int:
+        """Return the number of the top-level statement from which a place was reached, -1 for none."""
+        try:
+            return super().unit_of(where)
+        except ValueError:  # a file of the user's that no statement called
+            return -1
+
+    def owns(self, where: Any) -> bool:
+        """Whether a place is in the program."""
+        return where is not None
+
+    def snapshot(self) -> Snapshot:
+        """Return the state as product.md's JSON has it."""
+        return state_of(self.watcher, self.machine.variables())
+
+
+class _Mirrored(weakref.ref[Any]):
+    """A weak reference to a tensor of PyTorch's, which gives it in the engine's form."""
+
+    __slots__ = ()
+
+    def __call__(self) -> Any:
+        return tensor_of(super().__call__())
+
+
+def _diagnose(machine: Any, error: BaseException, unit: Unit | None) -> Failed:
+    return told(machine.watcher, error, None if unit is None else unit.stmt.span.line)
+
+
+def _evaluated(invocation: Invocation) -> Invocation:
+    """Return a command line with its arguments evaluated, each once."""
+    return _mapped(invocation, lambda thunk: _constant(thunk()))
+
+
+def _constant(value: Any) -> Callable[[], Any]:
+    return lambda: value
+
+
+def _shown(invocation: Invocation, world: World) -> Invocation:
+    """Return a command line whose arguments give tensors in the engine's form."""
+    return _mapped(invocation, lambda thunk: lambda: world.shown(thunk()))
+
+
+def _mapped(invocation: Invocation, change: Callable[[Any], Any]) -> Invocation:
+    options = {
+        name: [change(one) for one in value] if isinstance(value, list) else change(value) if callable(value) else value
+        for name, value in invocation.options.items()
+    }
+    arguments = tuple(change(one) for one in invocation.arguments)
+    return Invocation(invocation.command, invocation.source, arguments, options, invocation.tail, invocation.local)
