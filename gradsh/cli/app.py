@@ -243,6 +243,14 @@ def export(
     raise typer.Exit(export_file(file, output))
 
 
+@app.command()
+def compare(file: Annotated[str, typer.Argument(metavar="FILE", help="A script; - is standard input.")]) -> None:
+    """Run a script on gradsh's engine and on PyTorch, and show the first statement after which they differ."""
+    from gradsh.lens.compare import compare_file
+
+    raise typer.Exit(compare_file(file))
+
+
 @app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
 def trace(
     arguments: Annotated[list[str], typer.Argument(metavar="PROGRAM.py [ARGS]...", help="A Python program.")],

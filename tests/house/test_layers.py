@@ -10,7 +10,7 @@ import gradsh
 ROOT = Path(gradsh.__file__).parent
 ORDER = (
     ("version", "text"), ("process",), ("language", "engine"), ("ops",), ("api",), ("probe",), ("compiler",), ("runtime",),
-    ("diagnosis",), ("view",), ("contracts",), ("commands",), ("session",), ("render",), ("run",), ("golden", "shell", "lens"),
+    ("diagnosis",), ("view",), ("contracts",), ("commands",), ("session",), ("render",), ("run",), ("golden", "shell"), ("lens",),
     ("pytest_plugin", "cli"), ("__main__",),
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}

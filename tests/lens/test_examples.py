@@ -1,0 +1,68 @@
+"""The programs of examples/torch: they run, and `gradsh trace` tells the story of each one's mistake."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.parity
+torch = pytest.importorskip("torch")
+
+from tests.lens.traced import run_python, trace  # noqa: E402
+
+HOME = Path(__file__).parents[2] / "examples" / "torch"
+
+
+def line_of(name: str, text: str) -> int:
+    """The number of the first line with a text."""
+    return next(n for n, line in enumerate((HOME / name).read_text(encoding="utf-8").splitlines(), 1) if text in line)
+
+
+@pytest.mark.parametrize("name", ["mlp", "transformer", "lstm", "gan", "ddp"])
+def test_the_program_runs(name: str) -> None:
+    ran = run_python(HOME / f"{name}.py")
+    assert (ran.status, ran.err) == (0, "")
+    assert len(ran.out.splitlines()) >= 2
+
+
+MISTAKES = {
+    "transformer": ("SoftmaxBackward0.result", {
+        "scores.softmax": "saved here", "weights.mul_": "modified here", "loss.backward": "needed here",
+    }),
+    "lstm": ("MkldnnRnnLayerBackward0.", {"self.lstm(x": "saved here", "loss.backward": "freed here"}),
+    "gan": ("AddmmBackward0.mat1", {
+        "fake = gen": "saved here", "loss_d.backward": "freed here", "loss_g.backward": "needed again here",
+    }),
+    "ddp": ("PowBackward0.self", {"penalty = ": "saved here", "loss.backward": "freed here"}),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_the_mistake_is_told(name: str) -> None:
+    node, marks = MISTAKES[name]
+    ran = trace(f"{name}_mistake.py", folder=HOME)
+    assert ran.status == 1
+    assert f"backward needs {node}" in ran.err
+    for text, mark in marks.items():
+        line = line_of(f"{name}_mistake.py", text)
+        assert re.search(rf"^ *{line} \| .*\n.*{mark}", ran.err, re.MULTILINE), (line, mark, ran.err)
+
+
+def test_the_growing_total_is_told_at_the_end() -> None:
+    ran = trace("--summary", "mlp_mistake.py", folder=HOME)
+    assert ran.status == 0
+    assert "total is a running total that keeps the graphs of 8 passes alive" in ran.err
+    assert f"line {line_of('mlp_mistake.py', 'total = total')}: total = total + loss" in ran.err
+
+
+def test_two_processes_tell_their_ranks() -> None:
+    torchrun = ["torch.distributed.run", "--nproc-per-node", "2", "--master-addr", "127.0.0.1", "--master-port", "29537"]
+    ran = subprocess.run(
+        [sys.executable, "-m", *torchrun, "-m", "gradsh", "trace", "ddp_mistake.py"], cwd=HOME, capture_output=True, text=True, timeout=500, check=False,
+        env={"PYTHONPATH": str(HOME.parents[1]), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"},
+    )
+    assert ran.returncode != 0
+    assert "[rank 0] error[freed]: backward needs PowBackward0.self" in ran.stderr + ran.stdout
+    assert "[rank 1] error[freed]: backward needs PowBackward0.self" in ran.stderr + ran.stdout
