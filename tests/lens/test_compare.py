@@ -32,7 +32,7 @@ def test_engines_agree(name: str, tmp_path: Path) -> None:
     ("h = x.exp() * 2 if hasattr(torch, '__file__') else x * x * 2", "the value of h", "[2.0, 2.0]", "[5.43"),
     ("x.grad = x.detach() * (2 if hasattr(torch, '__file__') else 3)", "the gradient of x", "[3.0, 3.0]", "[2.0, 2.0]"),
     ("w = x.detach() + 0 if hasattr(torch, '__file__') else x.detach().clone().zero_().add_(1)", "the version of w", "2", "0"),
-    ("h = (x * x).exp() if hasattr(torch, '__file__') else (x ** 2).exp()", "what the graph of h saved", "PowBackward0.self", "MulBackward0"),
+    ("h = (x * x).exp() if hasattr(torch, '__file__') else (x ** 2).exp()", "what the graph of h saved", "Pow", "Mul"),
 ])
 def test_the_first_difference(statement: str, what: str, ours: str, theirs: str, tmp_path: Path) -> None:
     ran = compare(f"import torch\nx = torch.ones(2, requires_grad=True)\nh = x.exp()\n{statement}\nx = 3\n", tmp_path)

@@ -60,7 +60,8 @@ def test_the_growing_total_is_told_at_the_end() -> None:
 def test_two_processes_tell_their_ranks() -> None:
     torchrun = ["torch.distributed.run", "--nproc-per-node", "2", "--master-addr", "127.0.0.1", "--master-port", "29537"]
     ran = subprocess.run(
-        [sys.executable, "-m", *torchrun, "-m", "gradsh", "trace", "ddp_mistake.py"], cwd=HOME, capture_output=True, text=True, timeout=500, check=False,
+        [sys.executable, "-m", *torchrun, "-m", "gradsh", "trace", "ddp_mistake.py"],
+        cwd=HOME, capture_output=True, text=True, timeout=500, check=False,
         env={"PYTHONPATH": str(HOME.parents[1]), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"},
     )
     assert ran.returncode != 0
