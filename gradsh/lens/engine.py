@@ -85,11 +85,11 @@ class TorchMachine(Machine):
         self.units: Any = ScriptUnits()
         watcher.sources = self.units
 
-    def compile(self, statement: stmt, source: Source) -> Unit:
+    def compile(self, statement: stmt, source: Source, names: dict[str, Any] | None = None) -> Unit:
         """Compile a top-level statement; its loops are followed."""
         with suppress(Exception):  # what cannot be lowered is told by the compiler
             self.watcher.files.learn(f"<gradsh {len(self.units)}>", module_of(statement, source))
-        return super().compile(statement, source)
+        return super().compile(statement, source, names)
 
     def locate(self, where: Any) -> Any:
         """Return the place in the script that an opaque `where` stands for."""
