@@ -1,5 +1,7 @@
 """The functions written for operations: their names do not clash, and their lines are shown."""
 
+import builtins
+import dis
 import linecache
 import traceback
 from typing import Any
@@ -30,11 +32,17 @@ def functions_for(record: Overload) -> list[Any]:
     return found
 
 
-def test_all_that_is_written_compiles_and_keeps_its_names_apart() -> None:
-    written = {one.__code__.co_filename for record in RECORDS for one in functions_for(record)}
+def test_all_that_is_written_compiles_keeps_its_names_apart_and_knows_them() -> None:
+    functions = [(record.name, function) for record in RECORDS for function in functions_for(record)]
+    written = {function.__code__.co_filename for _, function in functions}
     lost = [name for name in written if name.startswith("<gradsh ") and not linecache.getline(name, 1).startswith("def ")]
     assert lost == []
     assert len(written) > 2000
+    unknown = {
+        (name, one.argval) for name, function in functions for one in dis.get_instructions(function)
+        if one.opname == "LOAD_GLOBAL" and one.argval not in function.__globals__ and not hasattr(builtins, one.argval)
+    }
+    assert unknown == set()
 
 
 def test_no_parameter_has_a_name_that_a_written_function_uses() -> None:
