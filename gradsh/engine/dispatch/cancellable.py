@@ -26,7 +26,7 @@ SUPERLINEAR = frozenset({f"gradsh.ops.{family}" for family in ("decompose", "lin
 
 def cancellable_from(kernel: Callable[..., Any]) -> int:
     """Return the number of elements beyond which a kernel is not waited for blindly."""
-    return LARGE if kernel.__module__ in SUPERLINEAR else HUGE
+    return LARGE if getattr(kernel, "__module__", "") in SUPERLINEAR else HUGE  # a ufunc of an older numpy has none
 
 
 def is_long(kernel: Callable[..., Any], arguments: list[Any]) -> bool:
