@@ -157,7 +157,7 @@ class Case:
         return (*found, *(Fix(words) for words in dict.fromkeys(self.help) if words not in known), *advice_of(self))
 
 
-_HOME = re.compile(r"gradsh\.(?:[\w<>]+\.)+(?=\w+(?:\(\) (?:argument after|got multiple values)| object at 0x))")
+_HOME = re.compile(r"gradsh\.(?:[\w<>]+\.)+(?=\w+(?:\(\) (?:argument after|got multiple values)| object at 0x|'>))")
 """Where a function or a class of ours is defined, as Python's own sentences say it before its name: no news to a script."""
 
 
