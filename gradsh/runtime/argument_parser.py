@@ -2,9 +2,11 @@
 
 import argparse
 from collections.abc import Callable, Mapping
+from types import NoneType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from gradsh.engine.attribute_names import check_ordinary
+from gradsh.runtime.library import listed
 from gradsh.runtime.standard import Namespace
 from gradsh.text.fault import fail
 
@@ -14,8 +16,17 @@ if TYPE_CHECKING:
 _OPTIONS = frozenset({"prog", "usage", "description", "epilog", "parents", "add_help", "allow_abbrev", "argument_default",
                       "conflict_handler", "formatter_class"})  # fmt: skip
 """What a parser may be given. `fromfile_prefix_chars` would read files."""
+_TEXTS = frozenset({"prog", "usage", "description", "epilog", "help", "version", "title", "dest", "conflict_handler"})
+"""What is given as text: the parser hands its own parts to the operators of anything else."""
+_FORMATTERS = "ArgumentDefaultsHelpFormatter RawTextHelpFormatter RawDescriptionHelpFormatter"
 _ACTIONS = frozenset({"store", "store_const", "store_true", "store_false", "append", "append_const", "extend", "count",
                       "help", "version"})  # fmt: skip
+
+
+def _check_texts(options: Mapping[str, Any]) -> None:
+    for name in _TEXTS & options.keys():
+        if type(options[name]) not in {str, NoneType}:
+            raise fail("type", f"{name} takes a text, not {type(options[name]).__name__}", TypeError)
 
 
 class Group:
@@ -36,12 +47,14 @@ class Group:
             options["action"] = action
         elif action is not None:
             options["action"] = action
+        _check_texts(options)
         check_ordinary(self, options.get("dest", "name"))
         made = self._inner.add_argument(*names, **options)
         check_ordinary(self, made.dest)
 
     def add_argument_group(self, *texts: str, **options: str) -> "Group":
         """Return a group of arguments that help shows together."""
+        _check_texts(options | dict(zip(("title", "description"), texts, strict=False)))
         return Group(self._inner.add_argument_group(*texts, **options))
 
     def add_mutually_exclusive_group(self, *, required: bool = False) -> "Group":
@@ -70,7 +83,10 @@ class Parser(Group):
         refused = options.keys() - _OPTIONS
         if refused:
             raise fail("type", f"ArgumentParser takes no {min(refused)} here: it would read files", TypeError)
-        parents = [parent._inner for parent in options.pop("parents", ())]
+        _check_texts(options)
+        if options.get("formatter_class") not in {None, *listed(argparse, _FORMATTERS).values()}:
+            raise fail("type", f"formatter_class is one of {', '.join(_FORMATTERS.split())} here", TypeError)
+        parents = [parent._inner for parent in options.pop("parents", ()) if isinstance(parent, Parser)]
         self._machine = machine
         options.setdefault("prog", machine.arguments[0] or "gradsh")
         super().__init__(_Quiet(machine, parents=parents, **options))
@@ -78,13 +94,13 @@ class Parser(Group):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Namespace:
         """Return the values of the program's arguments, or of those that are given as a list."""
         given = self._machine.arguments[1:] if args is None else [str(one) for one in args]
-        found: Namespace = self._inner.parse_args(given, Namespace() if namespace is None else namespace)
+        found: Namespace = self._inner.parse_args(given, _namespace(namespace))
         return found
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Namespace, list[str]]:
         """Return the values of the arguments that were declared, and the other arguments."""
         given = self._machine.arguments[1:] if args is None else [str(one) for one in args]
-        found: tuple[Namespace, list[str]] = self._inner.parse_known_args(given, namespace or Namespace())
+        found: tuple[Namespace, list[str]] = self._inner.parse_known_args(given, _namespace(namespace))
         return found
 
     def print_help(self) -> None:
@@ -112,6 +128,13 @@ class Parser(Group):
         raise self._inner.ended(status, message)
 
 
+def _namespace(given: Any) -> Namespace:
+    """Return where the values go: the parser sets its attributes without asking the guard."""
+    if given is None or isinstance(given, Namespace):
+        return Namespace() if given is None else given
+    raise fail("type", f"the values go into an argparse.Namespace here, not {type(given).__name__}", TypeError)
+
+
 class _Quiet(argparse.ArgumentParser):
     """Python's parser; what it would write to the process's streams is told by the machine."""
 
@@ -137,8 +160,6 @@ class _Quiet(argparse.ArgumentParser):
 
 def load_argparse(machine: "Machine") -> Mapping[str, Any]:
     """Return what `argparse` offers."""
-    from gradsh.runtime.library import listed
-
     def argument_parser(prog: str | None = None, usage: str | None = None, description: str | None = None, **options: Any) -> Parser:
         """Return a parser of the program's arguments."""
         given = {"prog": prog, "usage": usage, "description": description}
@@ -146,8 +167,5 @@ def load_argparse(machine: "Machine") -> Mapping[str, Any]:
 
     make: Callable[..., Parser] = argument_parser
     make.__name__ = make.__qualname__ = "ArgumentParser"
-    names = (
-        "ArgumentDefaultsHelpFormatter RawTextHelpFormatter RawDescriptionHelpFormatter BooleanOptionalAction "
-        "ArgumentTypeError ArgumentError SUPPRESS"
-    )
+    names = f"{_FORMATTERS} BooleanOptionalAction ArgumentTypeError ArgumentError SUPPRESS"
     return listed(argparse, names) | {"ArgumentParser": make, "Namespace": Namespace}

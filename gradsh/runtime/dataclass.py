@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from gradsh.compiler import runtime_names
 from gradsh.engine.attribute_names import ordinary
 from gradsh.runtime.library import listed
 from gradsh.text.fault import fail
@@ -11,8 +12,8 @@ from gradsh.text.fault import fail
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
 
-FIELDS = "_dataclass_fields"
-"""The attribute of a data class that holds its fields. A script does not read it; `fields` does."""
+FIELDS = f"{runtime_names.RESERVED}fields"
+"""The attribute of a data class that holds its fields: no name that a script can write, as what it names is read unguarded."""
 
 
 class Missing:
@@ -73,14 +74,16 @@ def fields_of(kind: type) -> dict[str, Field]:
     return dict(found)
 
 
-def _collect(kind: type, kw_only: bool) -> dict[str, Field]:
-    """Return the fields that the class's annotations declare, behind those of its bases."""
+def _collect(kind: type, kw_only: bool, guard: Any) -> dict[str, Field]:
+    """Return the fields that the class's annotations declare, behind those of its bases. Raises for a name of the engine's own."""
     found: dict[str, Field] = {}
     for base in reversed(kind.__mro__[1:]):
         found |= base.__dict__.get(FIELDS, {})
     for name, annotation in inspect.get_annotations(kind).items():
         if not ordinary(name) or str(annotation).removeprefix("typing.").startswith("ClassVar"):
             continue
+        if guard.reserved(kind, name):
+            raise fail("name", f"a data class cannot have the field `{name}` here: gradsh's own class uses the name", TypeError)
         default = kind.__dict__.get(name, MISSING)
         one = default if isinstance(default, Field) else Field(default)
         if isinstance(one.default, (list, dict, set)):
@@ -181,7 +184,7 @@ def load_dataclasses(machine: "Machine") -> Mapping[str, Any]:
         def decorate(kind: Any) -> Any:
             if not isinstance(kind, type) or not is_script_class(kind):
                 raise TypeError("dataclass() takes a class that the program defines")
-            fields = _collect(kind, kw_only)
+            fields = _collect(kind, kw_only, machine.guard)
             type.__setattr__(kind, FIELDS, fields)
             for name, method in _methods(kind, options, fields).items():
                 if name not in kind.__dict__ or (name == "__hash__" and kind.__dict__[name] is None):

@@ -1,7 +1,6 @@
 """What a machine offers to its program: builtins, bare names of PyTorch, imports, and what a class may derive from."""
 
 from abc import ABC, ABCMeta
-from enum import Enum, Flag, IntEnum, IntFlag
 from typing import TYPE_CHECKING, Any
 
 from gradsh.api.namespace import Namespace
@@ -12,6 +11,7 @@ from gradsh.runtime.builtins import make_builtins
 from gradsh.runtime.guard import is_script_class
 from gradsh.runtime.imports import Imports
 from gradsh.runtime.library import Library
+from gradsh.runtime.type_proxies import Kind
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 STANDING = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "optim": "torch.optim", "np": "numpy",
             "math": "math", "sys": "sys"}  # fmt: skip
 """Modules that are there without an import, under the names that everybody gives them."""
-PYTHONS_BASES = frozenset({Enum, IntEnum, Flag, IntFlag, ABC, dict})
-"""Classes of Python's library that a script may derive from."""
 
 class Offer:
     """Everything that exists for a program without its doing."""
@@ -65,12 +63,12 @@ class Offer:
 
     def base(self, base: Any, names: tuple[str, ...]) -> Any:
         """Return the base class of a class statement, if a script may derive from it a class with these names."""
-        if base is ABCMeta:  # of `class A(metaclass=ABCMeta)`
+        if isinstance(base, Kind) and base.stands_for(ABCMeta):  # of `class A(metaclass=ABCMeta)`
             return ABC
         if isinstance(base, type):
             if is_script_class(base) or base is object or (issubclass(base, Exception) and not base.__dict__.get("fault")):
                 return base
-            if base in PYTHONS_BASES:
+            if base in {ABC, dict} or type(base).__name__ == "EnumType":  # of enumerations.py: Python's own is not within reach
                 return base
             if getattr(base, "__script_base__", False):
                 self._check_names(base, names)

@@ -15,6 +15,7 @@ from gradsh.runtime.allowlist import offer
 from gradsh.runtime.builtins import leave
 from gradsh.runtime.guard import BAGS
 from gradsh.runtime.library import Library, listed
+from gradsh.runtime.type_proxies import Kind
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def load_abc(_: "Machine") -> Mapping[str, Any]:
     """Return what `abc` offers."""
     import abc
 
-    return listed(abc, "ABC ABCMeta abstractmethod")
+    return listed(abc, "ABC abstractmethod") | {"ABCMeta": Kind(abc.ABCMeta)}  # called, it would make a class of any names
 
 
 def load_bisect(_: "Machine") -> Mapping[str, Any]:
@@ -59,7 +60,9 @@ def load_enum(_: "Machine") -> Mapping[str, Any]:
     """Return what `enum` offers."""
     import enum
 
-    return listed(enum, "Enum IntEnum StrEnum Flag IntFlag auto unique")
+    from gradsh.runtime.enumerations import KINDS
+
+    return KINDS | listed(enum, "auto unique")
 
 
 def load_gc(_: "Machine") -> Mapping[str, Any]:

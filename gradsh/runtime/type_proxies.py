@@ -34,6 +34,10 @@ class Kind:
     def __instancecheck__(self, value: object) -> bool:
         return isinstance(value, self._kind)
 
+    def stands_for(self, kind: type) -> bool:
+        """Tell whether it stands for a class."""
+        return self._kind is kind
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(name)
 

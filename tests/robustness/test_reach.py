@@ -44,6 +44,7 @@ def test_nothing_dangerous_is_reached(session: Session, reached: list[tuple[str,
     for path, value in reached:
         assert not isinstance(value, (*DANGEROUS, FunctionNode)), path
         assert id(value) not in known, f"{path} is an object's own dictionary"
+        assert not (isinstance(value, type) and issubclass(value, type)), f"{path} makes classes of any names"
 
 
 def test_special_names_are_neither_read_nor_set(session: Session, reached: list[tuple[str, Any]]) -> None:

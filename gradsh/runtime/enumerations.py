@@ -1,0 +1,47 @@
+"""`enum` for scripts: Python's own classes, whose functional form (`Enum("Color", "RED GREEN")`) takes ordinary names only.
+
+Its names become attributes of a class. A special one (`__array_interface__`) would decide what numpy's C code does with memory.
+"""
+
+import enum
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gradsh.compiler import runtime_names
+from gradsh.runtime.guard import NO_ARRAY
+from gradsh.text.fault import fail
+
+
+class EnumType(enum.EnumType):
+    """The type of the enumerations that a script makes."""
+
+    def _create_(cls, class_name: str, names: Any, *, type: Any = None, **options: Any) -> Any:
+        if type is not None:
+            raise fail("type", "Enum() takes no `type` here: write `class Name(Enum):`, or use IntEnum or StrEnum", TypeError)
+        members = list(_members(names))
+        made: Any = super()._create_(  # type: ignore[misc]  # below `Enum(…)`, whose checks and defaults it has
+            class_name, members, **options | {"module": "__main__"}
+        )
+        for mark in (runtime_names.SCRIPT, "__array_interface__"):
+            enum.EnumType.__setattr__(made, mark, NO_ARRAY)
+        enum.EnumType.__setattr__(made, "__array_ufunc__", None)
+        return made
+
+
+def _members(names: Any) -> Iterator[Any]:
+    """Yield the names, or the pairs of names and values, as Python's own objects. Raises ValueError for a special name."""
+    given = names.replace(",", " ").split() if isinstance(names, str) else names.items() if isinstance(names, Mapping) else names
+    for one in given:
+        name, *value = (one,) if isinstance(one, str) else one
+        if type(name) is not str or name[:1] == "_" or not name.isidentifier():
+            raise fail("value", f"Enum() takes names of members, not {name!r}", ValueError)
+        yield (name, *value) if value else name
+
+
+KINDS: dict[str, Any] = {
+    kind.__name__: EnumType(kind.__name__, (kind,), EnumType.__prepare__(kind.__name__, (kind,)))
+    for kind in (enum.Enum, enum.IntEnum, enum.StrEnum, enum.Flag, enum.IntFlag)
+}
+"""The classes that a script derives from, by name."""
+for _kind in KINDS.values():
+    _kind.__module__ = "enum"
