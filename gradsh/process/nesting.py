@@ -33,8 +33,8 @@ BARE: frozenset[type] = frozenset({
     *(kind for kind in vars(itertools).values() if isinstance(kind, type)),
 })  # fmt: skip
 
-WIDE = 8
-"""Items from which a tuple counts as data: it is no storey, and is not looked through."""
+WIDE = 256
+"""Items from which a tuple counts as data: a tower of these takes gigabytes before it is deeper than the stack."""
 
 _stack = [8 << 20]
 """Bytes of stack that there are."""
