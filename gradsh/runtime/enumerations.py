@@ -17,7 +17,7 @@ class EnumType(enum.EnumType):
 
     def _create_(cls, class_name: str, names: Any, *, type: Any = None, **options: Any) -> Any:
         if type is not None:
-            raise fail("type", "Enum() takes no `type` here: write `class Name(Enum):`, or use IntEnum or StrEnum", TypeError)
+            raise fail("type", "Enum() takes no `type` here: write `class Name(Enum):`, or use IntEnum", TypeError)
         members = list(_members(names))
         made: Any = super()._create_(  # type: ignore[misc]  # below `Enum(…)`, whose checks and defaults it has
             class_name, members, **options | {"module": "__main__"}
@@ -40,8 +40,8 @@ def _members(names: Any) -> Iterator[Any]:
 
 KINDS: dict[str, Any] = {
     kind.__name__: EnumType(kind.__name__, (kind,), EnumType.__prepare__(kind.__name__, (kind,)))
-    for kind in (enum.Enum, enum.IntEnum, enum.StrEnum, enum.Flag, enum.IntFlag)
+    for kind in (enum.Enum, enum.IntEnum, enum.Flag, enum.IntFlag)
 }
-"""The classes that a script derives from, by name."""
+"""The classes that a script derives from, by name. Texts with methods of a script's are left out: names are texts."""
 for _kind in KINDS.values():
     _kind.__module__ = "enum"
