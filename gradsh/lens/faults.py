@@ -10,7 +10,8 @@ from gradsh.diagnosis.classify import kind_of
 from gradsh.diagnosis.provenance import statement_at
 from gradsh.language import tree
 from gradsh.lens.machine import variables_of
-from gradsh.lens.mirror import TorchNode, World
+from gradsh.lens.mirror import World
+from gradsh.lens.nodes import TorchNode
 from gradsh.probe.plan import Course
 from gradsh.text.fault import Fault, fault_of
 

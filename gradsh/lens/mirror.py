@@ -5,224 +5,29 @@ Nothing here runs an unpack hook or keeps anything alive after the question. Wha
 was saved at, unless hooks have packed it.
 """
 
-import re
-import sys
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradsh.engine.graph.node import FREED_SENTENCE, LAST, Node
-from gradsh.engine.graph.saved import FreedVariables, SavedTensor, SavedVariable
-from gradsh.engine.graph.tensor import AccumulateGrad, AutogradMeta, Parameter, Tensor
+from gradsh.engine.graph.node import LAST, Node
+from gradsh.engine.graph.saved import SavedVariable
+from gradsh.engine.graph.tensor import AccumulateGrad, AutogradMeta, Tensor
 from gradsh.engine.values.storage import VersionCounter
 from gradsh.lens.arrays import Storage, TorchArray, TorchDType, dtype_of
+from gradsh.lens.nodes import TorchNode, TorchParameter, TorchTensor
+from gradsh.lens.saved import MARK, TorchSaved, gone, is_freed, raw_entries, saved_names, saved_version
+from gradsh.lens.uses import only_these, storage_uses
 from gradsh.probe.foreign import looking
 from gradsh.probe.modules import modules_of
-from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
     from gradsh.lens.watcher import Watcher
 
-MARK = "gradsh"
-"""The key in `node.metadata` under which stands what is known of a node: lines and shapes, no tensors."""
-_VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
-_RAW = "_raw_saved_"
 _UNWRITTEN = VersionCounter()
 """The counter of every tensor that was never written: nobody writes here."""
-_NAMES: dict[type, tuple[tuple[str, str], ...]] = {}
-
-
-class Spent:
-    """What is noted in a node's metadata: the place that freed it, and its saved tensors' names, shapes and dtypes."""
-
-    __slots__ = ("number", "outlines", "place")
-
-    def __init__(self, place: Any, number: int, outlines: tuple[tuple[str, int | None, tuple[int, ...], Any], ...]) -> None:
-        self.place = place
-        self.number = number
-        """The number of the pass."""
-        self.outlines = outlines
-
-
-def saved_names(node: Any) -> tuple[tuple[str, str], ...]:
-    """Return (name, attribute of the raw entry) of what a PyTorch node may save."""
-    kind = type(node)
-    found = _NAMES.get(kind)
-    if found is None:
-        raw = [name for name in dir(kind) if name.startswith(_RAW)]
-        custom = issubclass(kind, torch.autograd.function.BackwardCFunction)
-        found = tuple(("saved_tensors" if custom else name.removeprefix(_RAW), name) for name in raw)
-        _NAMES[kind] = found
-    return found
-
-
-def raw_entries(node: Any) -> Iterator[tuple[str, int | None, Any]]:
-    """Yield (name, place in a list or None, PyTorch's SavedTensor) of a node."""
-    for name, attribute in saved_names(node):
-        try:
-            raw = getattr(node, attribute, None)
-        except RuntimeError:  # a custom function's that is freed
-            continue
-        if type(raw) is tuple:
-            yield from ((name, place, one) for place, one in enumerate(raw))
-        elif raw is not None:
-            yield name, None, raw
-
-
-class TorchSaved(SavedTensor):
-    """A saved tensor of a PyTorch node."""
-
-    __slots__ = ("_kept", "current_version", "dtype", "freed", "freed_where", "nbytes", "recomputed", "shape", "version")
-
-    def __init__(self, name: str, index: int | None, shape: tuple[int, ...], dtype: Any, nbytes: int) -> None:
-        self.name = name
-        self.index = index
-        self.shape = shape
-        self.dtype = dtype
-        self.nbytes = nbytes
-        self.array = None
-        self.freed = False
-        self.freed_where = None
-        self.version = self.current_version = None
-        self.recomputed = False
-        self._kept = None
-
-
-class TorchNode(Node):
-    """A node of PyTorch's graph."""
-
-    __slots__ = ("_entries", "found", "title", "torch")
-
-    torch: Any
-    found: tuple[TorchSaved, ...]
-    title: str
-    _entries: Any
-
-    @property
-    def outputs(self) -> Any:
-        """(shape, dtype) of each output."""
-        try:
-            return tuple((tuple(one.shape), dtype_of(one.dtype)) for one in self.torch._input_metadata)
-        except (AttributeError, RuntimeError):
-            return ()
-
-    def name(self) -> str:
-        """Return PyTorch's name of the node."""
-        return self.title
-
-    def saved_names(self) -> Sequence[str]:
-        """Return the names of what is saved, one for each entry."""
-        return tuple(dict.fromkeys(saved.name for saved in self.found))
-
-    @property
-    def saved(self) -> tuple[SavedTensor, ...]:
-        """The saved tensors, freed ones included."""
-        return self.found
-
-    @property
-    def entries(self) -> Any:
-        """What the node keeps, as the engine's nodes have it."""
-        if self._entries is None:
-            self._entries = self._made_entries()
-        return self._entries
-
-    @entries.setter
-    def entries(self, value: Any) -> None:
-        self._entries = value
-
-    def _made_entries(self) -> Any:
-        if all(saved.index is None and not saved.freed for saved in self.found):
-            return tuple([saved._kept for saved in self.found])
-        freed = [saved for saved in self.found if saved.freed]
-        slots: dict[str, Any] = {}
-        for saved in freed or self.found:
-            what = (saved.shape, saved.dtype) if freed else saved._kept
-            if saved.index is None:
-                slots[saved.name] = what
-            else:
-                slots.setdefault(saved.name, []).append(what)
-        return FreedVariables(freed[0].freed_where, tuple(slots.values())) if freed else tuple(slots.values())
-
-    def unpack(self, index: int, as_tensor: bool) -> Any:
-        """Refuse: what was saved is freed."""
-        del as_tensor
-        raise fail("freed", FREED_SENTENCE, node=self, index=index, freed_where=self.entries.location)
-
-    def modified(self, kept: SavedVariable, index: int) -> Exception:
-        """Return the error for a saved tensor that was modified in place."""
-        return fail(
-            "version", "one of the variables needed for gradient computation has been modified by an inplace operation",
-            node=self, index=index, name=self.saved_names()[index], expected=kept.version, actual=kept.counter.version,
-            writes=kept.counter.writes_since(kept.version),
-        )
-
-
-class TorchTensor(Tensor):
-    """A tensor of PyTorch's."""
-
-    __slots__ = ("_base", "poisoned", "torch")
-
-    torch: torch.Tensor
-    poisoned: bool
-
-    def _ask(self, name: str) -> Any:
-        with torch._C.DisableTorchFunction():
-            return getattr(self.torch, name)
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether a gradient is wanted for it, or flows through it."""
-        return bool(self._ask("requires_grad"))
-
-    @property
-    def grad_fn(self) -> Node | None:
-        """The node that made it. Raises RuntimeError where PyTorch does: of a view that became invalid."""
-        if self.poisoned:
-            self._ask("grad_fn")
-        return None if self.edge is None else self.edge[0]
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether no recorded operation made it."""
-        return bool(self._ask("is_leaf"))
-
-    @property
-    def grad(self) -> Tensor | None:
-        """The gradient accumulated so far."""
-        return None if self.meta is None else self.meta.grad
-
-    @property
-    def _version(self) -> int:
-        return int(self._ask("_version"))
-
-    @property
-    def dtype(self) -> Any:
-        """Its dtype."""
-        return self.array.dtype
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Its shape."""
-        return self.array.shape
-
-    @property
-    def nbytes(self) -> int:
-        """Number of elements times the size of one."""
-        return self.array.nbytes
-
-    def __repr__(self) -> str:
-        with torch._C.DisableTorchFunction():
-            return repr(self.torch)
-
-
-class TorchParameter(TorchTensor, Parameter):
-    """A parameter of a PyTorch module."""
-
-    __slots__ = ()
 
 
 class World:
@@ -402,7 +207,7 @@ class World:
         if mark is not None and mark.outlines:
             if mark.number == self.before:
                 return ()  # it ran in the pass that is looked at, so nothing was wrong with it
-            return tuple(_gone(mark.place, *outline) for outline in mark.outlines)
+            return tuple(gone(mark.place, *outline) for outline in mark.outlines)
         found: list[TorchSaved] = []
         for name, index, raw in raw_entries(function):
             data = raw.data
@@ -410,8 +215,8 @@ class World:
                 found.append(self._packed(name, index, raw, data))
             elif data is not None:
                 found.append(self._live(function, name, index, raw, data))
-            elif _is_freed(raw):
-                found.append(_gone(None if mark is None else mark.place, name, index, (), None))
+            elif is_freed(raw):
+                found.append(gone(None if mark is None else mark.place, name, index, (), None))
         return tuple(found)
 
     def _live(self, function: Any, name: str, index: int | None, raw: Any, data: torch.Tensor) -> TorchSaved:
@@ -420,7 +225,7 @@ class World:
         saved.array = array  # type: ignore[assignment]
         counter = self.counter(data)
         saved.current_version = counter.version
-        saved.version = _saved_version(function, name, index, raw, counter.version) if counter.version else 0
+        saved.version = saved_version(function, name, index, raw, counter.version) if counter.version else 0
         saved._kept = SavedVariable(array, counter, saved.version, None)  # type: ignore[arg-type]
         return saved
 
@@ -445,7 +250,7 @@ class World:
             for saved in node.found if isinstance(node, TorchNode) else ():
                 if isinstance(saved.array, TorchArray) and id(saved.array.base) not in named:
                     entries.setdefault(id(saved.array.base), []).append(saved.array)
-        return {key: arrays[0].base.nbytes for key, arrays in entries.items() if _only_these(arrays)}
+        return {key: arrays[0].base.nbytes for key, arrays in entries.items() if only_these(arrays)}
 
     def unaccounted(self, tensor: Tensor) -> int:
         """Return how many tensors of PyTorch's stand in a tensor's memory beside those that were met."""
@@ -455,79 +260,12 @@ class World:
             for saved in node.found if isinstance(node, TorchNode) else ():
                 if isinstance(saved.array, TorchArray) and saved.array.base is storage:
                     met.add(id(saved.array.tensor))
-        count = _storage_uses(storage.key)  # type: ignore[union-attr]
+        count = storage_uses(storage.key)  # type: ignore[union-attr]
         return 0 if count is None else max(0, count - len(met))
 
 
 def _is_leaf(function: Any) -> bool:
     return hasattr(function, "variable") and function.name().endswith("AccumulateGrad")
-
-
-def _gone(place: Any, name: str, index: int | None, shape: tuple[int, ...], dtype: Any) -> TorchSaved:
-    size = 1
-    for extent in shape:
-        size *= extent
-    found = dtype_of(torch.float32) if dtype is None else dtype
-    saved = TorchSaved(name, index, shape, found, 0 if dtype is None else size * found.itemsize)
-    saved.freed = True
-    saved.freed_where = place
-    return saved
-
-
-def _is_freed(raw: Any) -> bool:
-    """Whether an entry without a tensor had one: asking it for the tensor runs no hook, for it has none."""
-    try:
-        raw.unpack()
-    except RuntimeError:
-        return True
-    return False
-
-
-def _saved_version(function: Any, name: str, index: int | None, raw: Any, current: int) -> int:
-    """Return the version that a tensor was saved at, which PyTorch tells only where it is not the current one."""
-    try:
-        if index is None and hasattr(function, f"_saved_{name}"):
-            getattr(function, f"_saved_{name}")
-        else:
-            raw.unpack()
-    except RuntimeError as error:
-        found = _VERSIONS.search(str(error))
-        return int(found[2]) if found else current
-    return current
-
-
-def _storage_uses(key: int) -> int | None:
-    """Return how many tensors of PyTorch's stand in a storage; None where PyTorch does not tell."""
-    count = getattr(torch._C, "_storage_Use_Count", None)
-    if count is None or key < 0:
-        return None
-    storage = torch.empty(1).untyped_storage()  # in whose place Python's own object counts, too
-    return int(count(key)) - int(count(storage._cdata))
-
-
-@cache
-def _own_references() -> int:
-    """Return the references that Python counts of a tensor which one node saved and one variable of ours holds."""
-    with torch.enable_grad():
-        node: Any = torch.ones(1, requires_grad=True).exp().grad_fn
-    data = node._raw_saved_result.data
-    return sys.getrefcount(data)
-
-
-def _only_these(arrays: list[TorchArray]) -> bool:
-    """Whether the entries of these arrays are all that holds their storage."""
-    tensors: dict[int, int] = {}
-    for array in arrays:
-        tensors[id(array.tensor)] = tensors.get(id(array.tensor), 0) + 1
-    if _storage_uses(arrays[0].base.key) != len(tensors):
-        return False
-    for array in arrays:
-        tensor = array.tensor
-        entries = tensors[id(tensor)]
-        uses = tensor._use_count() if hasattr(torch.Tensor, "_use_count") else None  # type: ignore[union-attr]
-        if uses != entries + 1 or sys.getrefcount(tensor) > entries + _own_references():
-            return False
-    return True
 
 
 @contextmanager

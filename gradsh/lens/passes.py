@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from gradsh.lens.arrays import dtype_of
-from gradsh.lens.mirror import MARK, Spent, raw_entries, saved_names
+from gradsh.lens.saved import MARK, Spent, raw_entries, saved_names
 
 if TYPE_CHECKING:
     from gradsh.lens.watcher import Watcher
@@ -34,8 +34,10 @@ class PassNote(NamedTuple):
 class Passes:
     """Follows the passes; `notes` has the latest of them, `failure` what the latest failed one was found to need."""
 
-    def __init__(self, watcher: "Watcher") -> None:
+    def __init__(self, watcher: "Watcher", explain: Callable[..., Any]) -> None:
         self.watcher = watcher
+        self.explain = explain
+        """Tells what a failed pass needed, while its graph is there."""
         self.number = 0
         self.notes: list[PassNote] = []
         self.failure: tuple[int, Any, Any] | None = None
@@ -132,11 +134,9 @@ class Passes:
 
     def _failed(self, error: BaseException, roots: Any, args: Any, marked: list[Any], place: Any) -> None:
         """Find out what the failed pass needed, while its graph is there; take back the marks of what it has not freed."""
-        from gradsh.lens.faults import fault_of_pass
-
         _unmark(marked)
         with torch._C.DisableTorchFunction():
-            fault = fault_of_pass(self.watcher, error, roots, bool(args[1]), args[3] if len(args) > 3 else ())
+            fault = self.explain(self.watcher, error, roots, bool(args[1]), args[3] if len(args) > 3 else ())
         self.failure = (id(error), fault, place)
 
 

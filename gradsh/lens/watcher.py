@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from gradsh.lens.faults import fault_of_pass
 from gradsh.lens.files import Files
 from gradsh.lens.lines import Lines
 from gradsh.lens.mirror import World, world_of
@@ -25,7 +26,7 @@ class Watcher:
         self.lines = Lines(self.files, torch._C._autograd._get_sequence_nr)
         self.writes = Writes(lambda: self.lines.log().here())
         self.modules = Modules(self.lines)
-        self.passes = Passes(self)
+        self.passes = Passes(self, fault_of_pass)
         self.told: Any = None
         """The latest failure that was told."""
         self.sources: Sources | ScriptUnits = Sources()

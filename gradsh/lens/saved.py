@@ -1,0 +1,106 @@
+"""What PyTorch's nodes saved: the raw entries, which run no hook, and what is noted of them in the nodes' metadata."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from gradsh.engine.graph.saved import SavedTensor
+from gradsh.lens.arrays import dtype_of
+
+MARK = "gradsh"
+"""The key in `node.metadata` under which stands what is known of a node: lines and shapes, no tensors."""
+VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
+_RAW = "_raw_saved_"
+_NAMES: dict[type, tuple[tuple[str, str], ...]] = {}
+
+
+class Spent:
+    """What is noted in a node's metadata: the place that freed it, and its saved tensors' names, shapes and dtypes."""
+
+    __slots__ = ("number", "outlines", "place")
+
+    def __init__(self, place: Any, number: int, outlines: tuple[tuple[str, int | None, tuple[int, ...], Any], ...]) -> None:
+        self.place = place
+        self.number = number
+        """The number of the pass."""
+        self.outlines = outlines
+
+
+def saved_names(node: Any) -> tuple[tuple[str, str], ...]:
+    """Return (name, attribute of the raw entry) of what a PyTorch node may save."""
+    kind = type(node)
+    found = _NAMES.get(kind)
+    if found is None:
+        raw = [name for name in dir(kind) if name.startswith(_RAW)]
+        custom = issubclass(kind, torch.autograd.function.BackwardCFunction)
+        found = tuple(("saved_tensors" if custom else name.removeprefix(_RAW), name) for name in raw)
+        _NAMES[kind] = found
+    return found
+
+
+def raw_entries(node: Any) -> Iterator[tuple[str, int | None, Any]]:
+    """Yield (name, place in a list or None, PyTorch's SavedTensor) of a node."""
+    for name, attribute in saved_names(node):
+        try:
+            raw = getattr(node, attribute, None)
+        except RuntimeError:  # a custom function's that is freed
+            continue
+        if type(raw) is tuple:
+            yield from ((name, place, one) for place, one in enumerate(raw))
+        elif raw is not None:
+            yield name, None, raw
+
+
+class TorchSaved(SavedTensor):
+    """A saved tensor of a PyTorch node."""
+
+    __slots__ = ("_kept", "current_version", "dtype", "freed", "freed_where", "nbytes", "recomputed", "shape", "version")
+
+    def __init__(self, name: str, index: int | None, shape: tuple[int, ...], dtype: Any, nbytes: int) -> None:
+        self.name = name
+        self.index = index
+        self.shape = shape
+        self.dtype = dtype
+        self.nbytes = nbytes
+        self.array = None
+        self.freed = False
+        self.freed_where = None
+        self.version = self.current_version = None
+        self.recomputed = False
+        self._kept = None
+
+
+def gone(place: Any, name: str, index: int | None, shape: tuple[int, ...], dtype: Any) -> TorchSaved:
+    """Return an entry that is freed, by what is remembered of it."""
+    size = 1
+    for extent in shape:
+        size *= extent
+    found = dtype_of(torch.float32) if dtype is None else dtype
+    saved = TorchSaved(name, index, shape, found, 0 if dtype is None else size * found.itemsize)
+    saved.freed = True
+    saved.freed_where = place
+    return saved
+
+
+def is_freed(raw: Any) -> bool:
+    """Whether an entry without a tensor had one: asking it for the tensor runs no hook, for it has none."""
+    try:
+        raw.unpack()
+    except RuntimeError:
+        return True
+    return False
+
+
+def saved_version(function: Any, name: str, index: int | None, raw: Any, current: int) -> int:
+    """Return the version that a tensor was saved at, which PyTorch tells only where it is not the current one."""
+    try:
+        if index is None and hasattr(function, f"_saved_{name}"):
+            getattr(function, f"_saved_{name}")
+        else:
+            raw.unpack()
+    except RuntimeError as error:
+        found = VERSIONS.search(str(error))
+        return int(found[2]) if found else current
+    return current
