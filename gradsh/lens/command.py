@@ -9,13 +9,17 @@ from typing import Any, NamedTuple
 
 from gradsh.lens import WITHOUT_TORCH
 
-USAGE = "usage: gradsh trace [--keep-going] [--format text|json] [--summary] [--no-writes] [--plain] [-i] PROGRAM.py|-m MODULE [ARGS...]\n"
+USAGE = (
+    "usage: gradsh trace [--keep-going] [--format text|json] [--summary] [--report FILE] [--no-writes] [--plain] [-i] "
+    "PROGRAM.py|-m MODULE [ARGS...]\n"
+)
 _HELP = """
 Runs a Python program as python would, on PyTorch, and explains a failed backward pass before Python's traceback.
 
   --keep-going         Go on with the next top-level statement after a failed one.
   --format text|json   With json, standard output holds one event a line, at the end the state of the variables.
   --summary            End with a page: passes, bytes saved by line and module, the peak, what grows.
+  --report FILE        Write what was saved, by line and module, the peak and the passes' time as JSON; under torchrun of all ranks.
   --no-writes          Do not follow in-place writes (see their lines in a failure).
   --plain              No colour, ASCII instead of box drawing.
   -i                   Stop at the first failure with gradsh's prompt over the program's variables.
@@ -32,9 +36,16 @@ class Options(NamedTuple):
     keep_going: bool = False
     format: str = "text"
     summary: bool = False
+    report: str | None = None
     writes: bool = True
     plain: bool = False
     interactive: bool = False
+
+
+    @property
+    def detailed(self) -> bool:
+        """Whether it is measured what saved how much."""
+        return self.summary or self.report is not None
 
 
 _FLAGS = {
@@ -57,6 +68,8 @@ def parse(words: list[str]) -> Options | str:
             given["format"] = value if sep else rest.pop(0)
             if given["format"] not in {"text", "json"}:
                 return f"--format takes text or json, not {given['format']!r}"
+        elif name == "--report" and (sep or rest):
+            given["report"] = value if sep else rest.pop(0)
         elif word == "-m" and rest:
             return Options(rest[0], tuple(rest[1:]), True, **given)
         elif word.startswith("-") and word != "-":
@@ -96,19 +109,24 @@ class _Trace:
 
     def __init__(self, options: Options, program: Any) -> None:
         from gradsh.lens import api
+        from gradsh.lens.ranks import Report, rank
         from gradsh.lens.streams import ranked
         from gradsh.render.style import style_for
         from gradsh.run.sinks import JsonSink, TextSink
 
         self.options = options
         self.program = program
-        self.watcher = api.start(writes=options.writes, modules=options.summary or options.interactive)
+        self.watcher = api.start(writes=options.writes, modules=options.detailed or options.interactive)
         self.watcher.files.own.add(program.file)
-        self.watcher.passes.detailed = options.summary
+        self.watcher.passes.detailed = options.detailed
+        self.report = Report(options.report) if options.detailed else None
+        self.failed = ""
         self.out = sys.stdout
         self.err: Any = ranked(sys.stderr)
         style = style_for(sys.stderr, plain=options.plain)
         self.sink: Any = JsonSink(self.out, sys.stderr, None) if self.as_json else TextSink(self.out, self.err, style, style)
+        if isinstance(self.sink, JsonSink) and rank() is not None:
+            self.sink.mark = f',"rank":{rank()}'
         self.status = 0
 
     @property
@@ -167,6 +185,7 @@ class _Trace:
 
     def _tell(self, error: BaseException, top: int | None) -> None:
         """Tell the story of a failure; with text, of autograd's failures only."""
+        self.failed = self.failed or f"{type(error).__name__}: {str(error).partition('. ')[0][:80]}"
         from gradsh.contracts.events import Failure
         from gradsh.diagnosis.classify import kind_of
         from gradsh.diagnosis.explain_graph import GRAPH_STORIES
@@ -214,4 +233,23 @@ class _Trace:
             from gradsh.lens.summary import write_summary
 
             write_summary(self.watcher, vars(self.program.main), self.err, plain=self.options.plain)
+        if self.report is not None:
+            self._report(self.report)
         api.stop()
+
+    def _report(self, report: Any) -> None:
+        """Write what was measured; the last of several processes shows all ranks."""
+        from gradsh.render.style import style_for
+        from gradsh.render.text import lines_of
+
+        with self.watcher.look() as world:
+            names = world.module_names(vars(self.program.main))
+        try:
+            table = report.write(self.watcher, names, self.failed)
+        except OSError as error:
+            sys.stderr.write(f"gradsh: cannot write the report: {error.strerror or error}\n")
+            return
+        if table is not None and self.options.summary:
+            lines = lines_of(table, style_for(sys.stderr, plain=self.options.plain))
+            sys.stderr.write("".join(f"{line}\n" for line in ("--- gradsh, all ranks ---", *lines)))
+            sys.stderr.flush()

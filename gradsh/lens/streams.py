@@ -1,15 +1,16 @@
 """Standard streams while a program runs: its output as events, and lines that begin with the rank of the process."""
 
 import io
-import os
 from collections.abc import Callable
 from typing import Any
+
+from gradsh.lens.ranks import rank
 
 
 def ranked(stream: Any) -> Any:
     """Return a stream whose lines carry the rank of this process, where it is one of several."""
-    rank = os.environ.get("RANK", "")
-    return Ranked(stream, f"[rank {rank}] ") if rank and os.environ.get("WORLD_SIZE", "1") != "1" else stream
+    number = rank()
+    return stream if number is None else Ranked(stream, f"[rank {number}] ")
 
 
 class Ranked(io.TextIOBase):

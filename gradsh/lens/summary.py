@@ -39,7 +39,8 @@ def write_summary(watcher: "Watcher", variables: Mapping[str, object], stream: T
     stream.flush()
 
 
-def _where(watcher: "Watcher", place: Any) -> str:
+def where_of(watcher: "Watcher", place: Any) -> str:
+    """Return a place as its file, line and text."""
     line = watcher.line_of(place)
     if line is None:
         return "no line of yours"
@@ -51,7 +52,7 @@ def _passes(watcher: "Watcher") -> View:
     """Show the passes by the line that ran them: how many, seconds, the most bytes, and whether they grew."""
     groups: dict[str, list[PassNote]] = {}
     for note in watcher.passes.notes:
-        groups.setdefault(_where(watcher, note.place), []).append(note)
+        groups.setdefault(where_of(watcher, note.place), []).append(note)
     rows = tuple(
         Row((where, len(notes), round(sum(note.seconds for note in notes), 3), max(note.nbytes for note in notes), _growth(notes)))
         for where, notes in groups.items()
@@ -71,13 +72,20 @@ def _saved(watcher: "Watcher", names: Mapping[int, str]) -> Iterable[View]:
     total = sum(nbytes for _, nbytes in largest)
     if not total:
         return
-    by_line = _sums((_where(watcher, place), nbytes) for place, nbytes in largest)
-    by_module = _sums(((module_of(place, names) or "no module") if place else "no module", nbytes) for place, nbytes in largest)
+    by_line, by_module = sums_of(watcher, names)
     for title, sums in (("saved on line", by_line), ("saved in module", by_module)):
         rows = tuple(Row((name, nbytes, nbytes / total)) for name, nbytes in sums[:_MOST])
         columns = (Column(title), Column("bytes", "bytes"), Column("part", "percent"))
         yield Table(columns, rows, (), max(0, len(sums) - _MOST), "")
-    yield Lines((f"peak: {total:,} B saved for the pass from {_where(watcher, watcher.passes.largest_place)}",))
+    yield Lines((f"peak: {total:,} B saved for the pass from {where_of(watcher, watcher.passes.largest_place)}",))
+
+
+def sums_of(watcher: "Watcher", names: Mapping[int, str]) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """Return (line, bytes) and (module, bytes) of what the largest pass found saved, the most first."""
+    largest = watcher.passes.largest
+    return _sums((where_of(watcher, place), nbytes) for place, nbytes in largest), _sums(
+        ((module_of(place, names) or "no module") if place else "no module", nbytes) for place, nbytes in largest
+    )
 
 
 def _sums(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -97,4 +105,4 @@ def _hints(watcher: "Watcher", variables: Mapping[str, object]) -> Iterable[str]
                 yield f"hint: {name}.{path} requires grad, but no pass ever reached it"
     for place in dict.fromkeys(note.place for note in watcher.passes.notes if note.retained):
         if place is not None:
-            yield f"hint: {_where(watcher, place)}: retain_graph keeps what is saved: is a second pass through it meant?"
+            yield f"hint: {where_of(watcher, place)}: retain_graph keeps what is saved: is a second pass through it meant?"

@@ -121,6 +121,8 @@ class JsonSink(Sink):
     """
 
     wants_state = True
+    mark = ""
+    """Put at the end of each object: the rank of this process, where it is one of several."""
     longest = 65_536  # characters of an unfinished line that are held back
 
     def __init__(self, out: TextIO, err: TextIO, file: str | None) -> None:
@@ -159,7 +161,7 @@ class JsonSink(Sink):
     def _put(self, event: Event) -> None:
         text = self._line(event, self.file)
         if text is not None:
-            self.out.write(text + "\n")
+            self.out.write(f"{text[:-1]}{self.mark}}}\n")
             self._pace() if type(event) is not Snapshot else self.out.flush()
 
 

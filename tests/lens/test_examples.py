@@ -1,5 +1,6 @@
 """The programs of examples/torch: they run, and `gradsh trace` tells the story of each one's mistake."""
 
+import json
 import re
 import subprocess
 import sys
@@ -57,13 +58,34 @@ def test_the_growing_total_is_told_at_the_end() -> None:
     assert f"line {line_of('mlp_mistake.py', 'total = total')}: total = total + loss" in ran.err
 
 
-def test_two_processes_tell_their_ranks() -> None:
-    torchrun = ["torch.distributed.run", "--nproc-per-node", "2", "--master-addr", "127.0.0.1", "--master-port", "29537"]
-    ran = subprocess.run(
-        [sys.executable, "-m", *torchrun, "-m", "gradsh", "trace", "ddp_mistake.py"],
+def torchrun(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run `gradsh trace` in two processes."""
+    launcher = ["torch.distributed.run", "--nproc-per-node", "2", "--master-addr", "127.0.0.1", "--master-port", "29537"]
+    return subprocess.run(
+        [sys.executable, "-m", *launcher, "-m", "gradsh", "trace", *words],
         cwd=HOME, capture_output=True, text=True, timeout=500, check=False,
         env={"PYTHONPATH": str(HOME.parents[1]), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"},
     )
+
+
+def test_two_processes_tell_their_ranks() -> None:
+    ran = torchrun("ddp_mistake.py")
     assert ran.returncode != 0
     assert "[rank 0] error[freed]: backward needs PowBackward0.self" in ran.stderr + ran.stdout
     assert "[rank 1] error[freed]: backward needs PowBackward0.self" in ran.stderr + ran.stdout
+
+
+def test_the_last_of_two_processes_reports_both(tmp_path: Path) -> None:
+    ran = torchrun("--summary", "--report", str(tmp_path / "report.json"), "ddp.py")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.count("--- gradsh, all ranks ---") == 1
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert [(one["rank"], one["passes"], one["failed"]) for one in report["ranks"]] == [(0, 5, None), (1, 5, None)]
+    assert all(one["most_saved"] == sum(one["saved_by_line"].values()) > 0 for one in report["ranks"])
+    assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
+
+
+def test_events_carry_the_rank() -> None:
+    ran = torchrun("--format", "json", "ddp_mistake.py")
+    events = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
+    assert {event["rank"] for event in events if event["event"] == "error"} == {0, 1}

@@ -162,3 +162,31 @@ for step in range(5):
         assert "torch.Size([]) 42" in text
         assert "NameError: name 'nothing' is not defined" in text
         assert text.rstrip().splitlines()[-1].startswith("RuntimeError: Trying to backward")
+
+    def test_a_module_runs_as_python_m_does(self, tmp_path: Path) -> None:
+        (tmp_path / "pack").mkdir()
+        (tmp_path / "pack" / "__init__.py").write_text("", encoding="utf-8")
+        (tmp_path / "pack" / "__main__.py").write_text(
+            "import sys, torch\nprint(__name__, __package__, sys.argv[1:])\nz = torch.ones(2, requires_grad=True).exp().sum()\n"
+            "z.backward()\nz.backward()\n", encoding="utf-8",
+        )
+        ran = trace("-m", "pack", "--fast", folder=tmp_path)
+        assert (ran.status, ran.out) == (1, "__main__ pack ['--fast']\n")
+        assert "__main__.py:4" in ran.err or "4 | z.backward()" in ran.err
+        assert trace("-m", "nothing_of_this_name", folder=tmp_path).status == 2
+
+    def test_a_breakpoint_opens_the_prompt(self, tmp_path: Path) -> None:
+        import os
+
+        (tmp_path / "prog.py").write_text(
+            "import torch\ndef f(x):\n    y = x.exp()\n    breakpoint()\n    return y.sum()\nprint(f(torch.ones(2, requires_grad=True)))\n",
+            encoding="utf-8",
+        )
+        ran = subprocess.run(
+            [sys.executable, "prog.py"], cwd=tmp_path, input="buffers y\nprint(6 * 7)\nc\n", capture_output=True, text=True, timeout=300,
+            check=False, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONBREAKPOINT": "gradsh.lens.prompt"},
+        )
+        assert ran.returncode == 0, ran.stderr
+        assert "ExpBackward0  result" in ran.stdout
+        assert "42" in ran.stdout
+        assert ran.stdout.rstrip().endswith("tensor(5.4366, grad_fn=<SumBackward0>)")
