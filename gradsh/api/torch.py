@@ -249,7 +249,14 @@ NAMESPACES: dict[str, Namespace] = {
         "torch.nn.utils.parametrizations", lazily("gradsh.api.nn.utils.parametrizations", "weight_norm spectral_norm orthogonal")
     ),
     "torch.nn.utils.rnn": Namespace(
-        "torch.nn.utils.rnn", lazily("gradsh.api.nn.utils.sequences", "pad_sequence unpad_sequence")
+        "torch.nn.utils.rnn",
+        {
+            **lazily("gradsh.api.nn.utils.sequences", "pad_sequence unpad_sequence"),
+            **lazily(
+                "gradsh.api.nn.utils.packed",
+                "PackedSequence pack_padded_sequence pad_packed_sequence pack_sequence unpack_sequence",
+            ),
+        },
     ),
     "torch.nn.parameter": Namespace("torch.nn.parameter", {"Parameter": Parameter}),
     **_modules(),

@@ -12,6 +12,9 @@ from gradsh.view.shapes import Lines, View
 WIDTH = 100
 
 
+_SYNONYMS = {"oom": "limit", "memory": "limit", "out of memory": "limit"}
+
+
 class Report(NamedTuple):
     """The kinds that are explained in full; none: the list of all is shown."""
 
@@ -32,6 +35,7 @@ def run(state: State, topic: Text | None = None) -> Report:
 
 def lookup(topic: str) -> tuple[Kind, ...]:
     """Return the kinds that `topic` names or whose sentences it quotes; ValueError (kind `value`) where there is none."""
+    topic = _SYNONYMS.get(topic.lower(), topic)
     if topic in KINDS:
         return (KINDS[topic],)
     found = tuple(KINDS[name] for name in kinds_for(topic))

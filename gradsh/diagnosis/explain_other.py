@@ -15,7 +15,8 @@ from gradsh.engine.graph.tensor import Tensor
 from gradsh.language import tree
 from gradsh.runtime.activation import Place
 from gradsh.runtime.library import Library
-from gradsh.runtime.missing_modules import way_without
+from gradsh.runtime.missing_modules import ON_PYTORCH, way_without
+from gradsh.runtime.modules import MODULES
 from gradsh.text.span import Span
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def tell(case: "Case") -> None:
     partial_pass(case)
 
 
+_PRETRAINED = r"(resnet|resnext|wide_resnet|vgg|alexnet|densenet|mobilenet|efficientnet|inception|vit)_?\w*\d|alexnet$"
+"""Names of torchvision's networks."""
 IMPORTS = {
     "Variable": "from torch.autograd import Variable",
     "checkpoint": "from torch.utils.checkpoint import checkpoint",
@@ -77,12 +80,23 @@ def _name(case: "Case") -> None:
         local = case.origins.frames[-1].local if case.origins.frames else None
         found = for_name(case.machine, str(name), local or ())
         _meant(case, [one for one in found if one != name])
-        if not found and not case.help:
+        if re.match(_PRETRAINED, str(name)):
+            case.help.append(f"torchvision has it: {MODULES['torchvision'].why}")
+        elif not found and not case.help:
             case.help.append(f"bind it first: `{name} = …`")
     elif isinstance(case.error, ImportError) and "way" not in case.fields:
         owner = case.fields.get("owner")
         if owner is not None:
             _meant(case, for_attribute(case.machine, owner, str(name)))
+    if isinstance(case.error, ImportError):
+        case.help += [case.fields["way"]] if "way" in case.fields else []
+        _on_pytorch(case)
+
+
+def _on_pytorch(case: "Case") -> None:
+    """Name the way out for what only PyTorch has, unless it was named or a name was meant that is here."""
+    if not case.meant and not any("gradsh trace" in line for line in case.help):
+        case.help.append(ON_PYTORCH)
 
 
 def _meant(case: "Case", names: list[str]) -> None:
@@ -104,11 +118,14 @@ def _attribute(case: "Case") -> None:
         way = way_without(f"{owner.name}.{name}") if isinstance(owner, case.machine.guard.namespaces) else ""
         if way:
             case.help.append(way)
+            _on_pytorch(case)
         else:
             meant = for_attribute(case.machine, owner, name)
             _meant(case, meant)
             if not meant and isinstance(owner, Library):
                 case.help.append(f"gradsh's `{owner.name}` offers {_some(owner.names())}")
+            if isinstance(owner, case.machine.guard.namespaces):
+                _on_pytorch(case)
 
 
 def _unfit(case: "Case", owner: Any, name: Any) -> None:
@@ -237,7 +254,10 @@ def _limit(case: "Case") -> None:
     elif isinstance(case.error, SystemError):  # a call of Python's own that forgot to say what it lacked
         case.message = "there is not enough memory for this"
     elif isinstance(case.error, MemoryError):
-        case.message = f"there is not enough memory for this: {case.message}"
+        from gradsh.diagnosis.out_of_memory import explain_memory
+
+        explain_memory(case)
+        return
     case.failed(f"{_how_far(case)} when the limit was reached" if reason else "")
 
 

@@ -103,6 +103,9 @@ def _shell(cursor: Cursor, expected: str) -> Problem | None:
             return _problem(cursor, "invalid syntax: IPython's magics have no meaning here", "remove the line")
         if kind in {">>", "..."} or _line(cursor).startswith((">>>", "...")):
             return _problem(cursor, "invalid syntax: the line begins with a prompt", "remove the prompt")
+    if _line(cursor).startswith("Traceback (most recent call last)"):
+        return _problem(cursor, "invalid syntax: this is the traceback of a run, not the program", "remove it and the lines below it",
+                        cursor.spans[cursor.statement_start])
     words = _line(cursor).split()[:2]
     if words and words[0] in {"pip", "conda", "python", "$"} and cursor.i == cursor.statement_start + 1:
         return _problem(cursor, "invalid syntax: this is a line for a terminal", "remove the line; nothing is installed here",

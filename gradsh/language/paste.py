@@ -14,7 +14,8 @@ _BANNER = r"\s*(Python \d|IPython |Type [\"'h]|\[GCC|gradsh \d|#|```)"
 _FENCE = r"\s*(```|~~~)\s*\w*\s*$"
 
 _MAGIC = (
-    r"[ \t]*(![a-z]|%%?(autoreload|cd|conda|config|env|load_ext|matplotlib|pip|prun|pylab|reload_ext|reset|run|time|timeit)\b(?!\s*[=,)]))"
+    r"[ \t]*(![a-z]|\$ +[a-z]|"
+    r"%%?(autoreload|cd|conda|config|env|load_ext|matplotlib|pip|prun|pylab|reload_ext|reset|run|time|timeit)\b(?!\s*[=,)]))"
 )
 
 _TIMED = r"^([ \t]*)%time(?:it)?(?:[ \t]+-[a-z][ \t]*\d*)*[ \t]+(?![=,)])(?=\S)"
@@ -96,7 +97,7 @@ def _fenced(lines: list[str], fences: list[int], notes: list[str]) -> list[str]:
 
 def _magics(text: str, notes: list[str]) -> str:
     """Return the text without the lines that a notebook takes for itself: `%matplotlib inline`, `!pip install torch`."""
-    if "%" not in text and "!" not in text:
+    if not any(sign in text for sign in "%!$"):
         return text
     lines = text.split("\n")
     strings = _within_strings(text)
@@ -105,7 +106,7 @@ def _magics(text: str, notes: list[str]) -> str:
     found = [index for index, line in enumerate(lines) if re.match(_MAGIC, line) and index not in strings]
     if not found:
         return text
-    notes.append("the lines of a notebook's own (% and !) were left out")
+    notes.append("the lines of a notebook's or a terminal's own (%, ! and $) were left out")
     left = frozenset(found)
     return "\n".join("" if index in left else line for index, line in enumerate(lines))
 

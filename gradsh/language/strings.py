@@ -33,7 +33,10 @@ def number(text: str) -> int | float | Trouble:
     if text.isdigit() and (text[0] != "0" or len(text) == 1) and len(text) < 4000:
         return int(text)
     if text[-1] in "jJ":
-        return Trouble("complex numbers are not part of the language", "keep the real and the imaginary part apart")
+        return Trouble(
+            "complex numbers are not part of the language",
+            "keep the real and the imaginary part apart, or run the program on PyTorch: `gradsh trace FILE`",
+        )
     try:
         if text[:2].lower() in {"0x", "0o", "0b"}:
             return int(text, 0)

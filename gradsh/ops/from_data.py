@@ -72,7 +72,8 @@ def _not_number(data: Any, whole: bool) -> Exception:
     if isinstance(data, str):
         return fail("type", f"new(): invalid data type {name!r}", TypeError)
     if name == "complex":
-        return fail("dtype", "gradsh computes in real numbers only, not in complex64", TypeError)
+        way = "keep the real and the imaginary part apart, or run the program on PyTorch: `gradsh trace FILE`"
+        return fail("dtype", "gradsh computes in real numbers only, not in complex64", TypeError, way=way)
     return fail("type", f"Could not infer dtype of {name}", RuntimeError)
 
 

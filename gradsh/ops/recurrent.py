@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
@@ -142,6 +142,42 @@ mkldnn_rnn_layer = op(
         sample((3, 2, 3), (8, 3), (8, 2), (8,), (8,), (2, 2), (2, 2), reverse=True, has_biases=True, batch_first=False,
                bidirectional=False, num_layers=1, hidden_size=2, train=True),
     ),
+)
+
+
+def _rows_of(lengths: Sequence[int], steps: int, batch: int) -> tuple[Array, Array]:
+    """Return how many sequences have each step, and the rows that these are among all (step · batch + sequence)."""
+    sizes = np.array([sum(length > step for length in lengths) for step in range(max(lengths))], np.int64)
+    return sizes, np.concatenate([step * batch + np.arange(size) for step, size in enumerate(sizes)])
+
+
+def _pack(input: Array, lengths: tuple[int, ...], batch_first: bool) -> tuple[Array, Array]:
+    ordered = input.swapaxes(0, 1) if batch_first else input
+    sizes, rows = _rows_of(lengths, *ordered.shape[:2])
+    return ordered.reshape(-1, *ordered.shape[2:])[rows], sizes
+
+
+def _unpack(grad: Any, input_sizes: tuple[int, ...], result1: Any, batch_first: bool) -> Any:
+    """Return the gradient of what was packed: zeros where there was padding."""
+    steps, batch = (input_sizes[1], input_sizes[0]) if batch_first else input_sizes[:2]
+    counts = result1.array if isinstance(result1, Tensor) else result1
+    rows = np.concatenate([step * batch + np.arange(size) for step, size in enumerate(counts)])
+    shape = (steps * batch, *input_sizes[2:])
+    if isinstance(grad, Tensor):
+        whole = find("index_add")(make(np.zeros(shape, grad.array.dtype)), 0, make(rows), grad)
+        whole = whole.view((steps, batch, *input_sizes[2:]))
+        return whole.transpose(0, 1) if batch_first else whole
+    found = np.zeros(shape, grad.dtype)
+    found[rows] = grad
+    found = found.reshape(steps, batch, *input_sizes[2:])
+    return found.swapaxes(0, 1) if batch_first else found
+
+
+_pack_padded_sequence = op(
+    "_pack_padded_sequence(input, lengths: ints, batch_first: bool = False)", "PackPaddedSequenceBackward0",
+    "The steps of padded sequences, those that are long enough, one step after the other; and how many each step has.",
+    forward=_pack, outputs=("result0", "result1"), spaces=(), attributes=("batch_first",), grads={"input": _unpack},
+    samples=(sample((4, 3, 2), (4, 2, 1)), sample((3, 4), (4, 4, 1), True)),
 )
 
 

@@ -29,6 +29,8 @@ LARGEST = 256 << 20
 PIECE = 1 << 20
 PATIENCE = 2.0
 """Seconds that a pipe is waited for until somebody opens it to write."""
+SUBCOMMANDS = ("run", "test", "explain", "check", "fix", "watch", "trace", "export")
+"""The words that stand for no script behind `gradsh`."""
 DONE, FAILED, UNREADABLE, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -383,7 +385,17 @@ def interruptible(session: "Session") -> Iterator[None]:
 def unreadable(script: Script) -> Failure:
     """Return the failure of a script that cannot be read."""
     message = f"cannot read {script.name}: {script.unreadable}"
-    return Failure(0, 0, Problem("io", message), Source(script.name, ""))
+    return Failure(0, 0, Problem("io", message, (), _subcommand_meant(script.name)), Source(script.name, ""))
+
+
+def _subcommand_meant(name: str) -> tuple[str, ...]:
+    """Say which subcommand was meant by a name that is no file's."""
+    if not name.isalpha():
+        return ()
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, SUBCOMMANDS, 1)
+    return (f"did you mean `gradsh {near[0]}`?",) if near else ()
 
 
 def _wrong_values(options: RunOptions) -> str:

@@ -5,17 +5,18 @@ from typing import Any, NoReturn
 from gradsh.runtime.modules import module_of
 from gradsh.text.fault import fail
 
-_FILES = "a script reads and writes no files; the commands `save` and `load` keep and run a session"
+ON_PYTORCH = "run the program on PyTorch: `gradsh trace FILE`; `gradsh check FILE` lists all that is not here"
 _ONE = "gradsh computes in one process on the CPU: use the module itself"
 _PRECISION = "leave it out: gradsh computes on the CPU, in float32 or float64"
-_REMOVE = "remove what needs it, or run the program on PyTorch: `gradsh trace FILE`; `gradsh check FILE` lists all of it"
+_REMOVE = "remove what needs it"
 _PLAIN = "leave it out: call the function or the module itself"
 _TORCH = {
     "torch.jit": _PLAIN, "torch.fx": _PLAIN,
     "torch._dynamo": _PLAIN, "torch.onnx": _PLAIN, "torch.export": _PLAIN, "torch.distributed": _ONE,
     "torch.multiprocessing": _ONE, "torch.nn.parallel": _ONE,
     "torch.cuda.Stream": _PRECISION, "torch.cuda.Event": _PRECISION,
-    "torch.hub": _FILES,
+    "torch.hub": "write the network out, or keep its weights with `torch.save`",
+    "torch.utils.data.distributed": _ONE, "torch.cuda.FloatTensor": _PRECISION, "torch.cuda.nvtx": _PRECISION,
     "torch.profiler": "`time STATEMENT` times a statement, `memory` tells about memory",
     "torch.autograd.profiler": "`time STATEMENT` times a statement, `memory` tells about memory",
     "torch.utils.bottleneck": "`time STATEMENT` times a statement", "torch.utils.cpp_extension": "write the operation as a Function",

@@ -187,7 +187,10 @@ SYNTAX = Kind(
 LIMIT = Kind(
     "limit",
     "the script asks for more than it may use",
-    ("maximum recursion depth exceeded", "DefaultCPUAllocator: can't allocate memory", "MemoryError"),
+    (
+        "maximum recursion depth exceeded", "DefaultCPUAllocator: can't allocate memory", "MemoryError",
+        "CUDA out of memory. Tried to allocate",
+    ),
     "Time, memory, nodes, output, the depth of calls and of expressions are bounded, so that a script cannot take the machine"
     " with it. The session goes on, and what the statement had taken is given back.",
     "def depth(n):\n"

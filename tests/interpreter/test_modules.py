@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from gradsh.__main__ import SUBCOMMANDS
+from gradsh.commands.explain import lookup
 from gradsh.contracts.events import ErrorOutput, Event, Failure, Print, Warn
+from gradsh.run import script
 from gradsh.runtime.modules import MODULES, REAL, REFUSED_MODULE, STANDS_IN
 from gradsh.session.session import Session
 
@@ -43,7 +46,7 @@ def test_each_entry_of_the_table_holds(name: str) -> None:
     else:
         assert warnings == []
     if module.how == REFUSED_MODULE:
-        assert failures[0].problem.help == (module.why,)
+        assert failures[0].problem.help[0] == module.why
     if module.how == REAL:
         assert failures[0].problem.kind == "attribute"
 
@@ -173,20 +176,20 @@ def test_files_beside_the_script_are_imported_and_named(tmp_path: Path) -> None:
         "    def loss(self, x):\n        return self.l(x).pow(2).mean()\n"
     )
     (tmp_path / "settings.py").write_text("SEED = 3\ndef seed():\n    return SEED\n")
-    script = tmp_path / "train.py"
-    script.write_text(
+    train = tmp_path / "train.py"
+    train.write_text(
         "import torch\nimport settings\nfrom nets.model import Net\nfrom settings import *\nsettings.SEED = 4\nprint(seed(), SEED)\n"
         "loss = Net().loss(torch.ones(1, 2))\nloss.backward()\nloss.backward()\n"
     )
     (tmp_path / "broken.py").write_text("x = (\n")
     (tmp_path / "other.py").write_text("import broken\n")
     gradsh = [sys.executable, "-m", "gradsh"]
-    done = subprocess.run([*gradsh, script], capture_output=True, text=True, check=False)
+    done = subprocess.run([*gradsh, train], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "4 3\n")
     assert f"{tmp_path}/nets/model.py:6:" in done.stderr
     assert "self.l(x).pow(2).mean()" in done.stderr
-    assert f"{script}:9:1" in done.stderr
-    checked = subprocess.run([*gradsh, "check", script], capture_output=True, text=True, check=False)
+    assert f"{train}:9:1" in done.stderr
+    checked = subprocess.run([*gradsh, "check", train], capture_output=True, text=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")
     failed = subprocess.run([*gradsh, tmp_path / "other.py"], capture_output=True, text=True, check=False)
     assert "was never closed" in failed.stderr
@@ -199,11 +202,37 @@ def test_a_file_outside_the_scripts_folder_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "secret.py").write_text("KEY = 1\n")
     (inner / "linked.py").symlink_to(tmp_path / "secret.py")
     for line in ("import secret\nsecret.KEY", "import linked\nlinked.KEY", "from .. import secret", "from ..secret import KEY"):
-        script = inner / "script.py"
-        script.write_text(line)
-        done = subprocess.run([sys.executable, "-m", "gradsh", script], capture_output=True, text=True, check=False)
+        taken = inner / "script.py"
+        taken.write_text(line)
+        done = subprocess.run([sys.executable, "-m", "gradsh", taken], capture_output=True, text=True, check=False)
         assert done.returncode == 1
         assert "Traceback" not in done.stderr
+
+
+def test_memory_that_ran_out_is_accounted_for() -> None:
+    failures = run(
+        "import torch\nw = torch.ones(1000, requires_grad=True)\nkept = []\ndef step():\n    held = (w * 2).exp()\n"
+        "    kept.append(held)\n    raise MemoryError('Unable to allocate 9 GiB')\nstep()"
+    )[2]
+    problem = failures[0].problem
+    assert problem.kind == "limit"
+    assert problem.message == "there is not enough memory for this: Unable to allocate 9 GiB"
+    assert problem.notes[0].startswith("held now: 4.0 kB by leaves, 4.0 kB by variables")
+    assert "held (4.0 kB)" in problem.notes[1]
+    assert "kept (4.0 kB)" in problem.notes[1]
+    assert any("torch.no_grad()" in line for line in problem.help)
+    assert [kind.name for kind in lookup("oom")] == [kind.name for kind in lookup("CUDA out of memory")] == ["limit"]
+
+
+def test_what_is_no_program_is_named_for_what_it_is(tmp_path: Path) -> None:
+    printed, warnings, failures, _ = run("$ python train.py --lr 1\nprint(1)")
+    assert (printed, failures) == ("1\n", [])
+    assert "terminal" in warnings[0]
+    failures = run("x = 1\nTraceback (most recent call last):\n  File 'a.py'")[2]
+    assert "traceback of a run" in failures[0].problem.message
+    done = subprocess.run([sys.executable, "-m", "gradsh", "tset"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert "did you mean `gradsh test`?" in done.stderr
+    assert set(script.SUBCOMMANDS) == SUBCOMMANDS
 
 
 def test_a_device_is_refused_where_it_is_used() -> None:

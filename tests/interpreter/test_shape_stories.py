@@ -36,6 +36,12 @@ REFUSED = [
     ("torch.ones(2).sumn()", "did you mean `sum`?"),
     ("m = torch.nn.Linear(1, 1)\nm.wieght", "did you mean `weight`?"),
     ("exec('1')", "write the statements themselves"),
+    ("torch.nn.Linear(1, 1).half()", "compute in float32"),
+    ("torch.ones(1).to(torch.bfloat16)", "gradsh trace FILE"),
+    ("torch.sparse_coo_tensor(1)", "gradsh check FILE"),
+    ("from torch.func import jacrev", "gradsh trace FILE"),
+    ("import gymnasium\ngymnasium.make('x')", "write the environment as a class"),
+    ("resnet18()", "torchvision has it"),
 ]
 
 

@@ -11,6 +11,7 @@ from gradsh.api.nn.cells import GRUCell, LSTMCell, RNNCell
 from gradsh.api.nn.conversion import blank, factory
 from gradsh.api.nn.module import Module
 from gradsh.api.nn.recurrence import gru_cell, lstm_cell, plain_cell
+from gradsh.api.nn.utils.packed import PackedSequence, run_packed
 from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import read
 from gradsh.engine.graph.tensor import Tensor, make
@@ -171,6 +172,32 @@ class RNNBase(Module):
             outputs.reverse()
         return find("stack")(outputs, 0), state
 
+    def _over_packed(self, packed: PackedSequence, hx: Any) -> Any:
+        """Run over a packed sequence; the states are those of each sequence's own last step."""
+        self._check_input(packed.data)
+        sizes, paired = packed.batch_sizes.tolist(), self.gates == 4
+        widths = (self.proj_size or self.hidden_size, self.hidden_size) if paired else (self.hidden_size,)
+        if hx is None:
+            parts = [self._zeros(sizes[0], width, packed.data) for width in widths]
+        else:
+            parts = [_reordered(part, packed.sorted_indices) for part in (hx if paired else (hx,))]
+        for number, (part, width) in enumerate(zip(parts, widths, strict=True)):
+            name = f"hidden[{number}]" if paired else "hidden"
+            self._check_state(part, width, sizes[0], f"Expected {name} size {{}}, got {{}}")
+        unbound = [find("unbind")(part, 0) for part in parts]
+        states = list(zip(*unbound, strict=True)) if paired else list(unbound[0])
+
+        def layer(steps: Any, state: Any, place: int, reverse: bool) -> tuple[Any, Any]:
+            w_ih, w_hh, b_ih, b_hh = self._weights(place)
+            products = find("linear")(steps, w_ih, b_ih)
+            own = (None, w_hh, None, b_hh)
+            return run_packed(products, sizes, state, reverse, lambda step, state: self._cell(step, state, own, place))
+
+        output, final = self._walk(packed.data, states, layer)
+        ends = [find("stack")([state[n] for state in final] if paired else final, 0) for n in range(len(parts))]
+        ends = [_reordered(end, packed.unsorted_indices) for end in ends]
+        return packed._replace(data=output), tuple(ends) if paired else ends[0]
+
     def _cell(self, step: Any, state: Any, weights: Any, place: int) -> tuple[Any, Any]:
         raise AssertionError("a recurrent module says what its cell is")
 
@@ -192,11 +219,18 @@ class RNNBase(Module):
         return text
 
 
+def _reordered(state: Any, order: Any) -> Any:
+    """Return a state with its sequences in another order, None: in the same."""
+    return state if order is None else find("index_select")(state, 1, order)
+
+
 class _OneState(RNNBase):
     """RNN and GRU: the state is one tensor."""
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """Return the outputs of all steps and the last states (layers · directions, N, hidden)."""
+        if isinstance(input, PackedSequence):
+            return self._over_packed(input, hx)
         self._check_input(input)
         alone = input.ndim == 2
         if hx is not None and hx.ndim != input.ndim:
@@ -257,6 +291,8 @@ class LSTM(RNNBase):
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         """Return the outputs of all steps and the last (h, c), each (layers · directions, N, hidden)."""
+        if isinstance(input, PackedSequence):
+            return self._over_packed(input, hx)
         self._check_input(input)
         alone = input.ndim == 2
         where = 0 if self.batch_first else 1

@@ -84,7 +84,8 @@ class ForeignDType(DType):
 def foreign(name: object) -> Exception:
     """Return the error for a dtype that gradsh does not compute in."""
     known = ", ".join(each.name for each in DTYPES[:-1])
-    return fail("dtype", f"gradsh computes in {known} and bool, not in {name}", TypeError)
+    way = "compute in float32 (leave the conversion out), or run the program on PyTorch: `gradsh trace FILE`"
+    return fail("dtype", f"gradsh computes in {known} and bool, not in {name}", TypeError, way=way)
 
 
 float32 = DType("float32", np.float32, 2, "Float")

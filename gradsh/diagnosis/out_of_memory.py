@@ -1,0 +1,57 @@
+"""The story of memory that ran out: what was asked for, who holds what, and what would let it go."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from gradsh.diagnosis.fixes_freed import amount
+from gradsh.probe.accounts import saved_memories, take_account
+from gradsh.probe.names import named_tensors, roots_among
+
+if TYPE_CHECKING:
+    from gradsh.diagnosis.diagnose import Case
+
+MOST = 3
+"""Variables that are named, those that hold most first."""
+
+
+def explain_memory(case: "Case") -> None:
+    """Say what was asked for and what is held by whom; add the ways to hold less."""
+    case.message = f"there is not enough memory for this: {case.message}"
+    with suppress(MemoryError):  # telling takes memory, too
+        variables = _variables(case)
+        account = take_account(variables)
+        parts = {
+            "leaves": account.leaves, "gradients": account.gradients, "variables": account.variables,
+            f"graphs alone ({account.nodes:,} nodes)": account.graph,
+        }
+        held = ", ".join(f"{amount(size)} by {name}" for name, size in parts.items() if size)
+        if held:
+            case.notes.append(f"held now: {held}; {amount(account.saved)} of it are saved for backward")
+        keepers = _keepers(variables)
+        if keepers:
+            named = ", ".join(f"{name} ({amount(size)})" for size, name in keepers)
+            case.notes.append(f"what keeps most of it for a backward: {named}")
+            case.help.append(f"keep values without their history: `.detach()`, or `.item()` for a number, where {keepers[0][1]} is filled")
+            case.help.append("compute what no backward follows in `with torch.no_grad():`")
+    case.help.append("`memory` and `leaks` tell who holds memory and what grows; `--max-memory SIZE` sets the bound")
+    case.failed()
+
+
+def _variables(case: "Case") -> dict[str, Any]:
+    """Return the program's variables, and those of the functions that were running."""
+    found: dict[str, Any] = dict(case.machine.variables())
+    for frame in case.origins.frames:
+        found.update(frame.local or {})
+    return found
+
+
+def _keepers(variables: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """Return (bytes saved for backward, name) of the variables whose graphs hold most."""
+    sizes = []
+    for name, value in variables.items():
+        nodes = [node for _, node in roots_among(list(named_tensors({name: value})))]
+        size = sum(saved_memories(nodes)[0].values()) if nodes else 0
+        if size:
+            sizes.append((size, name))
+    return sorted(sizes, reverse=True)[:MOST]
