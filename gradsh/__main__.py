@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SUBCOMMANDS = frozenset({"run", "test", "explain", "check", "fix", "watch", "trace", "export", "compare"})
 OF_THE_PROGRAM = frozenset({"--verbose", "--help", "-h", "--version", "-V", "--show-completion", "--man"})
 FLAGS = {"--keep-going": "keep_going", "--plain": "plain"}
-VALUES = {"--format": "format", "--seed": "seed", "--args": "arguments"}
+VALUES = {"--format": "format", "--seed": "seed", "--args": "arguments", "--cuda": "cuda"}
 LIMITS = {
     "--timeout": "timeout", "--max-memory": "max_memory", "--max-output": "max_output", "--max-nodes": "max_nodes",
     "--allow-files": "allow_files", "--sandbox": "sandbox",
@@ -167,6 +167,8 @@ def _checked(given: "dict[str, Any]", limits: dict[str, str], files: list[str]) 
             given["seed"] = None if given["seed"] == "random" else seed_of(given["seed"])
         except ValueError:
             return None
+    if given.get("cuda", "ignore") not in {"explain", "ignore"}:
+        return None
     if given.get("format", "text") not in {"text", "json"} or ("code" in given and files):
         return None
     from gradsh.run.script import RunOptions

@@ -102,6 +102,9 @@ def run(
     ] = None,
     params: Annotated[bool, typer.Option("--params", help="List the parameters of the scripts, and leave.")] = False,
     args: Annotated[str, typer.Option("--args", metavar="TEXT", help="Arguments of the script: its sys.argv.")] = "",
+    cuda: Annotated[
+        Literal["explain", "ignore"], typer.Option("--cuda", help="What asking for a GPU does; ignore: go on as if there were one.")
+    ] = "explain",
     threads: Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="Threads of numpy.")] = None,
     profile: Annotated[bool, typer.Option("--profile", help="Show time and bytes by line at the end.")] = False,
     engine: Annotated[Literal["gradsh", "torch"], typer.Option("--engine", help="What runs the scripts.")] = "gradsh",
@@ -122,7 +125,7 @@ def run(
     )
     options = RunOptions(
         tuple(files or ()), code, keep_going, format, _seed(seed), plain, limits, jobs or _cpus(), fail_fast,
-        tuple(map(_setting, values or ())), profile, args,
+        tuple(map(_setting, values or ())), profile, args, cuda,
     )
     if params:
         raise typer.Exit(list_parameters(options))

@@ -7,7 +7,7 @@ _OPERATORS = (
 )
 _OTHERS = (
     "init call len getitem setitem delitem iter next contains bool repr str format hash enter exit float int index round "
-    "reversed doc post_init"
+    "reversed doc post_init missing"
 )
 SPECIAL_METHODS = frozenset(f"__{name}__" for name in (*_OPERATORS.split(), *_OTHERS.split()))
 """Special names that may be defined in the body of a class."""
@@ -18,14 +18,16 @@ CALLABLE_SPECIALS = SPECIAL_METHODS - {"__doc__", "__hash__", "__format__"}
 LOOKUPS = frozenset({"__getattr__", "__setattr__"})
 """Methods that Python calls for attributes: a class may define them, and reach its bases' by `super()`, under guard."""
 
-CLASS_ONLY = LOOKUPS | {"__del__", "__slots__", "__setstate__"}
+CLASS_ONLY = LOOKUPS | {"__del__", "__new__", "__slots__", "__setstate__"}
 """Special names that may stand in the body of a class and be set nowhere else."""
 
 WITHOUT_MEANING = frozenset({"__constants__", "__version__", "__author__", "__jit_unused_properties__", "__match_args__"})
 """Names of this form that a class may define although neither Python nor gradsh reads them."""
 
+OR_TRACE = "or run the program on PyTorch: `gradsh trace FILE`"
+"""The way out for what the language leaves out."""
+
 _WAYS = {
-    "__new__": "make the object in `__init__`, or write a function that returns it",
     "__getattribute__": "write `__getattr__`, a method or a @property",
     "__init_subclass__": "call a function on the class after its definition",
     "__class_getitem__": "write a @staticmethod that returns what you need",
@@ -36,4 +38,4 @@ _WAYS = {
 
 def ways_for(name: str) -> str:
     """Return the sentence that names the way to do without a special name."""
-    return _WAYS.get(name, "give the method an ordinary name and call it by that")
+    return f"{_WAYS.get(name, 'give the method an ordinary name and call it by that')}, {OR_TRACE}"

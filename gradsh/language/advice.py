@@ -12,9 +12,10 @@ from gradsh.language.tokens import KEYWORDS
 from gradsh.text.problem import Problem
 from gradsh.text.span import Span
 
+_OR_TRACE = "or run the program on PyTorch: `gradsh trace FILE`"
 _REFUSED = {
-    "async": ("async is not part of the language: statements run one after the other", "leave the word out"),
-    "await": ("await is not part of the language: statements run one after the other", "leave the word out"),
+    "async": ("async is not part of the language: statements run one after the other", f"leave the word out, {_OR_TRACE}"),
+    "await": ("await is not part of the language: statements run one after the other", f"leave the word out, {_OR_TRACE}"),
     "type": ("type aliases are not part of the language", "write `Name = value`"),
 }
 

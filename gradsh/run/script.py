@@ -50,6 +50,8 @@ class RunOptions(NamedTuple):
     profile: bool = False
     arguments: str = ""
     """What the script finds in `sys.argv`, as one text that is split as a shell splits it."""
+    cuda: str = "explain"
+    """What asking for a GPU does: `explain`, or `ignore` to go on as if there were one."""
     owns_process: bool = True
     """Whether this process may be ended when a script can not be stopped."""
 
@@ -255,6 +257,8 @@ def run_script(script: Script, options: RunOptions, sink: "Sink", make: "Callabl
     session = (make or Session)(options.seed, limits=options.limits)
     sink.when_broken = session.abandon
     session.machine.take_arguments(script.name, _split(options.arguments))
+    if options.cuda != "explain":
+        session.ambient.flags["cuda"] = session.state.settings.cuda = options.cuda
     session.machine.read_module = module_reader(script)
     session.as_json = options.format == "json"
     session.when_stuck = lambda line, reason: end_stuck(script.name, script.text, line, reason, sink)

@@ -170,6 +170,8 @@ class Guard:
             return Format(self, name, owner if kind is str else None)
         if name in LOOKUPS and (kind is super or owner is object):
             return Lookup(self, name, owner)
+        if name == "__new__" and (kind is super or owner is object):
+            return _new
         if name == "__dict__" and has_attributes(kind):
             return Attributes(self, owner)
         return None
@@ -197,13 +199,13 @@ class Guard:
             return public(name) if base is None else self._entry_allows(base, name)  # not there: Python's own error says so
         if is_script_class(kind) or issubclass(kind, ScriptBase):
             base = self._home(kind, name)
-            return public(name) if base is None else self._entry_allows(base, name) or self._holds(owner, name)
+            return _nameable(name) if base is None else self._entry_allows(base, name) or self._holds(owner, name)
         return offered(offer_of(kind), name) or (isinstance(owner, Tensor) and self._holds(owner, name))
 
     @staticmethod
     def _holds(owner: Any, name: str) -> bool:
         """Tell whether a script has put the attribute on the object."""
-        return public(name) and name in getattr(owner, "__dict__", ())
+        return _nameable(name) and name in getattr(owner, "__dict__", ())
 
     def _own(self, function: FunctionType, name: str) -> bool:
         """Tell whether a script's function carries the attribute that the script gave it."""
@@ -257,7 +259,7 @@ class Guard:
         if isinstance(owner, type):
             return is_script_class(owner) and (name in SPECIAL_METHODS or (public(name) and not self.reserved(owner, name)))
         if is_script_class(kind) or issubclass(kind, (ScriptBase, Tensor)):
-            return public(name) and not self.reserved(kind, name)
+            return _nameable(name) and not self.reserved(kind, name)
         if kind is FunctionType:
             own = getattr(owner, "__builtins__", None) is self.builtins
             return own and (public(name) or name in {"__name__", "__qualname__", "__doc__"})
@@ -331,6 +333,18 @@ def numbers_only(function: Callable[..., Any]) -> Callable[..., Any]:
 
     checked.__name__ = checked.__qualname__ = getattr(function, "__name__", "function")
     return checked
+
+
+def _nameable(name: Any) -> bool:
+    """Tell whether an object may have an attribute of that name: an ordinary one, or the number of a module in a container."""
+    return public(name) or (type(name) is str and name.isdecimal())
+
+
+def _new(cls: Any, *_: Any, **__: Any) -> Any:
+    """Make an object of a script's class without its `__init__`: what `super().__new__(cls)` comes to."""
+    if not isinstance(cls, type) or not is_script_class(cls) or not has_attributes(cls):
+        raise fail("type", "object.__new__(X): X must be a class of yours without a base of PyTorch's", TypeError)
+    return object.__new__(cls)
 
 
 def _no_array(owner: Any) -> NoReturn:

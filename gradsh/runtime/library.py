@@ -6,6 +6,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from gradsh.api.namespace import as_module
+from gradsh.runtime.allowlist import offer
 from gradsh.runtime.bounded_operators import MAX_BITS, times
 from gradsh.text.fault import fail
 
@@ -130,11 +131,11 @@ def load_random(_: "Machine") -> Mapping[str, Any]:
             raise fail("limit", "the integer would be too large", OverflowError)
         return own.getrandbits(k)
 
-    return listed(
-        own,
+    draws = (
         "seed random uniform randint randrange choice choices sample shuffle gauss normalvariate expovariate betavariate "
-        "gammavariate triangular lognormvariate",
-    ) | {"getrandbits": _named(getrandbits)}
+        "gammavariate triangular lognormvariate getstate setstate"
+    )
+    return listed(own, draws) | {"getrandbits": _named(getrandbits), "Random": offer(random.Random, draws)}
 
 
 def load_time(machine: "Machine") -> Mapping[str, Any]:
@@ -150,9 +151,9 @@ def load_time(machine: "Machine") -> Mapping[str, Any]:
             machine.check()
             time.sleep(min(left, 0.05))
 
-    return listed(time, "time perf_counter monotonic process_time time_ns perf_counter_ns ctime strftime") | {
-        "sleep": sleep
-    }
+    offer(time.struct_time, "tm_year tm_mon tm_mday tm_hour tm_min tm_sec tm_wday tm_yday __getitem__ __len__")
+    names = "time perf_counter monotonic process_time thread_time time_ns perf_counter_ns ctime asctime gmtime localtime mktime strftime"
+    return listed(time, f"{names} strptime") | {"sleep": sleep}
 
 
 def load_itertools(machine: "Machine") -> Mapping[str, Any]:
@@ -215,6 +216,8 @@ def load_functools(machine: "Machine") -> Mapping[str, Any]:
     """Return what `functools` offers."""
     import functools
 
+    from gradsh.runtime.guard import is_script_class
+
     def reduce(function: Any, iterable: Any, /, *initial: Any) -> Any:
         """Fold the values; each step can be the last."""
 
@@ -236,7 +239,14 @@ def load_functools(machine: "Machine") -> Mapping[str, Any]:
 
         return decorate
 
-    return listed(functools, "partial lru_cache cache cmp_to_key cached_property") | {"wraps": wraps, "reduce": _named(reduce)}
+    def total_ordering(cls: Any) -> Any:
+        """Give a script's class the comparisons that it lacks."""
+        if not isinstance(cls, type) or not is_script_class(cls):
+            raise TypeError("total_ordering() takes a class that the program defines")
+        return functools.total_ordering(cls)
+
+    own = {"wraps": wraps, "reduce": _named(reduce), "total_ordering": total_ordering}
+    return listed(functools, "partial lru_cache cache cmp_to_key cached_property") | own
 
 
 def load_typing(_: "Machine") -> Mapping[str, Any]:

@@ -49,6 +49,7 @@ MODULES: dict[str, Module] = {
     "numpy": _real("numpy", "arrays of numbers, and numpy's own random numbers", "numpy_names"),
     "abc": _real("abc"),
     "argparse": _real("argparse", "the arguments are those of `--args`", "argument_parser"),
+    "ast": _real("ast", "values that are written as text"),
     "bisect": _real("bisect"),
     "contextlib": _real("contextlib"),
     "dataclasses": _real("dataclasses", file="dataclass"),

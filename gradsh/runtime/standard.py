@@ -22,11 +22,27 @@ if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
 
 
+LONGEST_LITERAL = 100_000
+
+
 def load_abc(_: "Machine") -> Mapping[str, Any]:
     """Return what `abc` offers."""
     import abc
 
     return listed(abc, "ABC abstractmethod") | {"ABCMeta": Kind(abc.ABCMeta)}  # called, it would make a class of any names
+
+
+def load_ast(_: "Machine") -> Mapping[str, Any]:
+    """Return what `ast` offers: values that are written as text; no trees of programs."""
+    import ast
+
+    def literal_eval(text: str) -> Any:
+        """Return the number, text, list, tuple, set or dictionary that a text writes."""
+        if type(text) is not str or len(text) > LONGEST_LITERAL:
+            raise ValueError(f"literal_eval() takes a text of at most {LONGEST_LITERAL:,} characters")
+        return ast.literal_eval(text)
+
+    return {"literal_eval": literal_eval}
 
 
 def load_bisect(_: "Machine") -> Mapping[str, Any]:
@@ -130,13 +146,13 @@ def load_json(_: "Machine") -> Mapping[str, Any]:
         """Write the value as JSON into an open file."""
         fp.write(dumps(obj, **options))
 
-    def loads(s: str) -> Any:
+    def loads(s: str, *, object_hook: Any = None) -> Any:
         """Return the value of a JSON text."""
-        return json.loads(s)
+        return json.loads(s, object_hook=object_hook)
 
-    def load(fp: Any) -> Any:
+    def load(fp: Any, *, object_hook: Any = None) -> Any:
         """Return the value of an open file's JSON text."""
-        return json.loads(fp.read())
+        return json.loads(fp.read(), object_hook=object_hook)
 
     return {"dumps": dumps, "loads": loads, "dump": dump, "load": load, "JSONDecodeError": json.JSONDecodeError}
 

@@ -21,10 +21,11 @@ from gradsh.contracts.state import Failed as LastFailure
 from gradsh.diagnosis.classify import words_of
 from gradsh.engine.ambient import Ambient, enter
 from gradsh.engine.graph.node import next_sequence_number
+from gradsh.language.expressions import Constant
 from gradsh.language.node import stmt
 from gradsh.language.parser import MAX_TEXT, parse
 from gradsh.language.paste import clean
-from gradsh.language.statements import Command
+from gradsh.language.statements import Command, Expr
 from gradsh.process.limits import UNBOUNDED, Limits, confined
 from gradsh.process.malloc import give_back
 from gradsh.process.nesting import surveyed
@@ -194,6 +195,8 @@ class Session(Controls):
 
             self.state.meter = Meter(Tally() if self.typed else None)
         body = program.body
+        if body and not self.typed and self.depth == 1 and isinstance(body[0], Expr) and isinstance(body[0].value, Constant):
+            self.machine.program["__doc__"] = body[0].value.value if isinstance(body[0].value.value, str) else None
         lines = tuple((one.span.line, one.span.end_line) for one in body)
         blocks = scan(source, lines, strict=False)
         if self.depth > 1:  # a text that a statement runs (`load`, `undo`) shares the limits of that statement

@@ -140,7 +140,6 @@ functools.partial(f).__setstate__
 functools.partial.__new__
 functools.lru_cache(f).__wrapped__
 functools.lru_cache()(f).cache_parameters
-random.Random
 random._os
 random.random.__self__
 random.SystemRandom

@@ -243,6 +243,19 @@ def test_a_device_is_refused_where_it_is_used() -> None:
     assert failures[0].line == 4
 
 
+def test_a_gpu_is_ignored_where_the_command_line_says_so(tmp_path: Path) -> None:
+    wanted = tmp_path / "gpu.py"
+    wanted.write_text(
+        "import torch\nm = torch.nn.Linear(1, 1).cuda().to('cuda:0')\nprint(m.weight.device, torch.ones(1, device='cuda').cuda())\n"
+    )
+    right = "cpu tensor([1.])\n"
+    for options, printed in ((["--cuda", "ignore"], right), (["--cuda=ignore", "--profile"], right), ([], "")):
+        command = [sys.executable, "-m", "gradsh", "run", *options, wanted]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.stdout.startswith(printed)
+        assert done.returncode == (0 if printed else 1)
+
+
 def test_saved_objects_pass_through_files_of_the_session() -> None:
     printed, _, failures, _ = run(
         "import io, os, pickle, shutil, torch\nbuffer = io.BytesIO()\ntorch.save({'w': torch.ones(2)}, buffer)\nbuffer.seek(0)\n"

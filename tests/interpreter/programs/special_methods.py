@@ -45,6 +45,19 @@ class Handle:
         print("closed", self.name)
 
 
+class Single:
+    made = None
+
+    def __new__(cls, *args):
+        if cls.made is None:
+            cls.made = super().__new__(cls)
+        return cls.made
+
+    def __init__(self, value):
+        self.value = value
+
+
+print(Single(1) is Single(2), Single(3).value)
 settings = AttrDict(lr=0.1)
 settings.epochs = 3
 print(settings, settings.lr, hasattr(settings, "momentum"), isinstance(settings, dict))
