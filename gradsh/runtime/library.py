@@ -216,7 +216,7 @@ def load_functools(machine: "Machine") -> Mapping[str, Any]:
     """Return what `functools` offers."""
     import functools
 
-    from gradsh.runtime.guard import is_script_class
+    from gradsh.compiler import runtime_names
 
     def reduce(function: Any, iterable: Any, /, *initial: Any) -> Any:
         """Fold the values; each step can be the last."""
@@ -241,7 +241,7 @@ def load_functools(machine: "Machine") -> Mapping[str, Any]:
 
     def total_ordering(cls: Any) -> Any:
         """Give a script's class the comparisons that it lacks."""
-        if not isinstance(cls, type) or not is_script_class(cls):
+        if not isinstance(cls, type) or runtime_names.SCRIPT not in type.__getattribute__(cls, "__dict__"):
             raise TypeError("total_ordering() takes a class that the program defines")
         return functools.total_ordering(cls)
 
