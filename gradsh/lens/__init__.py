@@ -20,14 +20,23 @@ __all__ = [  # found by __getattr__
 WITHOUT_TORCH = 'this needs PyTorch: install it with `pip install "gradsh[torch]"`'
 
 
+def missing() -> str:
+    """Say what the lens lacks in this environment: PyTorch, or one whose saved tensors can be looked at; empty for nothing."""
+    try:
+        import torch
+    except ImportError:
+        return WITHOUT_TORCH
+    if not hasattr(torch._C._autograd.SavedTensor, "data"):
+        return f"PyTorch {torch.__version__} shows no saved tensor without unpacking it: this needs a later one (2.13 is known to do)"
+    return ""
+
+
 def __getattr__(name: str) -> "Any":
     """Find a function on first use. Raises ImportError that says how to install PyTorch where it is not there."""
     if name not in __all__:
         raise AttributeError(f"module 'gradsh.lens' has no attribute {name!r}")
-    try:
-        import torch  # noqa: F401
-    except ImportError as error:
-        raise ImportError(f"gradsh.lens: {WITHOUT_TORCH}") from error
+    if lacking := missing():
+        raise ImportError(f"gradsh.lens: {lacking}")
     if name == "prompt":
         from gradsh.lens.prompting import prompt
 

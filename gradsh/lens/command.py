@@ -7,7 +7,7 @@ The program's output and exit status are its own. A diagnosis goes to standard e
 import sys
 from typing import Any, NamedTuple
 
-from gradsh.lens import WITHOUT_TORCH
+from gradsh.lens import missing
 
 USAGE = (
     "usage: gradsh trace [--keep-going] [--format text|json] [--summary] [--report FILE] [--no-writes] [--plain] [-i] "
@@ -88,10 +88,8 @@ def main(words: list[str]) -> int:
     if isinstance(options, str):
         sys.stderr.write(f"{USAGE}gradsh: {options}\n")
         return 2
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        sys.stderr.write(f"gradsh: {WITHOUT_TORCH}\n")
+    if lacking := missing():
+        sys.stderr.write(f"gradsh: {lacking}\n")
         return 2
     from gradsh.lens.program import Program
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradsh.contracts.events import Done, Event, Failure, Print, Value
 from gradsh.golden.compare import Tolerance, text_matches
-from gradsh.lens import WITHOUT_TORCH
+from gradsh.lens import missing
 from gradsh.render.diagnostic import draw
 from gradsh.render.style import style_for
 from gradsh.run.script import Script, read_script
@@ -51,10 +51,8 @@ class Difference(NamedTuple):
 
 def compare_file(name: str) -> int:
     """Compare a script's runs; return 0 where they agree, 1 where they differ, 2 where it cannot be read or PyTorch is missing."""
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        sys.stderr.write(f"gradsh: {WITHOUT_TORCH}\n")
+    if lacking := missing():
+        sys.stderr.write(f"gradsh: {lacking}\n")
         return 2
     script = read_script(name)
     if script.unreadable:

@@ -2,16 +2,14 @@
 
 from typing import Any
 
-from gradsh.lens import WITHOUT_TORCH
+from gradsh.lens import missing
 from gradsh.text.problem import ProblemError
 
 
 def load(shell: Any) -> None:
     """Begin to watch, and register the magics with an IPython shell."""
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        print(f"gradsh: {WITHOUT_TORCH}")  # noqa: T201
+    if lacking := missing():
+        print(f"gradsh: {lacking}")  # noqa: T201
         return
     from gradsh.lens import api
     from gradsh.lens.looks import COMMANDS

@@ -4,17 +4,17 @@ import os
 import sys
 from functools import partial
 
-from gradsh.lens import WITHOUT_TORCH
+from gradsh.lens import missing
 from gradsh.run.script import RunOptions, refused, run
 
 
 def run_scripts(options: RunOptions, device: str) -> int:
     """Run the scripts of the options; return the exit status, the largest of theirs."""
-    try:
-        import torch
-    except ImportError:
-        sys.stderr.write(f"gradsh: {WITHOUT_TORCH}\n")
+    if lacking := missing():
+        sys.stderr.write(f"gradsh: {lacking}\n")
         return 2
+    import torch
+
     try:
         torch.empty(0, device=device or "cpu")
     except (RuntimeError, AssertionError) as error:

@@ -190,3 +190,14 @@ for step in range(5):
         assert "ExpBackward0  result" in ran.stdout
         assert "42" in ran.stdout
         assert ran.stdout.rstrip().endswith("tensor(5.4366, grad_fn=<SumBackward0>)")
+
+
+def test_a_pytorch_that_hides_saved_tensors_is_refused(tmp_path: Path) -> None:
+    fake = (
+        "import sys, types\ntorch = types.ModuleType('torch')\ntorch.__version__ = '2.4.1'\n"
+        "torch._C = types.SimpleNamespace(_autograd=types.SimpleNamespace(SavedTensor=object))\nsys.modules['torch'] = torch\n"
+    )
+    program = f"{fake}sys.argv = ['gradsh', 'trace', 'x.py']\nfrom gradsh.__main__ import main\nmain()"
+    ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("gradsh: PyTorch 2.4.1 shows no saved tensor without unpacking it")
