@@ -64,7 +64,10 @@ def insist() -> None:
     if missing:
         raise OSError(f"this system has no {missing}")
     if threads() > 1:
-        raise OSError("numpy's threads are running, and a wall binds only what begins behind it: start gradsh with --sandbox on")
+        raise OSError(
+            "threads are running (numpy's, or the clock of `set timeout`), and a wall binds only what begins behind it: "
+            "start gradsh with --sandbox on"
+        )
 
 
 def threads() -> int:
@@ -95,7 +98,7 @@ def enter(
         landlock.restrict((*python_folders(), *READABLE, *readable), (*writable, *_own, NOTHING))
         _standing.append("landlock")
     if seccomp.available():
-        seccomp.restrict()
+        seccomp.restrict(at_a_prompt=keep_input)
         _standing.append("seccomp")
 
 

@@ -32,6 +32,8 @@ getuid 102 174, geteuid 107 175, getgid 104 176, getegid 108 177, getresuid 118 
 getrlimit 97 163, setrlimit 160 164, getrusage 98 165, sysinfo 99 179, uname 63 160, getrandom 318 278, arch_prctl 158 -, capget 125 90
 """
 """Calls that are allowed whatever their arguments: name, number on x86_64, number on aarch64 (-: it has none)."""
+AT_A_PROMPT = "socketpair 53 199, sendto 44 206, recvfrom 45 207"
+"""Calls by which the editor's loop of events wakes itself: two connected streams within the process."""
 CONDITIONAL = "clone 56 220, kill 62 129, tgkill 234 131, prlimit64 302 261, prctl 157 167, ioctl 16 29, fcntl 72 25"
 
 CLONE_THREAD = 0x10000
@@ -41,6 +43,8 @@ DESCRIPTORS = (0x5450, 0x5451, 0x5421, 0x541B)
 """FIOCLEX, FIONCLEX, FIONBIO, FIONREAD."""
 FILE_CONTROLS = (0, 1, 2, 3, 4, 5, 6, 7, 1030, 36, 37, 38)
 """F_DUPFD, F_GETFD, …, F_SETLKW, F_DUPFD_CLOEXEC, F_OFD_GETLK, …. Not F_SETOWN, which has the kernel send signals."""
+STREAMS = (1, 0x80001, 0x801, 0x80801)
+"""SOCK_STREAM, with SOCK_CLOEXEC and SOCK_NONBLOCK or without. Not SOCK_DGRAM, which sends to whomever it likes."""
 PROCESS_CONTROLS = (15, 16, 0x53564D41)
 """PR_SET_NAME, PR_GET_NAME, PR_SET_VMA."""
 
@@ -63,29 +67,33 @@ def available() -> bool:
     return int(libc().prctl(PR_GET_SECCOMP, 0, 0, 0, 0)) >= 0
 
 
-def restrict() -> None:
+def restrict(*, at_a_prompt: bool = False) -> None:
     """Allow this thread, and those it starts later, the listed calls only. Needs no-new-privileges. Raises OSError."""
-    code = program(os.uname().machine, os.getpid())
-    packed = b"".join(struct.pack("HBBI", *one) for one in code)
+    code = program(os.uname().machine, os.getpid(), at_a_prompt=at_a_prompt)
+    packed = struct.pack("HBBI" * len(code), *(number for one in code for number in one))  # 8 bytes each, without gaps
     text = ctypes.create_string_buffer(packed, len(packed))
     told = ctypes.create_string_buffer(struct.pack("HP", len(code), ctypes.addressof(text)))
     checked(libc().prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.byref(told), 0, 0), "seccomp")
 
 
-def program(machine: str, process: int) -> list[Instruction]:
+def program(machine: str, process: int, *, at_a_prompt: bool = False) -> list[Instruction]:
     """Return the filter for a machine: the architecture, calls that depend on an argument, then those that do not."""
     architecture, column = ARCHITECTURES[machine]
     conditional = _numbers(CONDITIONAL, column)
+    free = _numbers(ALLOWED, column)
+    if at_a_prompt:
+        free |= _numbers(AT_A_PROMPT, column)
+        conditional["socketpair"] = free.pop("socketpair")
     conditions = {
         "kill": _argument_in(0, (process,)), "tgkill": _argument_in(0, (process,)), "prlimit64": _argument_in(0, (0, process)),
         "prctl": _argument_in(0, PROCESS_CONTROLS), "ioctl": _argument_in(1, TERMINAL + DESCRIPTORS),
-        "fcntl": _argument_in(1, FILE_CONTROLS), "clone": _thread_only(),
+        "fcntl": _argument_in(1, FILE_CONTROLS), "clone": _thread_only(), "socketpair": _argument_in(1, STREAMS),
     }
     refused = (RETURN, 0, 0, ANSWER | errno.EPERM)
     code = [(LOAD, 0, 0, ARCHITECTURE), (JUMP_EQUAL, 1, 0, architecture), refused, (LOAD, 0, 0, NUMBER)]
     for name, number in conditional.items():
         code += [(JUMP_EQUAL, 0, len(conditions[name]), number), *conditions[name]]
-    numbers = sorted(_numbers(ALLOWED, column).values())
+    numbers = sorted(free.values())
     code += [(JUMP_EQUAL, len(numbers) - place, 0, number) for place, number in enumerate(numbers)]
     return [*code, (RETURN, 0, 0, ANSWER | errno.ENOSYS), (RETURN, 0, 0, ALLOW)]
 

@@ -203,9 +203,10 @@ def test_what_cannot_hold_is_refused(tmp_path: Path, command: list[str]) -> None
     assert "--sandbox on: this system has no Landlock; --sandbox auto takes what there is" in done.stderr
 
 
+@pytest.mark.parametrize("at_a_prompt", [False, True])
 @pytest.mark.parametrize("machine", seccomp.ARCHITECTURES)
-def test_jumps_of_the_filter_land_within_it(machine: str) -> None:
-    code = seccomp.program(machine, 1)
+def test_jumps_of_the_filter_land_within_it(machine: str, at_a_prompt: bool) -> None:
+    code = seccomp.program(machine, 1, at_a_prompt=at_a_prompt)
     for place, (kind, yes, no, _) in enumerate(code):
         struct.pack("HBBI", *code[place])
         if kind in {seccomp.JUMP_EQUAL, seccomp.JUMP_BITS}:

@@ -1,0 +1,40 @@
+"""`set sandbox on` at a real prompt: the walls stand, and the session goes on as before."""
+
+import pytest
+
+from gradsh.process import sandbox
+from tests.terminal import Terminal
+
+LACKING = sandbox.lacking()
+PLAINLY = [{}, {"NO_COLOR": "1"}]
+
+
+@pytest.mark.skipif(bool(LACKING), reason=f"this system has no {' and no '.join(LACKING)}")
+@pytest.mark.parametrize("environment", PLAINLY, ids=["editor", "plain"])
+def test_the_session_goes_on_behind_the_walls(environment: dict[str, str], tmp_path) -> None:
+    home = {name: str(tmp_path) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
+    with Terminal(**environment, **home) as terminal:
+        terminal.until(terminal.at_prompt, "the prompt")
+        terminal.enter("x = ones(2, requires_grad=True)")
+        terminal.enter("set sandbox on")
+        assert "error" not in terminal.shown()
+        terminal.enter("y = (x * 2).sum()")
+        assert "wrote x.grad" in terminal.run("backward y")
+        assert "[2., 2.]" in terminal.run("x.grad")
+        assert "stand for as long as this process runs" in terminal.run("set sandbox off")
+        terminal.enter("print(x)")
+        terminal.press("quit\r")
+        terminal.status()
+    histories = [path for path in tmp_path.rglob("*") if path.is_file() and "backward y" in path.read_text(errors="replace")]
+    assert histories, "the history is still written"
+
+
+@pytest.mark.skipif(bool(LACKING), reason=f"this system has no {' and no '.join(LACKING)}")
+@pytest.mark.parametrize("environment", PLAINLY, ids=["editor", "plain"])
+def test_what_is_loaded_behind_the_walls_is_refused(environment: dict[str, str], tmp_path) -> None:
+    (tmp_path / "secret.grad").write_text("print('the secret')\n")
+    with Terminal(**environment, HOME=str(tmp_path)) as terminal:
+        terminal.until(terminal.at_prompt, "the prompt")
+        terminal.enter("set sandbox on")
+        assert "Permission denied" in terminal.run(f"load '{tmp_path}/secret.grad'")
+        assert "the secret" not in terminal.last_output()
