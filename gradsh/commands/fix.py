@@ -9,9 +9,6 @@ from gradsh.text.fault import fail
 from gradsh.text.fix import Edit, Fix, applied, difference
 from gradsh.view.shapes import Lines, View
 
-PATIENCE = 20.0
-"""Seconds for which fixes are tried."""
-
 
 class Report(NamedTuple):
     """The fix that was taken (its number of how many), its diff, and what became of it in the session."""
@@ -33,7 +30,7 @@ def run(state: State, n: int = 1) -> Report:
     """Take the Nth fix. Raises (kind `value`) where there is none of that number."""
     if state.failed is None:
         raise fail("value", "nothing has failed, so there is nothing to fix", ValueError)
-    state.failed = state.control.tried(state.failed, PATIENCE)
+    state.failed = state.control.tried(state.failed)
     fixes = [one for one in state.failed.problem.fixes if one.edits]
     if not 1 <= n <= len(fixes):
         known = f"there are {len(fixes)}" if fixes else "no edit was seen to help"

@@ -44,8 +44,6 @@ class FailureStory(NamedTuple):
     message: str
 
 
-PATIENCE = 20.0
-"""Seconds for which fixes are tried, where a person asks for them."""
 NOTHING = FailureStory("", "", (), (), (), (), "")
 """The story of no failure."""
 
@@ -66,7 +64,7 @@ def run(state: State, subject: object = None) -> Report:
     if not state.call.texts:
         if state.failed is None:
             return NOTHING
-        state.failed = state.control.tried(state.failed, PATIENCE)
+        state.failed = state.control.tried(state.failed)
         return _story(state.failed)
     text = state.call.texts[0]
     asker = Asker(state.names_in_reach(), state.line_of, state.control.cuts_of, lambda name: _cleared(state, name))

@@ -119,8 +119,8 @@ class Control(Protocol):
     def limit(self, name: str, text: str | None = None) -> str:
         """Return a limit of the run as words, after setting it to `text` where given; kinds `value` and `limit`."""
 
-    def tried(self, failed: Failed, seconds: float, most: int = 40) -> Failed:
-        """Return a failure with those of its fixes that work in a copy of the program, within bounds of time and number."""
+    def tried(self, failed: Failed, *, at_once: bool = False) -> Failed:
+        """Return a failure with those of its fixes that work in a copy of the program; `at_once` with less effort."""
 
     def replay(self, entries: list[Entry]) -> int:
         """Start anew from the recorded seed and run the entries, muted; return how many (fewer where interrupted)."""

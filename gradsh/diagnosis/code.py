@@ -280,9 +280,13 @@ class Draft:
             self.unfit = True
         span, source = site.statement.span, site.source
         self._lines.append(Edit(span.line, "before", site.indent + header, source.name))
-        for number in range(span.line, span.end_line + 1):
+        return self.indent(source, span.line, span.end_line)
+
+    def indent(self, source: Source, first: int, last: int) -> "Draft":
+        """Put lines one step to the right."""
+        for number in range(first, last + 1):
             line = source.line(number)
-            text = _EXPECTED.sub("", line, count=1) if number == span.line else line
+            text = _EXPECTED.sub("", line, count=1) if number == first else line
             self._lines.append(Edit(number, "replace", f"    {text}" if text.strip() else text, source.name))
         return self
 

@@ -112,12 +112,13 @@ def _once(case: "Case", role: str) -> None:
 
 
 def _no_grad(case: "Case") -> None:
-    from gradsh.diagnosis.history import History
+    from gradsh.diagnosis.history import History, freezes
 
     operands = _operands(case)
     origins = History(case.origins).cuts(operands) or case.origins.cuts(case.fields.get("tensor"), operands)
     for origin in origins:
-        text = "the history ends here" if origin.cut else "made here, and needs no gradient"
+        text = ("the history ends here" if origin.cut else "told here to need no gradient" if freezes(origin.statement)
+                else "made here, and needs no gradient")
         case.label("built", origin.span, text, origin.source)
     case.failed("this requires no grad")
     case.cause = Cause(needed=case.now(), cuts=tuple(origins), tensor=case.fields.get("tensor"))

@@ -178,7 +178,7 @@ def with_keyword(text: str, word: str) -> str | None:
     return f"{inside}{'' if inside.endswith('(') else ', '}{word})"
 
 
-GUESSED = frozenset({"shape", "dtype"})
+GUESSED = frozenset({"shape", "dtype", "value", "index"})
 """Kinds of which only what was tried says what is right."""
 ADVICE = {
     "freed": "build the graph again before the second backward, or keep it with `retain_graph=True` in the one before",
@@ -204,13 +204,16 @@ def advice_of(case: "Case") -> list[Fix]:
 def fixes_of(case: "Case") -> list[Fix]:
     """Return the fixes of a failure, PyTorch's before gradsh's own, the most likely first."""
     from gradsh.diagnosis.fixes_freed import freed
-    from gradsh.diagnosis.fixes_history import leaf_inplace, no_grad, not_leaf, view_inplace
+    from gradsh.diagnosis.fixes_history import no_grad
+    from gradsh.diagnosis.fixes_inplace import leaf_inplace, view_inplace
+    from gradsh.diagnosis.fixes_leaves import not_leaf
     from gradsh.diagnosis.fixes_simple import SIMPLE
+    from gradsh.diagnosis.fixes_values import VALUES
     from gradsh.diagnosis.fixes_version import version
 
     rules: dict[str, Callable[[Finder], None]] = {
         "freed": freed, "version": version, "no_grad": no_grad, "leaf_inplace": leaf_inplace, "view_inplace": view_inplace,
-        "not_leaf": not_leaf, **SIMPLE,
+        "not_leaf": not_leaf, **SIMPLE, **VALUES,
     }
     rule = rules.get(case.story)
     if rule is None:

@@ -116,6 +116,8 @@ def again(finder: Finder) -> None:
     saving = finder.levels(saved)
     for reader in reversed(finder.levels(needed)):
         sources = _built_outside(finder, reader)
+        if not sources and reader.function is not None:
+            sources, reader = _in_function(finder, reader)
         if not sources:
             continue
         lines = _listed(sources)
@@ -130,28 +132,38 @@ def again(finder: Finder) -> None:
 
 
 def _built_outside(finder: Finder, reader: Site) -> list[Site]:
-    """Return the statements outside of the innermost loop, or the function, around a reader that build what it reads."""
-    if reader.loops:
-        first = reader.loops[-1].span.line
-        return [site for site in slice_before(finder, reader) if site.line < first]
-    if reader.function is None:
+    """Return the statements outside of the innermost loop around a reader that build what it reads."""
+    if not reader.loops:
         return []
+    first = reader.loops[-1].span.line
+    return [site for site in slice_before(finder, reader) if site.line < first]
+
+
+def _in_function(finder: Finder, reader: Site) -> tuple[list[Site], Site]:
+    """Return the statements outside of a function that build what it reads on the way to a reader, and who reads it first."""
     outer = [one for one in reader.parents if isinstance(one, tree.FunctionDef)]
     enclosing = outer[-2] if len(outer) > 1 else None
+    local = [site for site in finder.code.sites if site.function is reader.function]
     found: list[Site] = []
-    wanted = reads(reader.statement)
-    local = {path for site in finder.code.sites if site.function is reader.function for path in written(site.statement)}
+    first, seen = reader, set[str]()
+    wanted = [(path, reader) for path in reads(reader.statement)]
     while wanted:
-        path = wanted.pop(0)
-        if path in local or "." in path:
+        path, by = wanted.pop(0)
+        if path in seen or "." in path:
             continue
-        binders = [site for site in finder.code.sites if site.function is enclosing and path in written(site.statement)
-                   and isinstance(site.statement, tree.Assign) and finder.holds(finder.value(path))]
-        for site in binders[-1:]:
-            if all(site.statement is not one.statement for one in found):
-                found.append(site)
-                wanted += reads(site.statement)
-    return sorted(found, key=lambda site: site.line)
+        seen.add(path)
+        binders = [site for site in local if path in written(site.statement) and site.line < by.line]
+        if binders:
+            wanted += [(one, binders[-1]) for one in reads(binders[-1].statement)]
+            continue
+        makers = [site for site in finder.code.sites if site.function is enclosing and path in written(site.statement)
+                  and isinstance(site.statement, tree.Assign) and finder.holds(finder.value(path))]
+        if makers and all(makers[-1].statement is not one.statement for one in found):
+            found.append(makers[-1])
+            inside_it = by.function is reader.function
+            first = min(first, by, key=lambda site: site.line) if inside_it else first
+            wanted += [(one, makers[-1]) for one in reads(makers[-1].statement)]
+    return sorted(found, key=lambda site: site.line), first
 
 
 def _read_again(finder: Finder, saving: list[Site]) -> None:

@@ -1,5 +1,6 @@
-"""Fixes of failures that one expression can mend: a gradient that does not fit, an unused input, a dtype, a misspelt name."""
+"""Fixes of failures that one expression can mend: a gradient that does not fit, an unused input."""
 
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -131,8 +132,9 @@ def _custom_backward(finder: Finder) -> None:
         index = int(found[1])
         if value is None or index >= len(parts):
             continue
-        text = _closed(site, parts[index])
-        for method in ("sum_to_size", "reshape", "expand"):
+        arriving = [one.arg for one in site.function.args.args[1:2]]
+        texts = dict.fromkeys((_closed(site, parts[index]), *arriving))
+        for text, method in itertools.product(texts, ("sum_to_size", "reshape", "expand")):
             new = f"{text}.{method}({shape})" if shape else f"{text}.sum()"
             finder.offer(f"return the shape of the input: `{new}` on line {parts[index].span.line}",
                          Draft().replace(site.source, parts[index].span, new),
@@ -161,91 +163,5 @@ def unused(finder: Finder) -> None:
                      Draft().replace(needed.source, inputs.span, new), "no gradient is asked for it")
 
 
-# --- values, dtypes, shapes, names ----------------------------------------------------------------------------------
-
-
-def dtype(finder: Finder) -> None:
-    """Give a floating point number, or the dtype that is expected."""
-    needed, message = finder.site(finder.cause.needed), finder.case.message
-    if needed is None:
-        return
-    if "floating point" in message:
-        for node in headed(needed.statement):
-            if isinstance(node, tree.Call) and (name := path_of(node.func).rpartition(".")[2]) in {
-                "tensor", "arange", "full", "zeros", "ones", "randint", "zeros_like", "ones_like", "as_tensor",
-            }:
-                text = text_of(needed.source, node.span)
-                new = with_keyword(re.sub(r"dtype\s*=\s*[\w.]+", "dtype=torch.float32", text), "dtype=torch.float32")
-                new = re.sub(r"dtype\s*=\s*[\w.]+", "dtype=torch.float32", text) if new is None else new
-                finder.offer(f"only floating point has a gradient: `{new}` on line {needed.line}",
-                             Draft().replace(needed.source, node.span, new))
-                del name
-        for node in headed(needed.statement):
-            if isinstance(node, tree.Attribute) and node.attr in {"requires_grad", "requires_grad_"} and (path := path_of(node.value)):
-                finder.offer(f"only floating point has a gradient: `{path} = {path}.float()` before line {needed.line}",
-                             Draft().insert(needed, "before", f"{path} = {path}.float()"))
-    call = next((node for node in headed(needed.statement) if isinstance(node, tree.Call) and len(node.args) > 1), None)
-    node = finder.expression(finder.case.span, finder.case.source)
-    call = node if isinstance(node, tree.Call) and len(node.args) > 1 else call
-    operands: list[Any] = list(call.args[:2]) if call is not None else []
-    if isinstance(node, tree.BinOp):
-        operands = [node.left, node.right]
-    for operand in reversed(operands):
-        for method in ("long", "float", "double"):
-            text = f"{_closed(needed, operand)}.{method}()"
-            finder.offer(f"convert it: `{text}` on line {operand.span.line}",
-                         Draft().replace(needed.source, operand.span, text))
-
-
-def shape(finder: Finder) -> None:
-    """Give an operand the shape that fits: transposed, or the other's."""
-    needed = finder.site(finder.cause.needed)
-    node = finder.expression(finder.case.span, finder.case.source)
-    if needed is None:
-        return
-    operands: list[Any] = []
-    if isinstance(node, tree.BinOp):
-        operands = [node.left, node.right]
-    elif isinstance(node, tree.Call):
-        owner = node.func.value if isinstance(node.func, tree.Attribute) and path_of(node.func.value).split(".")[0] not in {
-            "torch", "F", "nn"} else None
-        operands = [*([owner] if owner is not None else []), *node.args][:2]
-    if len(operands) != 2:
-        return
-    left, right = (_closed(needed, one) for one in operands)
-    product = (isinstance(node, tree.BinOp) and node.op == "@") or "multiplied" in finder.case.message or "mat" in finder.case.message
-    choices = ([(1, f"{right}.T"), (0, f"{left}.T")] if product else
-               [(1, f"{right}.reshape({left}.shape)"), (0, f"{left}.reshape({right}.shape)"), (1, f"{right}.unsqueeze(1)"),
-                (0, f"{left}.squeeze()"), (1, f"{right}.T")])
-    for place, new in choices:
-        finder.offer(f"let the shapes fit: `{new}` on line {operands[place].span.line}",
-                     Draft().replace(needed.source, operands[place].span, new))
-
-
-def name(finder: Finder) -> None:
-    """Write the name that was meant."""
-    case = finder.case
-    needed = finder.site(finder.cause.needed)
-    if needed is None:
-        return
-    text = case.text()
-    missing = str(case.fields.get("name") or getattr(case.error, "name", None) or "")
-    for meant in case.meant:
-        span = case.span
-        if case.story == "name" and text == missing:
-            new = meant
-        elif text.endswith("." + missing):
-            new = meant if "." in meant and meant.split(".")[0] == "torch" else f"{text[: -len(missing)]}{meant}"
-        elif case.story == "type" and re.search(r"unexpected keyword argument", case.message):
-            wrong = re.search(r"unexpected keyword argument '(\w+)'", case.message)
-            new = re.sub(rf"\b{wrong[1]}(?=\s*=)", meant, text) if wrong is not None else text
-        else:
-            continue
-        finder.offer(f"did you mean `{meant}`?", Draft().replace(needed.source, span, new))
-
-
-SIMPLE: dict[str, Callable[[Finder], None]] = {
-    "scalar": scalar, "grad_shape": grad_shape, "unused": unused, "dtype": dtype, "shape": shape, "name": name,
-    "attribute": name, "type": name,
-}
+SIMPLE: dict[str, Callable[[Finder], None]] = {"scalar": scalar, "grad_shape": grad_shape, "unused": unused}
 """By kind, the rule that finds its fixes."""

@@ -90,7 +90,7 @@ def _all_out_of_place(finder: Finder, places: list[Place]) -> None:
 def _copy_written(finder: Finder, place: Place) -> None:
     """Write to a copy: what was saved is then another tensor."""
     site = finder.site(place)
-    path = "" if site is None else _written_path(site, place)
+    path = "" if site is None else written_path(site)
     if site is None or not path:
         return
     finder.offer(f"write to a copy: `{path} = {path}.clone()` before line {site.line}",
@@ -98,7 +98,7 @@ def _copy_written(finder: Finder, place: Place) -> None:
 
 
 def _all_copied(finder: Finder, places: list[Place]) -> None:
-    pairs = [(site, path) for place in places if (site := finder.site(place)) is not None and (path := _written_path(site, place))]
+    pairs = [(site, path) for place in places if (site := finder.site(place)) is not None and (path := written_path(site))]
     firsts = list({path: (site, path) for site, path in reversed(pairs)}.values())
     draft = Draft()
     for site, path in firsts:
@@ -112,7 +112,7 @@ def _copied(finder: Finder) -> str:
     return f"; costs a copy of {amount(finder.cause.nbytes)}" if finder.cause.nbytes else ""
 
 
-def _written_path(site: Site, place: Place) -> str:
+def written_path(site: Site) -> str:
     """Return the path of the tensor that a statement writes."""
     statement = site.statement
     if isinstance(statement, tree.AugAssign):

@@ -68,9 +68,11 @@ class History:
     @staticmethod
     def _bound(call: tree.Call, function: tree.FunctionDef, context: Context) -> dict[str, tuple[expr, Context]]:
         names = [one.arg for one in function.args.args]
+        found: dict[str, tuple[expr, Context]] = {}
         if names[:1] in (["self"], ["cls"], ["ctx"]):
-            names = names[1:]
-        found = {name: (value, context) for name, value in zip(names, call.args, strict=False)}
+            owner = call.func.value if isinstance(call.func, tree.Attribute) and call.func.attr == function.name else call.func
+            found[names.pop(0)] = (owner, context)
+        found.update((name, (value, context)) for name, value in zip(names, call.args, strict=False))
         found.update((word.arg, (word.value, context)) for word in call.keywords if word.arg)
         return found
 
@@ -229,7 +231,7 @@ class History:
         inputs: list[Any] = [*([receiver] if receiver is not None else []), *node.args, *(word.value for word in node.keywords)]
         module = self._live(path_of(func), context) if path_of(func) else None
         if self.leaf is None and is_module(module) and any(True for _ in parameters_of(module)) and not requires(module):
-            return self._follow(func, context, depth - 1)
+            return [*self._frozen(), *self._follow(func, context, depth - 1)]
         if self.leaf is not None:
             found = [origin for one in inputs for origin in self._follow(one, context, depth - 1)] if name in {
                 "parameters", "list", "chain", "zip", "enumerate", "reversed", "values", "items", "requires_grad_", "to"} else []
@@ -240,10 +242,14 @@ class History:
         if name in CUTTING and receiver is not None and self._may(receiver, context, depth):
             return self._here(node, context, cut=True)
         if may and (name in COPYING or not self._has_history(node, context)):
-            deeper = [] if name in COPYING else [origin for one in inputs for origin in self._follow(one, context, depth - 1) if origin.cut]
+            deeper = [origin for one in inputs for origin in self._follow(one, context, depth - 1) if origin.cut]
             return [*deeper, *self._here(node, context, cut=True)]
         found = [origin for one in inputs for origin in self._follow(one, context, depth - 1)]
         return found or self._here(node, context, cut=False)
+
+    def _frozen(self) -> list[Origin]:
+        """Return the statements that tell parameters to need no gradient."""
+        return [self._origin(site, cut=False) for site in self.code.sites if freezes(site.statement)]
 
     def _has_history(self, node: tree.Call, context: Context) -> bool:
         """Whether the inputs of a call may have lost their history before it: none of its live ones requires grad."""
@@ -304,6 +310,8 @@ class History:
             value = context.local[head]
         elif context.function is None or head not in {one.arg for one in context.function.args.args}:
             value = self.origins.machine.program.get(head)
+        elif head in context.arguments and (path := path_of(context.arguments[head][0])):
+            value = self._live(path, context.arguments[head][1])
         elif head == "self":
             value = next((one.local["self"] for one in self.contexts if one.local and "self" in one.local
                           and rest and attribute(one.local["self"], rest[0]) is not None), None)
@@ -352,6 +360,20 @@ class History:
         if isinstance(site.statement, tree.Return) and site.statement.value is not None:
             span = site.statement.value.span
         return Origin(span, site.source, cut, site.statement, node)
+
+
+def freezes(statement: stmt) -> bool:
+    """Whether a statement sets `requires_grad` to False."""
+    if isinstance(statement, tree.Assign):
+        return is_false(statement.value) and any(isinstance(one, tree.Attribute) and one.attr == "requires_grad"
+                                                  for one in statement.targets)
+    call = statement.value if isinstance(statement, tree.Expr) else None
+    return isinstance(call, tree.Call) and getattr(call.func, "attr", "") == "requires_grad_" and is_false(*call.args)
+
+
+def is_false(*nodes: Any) -> bool:
+    """Whether the first of some arguments is the word False."""
+    return bool(nodes) and isinstance(nodes[0], tree.Constant) and nodes[0].value is False
 
 
 def is_tensor_other(value: Any, leaf: Any) -> bool:

@@ -8,7 +8,6 @@ from gradsh.contracts.state import Failed
 from gradsh.session.session import Session
 from gradsh.text.fix import Fix, applied, difference
 
-SECONDS = 60.0
 MOST = 20
 """Fixes that are made one after the other."""
 
@@ -53,5 +52,5 @@ def _first(text: str, name: str) -> tuple[Failed | None, Fix | None]:
     session.run(text, emit, name=name)
     if not found or session.state.failed is None:
         return None, None
-    failed = session.tried(session.state.failed, SECONDS)
+    failed = session.tried(session.state.failed)
     return failed, next((fix for fix in failed.problem.fixes if fix.tried and not fix.here), None)

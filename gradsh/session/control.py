@@ -108,15 +108,15 @@ class Controls(ABC):
             raise fail("value", "expectations are written where a person types: in the shell", ValueError)
         return self.writer(text, self.seed)
 
-    def tried(self, failed: LastFailure, seconds: float, most: int = 40) -> LastFailure:
-        """Return a failure with those of its fixes that work in a copy of the program, within bounds of time and number."""
+    def tried(self, failed: LastFailure, *, at_once: bool = False) -> LastFailure:
+        """Return a failure with those of its fixes that work in a copy of the program; `at_once` with less effort."""
         if failed.tried or self.is_copy or not any(fix.edits for fix in failed.problem.fixes):
             return failed
-        from gradsh.session.trial import Trial, tried
+        from gradsh.session.trial import AT_ONCE, WHEN_ASKED, Trial, tried
 
         sources, end = self._program(failed)
         place = (failed.source.name, failed.line, failed.problem.kind)
-        fixes = tried(Trial(self.copy, sources, place, end, seconds), failed.problem.fixes, most)
+        fixes = tried(Trial(self.copy, sources, place, end, AT_ONCE if at_once else WHEN_ASKED), failed.problem.fixes)
         over = all(fix.tried for fix in fixes if fix.edits)
         return failed._replace(problem=failed.problem.with_fixes(fixes), tried=over)
 

@@ -44,11 +44,11 @@ OPTIMIZED = 1
 """Flag of the code of functions: their variables are read as a copy. The body of a class has the dictionary itself."""
 TRIED_AT_ONCE = frozenset({
     "freed", "version", "no_grad", "scalar", "grad_shape", "leaf_inplace", "view_inplace", "not_leaf", "unused", "shape",
-    "dtype",
+    "dtype", "value", "index", "key", "name", "attribute", "type",
 })
 """Kinds whose fixes are tried before the error is told, where the program is small."""
-FEW_NODES, FEW_STATEMENTS, FEW_SECONDS = 400, 100, 4.0
-TRIALS_AT_ONCE, SECONDS_AT_ONCE = 12, 20.0
+FEW_NODES, FEW_STATEMENTS, FEW_BYTES, FEW_SECONDS = 400, 100, 1 << 20, 10.0
+"""What a small program has at the most; the seconds are those of a program that seems small and is not."""
 METERED = ("memory", "leaks", "peak_bytes")
 """Words that ask how bytes went over time: a text that has one is followed from its beginning."""
 
@@ -304,16 +304,18 @@ class Session(Controls):
             self.spend(len(problem.message))
         last = LastFailure(problem, failed.source, failed.line, failed.top)
         if problem.kind in TRIED_AT_ONCE and self._is_small():
-            last = self.tried(last, SECONDS_AT_ONCE, TRIALS_AT_ONCE)
+            last = self.tried(last, at_once=True)
         self.state.failed = last
         self.emit(Failure(failed.line, failed.top, last.problem, failed.source, expected))
         return problem.kind
 
     def _is_small(self) -> bool:
         """Whether the program is so small that trying fixes is not felt: an error is told at once."""
-        nodes = next_sequence_number() - self._begun
-        seconds = time.process_time() - self._begun_at  # of the processor: a busy machine changes no output
-        return nodes <= FEW_NODES and len(self.state.history) <= FEW_STATEMENTS and seconds <= FEW_SECONDS
+        if next_sequence_number() - self._begun > FEW_NODES or len(self.state.history) > FEW_STATEMENTS:
+            return False
+        from gradsh.probe.accounts import take_account
+
+        return take_account(self._reachable()).total <= FEW_BYTES and time.process_time() - self._begun_at <= FEW_SECONDS
 
     def copy(self) -> "Session":
         """Return a new session that begins as this one did, for trying something in it."""

@@ -5,6 +5,8 @@ every graph kept and every saved tensor copied: what its passes ask for. A fix t
 words say so.
 """
 
+import difflib
+import re
 import threading
 import time
 from collections import Counter
@@ -13,7 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradsh.compiler import runtime_names
 from gradsh.contracts.events import Event, Failure
+from gradsh.engine.graph.node import next_sequence_number
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.probe.modules import is_module, parameters_of
 from gradsh.process.gc_policy import governor
@@ -24,6 +28,23 @@ from gradsh.text.span import Source
 REFERENCED = frozenset({"freed", "version"})
 """Kinds whose gradients can be computed in spite of the failure."""
 _RELATIVE, _ABSOLUTE = 1e-4, 1e-5
+
+class Effort(NamedTuple):
+    """What trying may cost, in what a program does, so that the outcome does not depend on the machine's speed.
+
+    `runs` of the program, `steps` (loop passes and nodes) of one run and of `all` together; `seconds` end what waits or hangs.
+    """
+
+    runs: int
+    steps: int
+    all: int
+    seconds: float
+
+
+AT_ONCE = Effort(14, 20_000, 60_000, 120.0)
+WHEN_ASKED = Effort(60, 300_000, 1_500_000, 120.0)
+_FIRST, _SECOND = 6, 8
+"""Fixes of which a second one may be needed, and how many second ones are tried of each."""
 
 Place = tuple[str, int, str]
 """A failure: the name of its source, its line, its kind."""
@@ -42,19 +63,25 @@ class Trace(NamedTuple):
 class Trial:
     """The trials for one failure: `sources` is the program, `failed` where it fails, `others` where else it does."""
 
-    def __init__(self, fresh: Callable[[], Any], sources: list[Source], failed: Place, end: int, seconds: float) -> None:
+    def __init__(self, fresh: Callable[[], Any], sources: list[Source], failed: Place, end: int, effort: Effort) -> None:
         self.fresh = fresh
         self.sources = sources
         self.failed = failed
         self.end = end
         """The last line of the top-level statement that failed."""
-        self.deadline = time.monotonic() + seconds
-        self.before = self.run(()).failures
+        self.effort = effort
+        self.steps = self.runs = 0
+        self._deadline = time.monotonic() + effort.seconds
+        first = self.run(())
+        self.before = first.failures
+        self.problem = first.problems.get(failed)
+        self.hopeless = not first.over
         self._reference: Trace | None = None
 
-    def left(self) -> float:
-        """Return the seconds that are left."""
-        return self.deadline - time.monotonic()
+    def spent(self) -> bool:
+        """Whether all effort is used up."""
+        effort = self.effort
+        return self.hopeless or self.runs > effort.runs or self.steps > effort.all or time.monotonic() > self._deadline
 
     def reference(self) -> Trace | None:
         """Return what the program's passes ask for, where that can be computed."""
@@ -84,8 +111,10 @@ class Trial:
         ambient.passes = watch
         if copy:
             ambient.saved_hooks = ((_copied, _same),)
-        clock = threading.Timer(max(self.left(), 0.05), session.machine.stop, ["the time for trying is over"])
+        clock = threading.Timer(max(self._deadline - time.monotonic(), 0.05), session.machine.stop, [_OVER])
         clock.daemon = True
+        begun = next_sequence_number()
+        passes = _counted(session.machine, begun + self.effort.steps)
         found: list[tuple[Place, Problem]] = []
         lines: list[int] = []
 
@@ -98,60 +127,136 @@ class Trial:
             clock.start()
             for source in self.sources:
                 first = source.first_line
-                mine = tuple(edit for edit in edits if edit.file == source.name and 0 <= edit.line - first < len(source.lines))
-                new, lines = applied(source.lines, mine, first)
+                new, lines = applied(source.lines, _of(Fix("", edits=edits), source), first)
                 session.run("\n".join(new), emit, name=source.name, keep_going=True, first_line=first)
-            over = clock.is_alive()
+            over = clock.is_alive() and not any(problem.message == _OVER for _, problem in found)
         finally:
             clock.cancel()
             governor.ask = asked
+            self.runs += 1
+            self.steps += passes() + next_sequence_number() - begun
         return Trace(Counter(place for place, _ in found), dict(found), _named(session), _values(leaves.values()), over)
 
-    def verdict(self, fix: Fix) -> str:
-        """Return how a fix does: `fails`, `new error`, `slow`, `exact`, `good` (nothing to compare with), `other` gradients."""
+    def verdict(self, fix: Fix) -> tuple[str, Problem | None]:
+        """Return how a fix does, and the problem that stands in the way where it does not.
+
+        `fails`, `new error`, `slow`, `exact`, `good` (nothing to compare with), `other` gradients.
+        """
         trace = self.run(fix.edits)
         if trace.failures[self.failed] > self.before[self.failed] - 1:
-            return "fails"
+            return "fails", trace.problems[self.failed]
         new = trace.failures - self.before
-        if any((place[0] == self.failed[0] and place[1] <= self.end) or place[2] in {"syntax", "expect"} for place in new):
-            return "new error"
+        for place in new:
+            if (place[0] == self.failed[0] and place[1] <= self.end) or place[2] in {"syntax", "expect"}:
+                return "new error", trace.problems[place]
         if not trace.over:
-            return "slow"
+            return "slow", None
         reference = self.reference()
         if reference is None or _without(reference.failures) != _without(trace.failures):
-            return "good"
+            return "good", None
         same = agree(reference, trace)
-        return "good" if same is None else "exact" if same else "other"
+        return "good" if same is None else "exact" if same else "other", None
+
+
+_OVER = "the effort of trying is over"
+
+
+def _counted(machine: Any, most: int) -> Callable[[], int]:
+    """Count a machine's loop passes from now on, and stop it where they and its nodes are too many; return what tells how many."""
+    passes = 0
+
+    def counting(told: Callable[[], object]) -> Callable[[], object]:
+        def tell() -> object:
+            nonlocal passes
+            passes += 1
+            if passes % 64 == 0 and passes + next_sequence_number() > most:
+                machine.stop(_OVER)
+            return told()
+
+        return tell
+
+    for name in (runtime_names.PASS, runtime_names.TICK):
+        machine.builtins[name] = counting(machine.builtins[name])
+    return lambda: passes
 
 
 def _without(failures: Counter[Place]) -> set[tuple[str, int]]:
     return {place[:2] for place in failures}
 
 
-def tried(trial: Trial, fixes: Iterable[Fix], most: int) -> tuple[Fix, ...]:
-    """Return the fixes that work, in their order, after `most` trials at the most.
+def tried(trial: Trial, fixes: Iterable[Fix]) -> tuple[Fix, ...]:
+    """Return the fixes that work, in their order; two of them together where no single one does.
 
     What was not tried comes after them, advice without edits last.
     """
-    good, late, words = [], [], []
-    seen: set[tuple[Edit, ...]] = set()
+    with_edits = list({fix.edits: fix for fix in reversed(list(fixes)) if fix.edits}.values())[::-1]
+    good, late, halves = _sorted_out(trial, with_edits)
+    if not good:
+        pairs = [pair for half, problem in halves[:_FIRST] for pair in _with_second(trial, half, problem)]
+        good = _sorted_out(trial, pairs)[0]
+    return (*_distinct(good), *late, *(fix for fix in fixes if not fix.edits))
+
+
+def _sorted_out(trial: Trial, fixes: list[Fix]) -> tuple[list[Fix], list[Fix], list[tuple[Fix, Problem]]]:
+    """Return the fixes that work, those for which no effort was left, and those after which something else stands in the way."""
+    good, late, halves = [], [], []
     for fix in fixes:
-        if not fix.edits:
-            words.append(fix)
-            continue
-        if fix.edits in seen:
-            continue
-        seen.add(fix.edits)
-        if len(seen) > most or trial.left() <= 0:
+        if trial.spent():
             late.append(fix)
             continue
-        verdict = trial.verdict(fix)
+        verdict, problem = trial.verdict(fix)
         if verdict == "slow":
             late.append(fix)
-        elif verdict not in {"fails", "new error"} and (verdict != "other" or fix.changes):
+        elif problem is not None:
+            if trial.problem is None or (problem.message, problem.labels[:-1]) != (trial.problem.message, trial.problem.labels[:-1]):
+                halves.append((fix, problem))
+        elif verdict != "other" or fix.changes:
             effect = fix.changes if verdict == "other" else fix.effect
             good.append(fix._replace(effect=effect, tried=True))
-    return (*_distinct(good), *late, *words)
+    return good, late, halves
+
+
+def _with_second(trial: Trial, half: Fix, problem: Problem) -> list[Fix]:
+    """Return a fix together with each of those for the problem that stands in its way."""
+    found = []
+    for second in [fix for fix in problem.fixes if fix.edits and not fix.here][:_SECOND]:
+        edits: list[Edit] = []
+        lines: list[int] = []
+        for source in trial.sources:
+            new, numbers = applied(source.lines, _of(half, source), source.first_line)
+            both = applied(new, _of(second, source), source.first_line)[0]
+            edits += _between(source, new=both)
+            lines = numbers if source.name == trial.failed[0] else lines
+        words = re.sub(r"(?<=line )\d+", lambda at, lines=lines: _line_before(lines, at[0]), second.words)  # type: ignore[misc]
+        effect = "; ".join(filter(None, (half.effect, second.effect)))
+        found.append(Fix(f"{half.words}; {words}", effect, tuple(edits), changes=half.changes or second.changes))
+    return found
+
+
+def _of(fix: Fix, source: Source) -> tuple[Edit, ...]:
+    last = source.first_line + len(source.lines)
+    return tuple(edit for edit in fix.edits if edit.file == source.name and source.first_line <= edit.line < last)
+
+
+def _line_before(lines: list[int], number: str) -> str:
+    return str(lines[int(number) - 1]) if 0 < int(number) <= len(lines) else number
+
+
+def _between(source: Source, new: list[str]) -> list[Edit]:
+    """Return the edits that make other lines of a source's."""
+    edits: list[Edit] = []
+    old, first = source.lines, source.first_line
+    for kind, start, end, begin, stop in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            continue
+        put = "\n".join(new[begin:stop])
+        if start == end:
+            how, at = ("before", first) if start == 0 else ("after", first + start - 1)
+            edits.append(Edit(at, how, put, source.name))
+            continue
+        edits.append(Edit(first + start, "replace", put, source.name))
+        edits += [Edit(first + row, "replace", "", source.name) for row in range(start + 1, end)]
+    return edits
 
 
 def _distinct(fixes: list[Fix]) -> list[Fix]:

@@ -84,7 +84,7 @@ def test_writes_of_a_loop_are_one_mark(script):
     ("x = torch.ones(2)\ny = x * 2\ny.sum().backward()", [4], "requires_grad=True"),
     ("x = torch.ones(2, requires_grad=True)\ny = x.detach() * 2\ny.sum().backward()", [5], "detach"),
     ("x = torch.ones(2, requires_grad=True)\nwith torch.no_grad():\n    y = x * 2\nz = y + 1\nz.sum().backward()", [6], "`with` of line 5"),
-    ("net = nn.Linear(2, 1)\nfor p in net.parameters():\n    p.requires_grad = False\nout = net(torch.ones(2))\nout.backward()", [4],
+    ("net = nn.Linear(2, 1)\nfor p in net.parameters():\n    p.requires_grad = False\nout = net(torch.ones(2))\nout.backward()", [6, 4],
      "requires_grad"),
 ])
 def test_no_grad_says_where_the_history_ends(script, text, built, help_word):

@@ -1,0 +1,152 @@
+"""Fixes of writes in place that autograd refuses: to a leaf that requires grad, to a view that may not be written."""
+
+import re
+
+from gradsh.diagnosis.code import Draft, Site, headed, path_of, targets_of, text_of
+from gradsh.diagnosis.fixes import Finder, call_in
+from gradsh.diagnosis.fixes_history import out_of_silence
+from gradsh.diagnosis.fixes_leaves import read_by
+from gradsh.diagnosis.fixes_version import written_path
+from gradsh.diagnosis.history import silenced
+from gradsh.diagnosis.out_of_place import anew
+from gradsh.language import tree
+
+
+def leaf_inplace(finder: Finder) -> None:
+    """An update goes into `no_grad`; part of a computation makes a new tensor."""
+    site = finder.site(finder.cause.needed)
+    if site is None:
+        return
+    update = _is_update(finder, site)
+    if update:
+        _unrecorded(finder, site)
+        _anew(finder, site)
+    else:
+        _anew(finder, site)
+        _unrecorded(finder, site)
+    _late_leaf(finder, site)
+
+
+def _is_update(finder: Finder, site: Site) -> bool:
+    """Whether a write looks like an update or an initialisation of what learns, not like part of a forward."""
+    from gradsh.engine.graph.tensor import Parameter
+
+    if ".grad" in site.text or isinstance(finder.cause.tensor, Parameter) or re.search(
+        r"\.(fill|zero|uniform|normal|copy|clamp)_\(", site.text
+    ):
+        return True
+    return not any(call_in(one, "backward") or isinstance(one.statement, tree.Return) for one in finder.code.sites
+                   if one.function is site.function and one.line > site.line)
+
+
+def _unrecorded(finder: Finder, site: Site) -> None:
+    effect = "autograd does not follow the update, which then counts as given"
+    finder.offer(f"if it is an update: put line {site.line} into `with torch.no_grad():`",
+                 Draft().wrap(site, "with torch.no_grad():"), effect, changes=effect)
+
+
+def _anew(finder: Finder, site: Site) -> None:
+    place = finder.cause.needed
+    assert place is not None
+    new = anew(site.statement, site.source, place.span)
+    path = written_path(site)
+    effect = f"{path or 'it'} is then a new tensor and no leaf: the gradient goes through it to the leaf"
+    if new is not None and not _rebinding_is_lost(finder, site, path):
+        finder.offer(f"if it is part of the computation: `{new[1]}` on line {site.line}",
+                     Draft().replace(site.source, *new), effect, changes=effect)
+    if path:
+        line = f"{path} = {path}.clone()"
+        if not _rebinding_is_lost(finder, site, path):
+            finder.offer(f"if it is part of the computation: `{line}` before line {site.line}",
+                         Draft().insert(site, "before", line), effect, changes=effect)
+    _cloned_view(finder, effect)
+
+
+def _cloned_view(finder: Finder, effect: str) -> None:
+    """The view that is written: take it of a copy, where the base is not read any more."""
+    for origin in finder.cause.cuts:
+        site = finder.code.at(origin.span, origin.source)
+        if site is None or not isinstance(site.statement, tree.Assign):
+            continue
+        value = site.statement.value
+        text = text_of(site.source, value.span)
+        plain = isinstance(value, tree.Name | tree.Attribute | tree.Call | tree.Subscript) and "\n" not in text
+        if plain and finder.case.story == "view_inplace" and not isinstance(site.statement.targets[0], tree.Tuple | tree.List):
+            finder.offer(f"copy what the view shows: `{text}.clone()` on line {site.line}",
+                         Draft().replace(site.source, value.span, f"{text}.clone()"),
+                             effect, changes=effect)
+
+
+def _rebinding_is_lost(finder: Finder, site: Site, path: str) -> bool:
+    """Whether a new tensor under this name would be thrown away: nothing in its function reads the name any more.
+
+    A name that a parameter, a loop or a view gave stands for a tensor that others read.
+    """
+    if "." in path or not path:
+        return False
+    after = [one for one in finder.code.sites if one.function is site.function and one.statement is not site.statement
+             and (one.line > site.line or (site.loops and one.loops[: len(site.loops)] == site.loops))]
+    if not any(path in read_by(one) for one in after):
+        return True
+    given = [one for one in finder.code.sites if one.function is site.function and isinstance(one.statement, tree.For)
+             and any(path_of(target) == path for target in targets_of(one.statement))]
+    return bool(given) and not any(path in read_by(one) for one in after if one.line > site.line)
+
+
+def _late_leaf(finder: Finder, site: Site) -> None:
+    """The leaf is written before it learns: ask for its gradient after the write."""
+    for origin in finder.cause.cuts:
+        made = finder.code.at(origin.span, origin.source)
+        if made is None or not made.same_block(site) or made.line >= site.line:
+            continue
+        for node in headed(made.statement):
+            if isinstance(node, tree.keyword) and node.arg == "requires_grad" and (path := written_path(site)):
+                build = Draft().replace(made.source, node.value.span, "False").insert(site, "after", f"{path}.requires_grad_()")
+                finder.offer(f"fill it first, then ask for its gradient: `{path}.requires_grad_()` after line {site.line}", build,
+                             "autograd does not follow what was written before")
+
+
+def view_inplace(finder: Finder) -> None:
+    """Write out of place, or to a copy; where the base is what is meant, write to a part of it."""
+    site, place = finder.site(finder.cause.needed), finder.cause.needed
+    if site is None or place is None:
+        return
+    path = written_path(site)
+    effect = "what it is a view of stays as it was"
+    new = anew(site.statement, site.source, place.span)
+    lost = _rebinding_is_lost(finder, site, path)
+    if new is not None and not lost:
+        finder.offer(f"write line {site.line} out of place: `{new[1]}`", Draft().replace(site.source, *new), effect)
+    if path and not lost:
+        finder.offer(f"write to a copy: `{path} = {path}.clone()` before line {site.line}",
+                     Draft().insert(site, "before", f"{path} = {path}.clone()"), effect)
+    _view_where_recorded(finder)
+    _whole_copied(finder)
+    _cloned_view(finder, effect)
+    _unrecorded(finder, site)
+
+
+def _view_where_recorded(finder: Finder) -> None:
+    """A view that was made where nothing is recorded: make it outside of that block."""
+    for origin in finder.cause.cuts:
+        site = finder.code.at(origin.span, origin.source)
+        silent = None if site is None else silenced(site)
+        if site is not None and silent is not None:
+            out_of_silence(finder, site, silent)
+
+
+def _whole_copied(finder: Finder) -> None:
+    """Several views of one tensor, from a call or a loop: let each be a tensor of its own."""
+    for origin in finder.cause.cuts:
+        made = finder.code.at(origin.span, origin.source)
+        if made is None:
+            continue
+        value = made.statement.value if isinstance(made.statement, tree.Assign) else getattr(made.statement, "iter", None)
+        if value is None or "\n" in text_of(made.source, value.span):
+            continue
+        text = text_of(made.source, value.span)
+        new = f"[part.clone() for part in {text}]"
+        if isinstance(value, tree.Call):
+            finder.offer(f"let each be a tensor of its own: `{new}` on line {made.line}",
+                         Draft().replace(made.source, value.span, new),
+                         "what they are views of stays as it was")

@@ -1,0 +1,201 @@
+"""Fixes that say what is a leaf and what needs a gradient: ask for one, do not freeze, make a leaf of a result."""
+
+import re
+
+from gradsh.diagnosis.code import Draft, Site, base_of, headed, inside, path_of, reads, targets_of, text_of
+from gradsh.diagnosis.fixes import Finder, call_in, with_keyword
+from gradsh.diagnosis.history import freezes, is_false
+from gradsh.diagnosis.provenance import Origin
+from gradsh.language import tree
+
+_FACTORIES = frozenset({
+    "tensor", "zeros", "ones", "rand", "randn", "full", "empty", "linspace", "eye", "arange", "zeros_like", "ones_like", "rand_like",
+    "randn_like", "full_like", "logspace", "normal",
+})
+_WHOLE = frozenset({"tensor", "arange", "full"})
+
+
+_DATA = re.compile(r"(?i)x\d*|y\d*|xs|ys|z|t|data|batch|inputs?|inp|targets?|labels?|obs\w*|im(g|ages?)|noise|samples?|[xyt]_\w+|real|lr")
+
+
+def learnt(finder: Finder, made: list[Site]) -> list[Site]:
+    """Return those of the statements which make leaves that make what is to be learnt, as the script tells.
+
+    A leaf whose `.grad` is read, that an optimizer is given or that is updated is learnt; what is named as data are is not.
+    """
+    read = {path for one in finder.code.sites for path in reads(one.statement) if path.endswith(".grad")}
+    given = {path for one in finder.code.sites if any("optim" in path for path in reads(one.statement)) for path in reads(one.statement)}
+    updated = {path_of(one.statement.target) for one in finder.code.sites if isinstance(one.statement, tree.AugAssign)}
+
+    def names(site: Site) -> list[str]:
+        return [path_of(one) for one in targets_of(site.statement)]
+
+    sure = [site for site in made if any(f"{name}.grad" in read or name in given or name in updated for name in names(site))]
+    likely = [site for site in made if not all(_DATA.fullmatch(name) for name in names(site))]
+    return sure or likely or made
+
+
+def ask_for_gradient(finder: Finder, site: Site) -> None:
+    """Ask for a gradient where a leaf is made."""
+    statement, source = site.statement, site.source
+    for node in headed(statement):
+        if not isinstance(node, tree.Call):
+            continue
+        text = text_of(source, node.span)
+        name = path_of(node.func).rpartition(".")[2]
+        if name in _FACTORIES and "\n" not in text:
+            new = needing(text, name)
+            finder.offer(f"ask for a gradient where it is made: `{new}` on line {node.span.line}",
+                         Draft().replace(source, node.span, new), "for what is to be learnt")
+    for target in targets_of(statement):
+        path = path_of(target)
+        if path and isinstance(statement, tree.Assign):
+            finder.offer(f"ask for a gradient where it is made: `{path}.requires_grad_()` after line {site.line}",
+                         Draft().insert(site, "after", f"{path}.requires_grad_()"), "for what is to be learnt")
+    if isinstance(statement, tree.Return) and statement.value is not None:
+        value = statement.value
+        text = text_of(source, value.span)
+        finder.offer(f"ask for a gradient where it is made: `.requires_grad_()` on line {site.line}",
+                     Draft().replace(source, value.span, f"{text}.requires_grad_()"), "for what is to be learnt")
+
+
+def needing(text: str, name: str) -> str:
+    """Return the text of a factory's call with a gradient asked for; whole numbers become floating point."""
+    if re.search(r"requires_grad\s*=\s*False", text):
+        return re.sub(r"requires_grad\s*=\s*False", "requires_grad=True", text)
+    head, _, inside_ = text.partition("(")
+    inner = inside_[:-1].rstrip().removesuffix(",")
+    whole = name in _WHOLE and re.search(r"\d", inner) and "." not in inner and "dtype" not in inner
+    parts = [part for part in (inner, "dtype=torch.float32" if whole else "", "requires_grad=True") if part]
+    return f"{head}({', '.join(parts)})"
+
+
+def frozen(finder: Finder) -> None:
+    """Do not freeze what is to be learnt."""
+    for site in finder.code.sites:
+        if not freezes(site.statement):
+            continue
+        value = next(node for node in headed(site.statement) if is_false(node))
+        finder.offer(f"do not freeze what is to be learnt: `{'requires_grad = ' if isinstance(site.statement, tree.Assign) else ''}True`"
+                     f" on line {site.line}", Draft().replace(site.source, value.span, "True"))
+    _unfrozen_calls(finder)
+
+
+def _unfrozen_calls(finder: Finder) -> None:
+    """Leave out the call of a function that freezes: `freeze(model)`."""
+    freezing = {site.function.name for site in finder.code.sites if site.function is not None and freezes(site.statement)}
+    for site in finder.code.sites:
+        call = site.statement.value if isinstance(site.statement, tree.Expr) else None
+        if isinstance(call, tree.Call) and path_of(call.func).rpartition(".")[2] in freezing:
+            finder.offer(f"do not freeze what is to be learnt: leave out line {site.line}", Draft().remove(site))
+
+
+def create_graph(finder: Finder) -> None:
+    """A gradient that is differentiated again needs a graph of its own."""
+    for site in finder.code.sites:
+        for node in headed(site.statement):
+            if isinstance(node, tree.Call):
+                name = path_of(node.func).rpartition(".")[2] or getattr(node.func, "attr", "")
+                text = text_of(site.source, node.span)
+                if (name in {"grad", "vjp", "jvp", "hvp", "jacobian"} and "autograd" in text) or name == "backward":
+                    new = with_keyword(text, "create_graph=True")
+                    if new is not None and (name != "backward" or ".grad" in site.source.text):
+                        finder.offer(f"let the gradient have a history: `create_graph=True` on line {site.line}",
+                                     Draft().replace(site.source, node.span, new),
+                                     "costs a graph of the gradient")
+
+
+def asked_here(finder: Finder) -> None:
+    """Ask for the gradient just before it is needed: of the tensor that a hook or `retain_grad` is set on, of an input."""
+    needed = finder.site(finder.cause.needed)
+    if needed is None:
+        return
+    for name in ("register_hook", "retain_grad", "register_post_accumulate_grad_hook"):
+        call = call_in(needed, name)
+        if call is not None and isinstance(call.func, tree.Attribute) and (path := path_of(call.func.value)):
+            finder.offer(f"ask for its gradient first: `{path}.requires_grad_()` before line {needed.line}",
+                         Draft().insert(needed, "before", f"{path}.requires_grad_()"), "for what is to be learnt")
+            if name == "retain_grad":
+                finder.offer(f"leave out line {needed.line}: what requires no grad gets none", Draft().remove(needed))
+    call = call_in(needed, "grad")
+    if call is not None and len(call.args) > 1:
+        for part in inside(call.args[1]):
+            path = path_of(part)
+            if not path or getattr(finder.value(path), "requires_grad", True):
+                continue
+            bound = [site for site in finder.code.sites if any(path_of(one) == path for one in targets_of(site.statement))]
+            for site in bound[:2]:
+                finder.offer(f"ask for its gradient before it is used: `{path}.requires_grad_()` after line {site.line}",
+                             Draft().insert(site, "after", f"{path}.requires_grad_()"),
+                             "for what is to be learnt")
+            first = next((site for site in sorted(finder.code.sites, key=lambda one: one.line) if site.function is needed.function
+                          and site.line < needed.line and path in read_by(site)), None)
+            if first is not None and needed.function is not None:
+                finder.offer(f"ask for its gradient before it is used: `{path}.requires_grad_()` before line {first.line}",
+                             Draft().insert(first, "before", f"{path}.requires_grad_()"),
+                             "for what is to be learnt")
+
+
+
+def read_by(site: Site) -> list[str]:
+    """Return the paths that a statement reads, none of a definition."""
+    return [] if isinstance(site.statement, tree.FunctionDef | tree.ClassDef) else reads(site.statement)
+
+
+# --- a result in the place of a leaf --------------------------------------------------------------------------------
+
+
+def not_leaf(finder: Finder) -> None:
+    """Make it a leaf, or cut the history instead of freezing."""
+    needed = finder.site(finder.cause.needed)
+    if needed is None:
+        return
+    for node in headed(needed.statement):
+        if isinstance(node, tree.Attribute) and node.attr in {"requires_grad", "requires_grad_"} and (path := path_of(node.value)):
+            effect = "what was computed before gets no gradient from here"
+            finder.offer(f"cut the history instead: `{path} = {path}.detach()` on line {needed.line}",
+                         Draft().replace(needed.source, needed.statement.span, f"{path} = {path}.detach()"),
+                         effect, changes=effect)
+            finder.offer(f"leave out line {needed.line}", Draft().remove(needed),
+                         "it then requires grad as before: the gradient then goes through it")
+        elif isinstance(node, tree.Call) and path_of(node.func).rpartition(".")[2] == "deepcopy" and node.args:
+            inner = text_of(needed.source, node.args[0].span)
+            new = f"{inner}.detach().clone()"
+            finder.offer(f"copy the values: `{new}` on line {needed.line}",
+                         Draft().replace(needed.source, node.span, new), "the copy has no history")
+    for origin in finder.cause.cuts:
+        site = finder.code.at(origin.span, origin.source)
+        if site is None:
+            continue
+        _made_leaf(finder, site, origin)
+    _grad_kept(finder, needed)
+
+
+def _made_leaf(finder: Finder, site: Site, origin: Origin) -> None:
+    effect = "it is then what learns, not what it was made of"
+    text = text_of(origin.source, origin.span)
+    node = finder.expression(origin.span, origin.source)
+    targets = targets_of(site.statement)
+    path = path_of(targets[0]) if len(targets) == 1 else ""
+    if path:
+        finder.offer(f"make it a leaf: `{path} = {path}.detach().requires_grad_()` after line {site.statement.span.end_line}",
+                     Draft().insert(site, "after", f"{path} = {path}.detach().requires_grad_()"), effect, changes=effect)
+    if node is not None and "\n" not in text:
+        plain = isinstance(node, tree.Call | tree.Name | tree.Attribute | tree.Subscript)
+        new = f"{text if plain else f'({text})'}.detach().requires_grad_()"
+        finder.offer(f"make it a leaf: `{new}` on line {site.line}",
+                     Draft().replace(origin.source, origin.span, new), effect, changes=effect)
+        if "nn.Parameter" in text or path_of(base_of(getattr(node, "func", None))) == "nn.Parameter":
+            return
+        finder.offer(f"make it a parameter: `nn.Parameter({text}.detach())` on line {site.line}" if plain else
+                     f"make it a parameter on line {site.line}", Draft().replace(
+                         origin.source, origin.span, f"torch.nn.Parameter(({text}).detach())"), effect, changes=effect)
+
+
+def _grad_kept(finder: Finder, needed: Site) -> None:
+    """A hook for leaves on a tensor that is none: `retain_grad` and a plain hook serve there."""
+    call = call_in(needed, "register_post_accumulate_grad_hook")
+    if call is not None and isinstance(call.func, tree.Attribute):
+        text = text_of(needed.source, call.func.span).replace("register_post_accumulate_grad_hook", "register_hook")
+        finder.offer(f"set a plain hook: `{text}(…)` on line {needed.line}",
+                     Draft().replace(needed.source, call.func.span, text), "it is given the gradient")

@@ -1,0 +1,206 @@
+"""Fixes of values that do not fit: a dtype, a shape, an index, a misspelt name."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, text_of
+from gradsh.diagnosis.fixes import Finder, with_keyword
+from gradsh.diagnosis.nearest import near
+from gradsh.language import tree
+from gradsh.probe.modules import is_module
+
+
+def dtype(finder: Finder) -> None:
+    """Give a floating point number, or the dtype that is expected."""
+    needed, message = finder.site(finder.cause.needed), finder.case.message
+    if needed is None:
+        return
+    if "floating point" in message:
+        for node in headed(needed.statement):
+            if isinstance(node, tree.Call) and (name := path_of(node.func).rpartition(".")[2]) in {
+                "tensor", "arange", "full", "zeros", "ones", "randint", "zeros_like", "ones_like", "as_tensor",
+            }:
+                text = text_of(needed.source, node.span)
+                new = with_keyword(re.sub(r"dtype\s*=\s*[\w.]+", "dtype=torch.float32", text), "dtype=torch.float32")
+                new = re.sub(r"dtype\s*=\s*[\w.]+", "dtype=torch.float32", text) if new is None else new
+                finder.offer(f"only floating point has a gradient: `{new}` on line {needed.line}",
+                             Draft().replace(needed.source, node.span, new))
+                del name
+        for node in headed(needed.statement):
+            if isinstance(node, tree.Attribute) and node.attr in {"requires_grad", "requires_grad_"} and (path := path_of(node.value)):
+                finder.offer(f"only floating point has a gradient: `{path} = {path}.float()` before line {needed.line}",
+                             Draft().insert(needed, "before", f"{path} = {path}.float()"))
+    for site in reversed(finder.levels(finder.cause.needed) if finder.cause.needed is not None else [needed]):
+        _converted(finder, site)
+
+
+def _converted(finder: Finder, site: Site) -> None:
+    """Convert an operand of the failing expression, the one that the message speaks of first."""
+    node = finder.expression(finder.case.span, finder.case.source)
+    if not isinstance(node, tree.Call | tree.BinOp) or not site.statement.span.line <= node.span.line <= site.statement.span.end_line:
+        node = next((one for one in headed(site.statement) if isinstance(one, tree.Call) and one.args), None)
+    operands = [node.left, node.right] if isinstance(node, tree.BinOp) else list(node.args[:2]) if isinstance(node, tree.Call) else []
+    whole = re.search(r"Long|long|int64|index", finder.case.message)
+    for method in ("long", "float", "double") if whole is not None else ("float", "double", "long"):
+        for operand in reversed(operands):
+            text = f"{closed(site.source, operand)}.{method}()"
+            finder.offer(f"convert it: `{text}` on line {operand.span.line}", Draft().replace(site.source, operand.span, text))
+
+
+def shape(finder: Finder) -> None:
+    """Give an operand the shape that fits: transposed, or the other's."""
+    needed = finder.site(finder.cause.needed)
+    node = finder.expression(finder.case.span, finder.case.source)
+    if needed is None:
+        return
+    _resized(finder)
+    operands: list[Any] = []
+    if isinstance(node, tree.BinOp):
+        operands = [node.left, node.right]
+    elif isinstance(node, tree.Call):
+        method = isinstance(node.func, tree.Attribute) and not is_module(finder.value(path_of(node.func))) and path_of(
+            node.func.value).split(".")[0] not in {"torch", "F", "nn"}
+        owner = node.func.value if method and isinstance(node.func, tree.Attribute) else None
+        operands = [*([owner] if owner is not None else []), *node.args][:2]
+    if len(operands) != 2:
+        return
+    left, right = (closed(needed.source, one) for one in operands)
+    product = (isinstance(node, tree.BinOp) and node.op == "@") or "multiplied" in finder.case.message or "mat" in finder.case.message
+    choices = ([(1, f"{right}.T"), (0, f"{left}.T")] if product else
+               [(1, f"{right}.reshape({left}.shape)"), (0, f"{left}.reshape({right}.shape)"), (1, f"{right}.unsqueeze(1)"),
+                (0, f"{left}.squeeze()"), (1, f"{right}.T")])
+    for place, new in choices:
+        finder.offer(f"let the shapes fit: `{new}` on line {operands[place].span.line}",
+                     Draft().replace(needed.source, operands[place].span, new))
+
+
+_LAYERS = (
+    (r"\(\d+x(?P<want>\d+) and (?P<have>\d+)x\d+\)", "Linear", 0, "in_features"),
+    (r"to have (?P<have>\d+) channels, but got (?P<want>\d+) channels", "Conv", 0, "in_channels"),
+    (r"running_mean should contain (?P<want>\d+) elements not (?P<have>\d+)", "BatchNorm", 0, "num_features"),
+    (r"input_size\. Expected (?P<have>\d+), got (?P<want>\d+)", "RNN|LSTM|GRU", 0, "input_size"),
+    (r"Given normalized_shape=\[(?P<have>\d+)\].*got input of size\[.*?(?P<want>\d+)\]", "LayerNorm", 0, "normalized_shape"),
+    (r"Target (?P<last>\d+) is out of bounds", "Linear", 1, "out_features"),
+    (r"index out of range in self", "Embedding", 0, "num_embeddings"),
+)
+"""What a sentence tells of a layer that does not fit: its size, and the size that is needed."""
+
+
+def _resized(finder: Finder) -> None:
+    """A layer of another size than what reaches it: make it of that size, or the one before it."""
+    for pattern, layer, place, word in _LAYERS:
+        found = re.search(pattern, finder.case.message)
+        if found is None:
+            continue
+        sizes = found.groupdict()
+        want = sizes.get("want") or str(_largest_index(finder, int(sizes.get("last") or 0)) + 1)
+        calls = [(site, node, size) for site in finder.code.sites for node in headed(site.statement)
+                 if isinstance(node, tree.Call) and re.match(layer, path_of(node.func).rpartition(".")[2])
+                 and (size := _argument(node, place, word)) is not None and _fits(size, sizes.get("have"), want)]
+        for site, node, size in reversed(calls[:6]):
+            name = path_of(node.func)
+            finder.offer(f"let the layer have the size that is needed: `{name}` with {word} {want} on line {node.span.line}",
+                         Draft().replace(site.source, size.span, want))
+
+
+def _argument(call: tree.Call, place: int, word: str) -> Any:
+    given = next((one.value for one in call.keywords if one.arg == word), None)
+    return given if given is not None else call.args[place] if len(call.args) > place else None
+
+
+def _fits(size: Any, have: str | None, want: str) -> bool:
+    """Whether a size as it is written may be the one that does not fit."""
+    number = size.value if isinstance(size, tree.Constant) else None
+    return (str(number) == have or number is None) if have is not None else isinstance(number, int) and number < int(want)
+
+
+def _largest_index(finder: Finder, least: int) -> int:
+    """Return the largest whole number in the tensors that the failing call is given."""
+    node = finder.expression(finder.case.span, finder.case.source)
+    for part in node.args if isinstance(node, tree.Call) else ():
+        value = finder.case.machine.in_engine_form(finder.value(path_of(part)) if path_of(part) else None)
+        array = getattr(value, "array", None)
+        if array is not None and array.dtype.kind in "iu" and array.size:
+            least = max(least, int(array.max()))
+    return least
+
+
+def index(finder: Finder) -> None:
+    """Let the indices end where what they index does."""
+    node, case = finder.expression(finder.case.span, finder.case.source), finder.case
+    site = finder.site(finder.cause.needed)
+    if site is None:
+        return
+    _resized(finder)
+    dim = re.search(r"range of \[(-\d+), (\d+)\], but got (-?\d+)", case.message)
+    if dim is not None:
+        for part in headed(site.statement):
+            if isinstance(part, tree.Constant | tree.UnaryOp) and text_of(site.source, part.span) == dim[3]:
+                finder.offer(f"the last dim is -1: `-1` on line {site.line}", Draft().replace(site.source, part.span, "-1"))
+    for part in headed(site.statement):
+        if isinstance(part, tree.Subscript) and (node is None or part is node or part.value is node):
+            _within(finder, site, part)
+
+
+def _within(finder: Finder, site: Site, part: tree.Subscript) -> None:
+    """End the loop that counts an index where what is indexed ends; write the last index instead of one after it."""
+    owner = closed(site.source, part.value)
+    places = part.slice.elts if isinstance(part.slice, tree.Tuple) else [part.slice]
+    for dim, place in enumerate(places):
+        length = f"len({owner})" if dim == 0 else f"{owner}.shape[{dim}]"
+        if isinstance(place, tree.Constant) and isinstance(place.value, int):
+            finder.offer(f"the last one has the index -1: `-1` on line {site.line}", Draft().replace(site.source, place.span, "-1"))
+        for loop in site.loops:
+            stop = _stop_of(loop, {path_of(one) for one in inside(place)})
+            ahead = place.right if isinstance(place, tree.BinOp) and place.op == "+" else None
+            new = length if ahead is None else f"{length} - {text_of(site.source, ahead.span)}"
+            if stop is not None:
+                finder.offer(f"end the loop where {owner} ends: `{new}` on line {stop.span.line}",
+                             Draft().replace(site.source, stop.span, new))
+
+
+def _stop_of(loop: Any, names: set[str]) -> Any:
+    """Return where a `for` over `range` stops, if it counts one of some names."""
+    counts = isinstance(loop, tree.For) and path_of(loop.target) in names and isinstance(loop.iter, tree.Call)
+    if not counts or path_of(loop.iter.func) != "range" or not loop.iter.args:
+        return None
+    return loop.iter.args[0] if len(loop.iter.args) == 1 else loop.iter.args[1]
+
+
+def key(finder: Finder) -> None:
+    """Write the key that was meant."""
+    site = finder.site(finder.cause.needed)
+    for part in headed(site.statement) if site is not None else ():
+        value = finder.value(path_of(part.value)) if isinstance(part, tree.Subscript) and path_of(part.value) else None
+        if site is not None and isinstance(value, dict) and isinstance(part, tree.Subscript) and isinstance(part.slice, tree.Constant):
+            for meant in near(str(part.slice.value), [one for one in value if isinstance(one, str)]):
+                finder.offer(f"did you mean {meant!r}?", Draft().replace(site.source, part.slice.span, f'"{meant}"'))
+
+
+def name(finder: Finder) -> None:
+    """Write the name that was meant."""
+    case = finder.case
+    needed = finder.site(finder.cause.needed)
+    if needed is None:
+        return
+    text = case.text()
+    missing = str(case.fields.get("name") or getattr(case.error, "name", None) or "")
+    for meant in case.meant:
+        span = case.span
+        if case.story == "name" and text == missing:
+            new = meant
+        elif text.endswith("." + missing):
+            new = meant if "." in meant and meant.split(".")[0] == "torch" else f"{text[: -len(missing)]}{meant}"
+        elif case.story == "type" and re.search(r"unexpected keyword argument", case.message):
+            wrong = re.search(r"unexpected keyword argument '(\w+)'", case.message)
+            new = re.sub(rf"\b{wrong[1]}(?=\s*=)", meant, text) if wrong is not None else text
+        else:
+            continue
+        finder.offer(f"did you mean `{meant}`?", Draft().replace(needed.source, span, new))
+
+
+VALUES: dict[str, Callable[[Finder], None]] = {
+    "dtype": dtype, "shape": shape, "value": shape, "index": index, "key": key, "name": name, "attribute": name, "type": name,
+}
+"""By kind, the rule that finds its fixes."""
