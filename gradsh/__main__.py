@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SUBCOMMANDS = frozenset({"run", "test", "explain", "check", "fix", "watch", "trace", "export", "compare"})
 OF_THE_PROGRAM = frozenset({"--verbose", "--help", "-h", "--version", "-V", "--show-completion", "--man"})
-FLAGS = {"--keep-going": "keep_going", "--plain": "plain"}
+FLAGS = {"--keep-going": "keep_going", "--plain": "plain", "--hints": "hints"}
 VALUES = {"--format": "format", "--seed": "seed", "--args": "arguments", "--cuda": "cuda"}
 LIMITS = {
     "--timeout": "timeout", "--max-memory": "max_memory", "--max-output": "max_output", "--max-nodes": "max_nodes",

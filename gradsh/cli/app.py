@@ -109,6 +109,7 @@ def run(
     profile: Annotated[bool, typer.Option("--profile", help="Show time and bytes by line at the end.")] = False,
     engine: Annotated[Literal["gradsh", "torch"], typer.Option("--engine", help="What runs the scripts.")] = "gradsh",
     device: Annotated[str, typer.Option("--device", metavar="cpu|cuda|meta", help="With PyTorch: where tensors are made.")] = "",
+    hints: Annotated[bool, typer.Option("--hints", help="Tell mistakes for which nothing fails.")] = False,
 ) -> None:
     """Run scripts; without any, the shell on a terminal, else standard input."""
     from gradsh.cli.dispatch import start
@@ -125,7 +126,7 @@ def run(
     )
     options = RunOptions(
         tuple(files or ()), code, keep_going, format, _seed(seed), plain, limits, jobs or _cpus(), fail_fast,
-        tuple(map(_setting, values or ())), profile, args, cuda,
+        tuple(map(_setting, values or ())), profile, hints, args, cuda,
     )
     if params:
         raise typer.Exit(list_parameters(options))

@@ -7,9 +7,12 @@ from gradsh.contracts.state import State
 from gradsh.text.fault import fail
 from gradsh.text.kind import Kind
 from gradsh.text.kinds import KINDS, kinds_for
+from gradsh.text.silent import SILENT
 from gradsh.view.shapes import Lines, View
 
 WIDTH = 100
+EXPLAINED = {**KINDS, "silent": SILENT}
+"""The kinds of errors, and the mistakes that are none."""
 
 
 _SYNONYMS = {"oom": "limit", "memory": "limit", "out of memory": "limit"}
@@ -36,14 +39,14 @@ def run(state: State, topic: Text | None = None) -> Report:
 def lookup(topic: str) -> tuple[Kind, ...]:
     """Return the kinds that `topic` names or whose sentences it quotes; ValueError (kind `value`) where there is none."""
     topic = _SYNONYMS.get(topic.lower(), topic)
-    if topic in KINDS:
-        return (KINDS[topic],)
+    if topic in EXPLAINED:
+        return (EXPLAINED[topic],)
     found = tuple(KINDS[name] for name in kinds_for(topic))
     if found:
         return found
     from difflib import get_close_matches
 
-    near = get_close_matches(topic, KINDS, 1)
+    near = get_close_matches(topic, EXPLAINED, 1)
     more = f"; did you mean `{near[0]}`?" if near else f"; the kinds are {', '.join(KINDS)}"
     raise fail("value", f"no kind of error is called {topic!r} or has that sentence{more}", ValueError, candidates=near)
 
@@ -51,8 +54,8 @@ def lookup(topic: str) -> tuple[Kind, ...]:
 def view(report: Report) -> View:
     """Shape the text: the kinds in full, or one line for each."""
     if not report.kinds:
-        width = max(map(len, KINDS))
-        return Lines((*(f"{kind.name:<{width}}  {kind.summary}" for kind in KINDS.values()),
+        width = max(map(len, EXPLAINED))
+        return Lines((*(f"{kind.name:<{width}}  {kind.summary}" for kind in EXPLAINED.values()),
                       "`explain KIND` says what it means, with an example and the ways out"))
     return Lines(tuple(line for kind in report.kinds for line in _kind(kind)), WIDTH)
 

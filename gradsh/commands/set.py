@@ -12,6 +12,7 @@ MEANING = {
     "account": "tell after each statement what it changed in the graph, in one line",
     "atomic": "a pass that fails leaves nothing freed and nothing written; gradients and buffers are held until its end",
     "cuda": "what asking for a GPU does: explain, or ignore to go on as if there were one",
+    "hints": "tell once what is a mistake although nothing fails, as gradients that add up without zero_grad (`explain silent`)",
     "timing": "tell after each statement how long it took",
 }
 LIMITS = {

@@ -83,12 +83,13 @@ class Preference(NamedTuple):
 class Settings:
     """What `set` shows and changes. Each has a default that suits a script."""
 
-    __slots__ = ("account", "atomic", "cuda", "keys", "preferences", "timing", "values")
+    __slots__ = ("account", "atomic", "cuda", "hints", "keys", "preferences", "timing", "values")
 
     def __init__(self) -> None:
         self.account = False
         self.atomic = False
         self.cuda = "explain"
+        self.hints = False
         self.timing = False
         self.values: dict[str, object] = {}
         """Further settings, of the shell's (theme, keys, prompt): words, or True and False for on and off."""
@@ -200,7 +201,7 @@ class State:
     def forget(self) -> None:
         """Go back to how a session begins; the variables are the machine's to forget."""
         before, self.settings = self.settings, Settings()
-        for name in ("values", "preferences", "keys"):  # the person's, not the program's
+        for name in ("hints", "values", "preferences", "keys"):  # the person's, not the program's
             setattr(self.settings, name, getattr(before, name))
         self.pins.clear()
         self.watches.clear()

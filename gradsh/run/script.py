@@ -48,6 +48,7 @@ class RunOptions(NamedTuple):
     fail_fast: bool = False
     values: tuple[tuple[str, str], ...] = ()
     profile: bool = False
+    hints: bool = False
     arguments: str = ""
     """What the script finds in `sys.argv`, as one text that is split as a shell splits it."""
     cuda: str = "explain"
@@ -261,6 +262,7 @@ def run_script(script: Script, options: RunOptions, sink: "Sink", make: "Callabl
         session.ambient.flags["cuda"] = session.state.settings.cuda = options.cuda
     session.machine.read_module = module_reader(script)
     session.as_json = options.format == "json"
+    session.state.settings.hints = options.hints
     session.when_stuck = lambda line, reason: end_stuck(script.name, script.text, line, reason, sink)
     profiler, watching = _profiler(session, options)
     with interruptible(session), watching:

@@ -5,6 +5,7 @@ print options), so nothing leaks from one to the next. The options `--format` an
 are taken here. What commands ask of a session is answered in session/control.py.
 """
 
+import os
 import sys
 import time
 import warnings
@@ -42,6 +43,7 @@ ENDINGS = {"svg": "svg", "png": "png", "dot": "dot", "gv": "dot", "mmd": "mermai
 """Formats that the name of an `--output` file asks for, where `--format` does not."""
 OPTIMIZED = 1
 """Flag of the code of functions: their variables are read as a copy. The body of a class has the dictionary itself."""
+DEBUG = bool(os.environ.get("GRADSH_DEBUG"))
 TRIED_AT_ONCE = frozenset({
     "freed", "version", "no_grad", "scalar", "grad_shape", "leaf_inplace", "view_inplace", "not_leaf", "unused", "shape",
     "dtype", "value", "index", "key", "name", "attribute", "type",
@@ -90,6 +92,7 @@ class Session(Controls):
         self.rescue: Callable[[], tuple[str, str] | None] = lambda: None
         """Set by a shell: gives (path, text) of what is to be written before a process is ended in which somebody typed."""
         self.as_json = False
+        self._hints: Any = None
         self.guardian: Any = None
         self._command_only = True
         self._printed = 0
@@ -206,7 +209,10 @@ class Session(Controls):
             self._printed = 0
         try:
             with timed(self, name), surveyed(self.machine.stop):
-                return self._run_statements(body, source, lines, blocks, keep_going)
+                outcome = self._run_statements(body, source, lines, blocks, keep_going)
+                if self.state.settings.hints and not self.typed:
+                    self._hint(lambda hints, scope: hints.over(scope, ended=True))
+                return outcome
         finally:
             self.machine.resume()
 
@@ -264,6 +270,8 @@ class Session(Controls):
         state = self.state
         if state.meter is not None and state.meter.due_after():
             state.meter.sample(self.machine.variables(), line, (), inside=False)
+        if self._hints is not None and state.settings.hints:
+            self._hint(lambda hints, scope: hints.over(scope, ended=False))
         if state.settings.timing:
             from gradsh.commands.time import duration
 
@@ -280,8 +288,26 @@ class Session(Controls):
             for report, view in changed(state):
                 self.emit(Result(line, "watch", report, view))
 
+    def _hint(self, ask: Callable[[Any, Mapping[str, object]], None]) -> None:
+        """Let the rules for silent mistakes look; one that fails, at an object of the script's, tells nothing."""
+        from gradsh.diagnosis.hints import Hints
+
+        if self._hints is None:
+            self._hints = Hints(self.machine, lambda hint: self.warn(hint.line(), hint.lines[-1]))
+        self.machine.telling = True
+        try:
+            ask(self._hints, self._reachable())
+        except Exception:
+            if DEBUG:
+                raise
+        finally:
+            self.machine.telling = False
+
     def _on_pass(self, task: Any, over: bool) -> None:
         """Note the leaves that a backward pass wrote; measure what is alive before it."""
+        if self.state.settings.hints:
+            self._hint(lambda hints, scope: hints.after(task.wrote, task.where, scope) if over else
+                       hints.before(task.order, task.where, scope))
         if over:
             running = self.machine.running()
             unit = -1 if running is None else self.unit_of((None, running.code, 0))

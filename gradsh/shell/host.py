@@ -98,6 +98,7 @@ class Host:
         session.rescue = lambda: self._rescue(session)
         session.when_stuck = lambda line, reason: self._end_stuck(session, line, reason)
         settings = session.state.settings
+        settings.hints = True
         settings.preferences = dict(PREFERENCES)
         settings.values = self.config.values
         settings.keys = self.keys

@@ -1,0 +1,42 @@
+"""`explain silent`: mistakes for which nothing fails, why autograd does not notice them, and how each is written rightly.
+
+The example makes one of them; every way runs without an error and without a hint.
+"""
+
+from gradsh.text.kind import Kind, Way
+
+_NET = "net = nn.Linear(2, 1)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+
+SILENT = Kind(
+    "silent",
+    "mistakes for which nothing fails: `gradsh run --hints`, and the shell, tell each once",
+    (),
+    "Autograd checks two things only: that what a node saved is still there, and that its version is the one of the forward."
+    " It does not know which gradients are meant to add up, which parameters an optimizer has, or what a module's mode is for."
+    " `.data` has a version of its own, so a write through it changes a saved tensor unseen. `.grad` is added to by every pass"
+    " until it is reset. `eval()` changes dropout and batch norm; it does not stop histories.",
+    "x = torch.ones(2, requires_grad=True)\nh = x.exp()\nloss = (h * h).sum()\nh.data.mul_(2)\nloss.backward()\n",
+    (
+        Way("Write a new tensor, not through `.data`: what was saved stays.",
+            "x = torch.ones(2, requires_grad=True)\nh = x.exp()\nloss = (h * h).sum()\nh = h * 2\nloss.backward()\n"),
+        Way("Copy what `.detach()` gives before it is written: it shares its memory with the tensor.",
+            "x = torch.ones(2, requires_grad=True)\ncopy = x.detach().clone()\ncopy += 1\n(x * 2).sum().backward()\n"),
+        Way("Reset gradients before the backward of each update; several backwards for one update add up on purpose.",
+            f"{_NET}for step in range(3):\n    opt.zero_grad()\n    net(torch.ones(4, 2)).pow(2).mean().backward()\n    opt.step()\n"),
+        Way("Add up numbers, not losses: a sum of losses keeps every graph.",
+            f"{_NET}total = 0.0\nfor step in range(3):\n    opt.zero_grad()\n    loss = net(torch.ones(4, 2)).pow(2).mean()\n"
+            "    loss.backward()\n    opt.step()\n    total += loss.item()\n"),
+        Way("Call `step()` after `backward()`: before it there are no gradients.",
+            f"{_NET}loss = net(torch.ones(4, 2)).pow(2).mean()\nopt.zero_grad()\nloss.backward()\nopt.step()\n"),
+        Way("Keep layers in attributes or an `nn.ModuleList`, so that `parameters()` gives them to the optimizer.",
+            "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.layers = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 1)])\n    def forward(self, x):\n"
+            "        for layer in self.layers:\n            x = layer(x)\n        return x\nnet = Net()\n"
+            "opt = torch.optim.SGD(net.parameters(), lr=0.1)\nnet(torch.ones(4, 2)).sum().backward()\nopt.step()\n"),
+        Way("Evaluate with `eval()` and without histories.",
+            "net = nn.Linear(2, 1)\nnet.eval()\nwith torch.no_grad():\n    out = net(torch.ones(4, 2))\n"),
+        Way("Make layers in `__init__`; one that forward makes is a new one, with other numbers, each time.",
+            "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.layer = nn.Linear(2, 1)\n"
+            "    def forward(self, x):\n        return self.layer(x)\nnet = Net()\nnet(torch.ones(4, 2)).sum().backward()\n"),
+    ),
+)
