@@ -14,55 +14,70 @@ NET = "net = nn.Linear(2, 1)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
 LOSS = "    loss = net(torch.ones(4, 2)).pow(2).mean()\n"
 LISTED = (
     "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.first = nn.Linear(2, 2)\n"
-    "        self.more = [nn.Linear(2, 2)]\n    def forward(self, x):\n        return self.more[0](self.first(x))\nnet = Net()\n"
+    "        self.more = [nn.Linear(2, 2)]\n    def forward(self, x):\n        return self.more[0](self.first(x))\n"
+        "net = Net()\n"
     "opt = torch.optim.SGD(net.parameters(), lr=0.1)\nnet(torch.ones(4, 2)).sum().backward()\nopt.step()\n"
 )
 IN_FORWARD = (
     "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.first = nn.Linear(2, 2)\n"
-    "    def forward(self, x):\n        return nn.Linear(2, 1)(self.first(x))\nnet = Net()\nnet(torch.ones(4, 2)).sum().backward()\n"
+    "    def forward(self, x):\n        return nn.Linear(2, 1)(self.first(x))\nnet = Net()\n"
+        "net(torch.ones(4, 2)).sum().backward()\n"
 )
 MISTAKES = {
     "written through data": (
         "x = torch.ones(3, requires_grad=True)\nh = x.exp()\ny = (h * h).sum()\nh.data.mul_(2)\ny.backward()\n", {3, 4}),
     "written through data in a function": (
-        "def step(x):\n    h = x.exp()\n    y = (h * h).sum()\n    h.data[0] = 2\n    y.backward()\n"
-        "step(torch.ones(3, requires_grad=True))\n", {3, 4}),
-    "written through detach": ("x = torch.ones(3, requires_grad=True)\nh = x * 2\nh.detach().add_(1)\nh.sum().backward()\n", {3}),
+        ("def step(x):\n    h = x.exp()\n    y = (h * h).sum()\n    h.data[0] = 2\n    y.backward()\n"
+        "step(torch.ones(3, requires_grad=True))\n"), {3, 4}),
+    "written through detach": (("x = torch.ones(3, requires_grad=True)\nh = x * 2\nh.detach().add_(1)\n"
+        "h.sum().backward()\n"), {3}),
     "a detached name written": (
         "x = torch.ones(3, requires_grad=True)\ncopy = x.detach()\ncopy += 1\n(x * 2).sum().backward()\n", {2, 3}),
     "no zero_grad": (f"{NET}for i in range(3):\n{LOSS}    loss.backward()\n    opt.step()\n", {5, 6}),
     "no zero_grad by hand": (
-        "w = torch.ones(2, requires_grad=True)\nfor i in range(3):\n    (w * w).sum().backward()\n    with torch.no_grad():\n"
-        "        w -= 0.1 * w.grad\n", {3, 5}),
+        ("w = torch.ones(2, requires_grad=True)\nfor i in range(3):\n    (w * w).sum().backward()\n"
+        "    with torch.no_grad():\n"
+        "        w -= 0.1 * w.grad\n"), {3, 5}),
     "two backwards, two steps": (
         f"{NET}{LOSS.strip()}\nloss.backward()\nopt.step()\n{LOSS.strip()}\nloss.backward()\nopt.step()\n", {7, 8}),
     "summed with graphs": (
-        f"{NET}total = 0\nfor i in range(3):\n    opt.zero_grad()\n{LOSS}    loss.backward()\n    opt.step()\n    total += loss\n", {7, 9}),
+        (f"{NET}total = 0\nfor i in range(3):\n    opt.zero_grad()\n{LOSS}    loss.backward()\n    opt.step()\n"
+        f"    total += loss\n"), {7, 9}),
     "step before backward": (
         f"{NET}for i in range(3):\n    opt.zero_grad()\n{LOSS}    opt.step()\n    loss.backward()\n", {6, 7}),
     "not in the optimizer": (LISTED, {10, 11}),
-    "eval for no_grad": ("model = nn.Sequential(nn.Linear(2, 4), nn.Tanh())\n_ = model.eval()\nout = model(torch.ones(8, 2))\n", {2, 3}),
+    "eval for no_grad": (("model = nn.Sequential(nn.Linear(2, 4), nn.Tanh())\n_ = model.eval()\n"
+        "out = model(torch.ones(8, 2))\n"), {2, 3}),
     "made in forward": (IN_FORWARD, {6}),
 }
 MEANT = {
-    "accumulation": f"{NET}for i in range(8):\n{LOSS}    (loss / 4).backward()\n    if i % 4 == 3:\n        opt.step()\n        opt.zero_grad()\n",
+    "accumulation": f"{NET}for i in range(8):\n{LOSS}    (loss / 4).backward()\n    if i % 4 == 3:\n"
+        f"        opt.step()\n        opt.zero_grad()\n",
     "zeros": f"{NET}for i in range(3):\n    opt.zero_grad(set_to_none=False)\n{LOSS}    loss.backward()\n    opt.step()\n",
-    "two losses for a step": f"{NET}for i in range(3):\n    opt.zero_grad()\n    for k in range(2):\n    {LOSS}        loss.backward()\n    opt.step()\n",
-    "clipped": f"{NET}for i in range(3):\n    opt.zero_grad()\n{LOSS}    loss.backward()\n    nn.utils.clip_grad_norm_(net.parameters(), 1.0)\n"
+    "two losses for a step": f"{NET}for i in range(3):\n    opt.zero_grad()\n    for k in range(2):\n"
+        f"    {LOSS}        loss.backward()\n    opt.step()\n",
+    "clipped": f"{NET}for i in range(3):\n    opt.zero_grad()\n{LOSS}    loss.backward()\n"
+        f"    nn.utils.clip_grad_norm_(net.parameters(), 1.0)\n"
                "    opt.step()\n",
     "a discriminator's gradients from the generator": (
-        "G, D = nn.Linear(2, 3), nn.Linear(3, 1)\ng, d = torch.optim.SGD(G.parameters(), lr=0.1), torch.optim.SGD(D.parameters(), lr=0.1)\n"
-        "for i in range(3):\n    z = torch.ones(4, 2)\n    d.zero_grad()\n    D(G(z).detach()).mean().backward()\n    d.step()\n"
+        "G, D = nn.Linear(2, 3), nn.Linear(3, 1)\n"
+        "g, d = torch.optim.SGD(G.parameters(), lr=0.1), torch.optim.SGD(D.parameters(), lr=0.1)\n"
+        "for i in range(3):\n    z = torch.ones(4, 2)\n    d.zero_grad()\n    D(G(z).detach()).mean().backward()\n"
+        "    d.step()\n"
         "    g.zero_grad()\n    (-D(G(z)).mean()).backward()\n    g.step()\n"),
     "a sum that is gone back through": (
         f"{NET}total = 0\nfor i in range(3):\n{LOSS}    total = total + loss\ntotal.backward()\nopt.step()\n"),
     "an update through data": (
-        "w = torch.ones(2, requires_grad=True)\nfor i in range(3):\n    w.grad = None\n    (w * w).sum().backward()\n    w.data -= 0.1 * w.grad\n"),
+        "w = torch.ones(2, requires_grad=True)\nfor i in range(3):\n    w.grad = None\n    (w * w).sum().backward()\n"
+        "    w.data -= 0.1 * w.grad\n"),
     "an average of weights": (
-        f"{NET}import copy\nteacher = copy.deepcopy(net)\nfor i in range(3):\n    opt.zero_grad()\n{LOSS}    loss.backward()\n    opt.step()\n"
-        "    with torch.no_grad():\n        for p, q in zip(teacher.parameters(), net.parameters()):\n            p.mul_(0.9).add_(q, alpha=0.1)\n"),
+        f"{NET}import copy\nteacher = copy.deepcopy(net)\nfor i in range(3):\n    opt.zero_grad()\n"
+        f"{LOSS}    loss.backward()\n    opt.step()\n"
+        "    with torch.no_grad():\n        for p, q in zip(teacher.parameters(), net.parameters()):\n"
+        "            p.mul_(0.9).add_(q, alpha=0.1)\n"),
     "evaluated and trained again": (
-        f"{NET}_ = net.eval()\nwith torch.no_grad():\n    out = net(torch.ones(1, 2))\n_ = net.train()\nnet(torch.ones(1, 2)).sum().backward()\n"),
+        f"{NET}_ = net.eval()\nwith torch.no_grad():\n    out = net(torch.ones(1, 2))\n_ = net.train()\n"
+        f"net(torch.ones(1, 2)).sum().backward()\n"),
     "a saliency map": (
         "model = nn.Sequential(nn.Linear(2, 4), nn.Tanh())\n_ = model.eval()\nx = torch.ones(1, 2, requires_grad=True)\n"
         "out = model(x).sum()\nout.backward()\n"),
