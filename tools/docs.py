@@ -19,6 +19,7 @@ from gradsh.golden.update import proposed
 from gradsh.run.script import RunOptions, Script
 from gradsh.text.kind import Kind
 from gradsh.text.kinds import KINDS
+from gradsh.text.silent import SILENT
 from tools.derivatives import derivatives_page
 from tools.families import FAMILIES, families_page
 from tools.language import EXAMPLE, language_page
@@ -82,7 +83,7 @@ def refreshed_page(text: str) -> str:
 def errors_page() -> str:
     """Every kind of error: what it means, an example, the ways out. The examples are golden tests."""
     out = [ERRORS]
-    for kind in KINDS.values():
+    for kind in (*KINDS.values(), SILENT):
         out += _kind(kind)
     return MADE + "\n".join(out)
 
@@ -96,6 +97,8 @@ def _kind(kind: Kind) -> Iterator[str]:
     if kind.example:
         if kind.name == "syntax":  # a text that does not parse announces nothing
             yield "```text\n" + kind.example.rstrip("\n") + "\n```\n"
+        elif kind is SILENT:
+            yield golden(kind.example.rstrip("\n") + "\n")
         else:
             yield golden(kind.example.rstrip("\n") + f"\n#! error[{kind.name}]: [..]\n#! ...\n")
     for way in kind.ways:

@@ -1,14 +1,17 @@
-"""`fix`: shows the best edit for the last failure as a diff and, where a person types, applies it to the session."""
+"""`fix`: shows the best edit for the last failure as a diff and, where a person types, applies it and shows what changed."""
 
 from typing import NamedTuple
 
 from gradsh.commands.record import command
 from gradsh.commands.undo import LOOKS, in_story
 from gradsh.contracts.state import Entry, State
+from gradsh.probe.gradients import Change, changed, gradients_of
 from gradsh.text.fault import fail
 from gradsh.text.fix import Edit, Fix, applied, difference
-from gradsh.view.shapes import Lines, View
+from gradsh.view.shapes import Column, Group, Lines, Row, Table, View
 
+_MOST = 8
+"""Leaves whose gradients are shown."""
 
 class Report(NamedTuple):
     """The fix that was taken (its number of how many), its diff, and what became of it in the session."""
@@ -20,6 +23,8 @@ class Report(NamedTuple):
     tried: bool
     diff: tuple[str, ...]
     outcome: str
+    gradients: tuple[Change, ...] = ()
+    """Where it was applied: the leaves whose gradients are others now."""
 
 
 @command(
@@ -39,8 +44,12 @@ def run(state: State, n: int = 1) -> Report:
     diff = difference(state.failed.source.lines, fix.edits, state.failed.source.first_line)
     if len({entry.source for entry in entries}) > 1 or not diff:
         diff = tuple(line for entry in entries for line in difference(entry.text.split("\n"), _mine(fix, entry), entry.line)) or diff
-    outcome = _applied(state, fix, entries) if state.call.top and state.control.interactive() else ""
-    return Report(n, len(fixes), fix.words, fix.effect, fix.tried, diff, outcome)
+    report = Report(n, len(fixes), fix.words, fix.effect, fix.tried, diff, "")
+    if not (state.call.top and state.control.interactive()):
+        return report
+    before = gradients_of(state.variables)
+    outcome = _applied(state, fix, entries)
+    return report._replace(outcome=outcome, gradients=changed(before, gradients_of(state.variables)))
 
 
 def _mine(fix: Fix, entry: Entry) -> tuple[Edit, ...]:
@@ -61,4 +70,13 @@ def view(report: Report) -> View:
     """Shape the diff and what became of it."""
     head = f"fix {report.number} of {report.among}: {report.words}" + (f" ({report.effect})" if report.effect else "")
     tried = "tried in a copy of the program: the error is gone" if report.tried else "not tried: advice"
-    return Lines((head, *report.diff, report.outcome or tried))
+    lines = Lines((head, *report.diff, report.outcome or tried))
+    return Group((lines, table_of(report.gradients))) if report.outcome else lines
+
+
+def table_of(changes: tuple[Change, ...]) -> Table:
+    """Shape the gradients that changed."""
+    columns = (Column("leaf"), Column("gradient before"), Column("gradient now"))
+    more = len(changes) - _MOST
+    return Table(columns, tuple(Row(tuple(one)) for one in changes[:_MOST]), (f"and {more} more",) if more > 0 else (),
+                 empty="all gradients are as before")

@@ -6,6 +6,7 @@ that were seen to work are offered with their edits. A kind's rules stand in a f
 
 import re
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from gradsh.diagnosis.cause import Cause
@@ -110,18 +111,23 @@ class Finder:
 
     def holds(self, value: Any, depth: int = 3) -> bool:
         """Whether a tensor, or one in a container, has the failing node in its graph."""
-        if self.cause.node is None or depth == 0:
+        failing = self.cause.node
+        if failing is None:
+            return False
+        return self._any_node(value, lambda node: node.seq == failing.seq and node.name() == failing.name(), depth)
+
+    def is_freed(self, value: Any) -> bool:
+        """Whether a tensor, or one in a container, has a node in its graph whose saved tensors were freed."""
+        return self._any_node(value, lambda node: bool(node.freed), 3)
+
+    def _any_node(self, value: Any, test: Callable[[Any], bool], depth: int) -> bool:
+        if depth == 0:
             return False
         root = self.root(value)
         if root is not None:
-            for count, node in enumerate(nodes_below(root)):
-                if node.seq == self.cause.node.seq and node.name() == self.cause.node.name():  # it may be remembered by a copy
-                    return True
-                if count > _MOST_NODES:
-                    return False
-            return False
+            return any(test(node) for node in islice(nodes_below(root), _MOST_NODES))
         parts = list(value.values()) if isinstance(value, dict) else list(value) if _is_sequence(value) else []
-        return any(self.holds(part, depth - 1) for part in parts[-1000:])
+        return any(self._any_node(part, test, depth - 1) for part in parts[-1000:])
 
 
 def _is_sequence(value: Any) -> bool:

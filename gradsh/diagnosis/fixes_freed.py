@@ -116,7 +116,9 @@ def again(finder: Finder) -> None:
     saving = finder.levels(saved)
     for reader in reversed(finder.levels(needed)):
         sources = _built_outside(finder, reader)
-        if not sources and reader.function is not None:
+        if sources:
+            reader = _first_reader(finder, reader, sources)
+        elif reader.function is not None:
             sources, reader = _in_function(finder, reader)
         if not sources:
             continue
@@ -137,6 +139,13 @@ def _built_outside(finder: Finder, reader: Site) -> list[Site]:
         return []
     first = reader.loops[-1].span.line
     return [site for site in slice_before(finder, reader) if site.line < first]
+
+
+def _first_reader(finder: Finder, reader: Site, sources: list[Site]) -> Site:
+    """Return the first statement of a loop that reads what some statements before the loop compute."""
+    names = {path for site in sources for path in written(site.statement)}
+    inside_it = [site for site in finder.code.sites if site.loops == reader.loops and site.same_block(reader) and site.line <= reader.line]
+    return min((site for site in inside_it if names & set(reads(site.statement))), key=lambda site: site.line, default=reader)
 
 
 def _in_function(finder: Finder, reader: Site) -> tuple[list[Site], Site]:

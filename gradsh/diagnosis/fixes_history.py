@@ -12,6 +12,7 @@ from gradsh.language import tree
 from gradsh.text.span import Source, Span
 
 _ENDING = CUTTING - {"argmax", "argmin", "argsort"}
+_WITH_INDICES = frozenset({"max", "min", "sort", "topk", "median", "mode", "kthvalue"})
 _GOES_ON = "the history goes on"
 
 def no_grad(finder: Finder) -> None:
@@ -160,7 +161,8 @@ def _uncopied(finder: Finder, site: Site) -> None:
             _replaced(finder, site, node, text.replace(name, word, 1), "values have a gradient, indices have none")
             _replaced(finder, site, node, text.replace(name, "softmax" if node.args or node.keywords else word, 1),
                       "values have a gradient, indices have none")
-        elif name in {"max", "min", "sort", "topk"}:
+        elif name in _WITH_INDICES:
+            _swapped(finder, site, node)
             for part in headed(site.statement):
                 if isinstance(part, tree.Subscript) and part.value is node and text_of(source, part.slice.span) == "1":
                     finder.offer(f"use the values, not the indices: `[0]` on line {site.line}",
@@ -179,6 +181,16 @@ def _uncopied(finder: Finder, site: Site) -> None:
                 _replaced(finder, site, node, f"torch.sigmoid({sign})", f"`{text}` is a step: the gradient then is that of a soft one")
             elif node.ops == ["=="] or op == "==":
                 _scored(finder, site, node)
+
+
+def _swapped(finder: Finder, site: Site, node: tree.Call) -> None:
+    """`_, found = x.max(1)` binds the indices: bind the values to that name."""
+    targets = site.statement.targets if isinstance(site.statement, tree.Assign) and site.statement.value is node else []
+    for target in targets:
+        if isinstance(target, tree.Tuple) and len(target.elts) == 2:
+            values, indices = (text_of(site.source, one.span) for one in target.elts)
+            finder.offer(f"use the values, not the indices: `{indices}, {values}` on line {site.line}",
+                         Draft().replace(site.source, target.span, f"{indices}, {values}"), "indices have no gradient")
 
 
 def _scored(finder: Finder, site: Site, node: tree.Compare) -> None:

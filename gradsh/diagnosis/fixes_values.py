@@ -41,6 +41,8 @@ def _converted(finder: Finder, site: Site) -> None:
     if not isinstance(node, tree.Call | tree.BinOp) or not site.statement.span.line <= node.span.line <= site.statement.span.end_line:
         node = next((one for one in headed(site.statement) if isinstance(one, tree.Call) and one.args), None)
     operands = [node.left, node.right] if isinstance(node, tree.BinOp) else list(node.args[:2]) if isinstance(node, tree.Call) else []
+    owner = node.func.value if isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) else None
+    operands += [owner] if owner is not None and hasattr(finder.value(path_of(owner)), "grad_fn") else []
     whole = re.search(r"Long|long|int64|index", finder.case.message)
     for method in ("long", "float", "double") if whole is not None else ("float", "double", "long"):
         for operand in reversed(operands):
@@ -55,6 +57,7 @@ def shape(finder: Finder) -> None:
     if needed is None:
         return
     _resized(finder)
+    _joined(finder, needed)
     operands: list[Any] = []
     if isinstance(node, tree.BinOp):
         operands = [node.left, node.right]
@@ -124,6 +127,22 @@ def _largest_index(finder: Finder, least: int) -> int:
         if array is not None and array.dtype.kind in "iu" and array.size:
             least = max(least, int(array.max()))
     return least
+
+
+def _joined(finder: Finder, site: Site) -> None:
+    """Join tensors along the dim in which their sizes differ."""
+    if "Sizes of tensors must match except in dimension" not in finder.case.message:
+        return
+    for node in headed(site.statement):
+        if isinstance(node, tree.Call) and path_of(node.func).rpartition(".")[2] in {"cat", "concat", "concatenate"}:
+            dim = _argument(node, 1, "dim")
+            for new in ("0", "1", "-1"):
+                draft = Draft()
+                if dim is None:
+                    draft.replace(site.source, node.span, f"{text_of(site.source, node.span)[:-1]}, dim={new})")
+                else:
+                    draft.replace(site.source, dim.span, new)
+                finder.offer(f"join along the dim in which the sizes differ: `dim={new}` on line {node.span.line}", draft)
 
 
 def index(finder: Finder) -> None:

@@ -152,6 +152,8 @@ class History:
                 site.source is context.site.source and site.statement.span[:2] >= context.before[:2]
             ):
                 continue
+            if isinstance(site.statement, tree.AugAssign) and silenced(site) is not None:
+                continue  # an update in place: it is what it was
             if any(bound == name for bound, _ in bound_by(site.statement)) and not isinstance(site.statement, tree.Delete):
                 return site, Context(site, None, None, {}, site.statement.span)
         return None
@@ -248,8 +250,10 @@ class History:
         return found or self._here(node, context, cut=False)
 
     def _frozen(self) -> list[Origin]:
-        """Return the statements that tell parameters to need no gradient."""
-        return [self._origin(site, cut=False) for site in self.code.sites if freezes(site.statement)]
+        """Return the latest statement of the top level that tells parameters to need no gradient, else those of functions."""
+        found = sorted((site for site in self.code.sites if freezes(site.statement)), key=self._order)
+        outside = [site for site in found if site.function is None][-1:]
+        return [self._origin(site, cut=False) for site in outside or found]
 
     def _has_history(self, node: tree.Call, context: Context) -> bool:
         """Whether the inputs of a call may have lost their history before it: none of its live ones requires grad."""
@@ -262,7 +266,9 @@ class History:
         func = node.func
         name = func.attr if isinstance(func, tree.Attribute) else path_of(func)
         owner = ""
-        if isinstance(func, tree.Attribute) and name == "apply":
+        if isinstance(func, tree.Call) and path_of(func.func):
+            owner, name = path_of(func.func), "forward"
+        elif isinstance(func, tree.Attribute) and name == "apply":
             owner, name = path_of(func.value), "forward"
         else:
             value = self._live(path_of(func), context) if path_of(func) else None

@@ -36,7 +36,7 @@ def slice_before(finder: Finder, root: Site, *, after: int = 0) -> list[Site]:
 def matters(finder: Finder, path: str, site: Site) -> bool:
     """Whether what a path holds has the failing graph in it, as far as that can be told."""
     value = finder.value(path)
-    if finder.holds(value):
+    if finder.holds(value) or (finder.cause.freed is not None and finder.is_freed(value)):
         return True
     saved = finder.cause.saved
     if saved is None:

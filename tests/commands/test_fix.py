@@ -1,8 +1,12 @@
 """`fix` shows a diff and applies it to the session that a person types in; `gradsh fix` mends a file."""
 
+import re
+
 from gradsh.contracts.events import Failure, Result
 from gradsh.run.fix import fix_file
+from gradsh.session import trial
 from gradsh.session.session import Session
+from tests.terminal import Terminal
 
 TWICE = "x = torch.ones(2, requires_grad=True)\nz = (x * x).sum()\nz.backward()\nz.backward()\n"
 CARRIED = (
@@ -28,6 +32,7 @@ def test_the_first_fix_is_applied_to_the_session() -> None:
     assert report.diff == ("- 3 | z.backward()", "+ 3 | z.backward(retain_graph=True)")
     assert report.tried
     assert "the error is gone" in report.outcome
+    assert report.gradients == (("x", "[2, 2]", "[4, 4]"),)
     assert session.state.failed is None
     assert session.machine.program["x"].grad.tolist() == [4.0, 4.0]
 
@@ -47,8 +52,44 @@ def test_a_file_is_mended(tmp_path, capsys) -> None:
     assert path.read_text() == "import torch\n" + CARRIED
     assert fix_file(str(path), apply=True, everything=True) == 0
     assert ".h = cell.h.detach()" in path.read_text() or "self.h = self.h.detach()" in path.read_text()
-    assert "runs now" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert re.search(r"leaf +gradient before +gradient now\n  w +\[0, 0\] +\[0\.1592, ", shown)
+    assert "runs now" in shown
     failures: list[object] = []
     Session().run(path.read_text(), lambda event: failures.append(event) if isinstance(event, Failure) else None)
     assert failures == []
     assert fix_file(str(tmp_path / "missing.py")) == 2
+
+
+def test_a_person_types_fix_and_sees_what_changed() -> None:
+    with Terminal("--plain") as terminal:
+        for line in TWICE.splitlines():
+            terminal.see("grad>")
+            terminal.feed(line)
+        terminal.see("error[freed]")
+        terminal.feed("fix")
+        terminal.see("+ 3 | z.backward(retain_graph=True)")
+        terminal.see("the error is gone")
+        terminal.see("gradient before")
+        terminal.see("[2, 2]")
+        terminal.feed("x.grad")
+        terminal.see("tensor([4., 4.])")
+        terminal.press("quit\r")
+        assert terminal.status() == 0
+
+
+def test_two_edits_together_help_where_neither_does_alone(tmp_path, capsys) -> None:
+    path = tmp_path / "items.py"
+    path.write_text("import torch\nw = torch.ones(2, requires_grad=True)\ntotal = 0.0\nfor x in torch.ones(3, 2):\n"
+                    "    total += (w * x).sum().item()\nloss = torch.tensor(total)\nloss.backward()\n")
+    assert fix_file(str(path), apply=True) == 0
+    assert "total += (w * x).sum()\nloss = total\n" in path.read_text()
+    assert re.search(r"w +none +\[3, 3\]", capsys.readouterr().out)
+
+
+def test_what_is_tried_is_counted_in_steps_not_in_seconds(monkeypatch) -> None:
+    """A program that runs for long is not tried to its end: its passes are counted, and the trial ends at the same one."""
+    for name in ("AT_ONCE", "WHEN_ASKED"):
+        monkeypatch.setattr(trial, name, getattr(trial, name)._replace(steps=500))
+    session, _ = typed("for i in range(3000):\n    pass\n", *TWICE.splitlines(), "why")
+    assert not any(fix.tried for fix in session.state.failed.problem.fixes)
