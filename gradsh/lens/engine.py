@@ -240,9 +240,9 @@ class TorchSession(Session):
         """Return False: fixes are tried on gradsh's own engine alone."""
         return False
 
-    def tried(self, failed: LastFailure, seconds: float, most: int = 40) -> LastFailure:
+    def tried(self, failed: LastFailure, *, at_once: bool = False) -> LastFailure:
         """Return a failure as it is."""
-        del seconds, most
+        del at_once
         return failed
 
     # ------------------------------------------------------------------ places
