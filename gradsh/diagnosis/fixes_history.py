@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, tail_of, targets_of, text_of
+from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, tail_of, targets_of, text_of
 from gradsh.diagnosis.fixes import Finder, call_in
 from gradsh.diagnosis.fixes_leaves import ask_for_gradient, asked_here, create_graph, frozen, learnt
 from gradsh.diagnosis.history import CUTTING, is_false, silenced
@@ -51,6 +51,9 @@ def _uncut(finder: Finder, site: Site, origin: Origin) -> None:
             text = f".{node.func.attr}({', '.join(text_of(source, one.span) for one in node.args)})"
             finder.offer(f"leave out `{text}` on line {node.span.line}", Draft().replace(
                 source, tail_of(node), ""), _GOES_ON)
+        elif isinstance(node, tree.Call) and path_of(node.func) in {"float", "int"} and len(node.args) == 1:
+            finder.offer(f"leave out `{path_of(node.func)}(…)` on line {node.span.line}",
+                         Draft().replace(source, node.span, closed(source, node.args[0])), _GOES_ON)
         elif isinstance(node, tree.Attribute) and node.attr == "data":
             finder.offer(f"leave out `.data` on line {node.span.line}", Draft().replace(
                 source, tail_of(node), ""), _GOES_ON)

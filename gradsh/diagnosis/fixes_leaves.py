@@ -7,6 +7,7 @@ from gradsh.diagnosis.fixes import Finder, call_in, with_keyword
 from gradsh.diagnosis.history import freezes, is_false
 from gradsh.diagnosis.provenance import Origin
 from gradsh.language import tree
+from gradsh.probe.modules import is_module
 
 _FACTORIES = frozenset({
     "tensor", "zeros", "ones", "rand", "randn", "full", "empty", "linspace", "eye", "arange", "zeros_like", "ones_like", "rand_like",
@@ -31,8 +32,14 @@ def learnt(finder: Finder, made: list[Site]) -> list[Site]:
         return [path_of(one) for one in targets_of(site.statement)]
 
     sure = [site for site in made if any(f"{name}.grad" in read or name in given or name in updated for name in names(site))]
-    likely = [site for site in made if not all(_DATA.fullmatch(name) for name in names(site))]
+    likely = [site for site in made if not all(_DATA.fullmatch(name) for name in names(site)) and not _computed(finder, site)]
     return sure or likely or made
+
+
+def _computed(finder: Finder, site: Site) -> bool:
+    """Whether a statement computes with tensors or modules that have names: what it gives is no leaf to be learnt."""
+    values = [finder.value(path) for path in reads(site.statement)]
+    return any(is_module(value) or hasattr(value, "grad_fn") for value in values)
 
 
 def ask_for_gradient(finder: Finder, site: Site) -> None:
@@ -49,7 +56,7 @@ def ask_for_gradient(finder: Finder, site: Site) -> None:
                          Draft().replace(source, node.span, new), "for what is to be learnt")
     for target in targets_of(statement):
         path = path_of(target)
-        if path and isinstance(statement, tree.Assign):
+        if path and isinstance(statement, tree.Assign) and not _computed(finder, site):
             finder.offer(f"ask for a gradient where it is made: `{path}.requires_grad_()` after line {site.line}",
                          Draft().insert(site, "after", f"{path}.requires_grad_()"), "for what is to be learnt")
     if isinstance(statement, tree.Return) and statement.value is not None:

@@ -38,11 +38,13 @@ def dtype(finder: Finder) -> None:
 def _converted(finder: Finder, site: Site) -> None:
     """Convert an operand of the failing expression, the one that the message speaks of first."""
     node = finder.expression(finder.case.span, finder.case.source)
-    if not isinstance(node, tree.Call | tree.BinOp) or not site.statement.span.line <= node.span.line <= site.statement.span.end_line:
+    span = site.statement.span
+    if not isinstance(node, tree.Call | tree.BinOp | tree.Subscript) or not span.line <= node.span.line <= span.end_line:
         node = next((one for one in headed(site.statement) if isinstance(one, tree.Call) and one.args), None)
     operands = [node.left, node.right] if isinstance(node, tree.BinOp) else list(node.args[:2]) if isinstance(node, tree.Call) else []
     owner = node.func.value if isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) else None
     operands += [owner] if owner is not None and hasattr(finder.value(path_of(owner)), "grad_fn") else []
+    operands += [node.slice] if isinstance(node, tree.Subscript) else []
     whole = re.search(r"Long|long|int64|index", finder.case.message)
     for method in ("long", "float", "double") if whole is not None else ("float", "double", "long"):
         for operand in reversed(operands):
@@ -152,6 +154,8 @@ def index(finder: Finder) -> None:
     if site is None:
         return
     _resized(finder)
+    if "must be long" in case.message:
+        _converted(finder, site)
     dim = re.search(r"range of \[(-\d+), (\d+)\], but got (-?\d+)", case.message)
     if dim is not None:
         for part in headed(site.statement):

@@ -149,7 +149,7 @@ class Hints:
                 continue
             memory = memory_key(value)
             for node in nodes:
-                place = self.machine.locate(node.where) if node.where is not None else None
+                place = self.machine.locate(node.location) if node.location is not None else None
                 if place is None or place.source.name != write.site.source.name or not place.statement.line < write.site.line:
                     continue
                 saving = self._code().at(place.statement, place.source)
@@ -202,7 +202,7 @@ class Hints:
             terms = list(_terms(node)) if node is not None else []
             freed = [where for term in terms for where in _freed_by(term)]
             if node is not None and len(terms) > 2 and len(set(map(repr, freed))) > 1:
-                line, passed = self._line(node.where), self._line(freed[0])
+                line, passed = self._line(node.location), self._line(freed[0])
                 self._hint("summed", (passed, line), f"line {line} adds up {name} with the graphs of {len(terms)} losses, "
                            f"which the passes of line {passed} are through with: they stay in memory",
                            f"add numbers: `.item()` or `.detach()` on line {line}")
@@ -243,7 +243,7 @@ class Hints:
         for name, value in scope.items() if resting and not later else ():
             tensor = tensor_of(value)
             node = None if tensor is None or tensor.edge is None else tensor.edge[0]
-            line = 0 if node is None else self._line(node.where)
+            line = 0 if node is None else self._line(node.location)
             if node is None or line <= last:
                 continue
             below = list(nodes_below(node))
@@ -312,12 +312,12 @@ def _all_parameters(name: str, module: Any) -> Iterator[tuple[str, Any]]:
 
 def _terms(node: Any) -> Iterator[Any]:
     """Yield what a chain of additions on one line adds, the latest first."""
-    where = node.where
-    while node is not None and node.name() == "AddBackward0" and node.where is not None and where is not None and (
-        node.where[1:] == where[1:]
+    where = node.location
+    while node is not None and node.name() == "AddBackward0" and node.location is not None and where is not None and (
+        node.location[1:] == where[1:]
     ):
         following = [edge[0] for edge in node.edges if edge is not None]
-        chain = [one for one in following if one.name() == "AddBackward0" and one.where is not None and one.where[1:] == where[1:]]
+        chain = [one for one in following if one.name() == "AddBackward0" and one.location is not None and one.location[1:] == where[1:]]
         yield from (one for one in following if not chain or one is not chain[0])
         node = chain[0] if chain else None
 

@@ -119,6 +119,9 @@ class History:
                 return []
             case tree.Subscript():
                 return self._follow(node.value, context, depth - 1)
+            case tree.ListComp() | tree.GeneratorExp():
+                bound = {path_of(one.target): (one.iter, context) for one in node.generators}
+                return self._follow(node.elt, context._replace(arguments={**context.arguments, **bound}), depth - 1)
         found: list[Origin] = []
         for part in _operands(node):
             found += self._follow(part, context, depth - 1)
@@ -314,10 +317,10 @@ class History:
         head, *rest = path.split(".")
         if context.local is not None and head in context.local:
             value = context.local[head]
-        elif context.function is None or head not in {one.arg for one in context.function.args.args}:
-            value = self.origins.machine.program.get(head)
         elif head in context.arguments and (path := path_of(context.arguments[head][0])):
             value = self._live(path, context.arguments[head][1])
+        elif context.function is None or head not in {one.arg for one in context.function.args.args}:
+            value = self.origins.machine.program.get(head)
         elif head == "self":
             value = next((one.local["self"] for one in self.contexts if one.local and "self" in one.local
                           and rest and attribute(one.local["self"], rest[0]) is not None), None)

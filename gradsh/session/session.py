@@ -306,8 +306,8 @@ class Session(Controls):
     def _on_pass(self, task: Any, over: bool) -> None:
         """Note the leaves that a backward pass wrote; measure what is alive before it."""
         if self.state.settings.hints:
-            self._hint(lambda hints, scope: hints.after(task.wrote, task.where, scope) if over else
-                       hints.before(task.order, task.where, scope))
+            self._hint(lambda hints, scope: hints.after(task.wrote, task.location, scope) if over else
+                       hints.before(task.order, task.location, scope))
         if over:
             running = self.machine.running()
             unit = -1 if running is None else self.unit_of((None, running.code, 0))
