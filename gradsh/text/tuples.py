@@ -33,6 +33,7 @@ else:
         lambda cls, a, b, c, d, e, f, g, h, i, j, k, l: _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l)),
         lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m: _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m)),
         lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m, n: _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m, n)),
+        lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o: _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)),
     )
     """The constructors of tuples of 0, 1, 2, … fields."""
 
