@@ -4,7 +4,7 @@ from typing import Any
 
 from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, reads, text_of, written
 from gradsh.diagnosis.fixes import Finder, with_keyword
-from gradsh.diagnosis.fixes_state import OWN, carried
+from gradsh.diagnosis.fixes_state import OWN, carried, in_each_pass
 from gradsh.diagnosis.slices import slice_before
 from gradsh.language import tree
 from gradsh.probe.snapshot import nodes_below
@@ -19,6 +19,7 @@ def freed(finder: Finder) -> None:
     if cause.freed is None:
         _written_to_keep(finder)
         return
+    in_each_pass(finder)
     if cause.repeated:
         if cause.carried:
             carried(finder)

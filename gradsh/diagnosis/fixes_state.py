@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from gradsh.diagnosis.code import Draft, Site, base_of, closed, headed, inside, path_of, reads, targets_of
+from gradsh.diagnosis.code import Draft, Site, base_of, closed, headed, inside, path_of, reads, targets_of, text_of
 from gradsh.diagnosis.fixes import Finder, attribute
 from gradsh.language import tree
 
@@ -37,6 +37,33 @@ def carried(finder: Finder) -> None:
         else:
             _cut(finder, one, freed)
     _in_calls(finder)
+
+
+def in_each_pass(finder: Finder) -> None:
+    """A loop over results that a comprehension computed before it: compute each in its own pass."""
+    needed = finder.cause.needed
+    for level in finder.levels(needed) if needed is not None else ():
+        for loop in level.loops:
+            made = _comprehension(finder, loop, level)
+            if made is None or not isinstance(loop, tree.For):
+                continue
+            source, generator = made[0].source, made[1].generators[0]
+            first = next(site for site in finder.code.sites if site.statement is loop.body[0])
+            target, items = (text_of(source, one.span) for one in (generator.target, generator.iter))
+            line = f"{text_of(level.source, loop.target.span)} = {text_of(source, made[1].elt.span)}"
+            draft = Draft().replace(level.source, loop.target.span, target).replace(level.source, loop.iter.span, items)
+            finder.offer(f"compute each in its pass: `for {target} in {items}:` on line {loop.span.line}, `{line}` in it",
+                         draft.insert(first, "before", line), OWN, changes=OWN)
+
+
+def _comprehension(finder: Finder, loop: Any, level: Site) -> tuple[Site, Any] | None:
+    """Return the statement that binds what a loop goes over to a comprehension with one plain clause, and that."""
+    name = path_of(loop.iter) if isinstance(loop, tree.For) else ""
+    for site in finder.code.sites:
+        value = site.statement.value if isinstance(site.statement, tree.Assign) else None
+        if name and site.same_scope(level) and name in map(path_of, targets_of(site.statement)) and isinstance(value, tree.ListComp):
+            return (site, value) if len(value.generators) == 1 and not value.generators[0].ifs else None
+    return None
 
 
 def _without_initial(carriers: list[Carrier]) -> list[Carrier]:

@@ -5,7 +5,7 @@ from typing import Any
 from gradsh.diagnosis.code import Draft, Site, base_of, headed, inside, path_of, targets_of, text_of
 from gradsh.diagnosis.fixes import Finder, call_in
 from gradsh.diagnosis.fixes_freed import amount, cut_off, repeated_forward
-from gradsh.diagnosis.fixes_state import carried
+from gradsh.diagnosis.fixes_state import carried, in_each_pass
 from gradsh.diagnosis.out_of_place import anew
 from gradsh.language import tree
 from gradsh.runtime.activation import Place
@@ -21,6 +21,7 @@ def version(finder: Finder) -> None:
     others = [place for place in writes if place not in steps]
     if cause.carried:
         carried(finder)
+    in_each_pass(finder)
     if steps:
         cut_off(finder, steps[-1])
         _repeat_after(finder, steps[-1])

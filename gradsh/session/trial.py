@@ -147,7 +147,7 @@ class Trial:
             return "fails", trace.problems[self.failed]
         new = trace.failures - self.before
         for place in new:
-            if (place[0] == self.failed[0] and place[1] <= self.end) or place[2] in {"syntax", "expect"}:
+            if (place[0] == self.failed[0] and place[1] <= self.end) or place[2] in {"syntax", "expect", self.failed[2]}:
                 return "new error", trace.problems[place]
         if not trace.over:
             return "slow", None
@@ -229,7 +229,8 @@ def _with_second(trial: Trial, half: Fix, problem: Problem) -> list[Fix]:
             lines = numbers if source.name == trial.failed[0] else lines
         words = re.sub(r"(?<=line )\d+", lambda at, lines=lines: _line_before(lines, at[0]), second.words)  # type: ignore[misc]
         effect = "; ".join(filter(None, (half.effect, second.effect)))
-        found.append(Fix(f"{half.words}; {words}", effect, tuple(edits), changes=half.changes or second.changes))
+        changes = "" if trial.failed[2] in REFERENCED else half.changes or second.changes  # two that change gradients mend nothing
+        found.append(Fix(f"{half.words}; {words}", effect, tuple(edits), changes=changes))
     return found
 
 
