@@ -60,10 +60,15 @@ def _mine(fix: Fix, entry: Entry) -> tuple[Edit, ...]:
 def _applied(state: State, fix: Fix, entries: list[Entry]) -> str:
     """Run the session again with the edits; say whether the error is gone."""
     new = [entry._replace(text="\n".join(applied(entry.text.split("\n"), _mine(fix, entry), entry.line)[0])) for entry in entries]
+    at = state.failed.top if state.failed is not None else 0
+    failed_before = {entry.line for entry in entries if not entry.ok}
     state.control.replay(new)
-    if state.failed is not None:
-        return f"applied; a statement fails now: {state.failed.problem.title or state.failed.problem.message.splitlines()[0]}"
-    return "applied to the session: the error is gone; `undo` takes statements back as ever"
+    fail_now = {entry.line for entry in state.history if not entry.ok}
+    if fail_now - failed_before or at in fail_now:
+        told = state.failed.problem if state.failed is not None else None
+        return f"applied; a statement fails now: {told.title or told.message.splitlines()[0]}" if told else "applied; a statement fails now"
+    others = "".join(f"; line {line} fails as before" for line in sorted(fail_now))
+    return f"applied to the session: the error is gone{others}; `undo` takes statements back as ever"
 
 
 def view(report: Report) -> View:

@@ -16,7 +16,7 @@ from gradsh.view.shapes import Lines, View
 
 _PATIENCE = 2.0
 """Seconds of replay above which a person is asked first."""
-OUTSIDE = frozenset({"undo", "redo", "save", "load", "history", "help", "explain", "tour", "quit", "exit", "reset"})
+OUTSIDE = frozenset({"undo", "redo", "save", "load", "history", "help", "explain", "tour", "quit", "exit", "reset", "fix"})
 """Commands that are no part of a session's story: they act on the session itself, or the statements they ran tell it."""
 LOOKS = frozenset({"graph", "buffers", "plan", "memory", "leaks", "holders", "vars", "diff", "why", "check"})
 """Commands that only look: there is nothing to undo in them."""

@@ -2,6 +2,7 @@
 
 import re
 
+from gradsh.commands.save import script_of
 from gradsh.contracts.events import Failure, Result
 from gradsh.run.fix import fix_file
 from gradsh.session import trial
@@ -43,6 +44,16 @@ def test_another_fix_is_taken_by_its_number() -> None:
     assert "compute it again" in report.words
     _, events = typed(*TWICE.splitlines(), "fix 20")
     assert [event.problem.kind for event in events if isinstance(event, Failure)][-1] == "value"
+
+
+def test_what_failed_otherwise_is_told_apart_and_fix_is_not_saved() -> None:
+    session, events = typed("1 / 0", *TWICE.splitlines(), "fix")
+    report = next(event.report for event in events if isinstance(event, Result))
+    assert "the error is gone; line 1 fails as before" in report.outcome
+    text, kept, left_out = script_of(session.state, failed=False)
+    assert (kept, left_out) == (4, 1)
+    assert "retain_graph=True" in text
+    assert "fix" not in text
 
 
 def test_a_file_is_mended(tmp_path, capsys) -> None:
