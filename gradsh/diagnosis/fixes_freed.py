@@ -139,7 +139,7 @@ def _built_outside(finder: Finder, reader: Site) -> list[Site]:
     if not reader.loops:
         return []
     first = reader.loops[-1].span.line
-    return [site for site in slice_before(finder, reader) if site.line < first]
+    return [site for site in slice_before(finder, reader, freed=True) if site.line < first]
 
 
 def _first_reader(finder: Finder, reader: Site, sources: list[Site]) -> Site:

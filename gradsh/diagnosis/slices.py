@@ -8,10 +8,10 @@ from gradsh.runtime.activation import Place
 _MOST = 12
 
 
-def slice_before(finder: Finder, root: Site, *, after: int = 0) -> list[Site]:
+def slice_before(finder: Finder, root: Site, *, after: int = 0, freed: bool = False) -> list[Site]:
     """Return the statements before `root` in its function (or at the top level) whose results the failing graph is part of.
 
-    They come in the order of the text; `after` leaves out those up to a line.
+    They come in the order of the text; `after` leaves out those up to a line; `freed` takes in what any pass has freed a part of.
     """
     same = [site for site in finder.code.sites if site.same_scope(root)
             and not isinstance(site.statement, tree.FunctionDef | tree.ClassDef) and after < site.line]
@@ -26,7 +26,7 @@ def slice_before(finder: Finder, root: Site, *, after: int = 0) -> list[Site]:
         binders = [site for site in same if path in written(site.statement) and site.line < root.line
                    and not isinstance(site.statement, tree.For | tree.While | tree.With)]
         for site in binders[-2:]:
-            if not matters(finder, path, site) or id(site.statement) in found:
+            if not (matters(finder, path, site) or (freed and finder.is_freed(finder.value(path)))) or id(site.statement) in found:
                 continue
             found[id(site.statement)] = site
             wanted += reads(site.statement)
@@ -36,7 +36,7 @@ def slice_before(finder: Finder, root: Site, *, after: int = 0) -> list[Site]:
 def matters(finder: Finder, path: str, site: Site) -> bool:
     """Whether what a path holds has the failing graph in it, as far as that can be told."""
     value = finder.value(path)
-    if finder.holds(value) or (finder.cause.freed is not None and finder.is_freed(value)):
+    if finder.holds(value):
         return True
     saved = finder.cause.saved
     if saved is None:
