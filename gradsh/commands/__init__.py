@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gradsh.commands.record import Command
+    from gradsh.commands.record import CommandRecord
     from gradsh.language.command_line import CommandGrammar
 
 USAGE: dict[str, str] = {
@@ -71,11 +71,11 @@ class Grammars(Mapping[str, "CommandGrammar"]):
 GRAMMARS = Grammars()
 
 
-def find(name: str) -> "Command":
+def find(name: str) -> "CommandRecord":
     """Return the record of a command, importing its file if need be; KeyError for a name that is none."""
     from importlib import import_module
 
     if name not in USAGE:
         raise KeyError(name)
-    record: Command = import_module(f"gradsh.commands.{name}").run.__command__
+    record: CommandRecord = import_module(f"gradsh.commands.{name}").run.__command__
     return record

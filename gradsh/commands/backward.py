@@ -12,7 +12,7 @@ from gradsh.view.shapes import Lines, View
 
 if TYPE_CHECKING:
     from gradsh.commands.walking import WalkReport
-    from gradsh.probe.plan import Plan
+    from gradsh.probe.plan import PassPlan
 
 
 @command(
@@ -33,7 +33,7 @@ def run(
     inputs: tuple[Tensor, ...] | None = None,
     plan: bool = False,
     step: bool = False,
-) -> "PassReport | Plan | WalkReport":
+) -> "PassReport | PassPlan | WalkReport":
     """Run the pass. `--grad` gives one cotangent per tensor, in order; `--inputs` the only tensors written."""
     tensors = (first, *more)
     if plan:
@@ -53,7 +53,7 @@ def run(
     return state.report_of(recorder)
 
 
-def view(report: "PassReport | Plan | WalkReport") -> View:
+def view(report: "PassReport | PassPlan | WalkReport") -> View:
     """Shape the account: one line; the plan; or the walk and then the account."""
     if isinstance(report, PassReport):
         return Lines((words.account(report),))

@@ -4,7 +4,7 @@ from gradsh.commands import words
 from gradsh.commands.record import command
 from gradsh.contracts.state import State
 from gradsh.engine.graph.tensor import Tensor
-from gradsh.probe.plan import Foreseen, Plan, plan
+from gradsh.probe.plan import Foreseen, PassPlan, plan
 from gradsh.view.shapes import Lines, View
 
 
@@ -24,7 +24,7 @@ def run(
     retain: bool = False,
     create_graph: bool = False,
     inputs: tuple[Tensor, ...] | None = None,
-) -> Plan:
+) -> PassPlan:
     """Return the plan of `backward` with the same arguments."""
     return foretell(state, (first, *more), grad, retain, create_graph, inputs)
 
@@ -32,13 +32,13 @@ def run(
 def foretell(
     state: State, tensors: tuple[Tensor, ...], grad: list[Tensor] | None, retain: bool, create_graph: bool,
     inputs: tuple[Tensor, ...] | None,
-) -> Plan:
+) -> PassPlan:
     """Return the plan, with the session's names, lines and pins."""
     pins = [f"`retain {name}`" for name in dict.fromkeys(pin.name for pin in state.pins)]
     return plan(tensors, grad or None, retain, create_graph, inputs, state.names_in_reach(), state.line_of, pins)
 
 
-def view(report: Plan) -> View:
+def view(report: PassPlan) -> View:
     """Shape the plan: one line, the failure if there would be one, and what was assumed."""
     would = report.would
     failure = report.failure
@@ -56,7 +56,7 @@ def view(report: Plan) -> View:
     return Lines(tuple(lines))
 
 
-def _did(report: Plan) -> str:
+def _did(report: PassPlan) -> str:
     would = report.would
     parts = []
     if would.freed:

@@ -58,7 +58,7 @@ METAVARS: dict[Any, str] = {
 WANTED: dict[str, tuple[type, ...]] = {"N": (int,), "X": (int, float), "STR": (str,)}
 
 
-class Parameter(NamedTuple):
+class CommandParameter(NamedTuple):
     """An argument or option of a command.
 
     `many`: "" for one value, "each" for one every time the option is given, "many" for several at once;
@@ -85,7 +85,7 @@ class Parameter(NamedTuple):
         return f"[{text}]" + ("…" if self.many == "each" else "")
 
 
-class Command:
+class CommandRecord:
     """A command's record: name, one-line description, examples (each runs as it stands), `run` and `view`."""
 
     __slots__ = ("doc", "examples", "name", "run")
@@ -102,7 +102,7 @@ class Command:
         view: Callable[[Any], Any] = vars(sys.modules[self.run.__module__])["view"]
         return view
 
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[CommandParameter, ...]:
         """Return the arguments and options, as the signature of `run` has them."""
         hints = self.run.__annotations__
         if any(isinstance(hint, str) for name, hint in hints.items() if name != "return"):
@@ -144,13 +144,13 @@ def command(name: str, doc: str, *, examples: Sequence[str] = ()) -> Callable[[C
     """Make the record of a command of the function below; it stands in the function's attribute `__command__`."""
 
     def attach(run: Callable[..., Any]) -> Callable[..., Any]:
-        run.__command__ = Command(name, doc, run, examples)  # type: ignore[attr-defined]
+        run.__command__ = CommandRecord(name, doc, run, examples)  # type: ignore[attr-defined]
         return run
 
     return attach
 
 
-def _parameter(parameter: inspect.Parameter, hint: Any) -> Parameter:
+def _parameter(parameter: inspect.Parameter, hint: Any) -> CommandParameter:
     option = parameter.kind is parameter.KEYWORD_ONLY
     many: Literal["", "each", "many"] = "many" if parameter.kind is parameter.VAR_POSITIONAL else ""
     optional = option or bool(many) or parameter.default is not parameter.empty
@@ -159,15 +159,15 @@ def _parameter(parameter: inspect.Parameter, hint: Any) -> Parameter:
         many = "each" if get_origin(hint) is list else "many"
         hint = get_args(hint)[0]
     if option and hint is bool:
-        return Parameter(parameter.name, True, "", many, True)
+        return CommandParameter(parameter.name, True, "", many, True)
     choices = get_args(hint) if get_origin(hint) is Literal else ()
     metavar = "" if choices else METAVARS.get(hint) or ("T" if _is_tensor(hint) else "E")
-    return Parameter(parameter.name, option, metavar or "WORD", many, optional, choices)
+    return CommandParameter(parameter.name, option, metavar or "WORD", many, optional, choices)
 
 
-def _joined(parameters: Sequence[Parameter]) -> list[Parameter]:
+def _joined(parameters: Sequence[CommandParameter]) -> list[CommandParameter]:
     """The parameters with `first: T, *more: T` made one: at least one T."""
-    out: list[Parameter] = []
+    out: list[CommandParameter] = []
     for parameter in parameters:
         before = out[-1] if out else None
         if parameter.many and not parameter.option and before is not None and before.metavar == parameter.metavar:
@@ -186,7 +186,7 @@ def _is_tensor(hint: Any) -> bool:
     return getattr(hint, "__name__", "") == "Tensor"
 
 
-def _option_value(name: str, parameter: Parameter, node: Any, thunks: Any) -> Any:
+def _option_value(name: str, parameter: CommandParameter, node: Any, thunks: Any) -> Any:
     if not parameter.metavar and not parameter.choices:
         return True
     if not isinstance(thunks, list):
@@ -195,7 +195,7 @@ def _option_value(name: str, parameter: Parameter, node: Any, thunks: Any) -> An
     return tuple(values) if parameter.many == "many" else values
 
 
-def _value(name: str, parameter: Parameter, node: Any, thunk: Callable[[], Any]) -> Any:
+def _value(name: str, parameter: CommandParameter, node: Any, thunk: Callable[[], Any]) -> Any:
     """The value of an argument: evaluated, or as the parameter wants it (unevaluated, a name's text)."""
     if parameter.metavar == "EXPR":
         return thunk
@@ -206,7 +206,7 @@ def _value(name: str, parameter: Parameter, node: Any, thunk: Callable[[], Any])
     return value
 
 
-def _check(name: str, parameter: Parameter, value: Any) -> None:
+def _check(name: str, parameter: CommandParameter, value: Any) -> None:
     """Raise unless `value` is what the parameter asks for; expressions of any type pass where any is asked for."""
     where = f"option --{parameter.name}" if parameter.option else "argument"
     if parameter.metavar == "T" and not _is_tensor_value(value):

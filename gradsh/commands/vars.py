@@ -12,7 +12,7 @@ from gradsh.probe.snapshot import node_name
 from gradsh.view.shapes import Column, Row, Table, View
 
 
-class Variable(NamedTuple):
+class VariableRow(NamedTuple):
     """A variable: for a tensor shape, dtype, whether it needs a gradient, leaf or node, version, bytes; else its type."""
 
     name: str
@@ -29,7 +29,7 @@ class Variable(NamedTuple):
 class Report(NamedTuple):
     """The variables in the order they were bound."""
 
-    rows: tuple[Variable, ...]
+    rows: tuple[VariableRow, ...]
 
 
 @command("vars", "List the variables: shape, dtype, requires_grad, leaf or node, version, bytes.",
@@ -39,16 +39,16 @@ def run(state: State) -> Report:
     return Report(tuple(_describe(name, value) for name, value in state.names_in_reach().items()))
 
 
-def _describe(name: str, value: object) -> Variable:
+def _describe(name: str, value: object) -> VariableRow:
     tensor = tensor_of(value)
     if tensor is None:
-        return Variable(name, (isinstance(behind(value), Node) and node_name(behind(value))) or type(value).__name__)
+        return VariableRow(name, (isinstance(behind(value), Node) and node_name(behind(value))) or type(value).__name__)
     try:
         made_by = node_name(node_of(tensor)) or "leaf"
     except RuntimeError:
         made_by = "an invalid view"
     has_grad = tensor.meta is not None and tensor.meta.grad is not None
-    return Variable(
+    return VariableRow(
         name, type(value).__name__, tuple(tensor.array.shape), tensor.dtype.name, tensor.needs_grad, made_by,
         None if tensor.is_inference() else tensor.counter.version, int(tensor.array.nbytes), has_grad,
     )

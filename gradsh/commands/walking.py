@@ -11,7 +11,7 @@ from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.probe.names import Names
 from gradsh.probe.passes import PassReport, Recorder
 from gradsh.probe.snapshot import node_name, nodes_below
-from gradsh.probe.walk import Gradient, Step, Walk
+from gradsh.probe.walk import GradientStep, Step, StepRecorder
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 
@@ -38,7 +38,7 @@ def walk(state: State, roots: Iterable[Node], observed: Callable[[Recorder], Non
     """Run a pass from `roots` under the eyes of a recorder of steps; return them and the account."""
     names = Names(state.names_in_reach())
     stepper = _Stepper(state.control, names, roots) if state.control.interactive() else None
-    recorder = Walk(state.line_of, names, stepper)
+    recorder = StepRecorder(state.line_of, names, stepper)
     observed(recorder)
     if stepper is not None:
         stepper.over = True
@@ -143,7 +143,7 @@ def _step_lines(step: Step) -> list[str]:
     return out + [f"     {one}" for one in step.wrote]
 
 
-def _gradient(one: Gradient) -> str:
+def _gradient(one: GradientStep) -> str:
     to = f" to {one.to}" if one.to else ""
     return f"{one.shape} {one.values}{to}"
 

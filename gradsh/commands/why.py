@@ -8,7 +8,7 @@ from gradsh.commands.words import count, listed
 from gradsh.contracts.state import Failed, State
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.probe.modules import is_module
-from gradsh.probe.why import Asker, Block, Gradient, ParameterStory, TensorStory
+from gradsh.probe.why import Asker, BlockingNode, GradientVerdict, ParameterStory, TensorStory
 from gradsh.text.fault import fail
 from gradsh.text.fix import Edit
 from gradsh.view.shapes import Column, Group, Lines, Row, Table, View
@@ -154,7 +154,7 @@ def _need(story: TensorStory) -> str:
     return f"{made}; requires grad because {listed(story.leaves)} {'does' if len(story.leaves) == 1 else 'do'}"
 
 
-def _gradient(name: str, gradient: Gradient, *, leaf: bool) -> list[str]:
+def _gradient(name: str, gradient: GradientVerdict, *, leaf: bool) -> list[str]:
     if gradient.state == "some":
         return [f"  its grad: mean size {gradient.mean:.4g}"]
     if gradient.state == "zero":
@@ -174,7 +174,7 @@ def _gradient(name: str, gradient: Gradient, *, leaf: bool) -> list[str]:
             return ["  its grad is None: no graph that is alive leads here, so it was not used, or its graph is gone"]
 
 
-def _zero(gradient: Gradient) -> str:
+def _zero(gradient: GradientVerdict) -> str:
     if gradient.blocks:
         return ": these nodes pass nothing on"
     if gradient.cause == "spent":
@@ -182,7 +182,7 @@ def _zero(gradient: Gradient) -> str:
     return "" if gradient.roots else "; no graph that is alive leads here"
 
 
-def _block(block: Block) -> str:
+def _block(block: BlockingNode) -> str:
     line = f"line {block.line}: " if block.line is not None else ""
     return f"    {line}{block.node}: {block.what}"
 

@@ -93,9 +93,9 @@ class Ambient:
     def print_options(self) -> Any:
         """The options of `set_printoptions`."""
         if self._print_options is None:
-            from gradsh.engine.printing.format import Options
+            from gradsh.engine.printing.format import PrintOptions
 
-            self._print_options = Options()
+            self._print_options = PrintOptions()
         return self._print_options
 
     def location(self) -> Any:

@@ -19,7 +19,7 @@ Fault = Literal["output", "failure", "failed", "passed", "sibling", "script"]
 PLAIN = Style()
 
 
-class Ran(NamedTuple):
+class CheckedRun(NamedTuple):
     """A top-level statement (or several on one line) that was run: its lines, its output, and its failure's lines."""
 
     line: int
@@ -48,7 +48,7 @@ class Checked(NamedTuple):
 
     path: str
     text: str
-    ran: tuple[Ran, ...]
+    ran: tuple[CheckedRun, ...]
     blocks: dict[int, Block]
     mismatches: tuple[Mismatch, ...]
     tolerance: Tolerance
@@ -60,13 +60,13 @@ class Checked(NamedTuple):
         return not self.mismatches
 
 
-class Recorder:
+class ScriptRecorder:
     """An emit that keeps the text of each top-level statement apart."""
 
     def __init__(self) -> None:
         from gradsh.render.text import event_text
 
-        self.ran: list[Ran] = []
+        self.ran: list[CheckedRun] = []
         self.loose: tuple[str, ...] = ()
         self.line = 1
         self._text = event_text
@@ -90,11 +90,11 @@ class Recorder:
             self._failure.append(shown[1])
 
     def _close(self, done: Done) -> None:
-        ran = Ran(done.line, done.end_line, _lines(self._out), _lines(self._failure), done.ok)
+        ran = CheckedRun(done.line, done.end_line, _lines(self._out), _lines(self._failure), done.ok)
         self._out, self._failure = [], []
         before = self.ran[-1] if self.ran else None
         if before is not None and before.end_line == ran.line:
-            self.ran[-1] = Ran(before.line, ran.end_line, before.output + ran.output, before.failure + ran.failure,
+            self.ran[-1] = CheckedRun(before.line, ran.end_line, before.output + ran.output, before.failure + ran.failure,
                                before.ok and ran.ok)
         else:
             self.ran.append(ran)
@@ -115,7 +115,7 @@ class Played(NamedTuple):
     `statements` are the lines of the top-level statements; a script that is not usable was not run, and has none.
     """
 
-    ran: tuple[Ran, ...] = ()
+    ran: tuple[CheckedRun, ...] = ()
     loose: tuple[str, ...] = ()
     line: int = 1
     statements: tuple[tuple[int, int], ...] = ()
@@ -127,7 +127,7 @@ class Played(NamedTuple):
         """Make one of what came as JSON. Raises what unpacking raises where it is none."""
         ran, loose, line, statements, _, seconds = told
         return cls(
-            tuple(Ran(int(a), int(b), tuple(map(str, out)), tuple(map(str, failure)), bool(ok)) for a, b, out, failure, ok in ran),
+            tuple(CheckedRun(int(a), int(b), tuple(map(str, out)), tuple(map(str, failure)), bool(ok)) for a, b, out, failure, ok in ran),
             tuple(map(str, loose)), int(line), tuple((int(a), int(b)) for a, b in statements), False, float(seconds),
         )
 
@@ -155,7 +155,7 @@ def play(script: Script, options: RunOptions) -> Played:
     source = Source(script.name, script.text)
     if _misfit(script, source) is not None:
         return Played()
-    recorder = Recorder()
+    recorder = ScriptRecorder()
     session = Session(options.seed, limits=options.limits)
     if options.owns_process:
         collect_again()
@@ -219,7 +219,7 @@ def _compared(found: Checked, source: Source, played: Played, bare: bool) -> Che
 
 
 def _mismatches(
-    ran: tuple[Ran, ...], blocks: dict[int, Block], tolerance: Tolerance, path: Path, bare: bool
+    ran: tuple[CheckedRun, ...], blocks: dict[int, Block], tolerance: Tolerance, path: Path, bare: bool
 ) -> list[Mismatch]:
     out = []
     for one in ran:
@@ -230,7 +230,7 @@ def _mismatches(
     return out
 
 
-def _failure_mismatch(ran: Ran, block: Block, tolerance: Tolerance) -> list[Mismatch]:
+def _failure_mismatch(ran: CheckedRun, block: Block, tolerance: Tolerance) -> list[Mismatch]:
     expected = block.failure
     if not ran.ok and not expected:
         return [Mismatch(ran.line, "failed", "the statement failed", actual=ran.failure)]
@@ -241,7 +241,7 @@ def _failure_mismatch(ran: Ran, block: Block, tolerance: Tolerance) -> list[Mism
     return []
 
 
-def _output_mismatch(ran: Ran, block: Block, tolerance: Tolerance, path: Path) -> list[Mismatch]:
+def _output_mismatch(ran: CheckedRun, block: Block, tolerance: Tolerance, path: Path) -> list[Mismatch]:
     sibling = block.sibling
     if sibling is None:
         if agree(block.output, ran.output, tolerance):

@@ -18,7 +18,7 @@ from gradsh.process.files import write_whole
 from gradsh.process.limits import FOR_TESTS
 from gradsh.process.signals import Raising
 from gradsh.render.style import Style, style_for
-from gradsh.run.progress import Progress
+from gradsh.run.progress import ProgressLine
 from gradsh.run.script import (
     DONE,
     FAILED,
@@ -106,7 +106,7 @@ def _refuse(text: str) -> int:
 def _run_all(scripts: Sequence[str], options: GoldenOptions, style: Style) -> tuple[list[Checked], bool]:
     """Run the scripts, with a progress line where a terminal shows it; return the results and whether interrupted."""
     results: list[Checked] = []
-    progress = Progress(len(scripts), plain=options.plain)
+    progress = ProgressLine(len(scripts), plain=options.plain)
     try:
         for tested in _outcomes(scripts, options):
             results.append(tested)

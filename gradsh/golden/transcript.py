@@ -1,6 +1,6 @@
 """Writes expectations into a script that has none: it is run anew, and what it shows is put below its statements."""
 
-from gradsh.golden.check import Ran, Recorder, as_comment
+from gradsh.golden.check import CheckedRun, ScriptRecorder, as_comment
 from gradsh.text.expectations import options_of
 from gradsh.text.span import Source
 
@@ -28,14 +28,14 @@ def with_expectations(text: str, seed: int = 0) -> str:
     return written
 
 
-def _ran(text: str, seed: int) -> list[Ran]:
+def _ran(text: str, seed: int) -> list[CheckedRun]:
     """Run a script in a session of its own; return what its statements showed."""
     from gradsh.session.session import Session
 
-    recorder = Recorder()
+    recorder = ScriptRecorder()
     Session(seed).run(text, recorder, name="<session>", keep_going=True)
     return recorder.ran
 
 
-def _comments(ran: Ran) -> list[str]:
+def _comments(ran: CheckedRun) -> list[str]:
     return [*(as_comment("#>", line) for line in ran.output), *(as_comment("#!", line) for line in ran.failure)]

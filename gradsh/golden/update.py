@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gradsh.golden.check import Checked, Mismatch, Ran, as_comment, sibling_lines, sibling_path
+from gradsh.golden.check import Checked, CheckedRun, Mismatch, as_comment, sibling_lines, sibling_path
 from gradsh.golden.compare import Tolerance, align, has_wildcard
 from gradsh.process.files import write_whole
 from gradsh.text.expectations import Block, Expected
@@ -18,7 +18,7 @@ ROUNDS = 4
 BOM = b"\xef\xbb\xbf"
 
 
-class Edit(NamedTuple):
+class LineEdit(NamedTuple):
     """Lines to drop, and lines to put after a line (0: at the top)."""
 
     drop: frozenset[int]
@@ -39,7 +39,7 @@ def proposed(tested: Checked, *, force: bool = False, only: frozenset[int] | Non
 
     `only` limits it to the mismatches of statements that begin on these lines.
     """
-    edits: list[Edit] = []
+    edits: list[LineEdit] = []
     left: list[int] = []
     siblings: dict[Path, str] = {}
     ran = {one.line: one for one in tested.ran}
@@ -57,7 +57,7 @@ def proposed(tested: Checked, *, force: bool = False, only: frozenset[int] | Non
     return Update(_applied(tested.text, edits), siblings, tuple(left))
 
 
-def _sibling(tested: Checked, block: Block, ran: Ran, force: bool, out: dict[Path, str], left: list[int]) -> None:
+def _sibling(tested: Checked, block: Block, ran: CheckedRun, force: bool, out: dict[Path, str], left: list[int]) -> None:
     script = Path(tested.path)
     if block.sibling is None:
         return
@@ -76,7 +76,7 @@ def _sibling(tested: Checked, block: Block, ran: Ran, force: bool, out: dict[Pat
     out[path] = _applied(text, edits) if text else "".join(line.rstrip() + "\n" for line in ran.output)
 
 
-def _edits(mismatch: Mismatch, block: Block, tolerance: Tolerance, force: bool) -> tuple[list[Edit], list[int]]:
+def _edits(mismatch: Mismatch, block: Block, tolerance: Tolerance, force: bool) -> tuple[list[LineEdit], list[int]]:
     """The edits for one mismatch, and the lines that had to be left."""
     failing = mismatch.fault != "output"
     sign = "#!" if failing else "#>"
@@ -89,8 +89,8 @@ def _edits(mismatch: Mismatch, block: Block, tolerance: Tolerance, force: bool) 
 def _stretch_edits(
     expected: Sequence[Expected], actual: Sequence[str], anchor: int, tolerance: Tolerance, force: bool,
     written: Callable[[str], str],
-) -> tuple[list[Edit], list[int]]:
-    edits: list[Edit] = []
+) -> tuple[list[LineEdit], list[int]]:
+    edits: list[LineEdit] = []
     left: list[int] = []
     drop: list[Expected] = []
     add: list[str] = []
@@ -100,7 +100,7 @@ def _stretch_edits(
             left.extend(one.line for one in drop if has_wildcard(one))
         elif drop or add:
             after = drop[0].line if drop else anchor
-            edits.append(Edit(frozenset(one.line for one in drop), after, tuple(written(text) for text in add)))
+            edits.append(LineEdit(frozenset(one.line for one in drop), after, tuple(written(text) for text in add)))
         drop.clear()
         add.clear()
 
@@ -109,7 +109,7 @@ def _stretch_edits(
             close()
             anchor = expected[i].line
             if _only_padded(expected[i], actual[j]):
-                edits.append(Edit(frozenset((anchor,)), anchor, (written(actual[j]),)))
+                edits.append(LineEdit(frozenset((anchor,)), anchor, (written(actual[j]),)))
         elif i is not None:
             drop.append(expected[i])
         elif j is not None:
@@ -123,7 +123,7 @@ def _only_padded(expected: Expected, actual: str) -> bool:
     return not has_wildcard(expected) and expected.text != actual.rstrip() and expected.text.split() == actual.split()
 
 
-def _applied(text: str, edits: Sequence[Edit]) -> str:
+def _applied(text: str, edits: Sequence[LineEdit]) -> str:
     """The text with the edits made; line ends stay the text's own."""
     end = "\r\n" if "\r\n" in text else "\n"
     lines = text.split("\n")

@@ -2,7 +2,7 @@
 
 It mirrors Python 3.11's `ast` (same classes, same fields, same spans), so that lowering is nearly mechanical. What
 differs: every node has `span` (lines and columns from 1, in characters); operators are strings; there is no `ctx`, no
-`kind`, no `type_comment`, no `is_async`; a `Command` is a statement of gradsh's own, and `Program` stands for `Module`.
+`kind`, no `type_comment`, no `is_async`; a `CommandRecord` is a statement of gradsh's own, and `Program` stands for `Module`.
 What the language refuses (async, except*) has no node. The pattern of a `match_case` is an expression.
 """
 

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from gradsh.commands import find
-from gradsh.commands.record import Command
+from gradsh.commands.record import CommandRecord
 from gradsh.compiler.lower import Unit
 from gradsh.compiler.plain import PlainLowering, module_of
 from gradsh.contracts.events import Emit, Result, Snapshot
@@ -189,7 +189,7 @@ class TorchSession(Session):
         with self._looking() as world:
             outer, self.state.call = self.state.call, call
             try:
-                plan = Command("backward", "", find("plan").run, ()).call(_shown(invocation, world), self.state)
+                plan = CommandRecord("backward", "", find("plan").run, ()).call(_shown(invocation, world), self.state)
             finally:
                 self.state.call = outer
         if "plan" not in options:

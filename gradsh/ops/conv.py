@@ -10,7 +10,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import array_of, word
 from gradsh.ops.kernels.conv import adjoints, correlate, filter_of, spread
-from gradsh.ops.kernels.conv_windows import Geometry
+from gradsh.ops.kernels.conv_windows import ConvGeometry
 from gradsh.text.fault import fail
 
 _REST = "stride: ints, padding: ints, dilation: ints, transposed: bool, output_padding: ints, groups: int"
@@ -34,7 +34,7 @@ def spatial(value: Any, dims: int, name: str) -> tuple[int, ...]:
 
 
 def _transposed_extents(
-    extents: tuple[int, ...], kernel: tuple[int, ...], geometry: Geometry, output_padding: tuple[int, ...]
+    extents: tuple[int, ...], kernel: tuple[int, ...], geometry: ConvGeometry, output_padding: tuple[int, ...]
 ) -> tuple[int, ...]:
     rows = zip(
         extents, kernel, geometry.stride, geometry.padding, geometry.dilation, output_padding, strict=True
@@ -51,7 +51,7 @@ def _forward(
         spatial(stride, dims, "stride"), spatial(padding, dims, "padding"), spatial(dilation, dims, "dilation"),
     )
     output_padding = spatial(output_padding, dims, "output_padding")
-    geometry = Geometry(stride, padding, dilation, groups)
+    geometry = ConvGeometry(stride, padding, dilation, groups)
     _check(input, weight, bias, geometry, transposed, output_padding)
     if transposed:
         extents = _transposed_extents(input.shape[2:], weight.shape[2:], geometry, output_padding)
@@ -63,7 +63,7 @@ def _forward(
 
 
 def _check(
-    input: Array, weight: Array, bias: Any, geometry: Geometry, transposed: bool, output_padding: tuple[int, ...]
+    input: Array, weight: Array, bias: Any, geometry: ConvGeometry, transposed: bool, output_padding: tuple[int, ...]
 ) -> None:
     _check_dtypes(input, weight, bias)
     if any(p < 0 for p in geometry.padding):
@@ -99,7 +99,7 @@ def _check_dtypes(input: Array, weight: Array, bias: Any) -> None:
             raise fail("dtype", message, RuntimeError)
 
 
-def _check_channels(input: Array, weight: Array, bias: Any, geometry: Geometry, transposed: bool) -> None:
+def _check_channels(input: Array, weight: Array, bias: Any, geometry: ConvGeometry, transposed: bool) -> None:
     groups = geometry.groups
     what = f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {list(weight.shape)}"
     if weight.shape[0] < groups:
@@ -130,7 +130,7 @@ def _check_channels(input: Array, weight: Array, bias: Any, geometry: Geometry, 
         raise fail("shape", message, RuntimeError)
 
 
-def _check_extents(input: Array, weight: Array, geometry: Geometry) -> None:
+def _check_extents(input: Array, weight: Array, geometry: ConvGeometry) -> None:
     whole = [n + 2 * p for n, p in zip(input.shape[2:], geometry.padding, strict=True)]
     reach = [d * (k - 1) + 1 for d, k in zip(geometry.dilation, weight.shape[2:], strict=True)]
     if any(n < k for n, k in zip(whole, reach, strict=True)):
@@ -153,7 +153,7 @@ def _spelled(**numbers: tuple[int, ...]) -> str:
     return " ".join(parts)
 
 
-def _check_transposed(input: Array, weight: Array, geometry: Geometry, output_padding: tuple[int, ...]) -> None:
+def _check_transposed(input: Array, weight: Array, geometry: ConvGeometry, output_padding: tuple[int, ...]) -> None:
     rows = zip(output_padding, geometry.stride, geometry.dilation, strict=True)
     if any(extra >= s and extra >= d for extra, s, d in rows):
         message = "output padding must be smaller than either stride or dilation, but got " + _spelled(
@@ -175,7 +175,7 @@ def _backward(
     transposed: bool, output_padding: Any, groups: int, output_mask: Any,
 ) -> tuple[Any, Any, Any]:
     dims = weight.ndim - 2
-    geometry = Geometry(
+    geometry = ConvGeometry(
         spatial(stride, dims, "stride"), spatial(padding, dims, "padding"), spatial(dilation, dims, "dilation"), groups
     )
     grad_input = grad_weight = grad_bias = None

@@ -42,7 +42,7 @@ def _labels(text: str, what: str) -> list[str]:
     return found
 
 
-class Plan:
+class Contraction:
     """The order of dimensions that all operands are brought to: those of the output, then those summed over."""
 
     __slots__ = ("count", "ellipsis", "output", "places", "start")
@@ -170,7 +170,7 @@ def sum_product(left: Any, right: Any, summed: list[int]) -> Any:
     return permute(result, tuple(back))
 
 
-def _contract(operands: list[Any], plan: Plan) -> Any:
+def _contract(operands: list[Any], plan: Contraction) -> Any:
     counts = [sum(operand.shape[dim] != 1 for operand in operands) for dim in range(plan.count)]
     result = operands[0]
     for other in operands[1:]:
@@ -182,7 +182,7 @@ def _contract(operands: list[Any], plan: Plan) -> Any:
     return find("sum")(result, tuple(range(plan.output, plan.count)))
 
 
-def _contract_pair(left: Any, right: Any, plan: Plan, counts: list[int]) -> Any:
+def _contract_pair(left: Any, right: Any, plan: Contraction, counts: list[int]) -> Any:
     """Multiply two operands, summing over each dimension that no later operand has."""
     sum_left: list[int] = []
     sum_right: list[int] = []
@@ -263,7 +263,7 @@ def _einsum(first: Any, rest: Any) -> Any:
         few = "fewer" if len(operands) < len(words) else "more"
         raise _refuse(f"{few} operands were provided than specified in the equation")
     inputs = [_labels(word, f"operand {place}") for place, word in enumerate(words)]
-    plan = Plan(inputs, _labels(right, "the output") if arrow else None, operands)
+    plan = Contraction(inputs, _labels(right, "the output") if arrow else None, operands)
     arranged = [
         plan.arranged(labels, operand, place)
         for place, (labels, operand) in enumerate(zip(inputs, operands, strict=True))

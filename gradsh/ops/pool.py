@@ -8,7 +8,7 @@ from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.kernels import pool as kernels
-from gradsh.ops.kernels.pool import Window
+from gradsh.ops.kernels.pool import PoolWindow
 from gradsh.text.fault import fail
 
 _WORDS = {1: "a single int", 2: "a tuple of two ints", 3: "a tuple of three ints"}
@@ -37,10 +37,10 @@ def _optional(value: Any, dims: int, name: str) -> tuple[int, ...]:
 _MAX = "kernel_size: ints, stride: ints, padding: ints, dilation: ints, ceil_mode: bool"
 
 
-def _window(self: Array, dims: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Window:
+def _window(self: Array, dims: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> PoolWindow:
     full = [one * dims if len(one) == 1 else one for one in (kernel, stride or kernel, padding, dilation)]
     kernels.check_input(self, full[0], full[1], full[3])
-    return Window(self.shape[self.ndim - dims :], full[0], full[1], full[2], full[3], ceil_mode)
+    return PoolWindow(self.shape[self.ndim - dims :], full[0], full[1], full[2], full[3], ceil_mode)
 
 
 def _gathered(grad: Any, indices: Any, dims: int) -> Any:
@@ -136,7 +136,7 @@ def _check_max_rows(input: Any, kernel: Any, stride: Any, padding: Any, dilation
             f"kernel_size={kernel[0]}"
         )
         raise fail("value", message, RuntimeError)
-    window = Window((input.shape[-1],), kernel, stride, padding, dilation, ceil_mode)
+    window = PoolWindow((input.shape[-1],), kernel, stride, padding, dilation, ceil_mode)
     if window.out[0] <= 0:
         raise fail("shape", f"max_pool1d() Invalid computed output size: {window.out[0]}", RuntimeError)
 

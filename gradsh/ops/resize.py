@@ -11,7 +11,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import with_parameters
 from gradsh.ops.conv import spatial
-from gradsh.ops.kernels.conv_windows import Geometry, add_windows, out_extents, padded, windows
+from gradsh.ops.kernels.conv_windows import ConvGeometry, add_windows, out_extents, padded, windows
 from gradsh.ops.kernels.resize import interpolated, spread_back
 from gradsh.text.fault import fail
 
@@ -169,14 +169,14 @@ upsample = composite(
 # --- unfold and fold --------------------------------------------------------------------------------------------
 
 
-def _geometry(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[tuple[int, ...], Geometry]:
+def _geometry(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[tuple[int, ...], ConvGeometry]:
     kernel = spatial(kernel_size, 2, "kernel_size")
-    return kernel, Geometry(
+    return kernel, ConvGeometry(
         spatial(stride, 2, "stride"), spatial(padding, 2, "padding"), spatial(dilation, 2, "dilation"), 1
     )
 
 
-def _check_patches(kernel: tuple[int, ...], geometry: Geometry) -> None:
+def _check_patches(kernel: tuple[int, ...], geometry: ConvGeometry) -> None:
     for name, pair, least in (
         ("kernel size", kernel, 1), ("dilation", geometry.dilation, 1), ("stride", geometry.stride, 1)):
         if any(n < least for n in pair):

@@ -16,7 +16,7 @@ _FEWEST = 4
 ScopesOf = Callable[[Any], tuple[Any, ...]]
 
 
-class Fold(NamedTuple):
+class NodeFold(NamedTuple):
     """Nodes that are drawn as one: what they are (`step()`, `loop`), how often it ran, the nodes in order of birth."""
 
     label: str
@@ -24,7 +24,7 @@ class Fold(NamedTuple):
     nodes: tuple[Node, ...]
 
 
-def fold(nodes: Sequence[Node], scopes_of: ScopesOf, room: int) -> list[Fold]:
+def fold(nodes: Sequence[Node], scopes_of: ScopesOf, room: int) -> list[NodeFold]:
     """Return the stretches that are drawn as one, from nodes in order of birth; what is drawn by itself is left out.
 
     What repeats is folded; where still more than `room` would be drawn, single calls of functions are, too.
@@ -37,7 +37,7 @@ def fold(nodes: Sequence[Node], scopes_of: ScopesOf, room: int) -> list[Fold]:
     return found + _calls([node for node in nodes if node not in taken], scopes, room)
 
 
-def by_call(nodes: Sequence[Node], scopes_of: ScopesOf) -> list[Fold]:
+def by_call(nodes: Sequence[Node], scopes_of: ScopesOf) -> list[NodeFold]:
     """Return what each outermost call of a function made as one stretch, from nodes in order of birth."""
     scopes = _remembered(scopes_of)
     found: list[tuple[Any, list[Node]]] = []
@@ -49,7 +49,7 @@ def by_call(nodes: Sequence[Node], scopes_of: ScopesOf) -> list[Fold]:
                 found.append((call, []))
             found[-1][1].append(node)
         last = call
-    return [Fold(call.label, 1, tuple(made)) for call, made in found]
+    return [NodeFold(call.label, 1, tuple(made)) for call, made in found]
 
 
 def _remembered(scopes_of: ScopesOf) -> Callable[[Node], tuple[Any, ...]]:
@@ -69,9 +69,9 @@ def _remembered(scopes_of: ScopesOf) -> Callable[[Node], tuple[Any, ...]]:
     return scopes
 
 
-def _repeated(nodes: Sequence[Node], scopes: Callable[[Node], tuple[Any, ...]]) -> list[Fold]:
+def _repeated(nodes: Sequence[Node], scopes: Callable[[Node], tuple[Any, ...]]) -> list[NodeFold]:
     """Return the stretches in which a function is called, or a loop passes, more than once."""
-    found: list[Fold] = []
+    found: list[NodeFold] = []
     stack: list[tuple[Sequence[Node], int]] = [(nodes, 0)]
     while stack:
         part, depth = stack.pop()
@@ -79,22 +79,22 @@ def _repeated(nodes: Sequence[Node], scopes: Callable[[Node], tuple[Any, ...]]) 
             first = scopes(stretch[0])[depth]
             times = _instances(stretch, depth, scopes)
             if times > 1:
-                found.append(Fold(_label(stretch, depth, scopes, first.label), times, tuple(stretch)))
+                found.append(NodeFold(_label(stretch, depth, scopes, first.label), times, tuple(stretch)))
             else:
                 stack.append((stretch, depth + 1))
     return found
 
 
-def _calls(nodes: Sequence[Node], scopes: Callable[[Node], tuple[Any, ...]], room: int) -> list[Fold]:
+def _calls(nodes: Sequence[Node], scopes: Callable[[Node], tuple[Any, ...]], room: int) -> list[NodeFold]:
     """Return single calls as folds, the outermost that are not themselves most of the graph."""
-    found: list[Fold] = []
+    found: list[NodeFold] = []
     stack: list[tuple[Sequence[Node], int]] = [(nodes, 0)]
     while stack:
         part, depth = stack.pop()
         for stretch in _stretches(part, depth, scopes):
             small = len(stretch) <= max(room, len(nodes) // 4)
             if small and len(stretch) >= _FEWEST and scopes(stretch[0])[depth].label != "loop":
-                found.append(Fold(scopes(stretch[0])[depth].label, 1, tuple(stretch)))
+                found.append(NodeFold(scopes(stretch[0])[depth].label, 1, tuple(stretch)))
             elif not small:
                 stack.append((stretch, depth + 1))
     return found

@@ -8,7 +8,7 @@ from gradsh.engine.autograd.topology import needed_nodes
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.values.storage import memory_bytes, memory_key
-from gradsh.probe.fold import Fold, ScopesOf, by_call, fold
+from gradsh.probe.fold import NodeFold, ScopesOf, by_call, fold
 from gradsh.probe.given import freed_count, kept_in
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
@@ -103,7 +103,7 @@ class Wanted(NamedTuple):
     group: bool = False
 
 
-Unit = Node | Fold
+Unit = Node | NodeFold
 
 
 def graph_report(
@@ -121,7 +121,7 @@ def graph_report(
         shown = {node for node in shown if _matches(node, names, wanted)}
     whole = len(shown) == total
     inner = [node for node in by_birth if type(node) is not AccumulateGrad]
-    folds: list[Fold] = []
+    folds: list[NodeFold] = []
     if whole and wanted.group:
         folds = by_call(inner, scopes_of)
     elif whole and not wanted.expand and total > FOLD_FROM:
@@ -186,7 +186,7 @@ def _state(node: Node, saved: Any) -> str:
 class _Drawing:
     """Which nodes and folds are drawn, and the edges between them, also through what is not drawn."""
 
-    def __init__(self, shown: Collection[Node], folds: list[Fold], by_birth: Sequence[Node], whole: bool) -> None:
+    def __init__(self, shown: Collection[Node], folds: list[NodeFold], by_birth: Sequence[Node], whole: bool) -> None:
         self.unit: dict[Node, Unit] = {}
         self.through: dict[Node, list[tuple[Unit, int]]] = {}
         self.known: dict[int, list[tuple[Unit, int]]] = {}
@@ -244,7 +244,7 @@ class _Drawing:
         """Return the drawn things right below a drawn one: (thing, output number)."""
         found = self.known.get(id(unit))
         if found is None:
-            if isinstance(unit, Fold):
+            if isinstance(unit, NodeFold):
                 found = self._below_fold(unit)
             else:
                 edges = [edge for edge in unit.edges if edge is not None and edge[0] not in self.owned]
@@ -255,7 +255,7 @@ class _Drawing:
             self.known[id(unit)] = found
         return found
 
-    def _below_fold(self, unit: Fold) -> list[tuple[Unit, int]]:
+    def _below_fold(self, unit: NodeFold) -> list[tuple[Unit, int]]:
         found: dict[int, tuple[Unit, int]] = {}
         units = self.unit
         for node in reversed(unit.nodes):
@@ -304,16 +304,16 @@ class _Drawing:
         return found
 
 
-def _owned(by_birth: Sequence[Node], unit: Mapping[Node, Fold | Node]) -> dict[Node, Fold]:
+def _owned(by_birth: Sequence[Node], unit: Mapping[Node, NodeFold | Node]) -> dict[Node, NodeFold]:
     """Return the leaves that only one fold reaches: they are told with it."""
     users: dict[Node, set[int]] = {}
-    by_id: dict[int, Fold] = {}
+    by_id: dict[int, NodeFold] = {}
     for node in by_birth:
         mine = unit.get(node)
         for edge in node.edges:
             if edge is not None and type(edge[0]) is AccumulateGrad:
                 users.setdefault(edge[0], set()).add(id(mine) if mine is not None else id(node))
-        if isinstance(mine, Fold):
+        if isinstance(mine, NodeFold):
             by_id[id(mine)] = mine
     return {leaf: by_id[next(iter(who))] for leaf, who in users.items() if len(who) == 1 and next(iter(who)) in by_id}
 
@@ -344,7 +344,7 @@ def _left_out(targets: dict[int, Unit], place: Mapping[int, int], drawing: _Draw
     nodes: Counter[int] = Counter()
     for unit in sorted(units.values(), key=_birth, reverse=True):
         mask = masks.pop(id(unit))
-        nodes[mask] += len(unit.nodes) + leaves[id(unit)] if isinstance(unit, Fold) else 1
+        nodes[mask] += len(unit.nodes) + leaves[id(unit)] if isinstance(unit, NodeFold) else 1
         for below, _ in drawing.below(unit):
             if id(below) in units:
                 masks[id(below)] = masks.get(id(below), 0) | mask
@@ -358,13 +358,13 @@ def _left_out(targets: dict[int, Unit], place: Mapping[int, int], drawing: _Draw
 
 def _birth(unit: Unit) -> int:
     """Order what edges lead from before what they lead to, from the last."""
-    if isinstance(unit, Fold):
+    if isinstance(unit, NodeFold):
         return unit.nodes[-1].seq
     return -1 if type(unit) is AccumulateGrad else unit.seq
 
 
 def _told(unit: Unit, names: Names, line_of: LineOf, drawing: _Drawing) -> GraphNode:
-    if isinstance(unit, Fold):
+    if isinstance(unit, NodeFold):
         return _folded(unit, names, line_of, drawing)
     marks = []
     for saved in saved_inside(unit):
@@ -381,7 +381,7 @@ def _told(unit: Unit, names: Names, line_of: LineOf, drawing: _Drawing) -> Graph
     return GraphNode(node_name(unit) or "", names.of_node(unit), shape, tuple(marks), line, leaf)
 
 
-def _folded(unit: Fold, names: Names, line_of: LineOf, drawing: _Drawing) -> GraphNode:
+def _folded(unit: NodeFold, names: Names, line_of: LineOf, drawing: _Drawing) -> GraphNode:
     places: dict[tuple[int, int], Any] = {}
     totals: dict[str, list[int]] = {}
     freed_at: dict[int, Any] = {}

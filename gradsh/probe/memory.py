@@ -140,7 +140,7 @@ def holders_of(
     if world is not None:
         others = world.unaccounted(tensor)
         return HoldersReport(text, tuple(tensor.array.shape), nbytes, memory_bytes(tensor.array), holders, others)
-    known = _Known(owner_of(tensor.array))
+    known = _KnownMemory(owner_of(tensor.array))
     for _, one in [*named_tensors(variables), ("", tensor)]:
         known.tensor(one)
     for node in seen:
@@ -160,7 +160,7 @@ def _saved(key: int, nodes: Iterable[Node], names: Names, line_of: LineOf) -> It
                 yield Holder("saved", f"{node_name(node)}.{title}", line_of(node.location), made + (", pinned" if node.pins else ""))
 
 
-class _Known:
+class _KnownMemory:
     """The references to a memory that are accounted for, to find out whether there are more."""
 
     def __init__(self, owner: Any) -> None:

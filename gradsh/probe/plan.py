@@ -38,7 +38,7 @@ class Foreseen(NamedTuple):
     modified_lines: tuple[int, ...] = ()
 
 
-class Plan(NamedTuple):
+class PassPlan(NamedTuple):
     """What a pass would do; with a `failure`, `would` is what it would have done before that."""
 
     would: PassReport
@@ -142,19 +142,19 @@ def _check(node: Node) -> None:
 def plan(
     tensors: Sequence[Tensor], gradients: Sequence[Tensor | None] | None, retain: bool, create_graph: bool,
     inputs: Sequence[Tensor] | None, variables: Mapping[str, object], line_of: LineOf, pins: Sequence[str] = (),
-) -> Plan:
+) -> PassPlan:
     """Return what `backward` with these arguments would do now. Touches nothing."""
     try:
         roots = [edge[0] for edge, _ in make_roots(tensors, gradients, create_graph)]
         targets = None if inputs is None else _targets(inputs)
     except Exception as error:  # noqa: BLE001  # told as data
-        return Plan(_NOTHING, _foreseen(error, line_of))
+        return PassPlan(_NOTHING, _foreseen(error, line_of))
     course = Course(roots, targets, retain or create_graph)
     refusal = course.run()
     if refusal is not None and current().atomic:  # then the pass has not freed or written anything yet
         course.freed, course.kept, course.wrote = [], [], []
     would = _account(course, variables, line_of, pins)
-    return Plan(would, None if refusal is None else _foreseen(refusal, line_of), tuple(course.assumes))
+    return PassPlan(would, None if refusal is None else _foreseen(refusal, line_of), tuple(course.assumes))
 
 
 _NOTHING = PassReport(0, (), (), "", (), 0, 0)

@@ -13,7 +13,7 @@ _FEW = 6
 """Gradients of at most so many elements are shown whole."""
 
 
-class Gradient(NamedTuple):
+class GradientStep(NamedTuple):
     """A gradient on its way: the node it goes to (empty: arriving), its shape and bytes, its values or a summary."""
 
     to: str
@@ -29,19 +29,19 @@ class Step(NamedTuple):
     node: str
     variables: tuple[str, ...]
     line: int | None
-    arrived: tuple[Gradient, ...]
-    sent: tuple[Gradient, ...]
+    arrived: tuple[GradientStep, ...]
+    sent: tuple[GradientStep, ...]
     buffers: tuple[tuple[str, int, str], ...]
     hooks: int
     wrote: tuple[str, ...]
 
 
-def gradient_of(value: Any, to: str = "") -> Gradient | None:
+def gradient_of(value: Any, to: str = "") -> GradientStep | None:
     """Return a gradient (array or Tensor) as data; None where none arrived."""
     if value is None:
         return None
     array = value.array if isinstance(value, Tensor) else value
-    return Gradient(to, tuple(array.shape), int(array.nbytes), _values(array))
+    return GradientStep(to, tuple(array.shape), int(array.nbytes), _values(array))
 
 
 def _values(array: Any) -> str:
@@ -55,7 +55,7 @@ def _values(array: Any) -> str:
     return f"|g| mean {float(size.mean()):.4g}, max {float(size.max()):.4g}" + (f", {zeros:,} zeros" if zeros else "")
 
 
-class Walk(Recorder):
+class StepRecorder(Recorder):
     """A recorder that also notes each step; `pause` is told of every step as soon as it is over and may raise."""
 
     __slots__ = ("_arrived", "_buffers", "_sent", "_written", "names", "node", "pause", "steps")
@@ -69,8 +69,8 @@ class Walk(Recorder):
         self._clear()
 
     def _clear(self) -> None:
-        self._arrived: tuple[Gradient, ...] = ()
-        self._sent: tuple[Gradient, ...] = ()
+        self._arrived: tuple[GradientStep, ...] = ()
+        self._sent: tuple[GradientStep, ...] = ()
         self._buffers: tuple[tuple[str, int, str], ...] = ()
         self._written: list[str] = []
 

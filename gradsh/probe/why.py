@@ -21,7 +21,7 @@ GradCause = Literal[
 ]
 
 
-class Cut(NamedTuple):
+class HistoryBreak(NamedTuple):
     """A statement that ended a history (`cut`), or made something that needs no gradient."""
 
     line: int
@@ -29,7 +29,7 @@ class Cut(NamedTuple):
     cut: bool
 
 
-class Block(NamedTuple):
+class BlockingNode(NamedTuple):
     """A node that lets no gradient through: its operation, line, and what of its saved tensor shows that."""
 
     node: str
@@ -37,7 +37,7 @@ class Block(NamedTuple):
     what: str
 
 
-class Gradient(NamedTuple):
+class GradientVerdict(NamedTuple):
     """A tensor's gradient: whether there is one, whether it is all zeros, and the cause where not.
 
     `roots` are variables whose graph reaches the tensor, `blocks` nodes that stop every gradient, `line` the statement that
@@ -47,7 +47,7 @@ class Gradient(NamedTuple):
     state: GradState
     cause: GradCause = ""
     roots: tuple[str, ...] = ()
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[BlockingNode, ...] = ()
     line: int | None = None
     mean: float = 0.0
 
@@ -63,8 +63,8 @@ class TensorStory(NamedTuple):
     made_by: str
     line: int | None
     leaves: tuple[str, ...]
-    cuts: tuple[Cut, ...]
-    gradient: Gradient
+    cuts: tuple[HistoryBreak, ...]
+    gradient: GradientVerdict
     keepers: tuple[str, ...]
     nodes: int
     nbytes: int
@@ -77,7 +77,7 @@ class ParameterStory(NamedTuple):
     name: str
     shape: tuple[int, ...]
     requires_grad: bool
-    gradient: Gradient
+    gradient: GradientVerdict
 
 
 class Asker:
@@ -102,7 +102,7 @@ class Asker:
         leaves = tuple(dict.fromkeys(self.names.of_leaf(one.variable) for one in below if isinstance(one, AccumulateGrad)))
         sizes, nodes = saved_memories([node] if node is not None else [])
         keepers = self._keepers(node) if node is not None else ()
-        cuts = () if tensor.requires_grad else tuple(Cut(*one) for one in self.cuts_of(tensor))
+        cuts = () if tensor.requires_grad else tuple(HistoryBreak(*one) for one in self.cuts_of(tensor))
         writes = (self.line_of(where) for _, where in tensor.counter.writes or () if where is not None)
         return TensorStory(
             text, tuple(tensor.array.shape), tensor.dtype.name, node is None, bool(tensor.requires_grad), node_name(node) or "",
@@ -126,27 +126,27 @@ class Asker:
             for name, one in parameters_of(module)
         )
 
-    def gradient(self, tensor: Tensor, text: str) -> Gradient:
+    def gradient(self, tensor: Tensor, text: str) -> GradientVerdict:
         """Return what there is of a tensor's gradient, and why not more."""
         grad = None if tensor.meta is None else tensor.meta.grad
         if grad is not None and grad.array.any():
-            return Gradient("some", mean=float(np.abs(grad.array).mean()))
+            return GradientVerdict("some", mean=float(np.abs(grad.array).mean()))
         if grad is not None:
             reaching = self._reaching(tensor)
             blocks = self._blocks(tensor, reaching)
             spent = bool(reaching) and not blocks and any(_spent(node) for _, node in reaching)
             cause: GradCause = "blocked" if blocks else "spent" if spent else ""
-            return Gradient("zero", cause, tuple(dict.fromkeys(path for path, _ in reaching)), blocks)
+            return GradientVerdict("zero", cause, tuple(dict.fromkeys(path for path, _ in reaching)), blocks)
         if not tensor.requires_grad:
-            return Gradient("none", "no_need")
+            return GradientVerdict("none", "no_need")
         if tensor.edge is not None:
-            return Gradient("none", "not_leaf", tuple(dict.fromkeys(path for path, _ in self._reaching(tensor))))
+            return GradientVerdict("none", "not_leaf", tuple(dict.fromkeys(path for path, _ in self._reaching(tensor))))
         line = self.cleared(text)
         reaching = self._reaching(tensor)
         roots = tuple(dict.fromkeys(path for path, _ in reaching))
         if line is not None:
-            return Gradient("none", "cleared", roots, (), line)
-        return Gradient("none", "reachable" if reaching else "not_reached", roots)
+            return GradientVerdict("none", "cleared", roots, (), line)
+        return GradientVerdict("none", "reachable" if reaching else "not_reached", roots)
 
     def _reaching(self, tensor: Tensor) -> list[tuple[str, Node]]:
         """The roots, with their paths, whose graphs lead to a tensor."""
@@ -160,14 +160,14 @@ class Asker:
             if root is not target and target in set(nodes_below(root))
         ]
 
-    def _blocks(self, tensor: Tensor, reaching: Iterable[tuple[str, Node]]) -> tuple[Block, ...]:
+    def _blocks(self, tensor: Tensor, reaching: Iterable[tuple[str, Node]]) -> tuple[BlockingNode, ...]:
         """Nodes on the ways to a tensor whose saved tensors show that they pass nothing on."""
-        found: dict[Node, Block] = {}
+        found: dict[Node, BlockingNode] = {}
         for _, root in reaching:
             for node in nodes_below(root):
                 what = "" if node in found else blocks(node)
                 if what:
-                    found[node] = Block(node_name(node) or "", self.line_of(node.location), what)
+                    found[node] = BlockingNode(node_name(node) or "", self.line_of(node.location), what)
         return tuple(found.values())
 
 

@@ -26,7 +26,7 @@ LEAST = 24
 """Columns that a node's words have on the narrowest terminal."""
 
 
-class Line(NamedTuple):
+class DagLine(NamedTuple):
     """A line of a drawing: the branches before its text, and before what is folded below it; text, mark, its state, place."""
 
     lead: str
@@ -39,7 +39,7 @@ class Line(NamedTuple):
 
 def draw(dag: Dag, style: Style) -> list[str]:
     """Return the lines of a drawing: tree, marks of saved tensors, source lines; the totals below."""
-    lines = _Walk(dag, style).lines()
+    lines = _DagWalk(dag, style).lines()
     out = _aligned(lines, style)
     if style.width is not None and max(width for width, _ in out) > style.width:
         texts = [part for line in lines for part in _folded(line, style, style.width)]
@@ -49,7 +49,7 @@ def draw(dag: Dag, style: Style) -> list[str]:
     return texts + [part for line in dag.totals for part in wrap(line, style.width)]
 
 
-def _aligned(lines: list[Line], style: Style) -> list[tuple[int, str]]:
+def _aligned(lines: list[DagLine], style: Style) -> list[tuple[int, str]]:
     """Return (columns, text) of each line, with marks and places each in a column of their own."""
     trees = [line.lead + line.text for line in lines]
     marks_at = max((width_of(tree) + GAP for tree, line in zip(trees, lines, strict=True) if line.mark), default=0)
@@ -63,7 +63,7 @@ def _aligned(lines: list[Line], style: Style) -> list[tuple[int, str]]:
     return out
 
 
-def _folded(line: Line, style: Style, width: int) -> list[str]:
+def _folded(line: DagLine, style: Style, width: int) -> list[str]:
     """Return a line in as many as it needs: its mark, and words that have no room, stand below the node."""
     lead, below = _shortened(line.lead, style, width), _shortened(line.below, style, width)
     room = width - width_of(lead)
@@ -112,7 +112,7 @@ def mark_text(mark: Mark, style: Style) -> str:
     return f"{style.pick(drawn, plain)} {printable(mark.text)}"
 
 
-class _Walk:
+class _DagWalk:
     """Depth first over the drawing, without recursion."""
 
     def __init__(self, dag: Dag, style: Style) -> None:
@@ -128,9 +128,9 @@ class _Walk:
         self.later: dict[int, int] = {}
         """nodes that are drawn further down, where the stack is as high as this"""
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[DagLine]:
         """Return the lines of the tree."""
-        out: list[Line] = []
+        out: list[DagLine] = []
         stack = [(root, "", "", "", 0) for root in reversed(self.dag.roots)]
         while stack:
             index, lead, below, label, depth = stack.pop()
@@ -142,21 +142,21 @@ class _Walk:
                 while stack and not label and self._repeats(stack, index, depth):  # the next edge of one node
                     head = stack.pop()[1]
                     times += 1
-                out.append(Line(head, below, self._reference(index) + (f", {times:,} edges" if times > 1 else "")))
+                out.append(DagLine(head, below, self._reference(index) + (f", {times:,} edges" if times > 1 else "")))
                 continue
             self.drawn.add(index)
             out += self._node_lines(index, head, below)
             stack += self._below(index, below, depth, len(stack))
         return out
 
-    def _node_lines(self, index: int, head: str, below: str) -> list[Line]:
+    def _node_lines(self, index: int, head: str, below: str) -> list[DagLine]:
         node, children = self.dag.nodes[index], self.children[index]
         tag = f"  [{self._number(index)}]" if index in self.order.shared and not node.names and children else ""
         tree = below + (self.style.pick("│", "|") if children else "")
         first, *others = node.marks or (Mark("", ""),)
         text = mark_text(first, self.style) if first.text else ""
-        lines = [Line(head, tree, node_text(node) + tag, text, first.state, line_text(node, self.style))]
-        return lines + [Line(tree, tree, "", mark_text(mark, self.style), mark.state) for mark in others]
+        lines = [DagLine(head, tree, node_text(node) + tag, text, first.state, line_text(node, self.style))]
+        return lines + [DagLine(tree, tree, "", mark_text(mark, self.style), mark.state) for mark in others]
 
     def _below(self, index: int, below: str, depth: int, height: int) -> list[tuple[int, str, str, str, int]]:
         """Return what is drawn below a node, the first on top, for a stack that is so high already."""

@@ -37,7 +37,7 @@ class Box(NamedTuple):
     kind: str
 
 
-class Path(NamedTuple):
+class EdgePath(NamedTuple):
     """An edge: the points it runs through, and its label."""
 
     points: tuple[tuple[float, float], ...]
@@ -50,7 +50,7 @@ class Layout(NamedTuple):
     width: float
     height: float
     boxes: tuple[Box, ...]
-    paths: tuple[Path, ...]
+    paths: tuple[EdgePath, ...]
     footer: tuple[str, ...]
 
 
@@ -180,7 +180,7 @@ def _layout(dag: Dag, vertices: list[Any], edges: list[Any], lines: list[tuple[T
         for vertex, texts, node in zip(vertices, lines, dag.nodes, strict=True)
     )
     paths = tuple(
-        Path(tuple((x + MARGIN, y + MARGIN) for x, y in edge.view.points), label)
+        EdgePath(tuple((x + MARGIN, y + MARGIN) for x, y in edge.view.points), label)
         for edge, label in zip(edges, labels, strict=True)
     )
     footer = tuple(one for one in (dag.more, *dag.totals) if one)

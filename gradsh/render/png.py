@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gradsh.render.layout import LINE, MARGIN, PAD, Box, Layout, Path, lay_out
+from gradsh.render.layout import LINE, MARGIN, PAD, Box, EdgePath, Layout, lay_out
 from gradsh.render.svg import COLOURS, FILLS
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Chart, Dag
@@ -103,7 +103,7 @@ def _dag(dag: Dag) -> tuple[float, float, Any]:
     return layout.width, layout.height, paint
 
 
-def _path(pen: _Pen, path: Path) -> None:
+def _path(pen: _Pen, path: EdgePath) -> None:
     pen.line(path.points, "#888888")
     pen.arrow(path.points[-2], path.points[-1], "#888888")
     if path.label:

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from gradsh.render.layout import LINE, MARGIN, PAD, Box, Layout, Path, lay_out
+from gradsh.render.layout import LINE, MARGIN, PAD, Box, EdgePath, Layout, lay_out
 from gradsh.view.shapes import Dag
 
 COLOURS = {
@@ -31,7 +31,7 @@ def svg(dag: Dag) -> str:
     return "\n".join([*out, "</svg>"]) + "\n"
 
 
-def _path(path: Path) -> str:
+def _path(path: EdgePath) -> str:
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in path.points)
     line = f'<polyline points="{points}" fill="none" stroke="#888888" marker-end="url(#arrow)"/>'
     if not path.label:

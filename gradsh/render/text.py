@@ -46,7 +46,7 @@ def _wrapped(text: str, style: Style) -> str:
 
 
 def _line(text: str, fill: int, style: Style) -> list[str]:
-    """Return a line in as many as it takes; prose (see `Lines`) without an indent."""
+    """Return a line in as many as it takes; prose (see `DagLines`) without an indent."""
     if fill and text[:1] not in {"", " "}:
         return wrap(text, fill if style.width is None else min(fill, style.width), 0)
     return wrap(text, style.width)

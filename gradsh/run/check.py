@@ -67,10 +67,10 @@ def _problems(program: tree.Program, machine: Machine, source: Source) -> Iterat
             machine.compile(statement, source)
         except ProblemError as error:
             yield error.problem
-    yield from Names(program, machine, source).problems()
+    yield from NameChecker(program, machine, source).problems()
 
 
-class Names:
+class NameChecker:
     """The names of one program: what binds them anywhere in it, and which of them stand for a namespace throughout."""
 
     def __init__(self, program: tree.Program, machine: Machine, source: Source) -> None:

@@ -38,7 +38,7 @@ class Profile(NamedTuple):
     rows: tuple[LineCost, ...]
 
 
-class Line:
+class ProfiledLine:
     """What a line has cost so far: how often it ran, nanoseconds, bytes that it left allocated (less what it freed)."""
 
     __slots__ = ("nanoseconds", "net", "passes", "source")
@@ -55,8 +55,8 @@ class Profiler:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.lines: dict[tuple[str, int], Line] = {}
-        self._now: Line | None = None
+        self.lines: dict[tuple[str, int], ProfiledLine] = {}
+        self._now: ProfiledLine | None = None
         self._since = 0
         self._bytes = 0
 
@@ -88,23 +88,23 @@ class Profiler:
             self._charge(self._caller(frame))
         return self._step
 
-    def _line(self, frame: FrameType) -> Line | None:
+    def _line(self, frame: FrameType) -> ProfiledLine | None:
         unit = self.machine.units.of(frame.f_code)
         if unit is None:
             return None
         key = (unit.source.name, frame.f_lineno)
         if key not in self.lines:
-            self.lines[key] = Line(unit.source)
+            self.lines[key] = ProfiledLine(unit.source)
         return self.lines[key]
 
-    def _caller(self, frame: FrameType) -> Line | None:
+    def _caller(self, frame: FrameType) -> ProfiledLine | None:
         """The line that goes on when a function of the program returns."""
         back = frame.f_back
         while back is not None and back.f_builtins is not self.machine.builtins:
             back = back.f_back
         return None if back is None else self._line(back)
 
-    def _charge(self, following: Line | None) -> None:
+    def _charge(self, following: ProfiledLine | None) -> None:
         """Charge what passed since the last line began to that line, and begin the next one."""
         now = time.perf_counter_ns()
         size = tracemalloc.get_traced_memory()[0]

@@ -5,7 +5,7 @@ import sys
 import time
 
 
-class Progress:
+class ProgressLine:
     """Counts what is done and what failed, and redraws at most ten times a second."""
 
     def __init__(self, total: int, *, plain: bool) -> None:

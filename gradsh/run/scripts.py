@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gradsh.process.signals import Raising
-from gradsh.run.progress import Progress
+from gradsh.run.progress import ProgressLine
 from gradsh.run.script import DONE, FAILED, INTERRUPTED, RunOptions, Script, enclose, read_script, run_script, stuck
 from gradsh.run.sinks import Looks, Sink, looks_of, sink_for
 from gradsh.run.workers import Lost, answers, use_threads
@@ -56,7 +56,7 @@ def run_many(options: RunOptions) -> int:
     """Run the scripts; return the worst exit status."""
     looks = looks_of(options.format, plain=options.plain, several=True)
     sink = sink_for(looks, None, sys.stdout, sys.stderr)
-    progress = Progress(len(options.files), plain=options.plain)
+    progress = ProgressLine(len(options.files), plain=options.plain)
     statuses: list[int] = []
     if options.jobs > 1:
         use_threads(1, unless_set=True)
@@ -76,14 +76,14 @@ def run_many(options: RunOptions) -> int:
     return max(DONE, closed, *statuses)
 
 
-def _read(names: Sequence[str], progress: Progress) -> Iterator[Script]:
+def _read(names: Sequence[str], progress: ProgressLine) -> Iterator[Script]:
     for name in names:
         progress.clear()  # what the script shows comes next
         yield read_script(name)
 
 
 def outcomes(
-    scripts: Iterator[Script], options: RunOptions, looks: Looks, sink: Sink, progress: Progress | None = None
+    scripts: Iterator[Script], options: RunOptions, looks: Looks, sink: Sink, progress: ProgressLine | None = None
 ) -> Iterator[Ran]:
     """Run the scripts in processes of their own, show what they wrote in their order, and yield how each went."""
     task = Task(options, looks, several=progress is not None)

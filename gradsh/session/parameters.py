@@ -23,7 +23,7 @@ TYPES = {bool: "bool", int: "int", float: "float", str: "str"}
 TRUE, FALSE = frozenset({"true", "yes", "on", "1"}), frozenset({"false", "no", "off", "0"})
 
 
-class Parameter(NamedTuple):
+class ScriptParameter(NamedTuple):
     """A parameter: its name, type and default, the line that assigns it, and what its comment says."""
 
     name: str
@@ -37,12 +37,12 @@ class WrongValueError(ValueError):
     """A value that is not of its parameter's type; the text is a sentence."""
 
 
-def parameters_of(program: Program) -> list[Parameter]:
+def parameters_of(program: Program) -> list[ScriptParameter]:
     """Return the parameters of a script, in the order of their lines."""
     return [parameter for _, parameter in _marked(program)]
 
 
-def _marked(program: Program) -> Iterator[tuple[Assign, Parameter]]:
+def _marked(program: Program) -> Iterator[tuple[Assign, ScriptParameter]]:
     for statement in program.body:
         if not isinstance(statement, Assign) or len(statement.targets) != 1:
             continue
@@ -50,7 +50,7 @@ def _marked(program: Program) -> Iterator[tuple[Assign, Parameter]]:
         mark = MARK.search(_rest(program.source, statement))
         if mark and isinstance(target, Name) and type(value) in TYPES:
             line = statement.span.line
-            yield statement, Parameter(target.id, TYPES[type(value)], value, line, mark["about"].strip())  # type: ignore[arg-type]
+            yield statement, ScriptParameter(target.id, TYPES[type(value)], value, line, mark["about"].strip())  # type: ignore[arg-type]
 
 
 def _rest(source: Source, statement: Assign) -> str:
@@ -75,7 +75,7 @@ def set_parameters(program: Program, given: Mapping[str, str]) -> None:
             statement.value = Constant(statement.value.span, converted(parameter, given[parameter.name]))
 
 
-def converted(parameter: Parameter, text: str) -> bool | int | float | str:
+def converted(parameter: ScriptParameter, text: str) -> bool | int | float | str:
     """Return the value that `text` stands for, as the parameter's type."""
     if parameter.type == "str":
         return text
@@ -95,7 +95,7 @@ def _article(kind: str) -> str:
     return "an int" if kind == "int" else f"a {kind}"
 
 
-def parameters_in(name: str, text: str) -> list[Parameter]:
+def parameters_in(name: str, text: str) -> list[ScriptParameter]:
     """Return the parameters of a script's text; none where it does not parse (running it says why)."""
     try:
         return parameters_of(parse(Source(name, clean(text[: MAX_TEXT + 1])[0]), GRAMMARS))
@@ -103,7 +103,7 @@ def parameters_in(name: str, text: str) -> list[Parameter]:
         return []
 
 
-def wrong_values(known: Sequence[Parameter], given: Mapping[str, str]) -> str:
+def wrong_values(known: Sequence[ScriptParameter], given: Mapping[str, str]) -> str:
     """Return a sentence about the first value that no parameter can take, or an empty string."""
     for name, text in given.items():
         mine = [parameter for parameter in known if parameter.name == name]
@@ -117,7 +117,7 @@ def wrong_values(known: Sequence[Parameter], given: Mapping[str, str]) -> str:
     return ""
 
 
-def parameter_table(parameters: Sequence[Parameter]) -> Table:
+def parameter_table(parameters: Sequence[ScriptParameter]) -> Table:
     """Return the parameters as a table."""
     columns = (Column("name"), Column("type"), Column("default"), Column("line", "line"), Column("about"))
     rows = tuple(Row((one.name, one.type, repr(one.default), one.line, one.about)) for one in parameters)

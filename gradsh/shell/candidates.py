@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradsh.commands import GRAMMARS, USAGE, find
 from gradsh.language.tokens import KEYWORDS
 from gradsh.runtime import resolve
-from gradsh.shell.context import Context, context
+from gradsh.shell.context import CursorContext, context
 
 if TYPE_CHECKING:
     from gradsh.session.session import Session
@@ -46,11 +46,11 @@ class Candidates:
 
         Unless a person `asked`, nothing is offered where any name may stand and no letter of it is typed.
         """
-        where = context(text, _Bound(self.session))
+        where = context(text, _BoundNames(self.session))
         found = self._found(where, asked)
         return where.word, _matching(where.word, found)
 
-    def _found(self, where: Context, asked: bool) -> Iterable[Candidate]:
+    def _found(self, where: CursorContext, asked: bool) -> Iterable[Candidate]:
         match where.kind:
             case "attribute":
                 return self._attributes(where)
@@ -70,7 +70,7 @@ class Candidates:
 
     # ------------------------------------------------------------------ names
 
-    def _names(self, where: Context) -> Iterator[Candidate]:
+    def _names(self, where: CursorContext) -> Iterator[Candidate]:
         yield from self._keywords(where)
         yield from self._variables()
         if where.first:
@@ -98,7 +98,7 @@ class Candidates:
         value = resolve.resolve(self.session.machine, [("name", name)])
         return "" if value is resolve.UNKNOWN else resolve.kind_of(value)
 
-    def _keywords(self, where: Context) -> Iterator[Candidate]:
+    def _keywords(self, where: CursorContext) -> Iterator[Candidate]:
         """The parameters of the call at the cursor that may be given by name."""
         if where.call is None or where.call.keyword:
             return
@@ -110,7 +110,7 @@ class Candidates:
             if name not in where.call.given:
                 yield Candidate(f"{name}=", said(f"default {default}" if default else "needed"), f"{name}=")
 
-    def _attributes(self, where: Context) -> Iterator[Candidate]:
+    def _attributes(self, where: CursorContext) -> Iterator[Candidate]:
         owner = resolve.resolve(self.session.machine, where.owner)
         if owner is resolve.UNKNOWN:
             return
@@ -118,7 +118,7 @@ class Candidates:
         for name in sorted({*self.session.machine.guard.names(owner), *own}, key=lambda name: _rank(owner, name, own)):
             yield Candidate(name, lambda name=name: self._attribute_meta(owner, name))  # type: ignore[misc]
 
-    def _keys(self, where: Context) -> Iterator[Candidate]:
+    def _keys(self, where: CursorContext) -> Iterator[Candidate]:
         """The keys of a dictionary, in the quotes that are typed."""
         owner = resolve.resolve(self.session.machine, where.owner)
         quote = where.word[:1]
@@ -132,7 +132,7 @@ class Candidates:
         value = resolve.resolve_attribute(self.session.machine, owner, name)
         return "" if value is resolve.UNKNOWN else resolve.kind_of(value)
 
-    def _imports(self, where: Context) -> Iterator[Candidate]:
+    def _imports(self, where: CursorContext) -> Iterator[Candidate]:
         from gradsh.api.torch import NAMESPACES
 
         imports = self.session.machine.offer.imports
@@ -152,7 +152,7 @@ class Candidates:
             value = "|".join(option.choices) or ("" if option.arity == "flag" else option.metavar)
             yield Candidate(name, said(value), f"--{name}")
 
-    def _argument(self, where: Context, asked: bool) -> Iterable[Candidate]:
+    def _argument(self, where: CursorContext, asked: bool) -> Iterable[Candidate]:
         grammar = GRAMMARS[where.command]
         if where.kind == "value":
             option = grammar.options[where.option]
@@ -172,7 +172,7 @@ class Candidates:
             return self._tensors() if not asked else itertools.chain(self._tensors(), self._names(where))
         return self._names(where)
 
-    def _topics(self, where: Context) -> Iterator[Candidate]:
+    def _topics(self, where: CursorContext) -> Iterator[Candidate]:
         """What `help`, `explain`, `set` and `expect` take."""
         from gradsh.text.kinds import KINDS
 
@@ -190,7 +190,7 @@ class Candidates:
             yield from self._offered(where.word) if where.word else ()
             yield from kinds
 
-    def _settings(self, where: Context) -> Iterator[Candidate]:
+    def _settings(self, where: CursorContext) -> Iterator[Candidate]:
         from gradsh.commands.set import MEANING, choices_of
 
         state = self.session.state
@@ -201,7 +201,7 @@ class Candidates:
         yield from (Candidate(word, said("")) for word in choices_of(state, where.path))
 
 
-class _Bound:
+class _BoundNames:
     def __init__(self, session: "Session") -> None:
         self.session = session
 

@@ -28,7 +28,7 @@ class Token(NamedTuple):
     text: str
 
 
-class Call(NamedTuple):
+class CallContext(NamedTuple):
     """A call that the cursor is in: what is called, how many arguments are before it, the keyword it is at, those given."""
 
     callee: tuple[Part, ...]
@@ -37,7 +37,7 @@ class Call(NamedTuple):
     given: tuple[str, ...]
 
 
-class Context(NamedTuple):
+class CursorContext(NamedTuple):
     """Where the cursor is.
 
     `kind`: name, attribute (of `owner`), key (of `owner`, with its quote), option, value (of `option`, in a command),
@@ -54,10 +54,10 @@ class Context(NamedTuple):
     place: int = 0
     path: str = ""
     first: bool = False
-    call: Call | None = None
+    call: CallContext | None = None
 
 
-def context(text: str, bound: Container[str] = ()) -> Context:
+def context(text: str, bound: Container[str] = ()) -> CursorContext:
     """Return where the cursor is, at the end of `text`; `bound` holds the names that the program has bound."""
     if len(text) > WINDOW:
         text = text[text.find("\n", len(text) - WINDOW) + 1 :]
@@ -67,7 +67,7 @@ def context(text: str, bound: Container[str] = ()) -> Context:
     if not opened and (command := _command(text[start:], word, bound)) and _at_file(command, text[start:]):
         return _in_command(command, text[start:], word, None)
     if tokens and tokens[-1].end == len(text) and _closed_off(tokens[-1]):
-        return _in_key(tokens) or Context("nothing")
+        return _in_key(tokens) or CursorContext("nothing")
     if tokens and tokens[-1].end == len(text) and tokens[-1].kind in {"name", "keyword"}:
         word = tokens.pop().text
     opened, start = _structure(text, tokens, len(text) - len(word))
@@ -80,13 +80,13 @@ def context(text: str, bound: Container[str] = ()) -> Context:
     if tokens and tokens[-1].text == "." and tokens[-1].end == len(text) - len(word):
         if imported := _imported(statement):
             return imported
-        return Context("attribute", word, chain(tokens, len(tokens) - 2), call=call)
+        return CursorContext("attribute", word, chain(tokens, len(tokens) - 2), call=call)
     if imported := _imported(statement):
         return imported
     command = _command(statement, word, bound)
     if command and not opened:
         return _in_command(command, statement, word, call)
-    return Context("name", word, command=command, first=not line.strip(), call=call)
+    return CursorContext("name", word, command=command, first=not line.strip(), call=call)
 
 
 def _closed_off(token: Token) -> bool:
@@ -100,12 +100,12 @@ def _closed_off(token: Token) -> bool:
     return len(body) < 2 * len(quote) or not body.endswith(quote)
 
 
-def _in_key(tokens: list[Token]) -> Context | None:
+def _in_key(tokens: list[Token]) -> CursorContext | None:
     """The key that is begun by the last token, behind a bracket that adjoins what is indexed."""
     if len(tokens) < 3 or tokens[-2].text != "[" or tokens[-2].start != tokens[-3].end:
         return None
     owner = chain(tokens, len(tokens) - 3)
-    return Context("key", tokens[-1].text, owner) if owner else None
+    return CursorContext("key", tokens[-1].text, owner) if owner else None
 
 
 def _at_file(command: str, statement: str) -> bool:
@@ -135,7 +135,7 @@ def _structure(text: str, tokens: list[Token], end: int) -> tuple[list[int], int
     return opened, start
 
 
-def _call(tokens: list[Token], opened: list[int]) -> Call | None:
+def _call(tokens: list[Token], opened: list[int]) -> CallContext | None:
     """The innermost call among the open brackets."""
     for index in reversed(opened):
         before = tokens[index - 1] if index else None
@@ -146,7 +146,7 @@ def _call(tokens: list[Token], opened: list[int]) -> Call | None:
     return None
 
 
-def _arguments(callee: tuple[Part, ...], tokens: list[Token]) -> Call:
+def _arguments(callee: tuple[Part, ...], tokens: list[Token]) -> CallContext:
     depth = place = 0
     keyword = ""
     given = []
@@ -160,7 +160,7 @@ def _arguments(callee: tuple[Part, ...], tokens: list[Token]) -> Call:
         elif depth == 0 and token.text == "=" and index:
             keyword = tokens[index - 1].text
             given.append(keyword)
-    return Call(callee, place, keyword, tuple(given))
+    return CallContext(callee, place, keyword, tuple(given))
 
 
 def chain(tokens: list[Token], index: int) -> tuple[Part, ...]:
@@ -200,11 +200,11 @@ def _opening(tokens: list[Token], index: int) -> int:
     return -1
 
 
-def _imported(statement: str) -> Context | None:
+def _imported(statement: str) -> CursorContext | None:
     if found := _MEMBER.match(statement):
-        return Context("member", found["name"], path=found["path"])
+        return CursorContext("member", found["name"], path=found["path"])
     if found := _MODULE.match(statement):
-        return Context("module", found["path"].rpartition(".")[2], path=found["path"].rpartition(".")[0])
+        return CursorContext("module", found["path"].rpartition(".")[2], path=found["path"].rpartition(".")[0])
     return None
 
 
@@ -219,23 +219,23 @@ def _command(statement: str, word: str, bound: Container[str]) -> str:
     return "" if found[1] in bound and not re.match(r"\s+[\w\"']", rest) else found[1]
 
 
-def _in_command(command: str, statement: str, word: str, call: Call | None) -> Context:
+def _in_command(command: str, statement: str, word: str, call: CallContext | None) -> CursorContext:
     from gradsh.commands import GRAMMARS
 
     grammar = GRAMMARS[command]
     if found := _OPTION.search(statement):
-        return Context("option", found["name"], command=command)
+        return CursorContext("option", found["name"], command=command)
     found = _VALUE.search(statement)
     if found and found["name"] in grammar.options and grammar.options[found["name"]].arity != "flag":
         option = grammar.options[found["name"]]
         typed = word if option.kind == "expr" else found["value"]
-        return Context("value", typed, command=command, option=found["name"], call=call)
+        return CursorContext("value", typed, command=command, option=found["name"], call=call)
     words = re.sub(r"\s--[\w-]+", " ", statement).split()
     typed = "" if statement[-1:].isspace() else words[-1]
     place = len(words) - 1 - bool(typed)
     first = words[1] if place > 0 else ""
     typed = typed if _takes_words(command, place) else word
-    return Context("argument", typed, command=command, place=place, path=first, call=call)
+    return CursorContext("argument", typed, command=command, place=place, path=first, call=call)
 
 
 def _takes_words(command: str, place: int) -> bool:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.buffer import Buffer
 
     from gradsh.shell.candidates import Candidates
-    from gradsh.shell.signature import Shown
+    from gradsh.shell.signature import ShownSignature
 
 MORE = "....> "
 META = 60
@@ -55,7 +55,7 @@ class Editor:
         host.reading = self._drop_line
         self._parts = parts
         self._styles: dict[str, Style] = {}
-        self._shown: tuple[str, int, Shown | None] = ("", -1, None)
+        self._shown: tuple[str, int, ShownSignature | None] = ("", -1, None)
         self.history = ShellHistory(host.history)
         self.prompt = self._session(self.history)
         self.prompt.app.after_render += lambda _: host.begin()
@@ -136,7 +136,7 @@ class Editor:
             return None
         return [("class:status", f" {fitted(host.status, self.prompt.app.output.get_size().columns - 1)}")]
 
-    def _signature(self) -> "Shown | None":
+    def _signature(self) -> "ShownSignature | None":
         document = self.prompt.default_buffer.document
         text, cursor = document.text, document.cursor_position
         if self._shown[:2] != (text, cursor):

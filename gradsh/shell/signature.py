@@ -4,7 +4,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradsh.runtime.resolve import UNKNOWN, resolve
-from gradsh.shell.context import Call, chain, context
+from gradsh.shell.context import CallContext, chain, context
 from gradsh.shell.context import Token as _Token
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "@": "mm", "**": "pow"}
 
 
-class Shown(NamedTuple):
+class ShownSignature(NamedTuple):
     """A signature in three stretches, the middle one being the parameter at the cursor; and what is saved."""
 
     before: str
@@ -53,21 +53,21 @@ def _python(called: Any) -> list[inspect.Parameter]:
         return []
 
 
-def shown_for(session: "Session", before: str, after: str) -> Shown | None:
+def shown_for(session: "Session", before: str, after: str) -> ShownSignature | None:
     """Return what to show for a text with the cursor between its two parts; None where it is in no call."""
     at = context(before, session.machine.program)
     under = None if at.command else _under(session, before, after)
     call = at.call
     called = resolve(session.machine, call.callee) if call is not None else UNKNOWN
     if call is None or called is UNKNOWN:
-        return Shown(under[0], saves=under[1]) if under else None
+        return ShownSignature(under[0], saves=under[1]) if under else None
     shown = _signature(call, called)
     if shown is not None and under:
         shown = shown._replace(saves=under[1])
     return shown
 
 
-def _signature(call: Call, called: Any) -> Shown | None:
+def _signature(call: CallContext, called: Any) -> ShownSignature | None:
     from gradsh.engine.dispatch.operation import BoundOperation, Operation
 
     name = call.callee[-1][1] if call.callee else ""
@@ -92,7 +92,7 @@ def _param_text(param: Any) -> str:
     return f"{param.name}={default}" if default else str(param.name)
 
 
-def _overload(operation: Any, call: Call, bound: bool) -> Any:
+def _overload(operation: Any, call: CallContext, bound: bool) -> Any:
     """The first overload with room for the arguments that are there and the keywords that are given."""
     for record in operation.records:
         params = record.signature.params[bound:]
@@ -103,17 +103,17 @@ def _overload(operation: Any, call: Call, bound: bool) -> Any:
     return operation.records[0]
 
 
-def _marked(name: str, texts: list[tuple[str, str]], call: Call) -> Shown:
+def _marked(name: str, texts: list[tuple[str, str]], call: CallContext) -> ShownSignature:
     at = next((i for i, (one, _) in enumerate(texts) if one == call.keyword), call.place)
     before = "".join(f"{text}, " for _, text in texts[:at])
     here = texts[at][1] if at < len(texts) else ""
     after = "".join(f", {text}" for _, text in texts[at + 1 :])
     if not here and before:
         before = before[:-2]
-    return Shown(f"{name}({before}", here, f"{after})")
+    return ShownSignature(f"{name}({before}", here, f"{after})")
 
 
-def clipped(shown: Shown, width: int) -> Shown:
+def clipped(shown: ShownSignature, width: int) -> ShownSignature:
     """Return a signature that fits a width: the parameter at the cursor stays, its neighbours as far as there is room."""
     before, here, after, saves = shown
     if len(before) + len(here) + len(after) > width:
@@ -124,7 +124,7 @@ def clipped(shown: Shown, width: int) -> Shown:
         before = f"{name}{opening}{_end(earlier, room - behind)}"
         after = after if len(after) <= behind else after[: max(0, behind - 1)] + "…" * bool(behind)
     left = width - len(before) - len(here) - len(after) - 2
-    return Shown(before, here, after, saves if len(saves) <= left else saves[: left - 1] + "…" if left > 8 else "")
+    return ShownSignature(before, here, after, saves if len(saves) <= left else saves[: left - 1] + "…" if left > 8 else "")
 
 
 def _end(text: str, room: int) -> str:

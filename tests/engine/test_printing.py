@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from gradsh.engine.printing.format import Options, dtype_shown, format_parameter, format_scalar, format_tensor
+from gradsh.engine.printing.format import PrintOptions, dtype_shown, format_parameter, format_scalar, format_tensor
 from gradsh.text.fault import fault_of
 
 DEFAULT = np.dtype(np.float32)
@@ -15,7 +15,7 @@ F = DEFAULT.type
 def shown(array, options=None, default=DEFAULT, **suffixes):
     array = np.asarray(array)
     name = dtype_shown(array.dtype, np.dtype(default), array.size == 0)
-    return format_tensor(array, options=options or Options(), dtype_suffix=name, **suffixes)
+    return format_tensor(array, options=options or PrintOptions(), dtype_suffix=name, **suffixes)
 
 
 TEXTS = [
@@ -131,7 +131,7 @@ CHANGED = [
 
 @pytest.mark.parametrize(("changes", "array", "text"), CHANGED)
 def test_options(changes, array, text):
-    options = Options()
+    options = PrintOptions()
     options.set_printoptions(**changes)
     assert shown(array, options) == text
 
@@ -161,7 +161,7 @@ def test_a_suffix_without_room_goes_to_a_line_of_its_own():
 
 
 def test_profiles_and_what_they_keep():
-    options = Options()
+    options = PrintOptions()
     options.set_printoptions(profile="short", precision=7, sci_mode=True)
     expected = {"precision": 7, "threshold": 1000, "edgeitems": 2, "linewidth": 80, "sci_mode": True}
     assert options.get_printoptions() == expected
@@ -188,11 +188,11 @@ def test_profiles_and_what_they_keep():
     ],
 )
 def test_options_that_nothing_could_be_printed_with_are_refused_and_change_nothing(changes, error):
-    options = Options()
+    options = PrintOptions()
     with pytest.raises(error, match=next(iter(changes))) as caught:
         options.set_printoptions(profile="short", **changes)
     assert fault_of(caught.value) is not None
-    assert options.get_printoptions() == Options().get_printoptions()
+    assert options.get_printoptions() == PrintOptions().get_printoptions()
 
 
 def test_format_of_one_element_is_that_of_its_item():
@@ -256,7 +256,7 @@ def _changes(choose):
 @pytest.mark.parametrize("seed", range(20))
 def test_random_arrays_print_as_in_pytorch(seed):
     torch = pytest.importorskip("torch")
-    choose, numbers, options = random.Random(seed), np.random.default_rng(seed), Options()
+    choose, numbers, options = random.Random(seed), np.random.default_rng(seed), PrintOptions()
     try:
         for _ in range(60):
             array, changes = _array(choose, numbers), _changes(choose) if seed % 2 else {}

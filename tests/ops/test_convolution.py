@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gradsh.ops.kernels import conv as kernels
-from gradsh.ops.kernels.conv_windows import Geometry, out_extents
+from gradsh.ops.kernels.conv_windows import ConvGeometry, out_extents
 
 
 def by_definition(x, w, geometry):
@@ -37,7 +37,7 @@ def drawn(seed):
     rng = np.random.default_rng(seed)
     dims, groups = draw.choice((1, 2, 2, 3)), draw.choice((1, 1, 2, 3))
     plain = draw.random() < 0.5
-    geometry = Geometry(
+    geometry = ConvGeometry(
         tuple(1 if plain else draw.choice((1, 1, 2, 3)) for _ in range(dims)),
         tuple(draw.randint(0, 3) for _ in range(dims)),
         tuple(draw.choice((1, 1, 2)) for _ in range(dims)),
@@ -93,7 +93,7 @@ def test_each_adjoint_can_be_asked_for_alone():
 
 
 def test_a_gradient_of_one_repeated_number_is_taken_as_any_other():
-    geometry = Geometry((1, 1), (1, 1), (1, 1), 1)
+    geometry = ConvGeometry((1, 1), (1, 1), (1, 1), 1)
     rng = np.random.default_rng(0)
     x, w = rng.standard_normal((3, 2, 6, 5)), rng.standard_normal((4, 2, 3, 3))
     ones = np.broadcast_to(1.0, (3, 4, 6, 5))

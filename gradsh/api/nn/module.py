@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.api.nn.state import State
+from gradsh.api.nn.state import ModuleState
 from gradsh.api.nn.typename import typename
 from gradsh.api.nn.walk import Walk
 from gradsh.engine.attribute_names import check_ordinary, ordinary
@@ -25,7 +25,7 @@ def indented(text: str) -> str:
     return "\n".join([first, *("  " + line if line.strip() else "" for line in rest)])
 
 
-class Module(Walk, State):
+class Module(Walk, ModuleState):
     """A part of a network: parameters, buffers and modules are registered by assigning them as attributes."""
 
     training: bool

@@ -49,7 +49,7 @@ class _Report:
         self.errors: list[str] = []
 
 
-class State(ScriptBase):
+class ModuleState(ScriptBase):
     """The part of `Module` that saves and loads its state."""
 
     _parameters: dict[str, Parameter | None]

@@ -41,7 +41,7 @@ class Required:
 required = Required()
 
 
-class State(defaultdict[Any, dict[str, Any]]):
+class OptimizerState(defaultdict[Any, dict[str, Any]]):
     """An optimizer's state: a dictionary for each parameter."""
 
     __script_attributes__ = frozenset({"get", "items", "keys", "values", "pop", "clear", "setdefault", "update", "copy"})
@@ -60,7 +60,7 @@ class Optimizer(ScriptBase):
                 + typename(params)
             )
             raise fail("type", message, TypeError)
-        self.state: State = State(dict)
+        self.state: OptimizerState = OptimizerState(dict)
         self.param_groups: list[dict[str, Any]] = []
         self._pre_hooks: dict[int, Callable[..., Any]] = OrderedDict()
         self._post_hooks: dict[int, Callable[..., Any]] = OrderedDict()
@@ -163,7 +163,7 @@ class Optimizer(ScriptBase):
         numbers = chain.from_iterable(group["params"] for group in saved)
         own = chain.from_iterable(group["params"] for group in self.param_groups)
         by_number = dict(zip(numbers, own, strict=True))
-        self.state = State(dict)
+        self.state = OptimizerState(dict)
         for key, held in state_dict["state"].items():
             parameter = by_number.get(key)
             self.state[key if parameter is None else parameter] = _converted(held, parameter)

@@ -17,7 +17,7 @@ from gradsh.engine.codegen.forward_elementwise import constant
 from gradsh.engine.codegen.fragments import (
     COMPACT,
     ENTRIES,
-    Layout,
+    NodeLayout,
     check_saved,
     deliver,
     free_saved,
@@ -114,7 +114,7 @@ _DELIVERY_RECORDED = """
 """
 
 
-def _has_step(record: Overload, layout: Layout) -> bool:
+def _has_step(record: Overload, layout: NodeLayout) -> bool:
     """Whether a record's derivatives are one formula for one input each, of the gradient, saved tensors and values."""
     plan = record.plan
     if not plan.formulas or any(many or formula is None for _, formula, _, many in plan.formulas):
@@ -138,7 +138,7 @@ def write_compact_step(record: Overload) -> Callable[..., Any]:
     return _step_of(record, COMPACT)
 
 
-def _step_of(record: Overload, layout: Layout) -> Callable[..., Any]:
+def _step_of(record: Overload, layout: NodeLayout) -> Callable[..., Any]:
     plan = record.plan
     if not _has_step(record, layout):
         return fall_back
@@ -161,7 +161,8 @@ def _arguments(calls: tuple[tuple[str, Any], ...]) -> list[str]:
 
 
 def _formula(
-    record: Overload, layout: Layout, scope: dict[str, Any], targets: tuple[int, ...], formula: Formula, calls: tuple[tuple[str, Any], ...]
+    record: Overload, layout: NodeLayout, scope: dict[str, Any], targets: tuple[int, ...], formula: Formula,
+    calls: tuple[tuple[str, Any], ...],
 ) -> str:
     """Write one gradient: the call of its formula, or what the formula computes where that is a single product."""
     n = targets[0]
@@ -188,7 +189,7 @@ def _formula(
     return fill(_FORMULA, n=str(n), target=fill(layout.target, n=str(n)), gradient=gradient, unlike=unlike, decline=_DECLINE)
 
 
-def _product(saved: str, layout: Layout, last: bool) -> str:
+def _product(saved: str, layout: NodeLayout, last: bool) -> str:
     """Write a product of the gradient, into its memory where it is large and this is the last that reads it."""
     factor = f"{saved} if type({saved}) is ndarray else constant({saved}, grad.dtype)"
     if not last:

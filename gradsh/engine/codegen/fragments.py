@@ -165,7 +165,7 @@ _RESULT = """
 # --- backward -----------------------------------------------------------------------------------------------------
 
 
-class Layout(NamedTuple):
+class NodeLayout(NamedTuple):
     """How a node holds edges and saved tensors, as the text that reads, checks and frees them.
 
     A check reads saved tensor N into `sN`, with what tells its version in `cN`; `decline` leaves the node as it was.
@@ -179,7 +179,7 @@ class Layout(NamedTuple):
     """Read the receiver of edge N into `tN`, and which of its outputs it is into `place`."""
 
 
-COMPACT = Layout(
+COMPACT = NodeLayout(
     saved="""
         if node.raw is not SAVED:
             {otherwise}
@@ -213,7 +213,7 @@ _ENTRY = """
             {decline}
         s{slot} = c{slot}[0] if c{slot}[3] is not False else c{slot}[0].item()
 """
-ENTRIES = Layout(
+ENTRIES = NodeLayout(
     saved="""
         raw = node.entries
         if type(raw) is not tuple:
@@ -225,7 +225,7 @@ ENTRIES = Layout(
 """Every other node of an operation: a tuple of edges, a tuple of `SavedVariable`s."""
 
 
-def read_edges(layout: Layout, record: Overload) -> str:
+def read_edges(layout: NodeLayout, record: Overload) -> str:
     """Write the reading of the edges into `e0`, `e1`, …"""
     width = range(len(record.plan.edges))
     if layout is COMPACT:
@@ -233,7 +233,7 @@ def read_edges(layout: Layout, record: Overload) -> str:
     return "".join(f"e{n}, " for n in width) + "= node.edges"
 
 
-def check_saved(layout: Layout, record: Overload, decline: str, otherwise: str) -> str:
+def check_saved(layout: NodeLayout, record: Overload, decline: str, otherwise: str) -> str:
     """Write the look at what was saved, read or not: still there, not packed, not written to since.
 
     `otherwise` is done with a node of this layout that holds its saved tensors in another way.
@@ -247,7 +247,7 @@ def check_saved(layout: Layout, record: Overload, decline: str, otherwise: str) 
     return "\n".join(lines)
 
 
-def free_saved(layout: Layout, record: Overload) -> str:
+def free_saved(layout: NodeLayout, record: Overload) -> str:
     """Write the freeing: what is left tells who freed the node, and shapes and dtypes.
 
     `own` describes the node's result; `mN` is read for what edge N leads to, and describes the operand.
@@ -269,7 +269,7 @@ def free_saved(layout: Layout, record: Overload) -> str:
     return "\n".join(lines + ["node.saved_by1 = None"] * (len(plan.saves) > 1))
 
 
-def let_go(layout: Layout, record: Overload) -> str:
+def let_go(layout: NodeLayout, record: Overload) -> str:
     """Write that the step itself holds no saved tensor any more: the memory is free when gradients are delivered."""
     slots = range(len(record.plan.saves))
     if not slots:

@@ -183,7 +183,7 @@ def _set_edge(tensor: Tensor, node: Node) -> None:
         moved_on(tensor)
 
 
-class Geometry:
+class ViewGeometry:
     """Where a view lies in the memory of its base, in bytes: enough to cut the same view out of a gradient."""
 
     __slots__ = ("base_shape", "base_strides", "itemsize", "offset", "shape", "strides")
@@ -233,7 +233,7 @@ class AsStrided(Node):
 
     def __init__(self, edge: Edge | None, base: Array, view: Array) -> None:
         super().__init__((edge,), ((view.shape, view.dtype),))
-        self.geometry = Geometry(base, view)
+        self.geometry = ViewGeometry(base, view)
 
     def name(self) -> str:
         """Return PyTorch's name."""
@@ -264,7 +264,7 @@ class CopySlices(Node):
 
     def __init__(self, old: Edge | None, base: Array, view: Array, function: Node) -> None:
         super().__init__((old, *function.edges[1:]), ((base.shape, base.dtype),))
-        self.geometry = Geometry(base, view)
+        self.geometry = ViewGeometry(base, view)
         self.function = function
 
     def name(self) -> str:

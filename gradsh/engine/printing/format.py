@@ -22,7 +22,7 @@ _PROFILES: dict[str, tuple[int, float, int, float]] = {
 _MOST_DIGITS = 1000  # far beyond any double; keeps a slip from filling the screen
 
 
-class Options:
+class PrintOptions:
     """The print options, as `set_printoptions` changes them.
 
     `precision` digits after the point, `threshold` elements above which a tensor is summarised by its `edgeitems` first
@@ -35,9 +35,9 @@ class Options:
         self.precision, self.threshold, self.edgeitems, self.linewidth = _PROFILES["default"]
         self.sci_mode: bool | None = None
 
-    def copy(self) -> "Options":
+    def copy(self) -> "PrintOptions":
         """Return options of their own with the same values."""
-        twin = Options()
+        twin = PrintOptions()
         for name in self.__slots__:
             setattr(twin, name, getattr(self, name))
         return twin
@@ -101,7 +101,7 @@ class _Format(NamedTuple):
     width: int
 
 
-def _format_of(sample: Array, options: Options) -> _Format:
+def _format_of(sample: Array, options: PrintOptions) -> _Format:
     """Return the format of a tensor whose printed elements are `sample`: floats are led by their finite nonzeros."""
     if sample.dtype.kind != "f":
         return _Format(str, max((len(str(value)) for value in sample.ravel().tolist()), default=1))
@@ -118,7 +118,7 @@ def _format_of(sample: Array, options: Options) -> _Format:
     return _Format(lambda value: format(value, spec), max(len(format(value, spec)) for value in values.tolist()))
 
 
-def _scientific(values: Array, options: Options) -> bool:
+def _scientific(values: Array, options: PrintOptions) -> bool:
     if options.sci_mode is not None:
         return options.sci_mode
     sizes = np.abs(values)
@@ -186,7 +186,7 @@ def _shown(array: Array, edge: int) -> Array:
     return array
 
 
-def _body(array: Array, indent: int, options: Options) -> str:
+def _body(array: Array, indent: int, options: PrintOptions) -> str:
     if not array.size:
         return "[]"
     summarize = array.size > options.threshold
@@ -198,7 +198,7 @@ def _body(array: Array, indent: int, options: Options) -> str:
 def format_tensor(
     array: Array,
     *,
-    options: Options,
+    options: PrintOptions,
     prefix: str = "tensor(",
     dtype_suffix: str | None = None,
     grad_fn: str | None = None,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.values.dtype import Array
-from gradsh.ops.kernels.conv_windows import Columns, Geometry, Scatter, Spread, Walk, out_extents, walks_of
+from gradsh.ops.kernels.conv_windows import Columns, ConvGeometry, Scatter, Spread, WindowWalk, out_extents, walks_of
 
 BLOCK = 1 << 18
 """Elements of the copied windows at a time."""
@@ -40,11 +40,11 @@ def _cut(whole: int, step: int) -> list[slice]:
     return [slice(start, min(start + step, whole)) for start in range(0, whole, step)]
 
 
-def _buffer(make: Callable[..., Any], channels: int, dtype: Any) -> Callable[[int, tuple[Walk, ...]], Any]:
+def _buffer(make: Callable[..., Any], channels: int, dtype: Any) -> Callable[[int, tuple[WindowWalk, ...]], Any]:
     """Return what gives the buffer for a part of the work: the same one as long as parts are alike."""
     held: list[Any] = [None, None]
 
-    def buffer(samples: int, walks: tuple[Walk, ...]) -> Any:
+    def buffer(samples: int, walks: tuple[WindowWalk, ...]) -> Any:
         if held[0] != (samples, walks):
             held[1] = None  # gone before the next is made
             held[:] = (samples, walks), make(channels, samples, walks, dtype)
@@ -64,7 +64,7 @@ def _range(places: slice, out: tuple[int, ...]) -> slice:
     return slice(places.start * each, places.stop * each)
 
 
-def _pointwise(kernel: tuple[int, ...], geometry: Geometry) -> bool:
+def _pointwise(kernel: tuple[int, ...], geometry: ConvGeometry) -> bool:
     """Whether the filter is one point that meets each element once: then nothing is copied."""
     return all(k == 1 for k in kernel) and all(s == 1 for s in geometry.stride) and not any(geometry.padding)
 
@@ -74,7 +74,7 @@ def _filter_columns(w: Array, groups: int) -> Array:
     return np.moveaxis(w, -1, 2).reshape(groups, w.shape[0] // groups, -1)
 
 
-def correlate(x: Array, w: Array, geometry: Geometry, out: tuple[int, ...] = (), bias: Array | None = None) -> Array:
+def correlate(x: Array, w: Array, geometry: ConvGeometry, out: tuple[int, ...] = (), bias: Array | None = None) -> Array:
     """Return the product of a filter with the windows of the input: the first `out` of them, or all."""
     kernel = w.shape[2:]
     out = out or out_extents(x.shape[2:], kernel, geometry)
@@ -117,18 +117,18 @@ def _multiply(matrix: Array, columns: Array, target: Array) -> None:
 # --- the adjoints -----------------------------------------------------------------------------------------------
 
 
-def spread(y: Array, w: Array, extents: tuple[int, ...], geometry: Geometry) -> Array:
+def spread(y: Array, w: Array, extents: tuple[int, ...], geometry: ConvGeometry) -> Array:
     """Return the adjoint by the input: every place of y laid back over an input of `extents` through the filter."""
     return adjoints(y, geometry, extents, w.shape[2:], None, w)[0]  # type: ignore[no-any-return]
 
 
-def filter_of(x: Array, y: Array, kernel: tuple[int, ...], geometry: Geometry) -> Array:
+def filter_of(x: Array, y: Array, kernel: tuple[int, ...], geometry: ConvGeometry) -> Array:
     """Return the adjoint by the filter: what of the input each filter place met, weighted by y."""
     return adjoints(y, geometry, x.shape[2:], kernel, x, None)[1]  # type: ignore[no-any-return]
 
 
 def adjoints(
-    y: Array, geometry: Geometry, extents: tuple[int, ...], kernel: tuple[int, ...], x: Array | None, w: Array | None
+    y: Array, geometry: ConvGeometry, extents: tuple[int, ...], kernel: tuple[int, ...], x: Array | None, w: Array | None
 ) -> tuple[Any, Any]:
     """Return the adjoint by an input of `extents`, where the filter is given, and that by the filter, where the input is."""
     walks = walks_of(extents, y.shape[2:], kernel, geometry)
@@ -138,7 +138,7 @@ def adjoints(
     return (_by_rows if by_rows else _by_columns)(y, geometry.groups, walks, x, w)
 
 
-def _fits_rows(walks: tuple[Walk, ...], filters: int, channels: int) -> bool:
+def _fits_rows(walks: tuple[WindowWalk, ...], filters: int, channels: int) -> bool:
     """Whether `_by_rows` can compute the adjoints, with less to copy than `_by_columns`."""
     others = walks[:-1]
     if any(walk.stride != 1 for walk in others):
@@ -163,7 +163,7 @@ def _by_points(y: Array, groups: int, extents: tuple[int, ...], x: Array | None,
     return by_input, by_filter
 
 
-def _by_columns(y: Array, groups: int, walks: tuple[Walk, ...], x: Array | None, w: Array | None) -> tuple[Any, Any]:
+def _by_columns(y: Array, groups: int, walks: tuple[WindowWalk, ...], x: Array | None, w: Array | None) -> tuple[Any, Any]:
     """Return the adjoints over the columns of all windows, as `correlate` has them."""
     walk, *rest = walks
     out, kernel, (batch, filters) = y.shape[2:], tuple(one.kernel for one in walks), y.shape[:2]
@@ -190,7 +190,7 @@ def _by_columns(y: Array, groups: int, walks: tuple[Walk, ...], x: Array | None,
     return None if w is None else by_input, None if x is None else _filter(turned)
 
 
-def _by_rows(y: Array, groups: int, walks: tuple[Walk, ...], x: Array | None, w: Array | None) -> tuple[Any, Any]:
+def _by_rows(y: Array, groups: int, walks: tuple[WindowWalk, ...], x: Array | None, w: Array | None) -> tuple[Any, Any]:
     """Return the adjoints with y laid over the input in all dims but the last: less to copy and to add than all windows."""
     walk, *rest = walks
     sizes, kernel, (batch, filters) = tuple(one.size for one in walks), tuple(one.kernel for one in walks), y.shape[:2]
@@ -237,9 +237,9 @@ def _filter_rows(w: Array, groups: int) -> Array:
     return np.moveaxis(split, (2, -1), (1, 2)).reshape(groups, w.shape[1] * w.shape[-1], -1)
 
 
-def _all_dims(channels: int, samples: int, walks: tuple[Walk, ...], dtype: Any) -> Scatter:
+def _all_dims(channels: int, samples: int, walks: tuple[WindowWalk, ...], dtype: Any) -> Scatter:
     return Scatter(channels, samples, walks, dtype, False)
 
 
-def _last_dim(channels: int, samples: int, walks: tuple[Walk, ...], dtype: Any) -> Scatter:
+def _last_dim(channels: int, samples: int, walks: tuple[WindowWalk, ...], dtype: Any) -> Scatter:
     return Scatter(channels, samples, walks, dtype, True)

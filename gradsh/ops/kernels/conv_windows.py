@@ -1,6 +1,6 @@
 """What a filter meets on its walk over an input: extents, paddings, windows, and these laid out as a matrix's columns.
 
-A walk is told dim by dim (`Walk`), so that a part of it (some rows of an image) is a walk too.
+A walk is told dim by dim (`WindowWalk`), so that a part of it (some rows of an image) is a walk too.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 from gradsh.engine.values.dtype import Array
 
 
-class Geometry(NamedTuple):
+class ConvGeometry(NamedTuple):
     """How a filter walks over its input: a number for each spatial dim."""
 
     stride: tuple[int, ...]
@@ -24,7 +24,7 @@ class Geometry(NamedTuple):
     groups: int
 
 
-class Walk(NamedTuple):
+class WindowWalk(NamedTuple):
     """One spatial dim of a walk. `padding` is the border before the input; what is behind it follows from `places`."""
 
     size: int
@@ -34,20 +34,20 @@ class Walk(NamedTuple):
     dilation: int
     padding: int
 
-    def some(self, places: slice) -> tuple["Walk", slice]:
+    def some(self, places: slice) -> tuple["WindowWalk", slice]:
         """Return the walk over some of the places, and the part of the input that it needs."""
         low = max(0, places.start * self.stride - self.padding)
         high = (places.stop - 1) * self.stride + (self.kernel - 1) * self.dilation - self.padding + 1
         high = max(low, min(self.size, high))
         padding = self.padding - places.start * self.stride + low
-        return Walk(high - low, places.stop - places.start, self.kernel, self.stride, self.dilation, padding), slice(low, high)
+        return WindowWalk(high - low, places.stop - places.start, self.kernel, self.stride, self.dilation, padding), slice(low, high)
 
-    def reaching(self, inputs: slice) -> tuple["Walk", slice]:
+    def reaching(self, inputs: slice) -> tuple["WindowWalk", slice]:
         """Return the walk of stride 1 that reaches some elements of the input, and the places that do."""
         low = max(0, inputs.start + self.padding - (self.kernel - 1) * self.dilation)
         high = max(low, min(self.places, inputs.stop + self.padding))
         padding = self.padding + inputs.start - low
-        return Walk(inputs.stop - inputs.start, high - low, self.kernel, 1, self.dilation, padding), slice(low, high)
+        return WindowWalk(inputs.stop - inputs.start, high - low, self.kernel, 1, self.dilation, padding), slice(low, high)
 
     def meeting(self, place: int) -> tuple[slice, slice]:
         """Return the places of the output at which one place of the filter meets the input, and the elements it meets."""
@@ -65,29 +65,29 @@ Meeting = tuple[tuple[int, ...], tuple[slice, ...], tuple[slice, ...]]
 """A place of the filter, the places of the output at which it meets the input, and the elements that it meets."""
 
 
-def meetings(walks: tuple[Walk, ...]) -> Iterable[Meeting]:
+def meetings(walks: tuple[WindowWalk, ...]) -> Iterable[Meeting]:
     """Return what each place of the filter meets; with no dims there is one place that meets all."""
     few = prod(walk.kernel for walk in walks) <= _FEW
     return _remembered(walks) if few else _meetings(walks)
 
 
 @lru_cache(maxsize=256)
-def _remembered(walks: tuple[Walk, ...]) -> list[Meeting]:
+def _remembered(walks: tuple[WindowWalk, ...]) -> list[Meeting]:
     return list(_meetings(walks))
 
 
-def _meetings(walks: tuple[Walk, ...]) -> Iterator[Meeting]:
+def _meetings(walks: tuple[WindowWalk, ...]) -> Iterator[Meeting]:
     for place in product(*(range(walk.kernel) for walk in walks)):
         pairs = [walk.meeting(k) for walk, k in zip(walks, place, strict=True)]
         yield place, tuple(out for out, _ in pairs), tuple(met for _, met in pairs)
 
 
-def walks_of(extents: tuple[int, ...], out: tuple[int, ...], kernel: tuple[int, ...], geometry: Geometry) -> tuple[Walk, ...]:
+def walks_of(extents: tuple[int, ...], out: tuple[int, ...], kernel: tuple[int, ...], geometry: ConvGeometry) -> tuple[WindowWalk, ...]:
     """Return the walk of a filter over an input of these spatial extents, dim by dim."""
-    return tuple(map(Walk, extents, out, kernel, geometry.stride, geometry.dilation, geometry.padding))
+    return tuple(map(WindowWalk, extents, out, kernel, geometry.stride, geometry.dilation, geometry.padding))
 
 
-def out_extents(extents: tuple[int, ...], kernel: tuple[int, ...], geometry: Geometry) -> tuple[int, ...]:
+def out_extents(extents: tuple[int, ...], kernel: tuple[int, ...], geometry: ConvGeometry) -> tuple[int, ...]:
     """Return how many places the filter takes in each dim."""
     return tuple(
         (n + 2 * p - d * (k - 1) - 1) // s + 1
@@ -131,7 +131,7 @@ class Columns:
     zeros that no filling touches.
     """
 
-    def __init__(self, channels: int, samples: int, walks: tuple[Walk, ...], dtype: Any) -> None:
+    def __init__(self, channels: int, samples: int, walks: tuple[WindowWalk, ...], dtype: Any) -> None:
         *others, last = walks
         sizes, places = tuple(walk.size for walk in others), tuple(walk.places for walk in others)
         self.shifted = np.zeros((channels, last.kernel, samples, *sizes, last.places), dtype)
@@ -164,7 +164,7 @@ class Columns:
 class Spread:
     """An output laid over the input's dims but the last, once for each place of the filter there: (O, k…, samples, sizes…, out)."""
 
-    def __init__(self, filters: int, samples: int, walks: tuple[Walk, ...], dtype: Any) -> None:
+    def __init__(self, filters: int, samples: int, walks: tuple[WindowWalk, ...], dtype: Any) -> None:
         *others, last = walks
         kernel, sizes = tuple(walk.kernel for walk in others), tuple(walk.size for walk in others)
         self._filled = np.zeros((filters, *kernel, samples, *sizes, last.places), dtype)
@@ -185,12 +185,12 @@ class Scatter:
     `rows`: only the last dim is walked, the others are those of the input already.
     """
 
-    def __init__(self, channels: int, samples: int, walks: tuple[Walk, ...], dtype: Any, rows: bool) -> None:
+    def __init__(self, channels: int, samples: int, walks: tuple[WindowWalk, ...], dtype: Any, rows: bool) -> None:
         *others, last = walks
         kernel = () if rows else tuple(walk.kernel for walk in others)
         extents = tuple(walk.size if rows else walk.places for walk in others)
         self.columns = np.empty((channels, last.kernel, *kernel, samples, *extents, last.places), dtype)
-        self._others: tuple[Walk, ...] | None = None if rows else tuple(others)
+        self._others: tuple[WindowWalk, ...] | None = None if rows else tuple(others)
         self._last = sorted(meetings((last,)), key=lambda one: one[1][0].start - one[1][0].stop)
         """Those first that meet the most: what meets all is written to a fresh input, not added."""
 
@@ -211,7 +211,7 @@ class Scatter:
                 fresh = False
 
 
-def add_windows(whole: Array, columns: Array, geometry: Geometry) -> None:
+def add_windows(whole: Array, columns: Array, geometry: ConvGeometry) -> None:
     """Add columns (lead…, k…, out…) into a padded array at the places they came from, one filter place at a time."""
     dims = len(geometry.stride)
     kernel, out = columns.shape[-2 * dims : -dims], columns.shape[-dims:]

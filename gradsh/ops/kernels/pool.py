@@ -8,7 +8,7 @@ from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
 
-class Window:
+class PoolWindow:
     """How a pooling window walks over the trailing dims: a number for each in every field, and the extents that result."""
 
     __slots__ = ("dilation", "extents", "kernel", "out", "padding", "stride")
@@ -74,7 +74,7 @@ def lowest(dtype: Any) -> Any:
 # --- max --------------------------------------------------------------------------------------------------------
 
 
-def max_pool(x: Array, window: Window) -> tuple[Array, Array]:
+def max_pool(x: Array, window: PoolWindow) -> tuple[Array, Array]:
     """Return the greatest value of each window and its index in the flattened dims; the first of several."""
     whole = window.bordered(x, lowest(x.dtype))
     best: Any = None
@@ -91,7 +91,7 @@ def max_pool(x: Array, window: Window) -> tuple[Array, Array]:
     return best, _flat_index(which, window)
 
 
-def _careful(whole: Array, window: Window) -> Array:
+def _careful(whole: Array, window: PoolWindow) -> Array:
     """Choose the place in each window as PyTorch does: the first greatest within the input, the last nan."""
     valid = window.bordered(np.ones(window.extents, np.bool_), False)
     best: Any = None
@@ -107,7 +107,7 @@ def _careful(whole: Array, window: Window) -> Array:
     return np.maximum(which, 0)  # type: ignore[no-any-return]
 
 
-def _flat_index(which: Array, window: Window) -> Array:
+def _flat_index(which: Array, window: PoolWindow) -> Array:
     """Turn places within windows into indices of the flattened input."""
     steps = [int(np.prod(window.extents[dim + 1 :])) for dim in range(len(window.extents))]
     offsets = np.array([
@@ -137,7 +137,7 @@ def scatter_indices(grad: Array, indices: Array, shape: tuple[int, ...], dims: i
 # --- averages ---------------------------------------------------------------------------------------------------
 
 
-def divisors(window: Window, include_pad: bool, override: int | None) -> Any:
+def divisors(window: PoolWindow, include_pad: bool, override: int | None) -> Any:
     """Return what the sums are divided by: a number, or an array over the places where windows differ."""
     if override is not None:
         return override
@@ -150,7 +150,7 @@ def divisors(window: Window, include_pad: bool, override: int | None) -> Any:
     return int(first) if (total == first).all() else total
 
 
-def avg_pool(x: Array, window: Window, divisor: Any) -> Array:
+def avg_pool(x: Array, window: PoolWindow, divisor: Any) -> Array:
     """Return the average of each window."""
     whole = window.bordered(x, 0)
     total: Any = None
@@ -159,7 +159,7 @@ def avg_pool(x: Array, window: Window, divisor: Any) -> Array:
     return (total / divisor).astype(x.dtype, copy=False)  # type: ignore[no-any-return]
 
 
-def spread_average(grad: Array, window: Window, divisor: Any) -> Array:
+def spread_average(grad: Array, window: PoolWindow, divisor: Any) -> Array:
     """Return the gradient of the averages: each spread evenly over its window."""
     share = (grad / divisor).astype(grad.dtype, copy=False)
     lead = grad.shape[: grad.ndim - len(window.extents)]
@@ -229,7 +229,7 @@ def adaptive_max(x: Array, out: tuple[int, ...]) -> tuple[Array, Array]:
     return values, indices
 
 
-def check_pool(x: Array, window: Window, dims: int) -> None:
+def check_pool(x: Array, window: PoolWindow, dims: int) -> None:
     """Refuse windows that PyTorch refuses."""
     for k, p, d in zip(window.kernel, window.padding, window.dilation, strict=True):
         if p < 0:
