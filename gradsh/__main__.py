@@ -24,10 +24,6 @@ SUBCOMMANDS = frozenset({"run", "test", "explain", "check", "fix", "watch", "tra
 OF_THE_PROGRAM = frozenset({"--verbose", "--help", "-h", "--version", "-V", "--show-completion", "--man"})
 FLAGS = {"--keep-going": "keep_going", "--plain": "plain", "--hints": "hints"}
 VALUES = {"--format": "format", "--seed": "seed", "--args": "arguments", "--cuda": "cuda"}
-LIMITS = {
-    "--timeout": "timeout", "--max-memory": "max_memory", "--max-output": "max_output", "--max-nodes": "max_nodes",
-    "--allow-files": "allow_files", "--sandbox": "sandbox",
-}
 
 
 def main() -> "NoReturn":
@@ -134,6 +130,9 @@ def fast_options(arguments: list[str]) -> "RunOptions | None":
         return None
     if arguments and arguments[0] in SUBCOMMANDS - {"run"}:
         return None
+    from gradsh.process.limits import LIMITS
+
+    bounds = {f"--{name.replace('_', '-')}": name for name in LIMITS}
     given: dict[str, Any] = {}
     limits: dict[str, str] = {}
     files: list[str] = []
@@ -149,8 +148,8 @@ def fast_options(arguments: list[str]) -> "RunOptions | None":
             given["code"] = rest.pop()
         elif name in VALUES and (sep or rest):
             given[VALUES[name]] = value if sep else rest.pop()
-        elif name in LIMITS and (sep or rest):
-            limits[LIMITS[name]] = value if sep else rest.pop()
+        elif name in bounds and (sep or rest):
+            limits[bounds[name]] = value if sep else rest.pop()
         elif word.startswith("-") and word != "-":
             return None
         else:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from gradsh.process.limits import FOR_TESTS, LONGEST, UNBOUNDED, bytes_of
+from gradsh.process.limits import FOR_TESTS, LIMITS, LONGEST, UNBOUNDED, bytes_of
 
 if TYPE_CHECKING:
     from gradsh.cli.manual import Flag, Sub
@@ -21,17 +21,20 @@ KeepGoing = Annotated[bool, typer.Option("--keep-going", help="Go on with the ne
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="What standard output holds.")]
 Seed = Annotated[str, typer.Option("--seed", metavar="N|random", help="Where random numbers start from.")]
 Plain = Annotated[bool, typer.Option("--plain", help="No colour, no redrawing, ASCII instead of box drawing.")]
-Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="End a script that runs longer.")]
-Memory = Annotated[str | None, typer.Option("--max-memory", metavar="SIZE", help="Bound on memory, as 500M or 2G.")]
-Output = Annotated[str | None, typer.Option("--max-output", metavar="SIZE", help="Bound on what a script prints.")]
-Nodes = Annotated[int | None, typer.Option("--max-nodes", metavar="N", min=1, help="Bound on the nodes recorded.")]
-AllowFiles = Annotated[
-    str | None, typer.Option("--allow-files", metavar="DIR", help="Where a script's commands may touch files.")
-]
-Sandbox = Annotated[
-    Literal["auto", "on", "off"],
-    typer.Option("--sandbox", help="Whether scripts' processes give up files, processes and the network; auto: where they can."),
-]
+
+
+def _limit(name: str, **more: Any) -> Any:
+    """Return the option of a limit."""
+    limit = LIMITS[name]
+    return typer.Option(f"--{name.replace('_', '-')}", metavar=limit.takes or None, help=limit.option, **more)
+
+
+Timeout = Annotated[float | None, _limit("timeout")]
+Memory = Annotated[str | None, _limit("max_memory")]
+Output = Annotated[str | None, _limit("max_output")]
+Nodes = Annotated[int | None, _limit("max_nodes", min=1)]
+AllowFiles = Annotated[str | None, _limit("allow_files")]
+Sandbox = Annotated[Literal["auto", "on", "off"], _limit("sandbox")]
 Jobs = Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Processes; 0: one a CPU.")]
 
 

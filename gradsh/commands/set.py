@@ -1,33 +1,19 @@
 """`set`: shows and changes settings."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gradsh.commands.record import Text, Word, command
+from gradsh.contracts.settings import ON_OFF, SETTINGS
 from gradsh.contracts.state import State
 from gradsh.engine.ambient import current
+from gradsh.process.limits import LIMITS
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Column, Row, Table, View
 
-MEANING = {
-    "account": "tell after each statement what it changed in the graph, in one line",
-    "atomic": "a pass that fails leaves nothing freed and nothing written; gradients and buffers are held until its end",
-    "cuda": "what asking for a GPU does: explain, or ignore to go on as if there were one",
-    "hints": "tell once what is a mistake although nothing fails, as gradients that add up without zero_grad (`explain silent`)",
-    "timing": "tell after each statement how long it took",
-}
-LIMITS = {
-    "timeout": "seconds that one input may take",
-    "max_memory": "bytes that the session may take from now on, as 500M or 2G",
-    "max_output": "characters that one input may print",
-    "max_nodes": "nodes that may be recorded from now on",
-    "sandbox": "on: gradsh gives up files, processes and the network, for as long as it runs",
-}
-_WORDS: dict[str, Any] = {"on": True, "off": False}
 _MEANT = {"true": "on", "True": "on", "yes": "on", "false": "off", "False": "off", "no": "off"}
-_CHOICES = {"cuda": ("explain", "ignore")}
 
 
-class Setting(NamedTuple):
+class Shown(NamedTuple):
     """A setting: name, value as it is typed, meaning."""
 
     name: str
@@ -38,7 +24,7 @@ class Setting(NamedTuple):
 class Report(NamedTuple):
     """The settings that are shown, and what the change costs."""
 
-    settings: tuple[Setting, ...]
+    settings: tuple[Shown, ...]
     note: str = ""
 
 
@@ -46,19 +32,27 @@ class Report(NamedTuple):
 def run(state: State, name: Word | None = None, value: Text | None = None) -> Report:
     """Change a setting and return it; without a value show it, without a name all. Raises (kind `value`) for others."""
     if name is None:
-        return Report(tuple(_shown(state, one) for one in [*MEANING, *LIMITS, *state.settings.values]))
+        return Report(tuple(_shown(state, each) for each in meanings(state)))
     key = str(name)
-    if key in LIMITS:
-        word = None if value is None or not str(value).strip() else str(value).strip()
-        return Report((Setting(key, state.control.limit(key, word), LIMITS[key]),))
-    if value is not None and str(value).strip():
-        _change(state, key, unquoted(str(value).strip()))
-    elif key not in MEANING and key not in state.settings.preferences:
+    if key not in meanings(state):
         raise _unknown(state, key)
+    word = "" if value is None else str(value).strip()
+    if key in LIMITS:
+        return Report((Shown(key, state.control.limit(key, word or None), LIMITS[key].meaning),))
+    if word:
+        _change(state, key, unquoted(word))
     note = ""
     if key == "atomic" and value is not None and state.settings.atomic:
         note = f"a pass now holds what it would free until its end: up to {_reclaimable(state):,} B more just now"
     return Report((_shown(state, key),), note)
+
+
+def meanings(state: State) -> dict[str, str]:
+    """Return what each setting and limit of the session means: those of scripts, limits, those of prompts."""
+    known = state.settings.known()
+    limits = {name: limit.meaning for name, limit in LIMITS.items() if limit.meaning}
+    own, shell = ({name: one.meaning for name, one in known.items() if one.shell == at_prompt} for at_prompt in (False, True))
+    return own | limits | shell
 
 
 def unquoted(text: str) -> str:
@@ -68,23 +62,19 @@ def unquoted(text: str) -> str:
 
 def choices_of(state: State, key: str) -> tuple[str, ...]:
     """Return the words that a setting chooses from; none where it takes any text, or where there is no such setting."""
-    if key in state.settings.preferences:
-        return state.settings.preferences[key].choices
-    return _CHOICES.get(key, tuple(_WORDS)) if key in MEANING or key == "sandbox" else ()
+    if key == "sandbox":
+        return ON_OFF
+    known = state.settings.known()
+    return known[key].choices if key in known else ()
 
 
 def _change(state: State, key: str, word: str) -> None:
-    if key not in MEANING and key not in state.settings.preferences:
-        raise _unknown(state, key)
-    choices = choices_of(state, key)
-    if "on" in choices:
+    setting = SETTINGS[key]
+    if setting.choices == ON_OFF:
         word = _MEANT.get(word, word)
-    if choices and word not in choices:
-        raise fail("value", f"{key} can be {' or '.join(choices)}, not {word}", ValueError)
-    if key in state.settings.preferences:
-        state.settings.values[key] = _WORDS.get(word, word)
-        return
-    setattr(state.settings, key, _WORDS.get(word, word))
+    if setting.choices and word not in setting.choices:
+        raise fail("value", f"{key} can be {' or '.join(setting.choices)}, not {word}", ValueError)
+    state.settings.values[key] = setting.value(word)
     if key == "atomic":
         current().atomic = state.settings.atomic
     if key == "cuda":
@@ -98,20 +88,17 @@ def _change(state: State, key: str, word: str) -> None:
 def _unknown(state: State, key: str) -> Exception:
     from difflib import get_close_matches
 
-    names = [*MEANING, *LIMITS, *state.settings.values]
+    names = list(meanings(state))
     near = get_close_matches(key, names, 1)
     hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(names)}"
     return fail("value", f"no setting is called {key}{hint}", ValueError, candidates=near)
 
 
-def _shown(state: State, key: str) -> Setting:
+def _shown(state: State, key: str) -> Shown:
     if key in LIMITS:
-        return Setting(key, state.control.limit(key), LIMITS[key])
-    value = getattr(state.settings, key, None) if key in MEANING else state.settings.values[key]
-    words = {True: "on", False: "off"}
-    own = state.settings.preferences.get(key)
-    text = words[value] if isinstance(value, bool) else str(value)
-    return Setting(key, text, MEANING[key] if own is None else own.meaning)
+        return Shown(key, state.control.limit(key), LIMITS[key].meaning)
+    value = state.settings.values[key]
+    return Shown(key, {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value), SETTINGS[key].meaning)
 
 
 def _reclaimable(state: State) -> int:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from gradsh.commands.record import command
 from gradsh.commands.words import count, listed
+from gradsh.contracts.settings import SETTINGS
 from gradsh.contracts.state import Entry, State
 from gradsh.probe.standing import Standing, standing
 from gradsh.text.fault import fail
@@ -108,7 +109,7 @@ def in_story(state: State, entry: Entry) -> bool:
     """Whether a statement belongs to what the session did, and so into a script of it; the shell's settings do not."""
     if entry.command == "set":
         words = entry.text.split()
-        return len(words) > 2 and words[1] not in state.settings.preferences
+        return len(words) > 2 and not (words[1] in SETTINGS and SETTINGS[words[1]].shell)
     return entry.command not in OUTSIDE
 
 

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gradsh.contracts.settings import Settings, defaults
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
 from gradsh.text.tuples import NamedTuple
@@ -71,32 +72,6 @@ class Call(NamedTuple):
     scope: Mapping[str, object]
     source: Source
     top: bool = True
-
-
-class Preference(NamedTuple):
-    """A setting of the shell's: what it means, and the words it chooses from (none: any text)."""
-
-    meaning: str
-    choices: tuple[str, ...] = ()
-
-
-class Settings:
-    """What `set` shows and changes. Each has a default that suits a script."""
-
-    __slots__ = ("account", "atomic", "cuda", "hints", "keys", "preferences", "timing", "values")
-
-    def __init__(self) -> None:
-        self.account = False
-        self.atomic = False
-        self.cuda = "explain"
-        self.hints = False
-        self.timing = False
-        self.values: dict[str, object] = {}
-        """Further settings, of the shell's (theme, keys, prompt): words, or True and False for on and off."""
-        self.preferences: dict[str, Preference] = {}
-        """What these mean, by name."""
-        self.keys: tuple[tuple[str, str], ...] = ()
-        """The shell's keys and what they do."""
 
 
 class Control(Protocol):
@@ -200,9 +175,8 @@ class State:
 
     def forget(self) -> None:
         """Go back to how a session begins; the variables are the machine's to forget."""
-        before, self.settings = self.settings, Settings()
-        for name in ("hints", "values", "preferences", "keys"):  # the person's, not the program's
-            setattr(self.settings, name, getattr(before, name))
+        begun = defaults(shell=False)  # the others are the person's, not the program's
+        self.settings.values.update({name: value for name, value in begun.items() if name != "hints"})
         self.pins.clear()
         self.watches.clear()
         self.history.clear()

@@ -28,6 +28,26 @@ class Limits(NamedTuple):
     sandbox: str = "off"
 
 
+class Limit(NamedTuple):
+    """How a limit is told: its meaning for `set` (empty: it is for the command line alone); its option's help, and what that takes."""
+
+    meaning: str
+    option: str
+    takes: str
+
+
+LIMITS: dict[str, Limit] = {
+    "timeout": Limit("seconds that one input may take", "End a script that runs longer.", "SECONDS"),
+    "max_memory": Limit("bytes that the session may take from now on, as 500M or 2G", "Bound on memory, as 500M or 2G.", "SIZE"),
+    "max_output": Limit("characters that one input may print", "Bound on what a script prints.", "SIZE"),
+    "max_nodes": Limit("nodes that may be recorded from now on", "Bound on the nodes recorded.", "N"),
+    "allow_files": Limit("", "Where a script's commands may touch files.", "DIR"),
+    "sandbox": Limit(
+        "on: gradsh gives up files, processes and the network, for as long as it runs",
+        "Whether scripts' processes give up files, processes and the network; auto: where they can.", "",
+    ),
+}
+"""What `set`, the command line and completion tell of the fields of `Limits`."""
 UNBOUNDED = Limits()
 FOR_TESTS = Limits(timeout=60.0, max_memory=2 << 30, max_output=50 << 20, max_nodes=20_000_000)
 IMPATIENCE = 1.0

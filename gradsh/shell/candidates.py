@@ -191,12 +191,11 @@ class Candidates:
             yield from kinds
 
     def _settings(self, where: CursorContext) -> Iterator[Candidate]:
-        from gradsh.commands.set import MEANING, choices_of
+        from gradsh.commands.set import choices_of, meanings
 
         state = self.session.state
         if where.place == 0:
-            known = {**MEANING, **{name: one.meaning for name, one in state.settings.preferences.items()}}
-            yield from (Candidate(name, said(meaning)) for name, meaning in known.items())
+            yield from (Candidate(name, said(meaning)) for name, meaning in meanings(state).items())
             return
         yield from (Candidate(word, said("")) for word in choices_of(state, where.path))
 

@@ -4,27 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from gradsh.contracts.state import Preference
-
-ON_OFF = ("on", "off")
-
-PREFERENCES: dict[str, Preference] = {
-    "theme": Preference("colours: auto follows COLORFGBG where it is set, none has no colour", ("auto", "dark", "light", "none")),
-    "keys": Preference("keys for editing", ("emacs", "vi")),
-    "prompt": Preference("what stands before a statement"),
-    "complete": Preference("when completions are shown: while typing, or at Tab", ("typing", "tab")),
-    "suggestions": Preference("the rest of an earlier line, in grey", ON_OFF),
-    "signature": Preference("the signature of the call that the cursor is in", ON_OFF),
-    "status": Preference("the line below with tensors, buffers, bytes, grad mode and pins", ON_OFF),
-    "confirm": Preference("leaving asks first, where statements are not saved", ON_OFF),
-    "pager": Preference("a command's long output goes through a pager ($PAGER, less)", ON_OFF),
-}
-DEFAULTS: dict[str, Any] = {
-    "theme": "auto", "keys": "emacs", "prompt": "grad> ", "complete": "typing", "suggestions": True, "signature": True,
-    "status": True, "confirm": False, "pager": True,
-}
-SHARED = {"account": ON_OFF, "atomic": ON_OFF, "timing": ON_OFF, "cuda": ("explain", "ignore")}
-"""Settings that scripts have, too, with their values."""
+from gradsh.contracts.settings import SETTINGS, defaults
 
 
 def config_folder() -> Path:
@@ -46,7 +26,7 @@ class Config:
     """What `config.toml` says: the shell's settings, those that scripts have, too, and what is wrong with it."""
 
     def __init__(self) -> None:
-        self.values = dict(DEFAULTS)
+        self.values = defaults(shell=True)
         self.shared: dict[str, str] = {}
         self.problems: list[str] = []
         self.init = ""
@@ -67,23 +47,23 @@ class Config:
         """Take the keys of a table; what is wrong is noted, and the default kept."""
         for key, value in table.items():
             word = {True: "on", False: "off"}[value] if isinstance(value, bool) else value
-            choices = SHARED.get(key) or (PREFERENCES[key].choices if key in PREFERENCES else None)
-            if choices is None:
+            setting = SETTINGS.get(key)
+            if setting is None:
                 self.problems.append(f"{name}: no setting is called {key}{_nearest(key)}")
             elif not isinstance(word, str):
                 self.problems.append(f"{name}: {key} must be a text, on or off")
-            elif choices and word not in choices:
-                self.problems.append(f"{name}: {key} can be {' or '.join(choices)}, not {word}")
-            elif key in SHARED:
-                self.shared[key] = word
+            elif setting.choices and word not in setting.choices:
+                self.problems.append(f"{name}: {key} can be {' or '.join(setting.choices)}, not {word}")
+            elif setting.shell:
+                self.values[key] = setting.value(word)
             else:
-                self.values[key] = {"on": True, "off": False}.get(word, word) if choices == ON_OFF else word
+                self.shared[key] = word
 
 
 def _nearest(key: str) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(key, [*PREFERENCES, *SHARED], 1)
+    near = get_close_matches(key, [*SETTINGS], 1)
     return f"; did you mean {near[0]}?" if near else ""
 
 

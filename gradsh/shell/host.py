@@ -11,7 +11,7 @@ from gradsh.process import sandbox
 from gradsh.process.limits import changed
 from gradsh.run.script import RunOptions, collect_again, interruptible, prepare
 from gradsh.shell.asked import asked, is_unfinished
-from gradsh.shell.config import PREFERENCES, Config, read_config, state_folder
+from gradsh.shell.config import Config, read_config, state_folder
 from gradsh.shell.history import HistoryFile
 from gradsh.shell.output import ShellSink
 
@@ -98,9 +98,7 @@ class Host:
         session.rescue = lambda: self._rescue(session)
         session.when_stuck = lambda line, reason: self._end_stuck(session, line, reason)
         settings = session.state.settings
-        settings.hints = True
-        settings.preferences = dict(PREFERENCES)
-        settings.values = self.config.values
+        self.config.values = settings.values = {**settings.values, "hints": True, **self.config.values}
         settings.keys = self.keys
 
     def _rescue(self, session: "Session") -> tuple[str, str]:

@@ -12,6 +12,7 @@ import numpy as np
 from gradsh.api.function import FunctionNode
 from gradsh.commands import GRAMMARS
 from gradsh.contracts.events import Event, Failure
+from gradsh.contracts.settings import defaults
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.golden.check import Played, check_script, judge
 from gradsh.golden.compare import Tolerance
@@ -29,7 +30,7 @@ from gradsh.run.scripts import Ran
 from gradsh.run.workers import Lost, answer_of
 from gradsh.session.parameters import parameters_in, wrong_values
 from gradsh.session.session import Session
-from gradsh.shell.config import DEFAULTS, Config
+from gradsh.shell.config import Config
 from gradsh.shell.history import HistoryFile
 from gradsh.text.kinds import KINDS
 from gradsh.text.problem import Problem, ProblemError
@@ -185,7 +186,7 @@ def settings_are_read(text: str, history: bytes, home: Path) -> None:
     config = Config()
     config.read(text, str(file))
     for name, value in config.values.items():
-        assert type(value) is type(DEFAULTS[name]) or isinstance(value, str), (name, value)
+        assert type(value) is type(defaults(shell=True)[name]) or isinstance(value, str), (name, value)
     assert all(isinstance(problem, str) for problem in config.problems)
     path = home / "history"
     path.write_bytes(history)

@@ -2,9 +2,9 @@
 
 import pytest
 
+from gradsh.contracts.settings import defaults
 from gradsh.session.session import Session
 from gradsh.shell.candidates import Candidates
-from gradsh.shell.config import PREFERENCES
 from gradsh.shell.context import context
 from gradsh.shell.signature import clipped, shown_for
 
@@ -31,7 +31,7 @@ table = {"alpha": 1, "beta": {"gamma": x}, 3: x}
 @pytest.fixture(scope="module")
 def session() -> Session:
     session = Session(typed=True)
-    session.state.settings.preferences = dict(PREFERENCES)
+    session.state.settings.values |= defaults(shell=True)
     assert session.run(PROGRAM, lambda _: None).status == 0
     return session
 

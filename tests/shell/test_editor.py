@@ -136,7 +136,7 @@ def test_set_shows_and_changes_the_shells_settings(host: Host, session, capsys) 
 def test_settings_of_the_shell_outlive_undo_and_reset(host: Host, session) -> None:
     session("set theme light\rx = 1\rundo\rreset\r")
     assert host.setting("theme") == "light"
-    assert host.session.state.settings.preferences["theme"].choices
+    assert host.session.state.settings.known()["theme"].choices
 
 
 @pytest.mark.parametrize("key", [key for key, _ in KEYS])
