@@ -13,7 +13,7 @@ from gradsh.view.shapes import Column, Row, Table, View
 _MEANT = {"true": "on", "True": "on", "yes": "on", "false": "off", "False": "off", "no": "off"}
 
 
-class Shown(NamedTuple):
+class SettingRow(NamedTuple):
     """A setting: name, value as it is typed, meaning."""
 
     name: str
@@ -24,7 +24,7 @@ class Shown(NamedTuple):
 class Report(NamedTuple):
     """The settings that are shown, and what the change costs."""
 
-    settings: tuple[Shown, ...]
+    settings: tuple[SettingRow, ...]
     note: str = ""
 
 
@@ -38,7 +38,7 @@ def run(state: State, name: Word | None = None, value: Text | None = None) -> Re
         raise _unknown(state, key)
     word = "" if value is None else str(value).strip()
     if key in LIMITS:
-        return Report((Shown(key, state.control.limit(key, word or None), LIMITS[key].meaning),))
+        return Report((SettingRow(key, state.control.limit(key, word or None), LIMITS[key].meaning),))
     if word:
         _change(state, key, unquoted(word))
     note = ""
@@ -94,11 +94,11 @@ def _unknown(state: State, key: str) -> Exception:
     return fail("value", f"no setting is called {key}{hint}", ValueError, candidates=near)
 
 
-def _shown(state: State, key: str) -> Shown:
+def _shown(state: State, key: str) -> SettingRow:
     if key in LIMITS:
-        return Shown(key, state.control.limit(key), LIMITS[key].meaning)
+        return SettingRow(key, state.control.limit(key), LIMITS[key].meaning)
     value = state.settings.values[key]
-    return Shown(key, {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value), SETTINGS[key].meaning)
+    return SettingRow(key, {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value), SETTINGS[key].meaning)
 
 
 def _reclaimable(state: State) -> int:
