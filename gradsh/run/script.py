@@ -259,7 +259,7 @@ def run_script(script: Script, options: RunOptions, sink: "Sink", make: "Callabl
     sink.when_broken = session.abandon
     session.machine.take_arguments(script.name, _split(options.arguments))
     if options.cuda != "explain":
-        session.ambient.flags["cuda"] = session.state.settings.cuda = options.cuda
+        session.ambient.flags["cuda"] = session.state.settings.values["cuda"] = options.cuda
     session.machine.read_module = module_reader(script)
     session.as_json = options.format == "json"
     session.state.settings.hints = options.hints
