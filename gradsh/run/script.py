@@ -262,7 +262,7 @@ def run_script(script: Script, options: RunOptions, sink: "Sink", make: "Callabl
         session.ambient.flags["cuda"] = session.state.settings.values["cuda"] = options.cuda
     session.machine.read_module = module_reader(script)
     session.as_json = options.format == "json"
-    session.state.settings.hints = options.hints
+    session.state.settings.values["hints"] = options.hints
     session.when_stuck = lambda line, reason: end_stuck(script.name, script.text, line, reason, sink)
     profiler, watching = _profiler(session, options)
     with interruptible(session), watching:

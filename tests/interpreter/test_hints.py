@@ -95,7 +95,7 @@ def _no_trials(monkeypatch: pytest.MonkeyPatch) -> None:
 def hints_of(text: str) -> list[Warn]:
     """The hints of a script."""
     session, found = Session(), []
-    session.state.settings.hints = True
+    session.state.settings.values["hints"] = True
     session.run(text, lambda event: found.append(event) if isinstance(event, Warn) else None, name="script", keep_going=True)
     return [event for event in found if "explain silent" in event.message]
 
