@@ -9,7 +9,7 @@ from gradsh.contracts.events import Done, Event, Failure, Result
 from gradsh.golden.compare import Tolerance, agree
 from gradsh.language.parser import MAX_TEXT
 from gradsh.render.style import Style
-from gradsh.run.script import RunOptions, Script, collect_again, end_stuck, read_script
+from gradsh.run.script import RunOptions, Script, collect_again, end_stuck, module_reader, read_script
 from gradsh.run.sinks import write_result
 from gradsh.text.expectations import Block, Expected, options_of, scan
 from gradsh.text.problem import Problem, ProblemError
@@ -157,6 +157,7 @@ def play(script: Script, options: RunOptions) -> Played:
         return Played()
     recorder = ScriptRecorder()
     session = Session(options.seed, limits=options.limits)
+    session.machine.read_module = module_reader(script)
     if options.owns_process:
         collect_again()
         session.when_stuck = lambda line, reason: end_stuck(source.name, source.text, line, reason)

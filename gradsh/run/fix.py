@@ -2,13 +2,18 @@
 
 import sys
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from gradsh.commands.fix import table_of
 from gradsh.contracts.events import Event, Failure
 from gradsh.contracts.state import Failed
 from gradsh.probe.gradients import changed, gradients_of
+from gradsh.process.files import write_whole
+from gradsh.process.limits import Limits
 from gradsh.render.style import Style
 from gradsh.render.table import draw
+from gradsh.run.script import DONE, FAILED, INTERRUPTED, RunOptions, Script, enclose, module_reader, read_script
+from gradsh.run.workers import Lost, answers
 from gradsh.session.session import Session
 from gradsh.text.fix import Fix, applied, difference
 
@@ -16,37 +21,62 @@ MOST = 20
 """Fixes that are made one after the other."""
 
 
+class Mended(NamedTuple):
+    """What fixing a script showed and made of its text, and the exit status."""
+
+    status: int
+    shown: str
+    text: str
+
+    @classmethod
+    def read(cls, told: Any) -> "Mended":
+        """Make one of what came as JSON."""
+        status, shown, text = told
+        return cls(int(status), str(shown), str(text))
+
+
 def fix_file(name: str, *, apply: bool = False, everything: bool = False) -> int:
-    """Fix a script; return 0 where it runs or was helped, 1 where nothing helps, 2 where it cannot be read."""
-    try:
-        before = text = Path(name).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        sys.stderr.write(f"gradsh: cannot read {name}: {error}\n")
+    """Fix a script, in a process behind the walls; return 0 where it runs now, 1 where nothing helps, 2 where it cannot be read."""
+    script = read_script(name)
+    if script.unreadable:
+        sys.stderr.write(f"gradsh: cannot read {name}: {script.unreadable}\n")
         return 2
+
+    def task(script: Script) -> Mended:
+        enclose(RunOptions(limits=Limits(sandbox="auto")), script)
+        return mended(script, everything=everything)
+
+    ((_, answer),) = answers(task, [script], read=Mended.read)
+    if isinstance(answer, Lost):
+        sys.stderr.write(f"{name}:{answer.line}: error[limit]: {answer.reason}\n")
+        return INTERRUPTED if answer.interrupted else FAILED
+    sys.stdout.write(answer.shown)
+    if apply and answer.text != script.text:
+        write_whole(Path(name), answer.text.encode())
+    return answer.status
+
+
+def mended(script: Script, *, everything: bool) -> Mended:
+    """Make the best fix of the script's first failure, or of each in turn, and tell what it changes."""
+    name, text, shown = script.name, script.text, [""]
     session, failed = _run(text, name)
-    helped = True
     if failed is None:
-        sys.stdout.write(f"{name}: no statement fails\n")
+        shown.append(f"{name}: no statement fails\n")
     for number in range(MOST):
         if failed is None:
             break
         if number and not everything:
-            sys.stdout.write(f"{name}:{failed.line}: error[{failed.problem.kind}] is next: `--all` goes on\n")
+            shown.append(f"{name}:{failed.line}: error[{failed.problem.kind}] is next: `--all` goes on\n")
             break
-        fix, gradients = _best(session, failed, name), gradients_of(session.state.variables)
-        helped = fix is not None
+        fix, gradients = _best(session, failed, name, shown), gradients_of(session.state.variables)
         if fix is None:
-            break
-        sys.stdout.write("".join(f"  {line}\n" for line in difference(text.split("\n"), fix.edits)))
+            return Mended(FAILED, "".join(shown), text)
+        shown += [f"  {line}\n" for line in difference(text.split("\n"), fix.edits)]
         text = "\n".join(applied(text.split("\n"), fix.edits)[0])
         session, failed = _run(text, name)
-        _tell_gradients(gradients, gradients_of(session.state.variables))
-        sys.stdout.write(f"{name}: runs now\n" if failed is None else "")
-    if apply and text != before:
-        from gradsh.process.files import write_whole
-
-        write_whole(Path(name), text.encode())
-    return int(not helped)
+        shown += _told_gradients(gradients, gradients_of(session.state.variables))
+        shown.append(f"{name}: runs now\n" if failed is None else "")
+    return Mended(DONE, "".join(shown), text)
 
 
 def _run(text: str, name: str) -> tuple[Session, Failed | None]:
@@ -57,22 +87,22 @@ def _run(text: str, name: str) -> tuple[Session, Failed | None]:
         nonlocal found
         found = found or (isinstance(event, Failure) and not event.expected)
 
+    session.machine.read_module = module_reader(Script(name, text))
     session.run(text, emit, name=name)
     return session, session.state.failed if found else None
 
 
-def _best(session: Session, failed: Failed, name: str) -> Fix | None:
-    """Return the best fix of a failure that was seen to work, and tell it; where there is none, tell what is advised."""
+def _best(session: Session, failed: Failed, name: str, shown: list[str]) -> Fix | None:
+    """Return the best fix of a failure that was seen to work, and tell it in `shown`; where there is none, tell what is advised."""
     problem = session.tried(failed).problem
     fix = next((one for one in problem.fixes if one.tried and not one.here), None)
     if fix is not None:
-        sys.stdout.write(f"{name}:{failed.line}: {fix.line()}\n")
+        shown.append(f"{name}:{failed.line}: {fix.line()}\n")
     else:
-        sys.stdout.write(f"{name}:{failed.line}: error[{problem.kind}]: no edit was seen to help\n")
-        sys.stdout.write("".join(f"  help: {line}\n" for line in problem.help))
+        shown.append(f"{name}:{failed.line}: error[{problem.kind}]: no edit was seen to help\n")
+        shown += [f"  help: {line}\n" for line in problem.help]
     return fix
 
 
-def _tell_gradients(before: dict[str, str], after: dict[str, str]) -> None:
-    lines = draw(table_of(changed(before, after)), Style())
-    sys.stdout.write("".join(f"  {line}\n" for line in lines))
+def _told_gradients(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    return [f"  {line}\n" for line in draw(table_of(changed(before, after)), Style())]

@@ -4,7 +4,9 @@ import re
 
 from gradsh.commands.save import script_of
 from gradsh.contracts.events import Failure, Result
+from gradsh.golden.check import check_file
 from gradsh.run.fix import fix_file
+from gradsh.run.script import RunOptions
 from gradsh.session import trial
 from gradsh.session.session import Session
 from tests.terminal import Terminal
@@ -70,6 +72,16 @@ def test_a_file_is_mended(tmp_path, capsys) -> None:
     Session().run(path.read_text(), lambda event: failures.append(event) if isinstance(event, Failure) else None)
     assert failures == []
     assert fix_file(str(tmp_path / "missing.py")) == 2
+
+
+def test_a_script_is_fixed_and_tested_with_what_it_imports_from_beside_it(tmp_path, capsys) -> None:
+    (tmp_path / "model.py").write_text("import torch\ndef loss(x):\n    return (x * x).sum()\n")
+    path = tmp_path / "a.grad"
+    path.write_text("from model import loss\nx = torch.ones(2, requires_grad=True)\nz = loss(x)\nz.backward()\nz.backward()\n")
+    assert fix_file(str(path)) == 0
+    assert "+ 4 | z.backward(retain_graph=True)" in capsys.readouterr().out
+    path.write_text("from model import loss\nloss(torch.ones(2))\n#> tensor(2.)\n")
+    assert check_file(str(path), RunOptions()).passed
 
 
 def test_a_person_types_fix_and_sees_what_changed() -> None:

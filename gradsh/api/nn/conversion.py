@@ -40,10 +40,11 @@ def factory(device: Any, dtype: Any) -> Any:
 def _repeated(count: int) -> Any:
     """Return the function that makes a tuple of so many numbers of one, and leaves what is a sequence."""
 
-    def repeated(x: Any) -> tuple[Any, ...]:
+    def parse(x: Any) -> tuple[Any, ...]:  # PyTorch's name, which Python's errors say
         return tuple(x) if isinstance(x, (list, tuple)) else (x,) * count
 
-    return repeated
+    parse.__qualname__ = "parse"
+    return parse
 
 
 _single, _pair, _triple, _quadruple = map(_repeated, (1, 2, 3, 4))
