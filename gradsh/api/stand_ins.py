@@ -186,7 +186,16 @@ class DataParallel(Module):
         return self.module(*inputs, **kwargs)
 
 
-def nothing_counted(device: Any = None) -> int:
-    """Return 0: no GPU holds memory. (`memory` tells what the session holds.)"""
-    del device
-    return 0
+def memory_allocated(device: Any = None) -> int:
+    """Return the bytes that the session's tensors and graphs hold now: there is no GPU whose memory could be counted."""
+    return _bytes_held(device)[0]
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """Return the most bytes that the session's tensors and graphs held: after each statement, and before each backward pass."""
+    return _bytes_held(device)[1]
+
+
+def _bytes_held(_device: Any) -> tuple[int, int]:
+    count = current().bytes_held
+    return (0, 0) if count is None else count()

@@ -67,7 +67,6 @@ _DISTRIBUTIONS = {
     "distribution": "Distribution", "continuous": "Normal Uniform Exponential Independent",
     "discrete": "Categorical Bernoulli", "kl": "kl_divergence",
 }
-_COUNTERS = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
 _DATA_FILES = ("dataset", "dataloader", "sampler")
 """The files of torch.utils.data, each of which stands for all of it here."""
 _INIT = (
@@ -279,7 +278,9 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.linalg": Namespace("torch.linalg", lazily("gradsh.ops.kernels.lu", "LinAlgError=_LinAlgError"), "linalg"),
     "torch.cuda": Namespace(
         "torch.cuda",
-        {"amp": _spaces("torch.cuda.amp")} | dict.fromkeys(_COUNTERS, lazy("gradsh.api.stand_ins", "nothing_counted"))
+        {"amp": _spaces("torch.cuda.amp")}
+        | lazily("gradsh.api.stand_ins", "memory_allocated max_memory_allocated memory_reserved=memory_allocated "
+                 "max_memory_reserved=max_memory_allocated")
         | lazily(_SETTINGS, "is_available=cuda_is_available device_count synchronize=ignore empty_cache=ignore manual_seed=ignore "
                "manual_seed_all=ignore reset_peak_memory_stats=ignore ipc_collect=ignore is_initialized=cuda_is_available "
                "is_bf16_supported=cuda_is_available get_device_name=no_gpu get_device_properties=no_gpu current_device=no_gpu "

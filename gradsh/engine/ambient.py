@@ -28,6 +28,7 @@ class Ambient:
         "_print_options",
         "anomaly",
         "atomic",
+        "bytes_held",
         "check",
         "default_dtype",
         "files",
@@ -63,6 +64,8 @@ class Ambient:
         self.passes: Callable[[Any, bool], None] | None = None
         """Told of each backward pass: (pass, whether it is over)."""
         self.atomic = False
+        self.bytes_held: Callable[[], tuple[int, int]] | None = None
+        """Answers how many bytes the tensors and graphs of the program hold now, and the most that they held."""
 
     def _enter_thread(self) -> None:
         """Set what each thread has to itself."""

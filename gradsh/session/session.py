@@ -124,6 +124,13 @@ class Session(Controls):
         ask.__name__ = ask.__qualname__ = name
         return ask
 
+    def _bytes_held(self) -> tuple[int, int]:
+        """Return the bytes that the program's tensors and graphs hold now, and the most that they held."""
+        from gradsh.probe.accounts import take_account
+
+        now, meter = take_account(self._reachable()).total, self.state.meter
+        return now, now if meter is None or meter.peak is None else max(now, meter.peak.account.total)
+
     def _reachable(self) -> dict[str, object]:
         """The program's variables, and those of the script's functions that are running."""
         found = dict(self.machine.variables())
@@ -145,6 +152,7 @@ class Session(Controls):
         ambient.warn = self.warn
         ambient.check = self.machine.check
         ambient.passes = self._on_pass
+        ambient.bytes_held = self._bytes_held
         if self.seed:
             ambient.generator.manual_seed(self.seed)
         return ambient

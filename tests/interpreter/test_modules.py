@@ -264,3 +264,11 @@ def test_saved_objects_pass_through_files_of_the_session() -> None:
     )
     assert printed == "{'w': tensor([1., 1.])}\n[1] (1, 2)\n"
     assert failures[0].problem.kind == "io"
+
+
+def test_the_counters_of_cuda_count_what_the_session_holds() -> None:
+    printed = run(
+        "import torch\nx = torch.ones(1000, requires_grad=True)\nz = (x * x).exp().sum()\nprint(torch.cuda.memory_allocated())\n"
+        "z.backward()\nprint(torch.cuda.memory_allocated(), torch.cuda.max_memory_allocated('cuda') >= 8004)"
+    )[0]
+    assert printed == "8004\n8004 True\n"
