@@ -119,7 +119,7 @@ def _no_grad(case: "Case") -> None:
     for origin in origins:
         text = ("the history ends here" if origin.cut else "told here to need no gradient" if freezes(origin.statement)
                 else "made here, and needs no gradient")
-        case.label("built", origin.span, text, origin.source)
+        case.label("operand" if origin.before else "built", origin.span, text, origin.source)
     case.failed("this requires no grad")
     case.cause = Cause(needed=case.now(), cuts=tuple(origins), tensor=case.fields.get("tensor"))
     if not origins:

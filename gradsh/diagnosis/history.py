@@ -248,7 +248,7 @@ class History:
             return self._here(node, context, cut=True)
         if may and (name in COPYING or not self._has_history(node, context)):
             deeper = [origin for one in inputs for origin in self._follow(one, context, depth - 1) if origin.cut]
-            return [*deeper, *self._here(node, context, cut=True)]
+            return [*(origin._replace(before=True) for origin in deeper), *self._here(node, context, cut=True)]
         found = [origin for one in inputs for origin in self._follow(one, context, depth - 1)]
         return found or self._here(node, context, cut=False)
 

@@ -46,6 +46,8 @@ class Origin(NamedTuple):
     statement: stmt
     node: Any = None
     """The expression that cut the history, where it is known."""
+    before: bool = False
+    """Whether a later origin made the tensor anew, without a history, from what this one gave."""
 
 
 class Origins:

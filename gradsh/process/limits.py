@@ -71,6 +71,8 @@ def bytes_of(text: str) -> int:
 
 SOON = 0.01
 """Seconds after which an alarm is heard that came within an import."""
+_TRIES = 100
+"""How often a thread is tried to be started, each `SOON` after the one before."""
 LONGEST = 1e9
 """Seconds (and nodes) from which a bound is none that anything here can count to."""
 
@@ -244,6 +246,22 @@ def _can_ring() -> bool:
     return not signal.getitimer(signal.ITIMER_REAL)[0] and signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
 
 
+def _start(work: Callable[[], None]) -> None:
+    """Start a thread; again and again for a while where the system has no room for one, which passes as other processes end."""
+    import threading
+    import time
+
+    for left in reversed(range(_TRIES)):
+        try:
+            threading.Thread(target=work, daemon=True).start()
+        except RuntimeError:
+            if not left:
+                raise
+            time.sleep(SOON)
+        else:
+            return
+
+
 class Watchdog:
     """Calls `strike` when the time is over and `stuck` when, `GRACE` seconds later, nobody has cancelled it."""
 
@@ -254,7 +272,7 @@ class Watchdog:
         self._seconds = seconds
         self._strike = strike
         self._stuck = stuck
-        threading.Thread(target=self._watch, daemon=True).start()
+        _start(self._watch)
 
     def _watch(self) -> None:
         if self._over.wait(self._seconds):

@@ -22,6 +22,8 @@ def modules_beside(path: str, text: str) -> list[str]:
     They are NAME.py and NAME/__init__.py, also below folders NAME, for each name in a line with `import`. Links that lead out of
     the script's folder are left out.
     """
+    if path.startswith("<"):  # it came from no file
+        return []
     folder = os.path.dirname(os.path.realpath(path))  # noqa: PTH120  # importing pathlib costs more than the wall
     names = _names_in(text)
     found: set[str] = set()

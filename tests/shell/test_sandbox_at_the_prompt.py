@@ -33,7 +33,7 @@ def test_the_session_goes_on_behind_the_walls(environment: dict[str, str], tmp_p
 @pytest.mark.parametrize("environment", PLAINLY, ids=["editor", "plain"])
 def test_what_is_loaded_behind_the_walls_is_refused(environment: dict[str, str], tmp_path) -> None:
     (tmp_path / "secret.grad").write_text("print('the secret')\n")
-    with Terminal(**environment, HOME=str(tmp_path)) as terminal:
+    with Terminal(**environment, HOME=str(tmp_path), columns=240) as terminal:
         terminal.until(terminal.at_prompt, "the prompt")
         terminal.enter("set sandbox on")
         assert "Permission denied" in terminal.run(f"load '{tmp_path}/secret.grad'")
