@@ -30,7 +30,7 @@ def main() -> "NoReturn":
     """Run the program with the arguments of the process; never returns."""
     if sys.argv[1:2] == ["trace"]:  # the program that it runs owns the process: its signals, streams and end
         signals.signal(signals.SIGINT, signals.default_int_handler)
-        from gradsh.lens.command import main as trace
+        from gradsh.lens.tracing import main as trace
 
         sys.exit(trace(sys.argv[2:]))
     from gradsh.process.signals import INTERRUPTED, answer, leave_at_once, take_over

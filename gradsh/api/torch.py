@@ -67,8 +67,14 @@ _DISTRIBUTIONS = {
     "distribution": "Distribution", "continuous": "Normal Uniform Exponential Independent",
     "discrete": "Categorical Bernoulli", "kl": "kl_divergence",
 }
-_DATA_FILES = ("dataset", "dataloader", "sampler")
-"""The files of torch.utils.data, each of which stands for all of it here."""
+_DATA_FILES = {
+    "dataset": "Dataset TensorDataset ConcatDataset Subset random_split IterableDataset",
+    "dataloader": "DataLoader default_collate get_worker_info Dataset IterableDataset Sampler SequentialSampler RandomSampler BatchSampler",
+    "sampler": "Sampler SequentialSampler RandomSampler BatchSampler SubsetRandomSampler WeightedRandomSampler",
+}
+"""What the files of torch.utils.data hold."""
+_OWN_FILES = ("resize", "attention")
+"""Files of modules that PyTorch divides otherwise."""
 _INIT = (
     "calculate_gain uniform_ normal_ trunc_normal_ constant_ ones_ zeros_ eye_ dirac_ xavier_uniform_ xavier_normal_ "
     "kaiming_uniform_ kaiming_normal_ orthogonal_ sparse_ _calculate_fan_in_and_fan_out"
@@ -169,12 +175,21 @@ def _distributions() -> dict[str, Namespace]:
 def _modules() -> dict[str, Namespace]:
     """Return torch.nn.modules and the files that PyTorch keeps its classes in."""
     table = {**_from_files("gradsh.api.nn", _NN_CLASSES), "utils": _spaces("torch.nn.modules.utils")}
-    files = {file: lazily(f"gradsh.api.nn.{file}", names) for file, names in _NN_CLASSES.items()}
+    files = {file: lazily(f"gradsh.api.nn.{file}", names) for file, names in _NN_CLASSES.items() if file not in _OWN_FILES}
     files["batchnorm"] |= lazily("gradsh.api.nn.batchnorm", "_BatchNorm")
     files["utils"] = lazily("gradsh.api.nn.conversion", "_single _pair _triple _quadruple")
     table.update((file, _spaces(f"torch.nn.modules.{file}")) for file in files)
     spaces = {f"torch.nn.modules.{file}": Namespace(f"torch.nn.modules.{file}", held) for file, held in files.items()}
     return {"torch.nn.modules": Namespace("torch.nn.modules", table), **spaces}
+
+
+def _data() -> dict[str, Namespace]:
+    """Return torch.utils.data and the files that PyTorch keeps its classes in."""
+    names = " ".join(dict.fromkeys(" ".join(_DATA_FILES.values()).split()))
+    table = lazily("gradsh.api.data", names) | {"get_worker_info": lazy(_SETTINGS, "none")}
+    files = {f"torch.utils.data.{file}": {name: table[name] for name in held.split()} for file, held in _DATA_FILES.items()}
+    table |= {file: _spaces(f"torch.utils.data.{file}") for file in _DATA_FILES}
+    return {"torch.utils.data": Namespace("torch.utils.data", table)} | {name: Namespace(name, held) for name, held in files.items()}
 
 
 def _optimizers() -> dict[str, Namespace]:
@@ -267,11 +282,7 @@ NAMESPACES: dict[str, Namespace] = {
         "torch.utils.checkpoint",
         lazily("gradsh.api.checkpoint", "checkpoint checkpoint_sequential CheckpointError set_checkpoint_early_stop"),
     ),
-    "torch.utils.data": Namespace("torch.utils.data", lazily(
-            "gradsh.api.data",
-            "Dataset TensorDataset ConcatDataset Subset random_split DataLoader Sampler SequentialSampler RandomSampler BatchSampler "
-            "SubsetRandomSampler WeightedRandomSampler default_collate IterableDataset",
-        ) | {"get_worker_info": lazy(_SETTINGS, "none")} | {file: _spaces("torch.utils.data") for file in _DATA_FILES}),
+    **_data(),
     **_distributions(),
     "torch.random": Namespace("torch.random", dict(_RANDOM)),
     "torch.special": Namespace("torch.special", {}, "special"),
@@ -305,9 +316,6 @@ NAMESPACES: dict[str, Namespace] = {
 
 BARE = ("torch.nn.functional", "torch", "torch.nn", "torch.optim")
 """Where a bare name is looked up, after the program's names and Python's builtins."""
-
-
-NAMESPACES.update((f"torch.utils.data.{file}", NAMESPACES["torch.utils.data"]) for file in _DATA_FILES)
 
 
 def namespace(name: str) -> Namespace | None:

@@ -263,7 +263,7 @@ def trace(
     arguments: Annotated[list[str], typer.Argument(metavar="PROGRAM.py [ARGS]...", help="A Python program.")],
 ) -> None:
     """Run a Python program on PyTorch and explain its failed backward passes (`gradsh trace --help` has the options)."""
-    from gradsh.lens.command import main
+    from gradsh.lens.tracing import main
 
     raise typer.Exit(main(arguments))
 

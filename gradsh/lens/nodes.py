@@ -9,7 +9,7 @@ from gradsh.engine.graph.node import FREED_SENTENCE, Node
 from gradsh.engine.graph.saved import FreedVariables, SavedTensor, SavedVariable
 from gradsh.engine.graph.tensor import Parameter, Tensor
 from gradsh.lens.arrays import dtype_of
-from gradsh.lens.saved import TorchSaved
+from gradsh.lens.saved_tensors import TorchSaved
 from gradsh.text.fault import fail
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from gradsh.lens.arrays import dtype_of
-from gradsh.lens.saved import MARK, Spent, raw_entries, saved_names
+from gradsh.lens.saved_tensors import MARK, Spent, raw_entries, saved_names
 
 if TYPE_CHECKING:
     from gradsh.lens.watcher import Watcher

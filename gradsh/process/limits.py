@@ -71,8 +71,6 @@ def bytes_of(text: str) -> int:
 
 SOON = 0.01
 """Seconds after which an alarm is heard that came within an import."""
-_TRIES = 100
-"""How often a thread is tried to be started, each `SOON` after the one before."""
 LONGEST = 1e9
 """Seconds (and nodes) from which a bound is none that anything here can count to."""
 
@@ -116,6 +114,8 @@ SPARE = 128 << 20
 """Bytes beyond its bound that telling a failure may take: a script that has filled its memory still holds it then."""
 BALLAST = 4 << 20
 """Bytes that are let go before the bound is lifted."""
+THREAD_STACK = 8 << 20
+"""Bytes of the stack of a thread of ours: what Linux gives by default."""
 STACK = 24 << 20
 """Bytes of stack that are taken beforehand: a stack that cannot grow because memory is full ends the process."""
 _bounds: list[int] = []
@@ -199,6 +199,7 @@ def grow_stack() -> None:
     from gradsh.process.nesting import deepen_stack
 
     deepen_stack()
+    threading.stack_size(THREAD_STACK)  # else as much as the main thread's limit, which may be more than the bound on memory
     limit = resource.getrlimit(resource.RLIMIT_STACK)[0]
     if threading.current_thread() is not threading.main_thread():
         return
@@ -246,22 +247,6 @@ def _can_ring() -> bool:
     return not signal.getitimer(signal.ITIMER_REAL)[0] and signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
 
 
-def _start(work: Callable[[], None]) -> None:
-    """Start a thread; again and again for a while where the system has no room for one, which passes as other processes end."""
-    import threading
-    import time
-
-    for left in reversed(range(_TRIES)):
-        try:
-            threading.Thread(target=work, daemon=True).start()
-        except RuntimeError:
-            if not left:
-                raise
-            time.sleep(SOON)
-        else:
-            return
-
-
 class Watchdog:
     """Calls `strike` when the time is over and `stuck` when, `GRACE` seconds later, nobody has cancelled it."""
 
@@ -272,7 +257,7 @@ class Watchdog:
         self._seconds = seconds
         self._strike = strike
         self._stuck = stuck
-        _start(self._watch)
+        threading.Thread(target=self._watch, daemon=True).start()
 
     def _watch(self) -> None:
         if self._over.wait(self._seconds):

@@ -31,7 +31,7 @@ def test_without_torch_it_says_how_to_install_it(tmp_path: Path) -> None:
 
 
 def test_usage_is_told() -> None:
-    from gradsh.lens.command import parse
+    from gradsh.lens.tracing import parse
 
     assert parse([]) == "name a program to run"
     assert "--nonsense" in str(parse(["--nonsense", "x.py"]))

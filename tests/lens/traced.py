@@ -23,7 +23,7 @@ class Traced(NamedTuple):
 
 def trace(*words: str, folder: Path | None = None) -> Traced:
     """Run `gradsh trace` with these words, in a folder."""
-    from gradsh.lens.command import main
+    from gradsh.lens.tracing import main
 
     return forked(lambda: main(list(words)), folder)
 

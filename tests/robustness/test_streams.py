@@ -107,6 +107,13 @@ def test_odd_environments(tmp_path: Path, names: dict[str, str]) -> None:
     assert shell(tmp_path, "mkdir gone; cd gone; rmdir ../gone; $G -c 'print(1)'", **names)[:2] == (0, "1\n")
 
 
+def test_a_deep_stack_does_not_count_against_the_memory_of_a_script(tmp_path: Path) -> None:
+    (tmp_path / "a.grad").write_text("x = torch.ones(2)\nprint(x.sum())\nnon\n")
+    status, out, err = shell(tmp_path, "ulimit -s 1000000; $G run --timeout 60 --max-memory 300M a.grad")
+    assert (status, out) == (1, "tensor(2.)\n")
+    assert err.startswith("error[name]")
+
+
 def _small_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
 
