@@ -131,7 +131,7 @@ class Terminal:
         """Bring the cursor of a continued line to a column: the prompt may have indented it already."""
         margin = self.screen.cursor.x - len(MORE) - 1
         if margin != wanted:
-            self.press("\x7f" * (max(0, margin - wanted) // 4) + " " * max(0, wanted - margin))
+            self.press("\x7f" * -(min(0, wanted - margin) // 4) + " " * max(0, wanted - margin))
             self.until(lambda: self.screen.cursor.x == len(MORE) + 1 + wanted, f"a margin of {wanted}")
 
     def resize(self, columns: int, rows: int = 40) -> None:

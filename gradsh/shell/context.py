@@ -116,6 +116,13 @@ def _at_file(command: str, statement: str) -> bool:
     return bool(first) and first[0].kind == "file" and not re.search(r"\s--", statement)
 
 
+def first_line(text: str) -> str:
+    """Return the line in which the statement at the end of a text begins; within its brackets, the last line."""
+    opened, start = _structure(text, [Token(start, end, kind, text[start:end]) for start, end, kind in pieces(text)], len(text))
+    at = len(text) if opened else start
+    return text[text.rfind("\n", 0, at) + 1 :].partition("\n")[0]
+
+
 def _structure(text: str, tokens: list[Token], end: int) -> tuple[list[int], int]:
     """The indices of the brackets that are open at the cursor, and where its statement starts."""
     opened: list[int] = []

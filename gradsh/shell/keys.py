@@ -138,8 +138,11 @@ def finished(host: "Host", buffer: Buffer) -> bool:
 
 def new_line(buffer: Buffer) -> None:
     """Begin a new line, indented as its place asks for."""
+    from gradsh.shell.context import first_line
+
     line = buffer.document.current_line_before_cursor
-    margin = len(line) - len(line.lstrip(" "))
+    first = first_line(buffer.document.text_before_cursor)
+    margin = len(first) - len(first.lstrip(" "))
     code = line.partition("#")[0].rstrip()
     if code.endswith((":", "(", "[", "{")):
         margin += INDENT

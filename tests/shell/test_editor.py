@@ -28,6 +28,11 @@ def test_an_open_bracket_goes_on(read) -> None:
     assert read("x = ones(\r2)\r") == ["x = ones(\n    2)"]
 
 
+def test_a_statement_of_several_lines_goes_on_at_its_first_lines_margin(read) -> None:
+    assert read("def f():\rx = max(1,\r2)\rreturn x\r\r") == ["def f():\n    x = max(1,\n    2)\n    return x"]
+    assert read("def f():\rif (1 and\r    2):\rreturn x\r\r") == ["def f():\n    if (1 and\n        2):\n        return x"]
+
+
 def test_backspace_in_the_margin_takes_back_one_stop(read) -> None:
     assert read("if 1:\r\x7fx = 1\r")[0] == "if 1:\nx = 1"
 

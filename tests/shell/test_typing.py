@@ -116,6 +116,7 @@ def typed_and_run(mode: str, texts: dict[str, str], folder: Path) -> tuple[dict[
     (folder / "<shell>").write_text("\n".join([*typed, "print('')"]))
     with Terminal(*arguments, columns=WIDE, folder=folder, XDG_STATE_HOME=NO_HISTORY, **environment) as terminal:
         terminal.see("grad>")
+        terminal.feed("set hints off")  # as it is in `gradsh run`
         for statement in typed:
             terminal.feed(statement)
         terminal.press("quit\r")
