@@ -38,7 +38,7 @@ unit: $(VENV)/developed
 
 # Tries every case of the long series of which `make test` tries a part: scripts typed at each prompt, calls in each form.
 sweep: $(VENV)/developed
-	GRADSH_SWEEP=1 $(BIN)/python $(PYTEST) tests/shell/test_typing.py tests/engine/test_calls.py tests/robustness
+	GRADSH_SWEEP=1 $(BIN)/python $(PYTEST) tests/shell/test_typing.py tests/engine/test_calls.py tests/interpreter/test_hints.py tests/robustness
 
 golden: $(VENV)/installed
 	$(BIN)/gradsh test scripts
@@ -57,7 +57,7 @@ docs: $(VENV)/developed
 # Compares with PyTorch itself, in an environment of its own.
 parity: $(PARITY)/installed
 	$(PARITY)/bin/python $(PYTEST) -m parity tests
-	$(PARITY)/bin/python $(PYTEST) tests/oracle
+	GRADSH_SWEEP=1 $(PARITY)/bin/python $(PYTEST) tests/oracle
 
 # Runs unit tests under each other Python of the machine, in an environment of its own; a version is tried once.
 pythons:

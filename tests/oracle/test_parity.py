@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.sweep import part
+
 from tests.oracle import compare, oracle
 
 pytestmark = [  # oracle.py, which runs by itself, leaves its files to the collector
@@ -18,7 +20,7 @@ HERE = Path(__file__).parent
 CASES = sorted(path.stem for path in (HERE / "real").glob("*.py"))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", part(CASES, 4))
 def test_recording_is_true(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)

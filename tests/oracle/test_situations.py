@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.sweep import part
+
 from gradsh.render.json import plain, to_dict
 from gradsh.session.session import Session
 from tests.oracle import compare, insight_check
@@ -77,7 +79,7 @@ def insight(name: str, events: list[dict[str, Any]], buffers: dict[str, Any]) ->
     return {"e": errors, "f": history}
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", part(CASES, 4))
 def test_situation(name: str) -> None:
     found = differences(name)
     known = KNOWN.get(name, "")

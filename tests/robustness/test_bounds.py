@@ -86,7 +86,7 @@ def test_what_is_too_large_is_refused_and_the_session_lives(line: str) -> None:
     assert events[-2].text == "2"
 
 
-@pytest.mark.parametrize("text", part(TOWERS, 2))
+@pytest.mark.parametrize("text", part(TOWERS, 4))
 def test_towers_end_nothing(text: str) -> None:
     events = run(f"x = [1]\n{text}\n1 + 1")
     assert kinds(events) == ["limit"]

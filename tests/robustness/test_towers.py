@@ -17,7 +17,7 @@ DEEP = 3_000_000
     "x = (x,)", "x = slice(x)", "x = property(x)", "x = deque([x])", "x = K()[x:]", "x = functools.cmp_to_key(print)(x)",
     "x = iter(int, x)",
     "x = functools.reduce(slice, [0] * 1000, x)", "x = (x, 1)", "x = P(x)", "x = list[x]", "x = list[x] | None",
-], 4))
+], 6))
 def test_a_tower_ends_its_script_and_not_the_process(step: str) -> None:
     before = "import functools\nfrom collections import deque, namedtuple\nP = namedtuple('P', 'a')\n"
     before += "class K:\n    def __getitem__(self, key): return key\nx = int\n"

@@ -113,7 +113,7 @@ def typed_and_run(mode: str, texts: dict[str, str], folder: Path) -> tuple[dict[
     """Return what scripts show when they are typed, and when `gradsh run` runs what was typed."""
     arguments, environment = MODES[mode]
     typed = story(texts)
-    (folder / "<shell>").write_text("\n".join([*typed, "print('')"]))
+    (folder / "<shell>").write_text("\n".join(["# hints are off", *typed, "print('')"]))
     with Terminal(*arguments, columns=WIDE, folder=folder, XDG_STATE_HOME=NO_HISTORY, **environment) as terminal:
         terminal.see("grad>")
         terminal.feed("set hints off")  # as it is in `gradsh run`
