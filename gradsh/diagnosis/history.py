@@ -248,7 +248,7 @@ class History:
             return self._here(node, context, cut=True)
         if may and (name in COPYING or not self._has_history(node, context)):
             deeper = [origin for one in inputs for origin in self._follow(one, context, depth - 1) if origin.cut]
-            return [*(origin._replace(before=True) for origin in deeper), *self._here(node, context, cut=True)]
+            return [*(origin._replace(before=_makes_numbers(origin.node)) for origin in deeper), *self._here(node, context, cut=True)]
         found = [origin for one in inputs for origin in self._follow(one, context, depth - 1)]
         return found or self._here(node, context, cut=False)
 
@@ -434,3 +434,8 @@ def _latest(body: list[Any], name: str, before: Span | None) -> stmt | None:
     around = [one for one in binders if before is not None and covers(one.span, before)]
     chosen = above or around or binders
     return max(chosen, key=lambda one: one.span[:2]) if chosen else None
+
+
+def _makes_numbers(node: Any) -> bool:
+    """Whether a cut gives Python's numbers: the tensor without a history is then made later."""
+    return isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) and node.func.attr in {"item", "tolist"}
