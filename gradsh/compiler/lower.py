@@ -15,7 +15,7 @@ from gradsh.compiler import runtime_names
 from gradsh.compiler.recursion import deeper
 from gradsh.compiler.statements import StatementLowering
 from gradsh.language.node import stmt
-from gradsh.language.statements import Command
+from gradsh.language.tree import Command
 from gradsh.text.problem import Label, Problem, ProblemError
 from gradsh.text.span import Source, Span
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradsh.language import tree
+from gradsh.language.command_line import OptionValue
 from gradsh.language.node import Node, stmt
 from gradsh.text.span import Span
 
@@ -19,7 +20,7 @@ def children(node: Node) -> Iterator[Node]:
 def _nodes(value: Any) -> Iterator[Node]:
     if isinstance(value, Node):
         yield value
-    elif isinstance(value, tree.OptionValue):
+    elif isinstance(value, OptionValue):
         yield from _nodes(value.value)
     elif isinstance(value, list):
         for one in value:

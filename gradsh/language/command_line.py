@@ -7,6 +7,10 @@ A command line is `name argument… --option value…`; the parser reads it by t
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from gradsh.language.node import expr
+from gradsh.text.span import Span
+from gradsh.text.tuples import NamedTuple
+
 ValueKind = Literal["expr", "name", "word", "file", "text"]
 """What a value is: an expression; a bare name (a Name node); one word, up to a blank; a file name, bare or quoted; the
 rest of the line as it stands. The last three become Constants of their text."""
@@ -87,3 +91,13 @@ class CommandGrammar:
         if self.tail:
             return " ".join([parts[0], *options, *parts[1:], "STATEMENT"])
         return " ".join([*parts, *options])
+
+
+class OptionValue(NamedTuple):
+    """What a command line gave for an option: where (the option with its values), and True, one value, or all of them.
+
+    A word or a file name is a Constant of its text.
+    """
+
+    span: Span
+    value: bool | expr | list[expr]

@@ -1,56 +1,26 @@
-"""Static facts about the names of a tree: what each scope binds, reads and declares, by Python's rules.
+"""Static facts about the names of a tree: how each scope binds, reads and declares them, by Python's rules.
 
 The walk goes by a list of its own and not by recursion, so that no chain of operators is too long for it.
 """
 
 from collections.abc import Iterator
 
-from gradsh.language.tree import (
-    AnnAssign,
-    Assign,
-    AugAssign,
-    ClassDef,
-    Command,
-    Delete,
-    DictComp,
-    ExceptHandler,
-    For,
-    FunctionDef,
-    GeneratorExp,
-    Global,
-    Import,
-    ImportFrom,
-    Lambda,
-    List,
-    ListComp,
-    Name,
-    NamedExpr,
-    Node,
-    Nonlocal,
-    Program,
-    SetComp,
-    Starred,
-    Tuple,
-    arguments,
-    comprehension,
-    stmt,
-    withitem,
-)
+from gradsh.language import tree
+from gradsh.language.node import Node
 from gradsh.text.problem import Label, Problem, ProblemError
 from gradsh.text.span import Source, Span
 
 
 class Scope:
-    """A module, function, class or comprehension: its names, each with the place where it is first bound or read."""
+    """A module, function, class or comprehension: its names, and how it uses them, in the order of the text."""
 
-    __slots__ = ("bound", "children", "declared", "kind", "parameters", "parent", "read", "uses")
+    __slots__ = ("bound", "children", "declared", "kind", "parameters", "parent", "uses")
 
     def __init__(self, kind: str, parent: "Scope | None") -> None:
         self.kind = kind
         self.parent = parent
         self.children: list[Scope] = []
-        self.bound: dict[str, Span] = {}
-        self.read: dict[str, Span] = {}
+        self.bound: set[str] = set()
         self.parameters: set[str] = set()
         self.declared: dict[str, tuple[str, Span]] = {}
         self.uses: list[tuple[str, str, Span]] = []
@@ -60,26 +30,7 @@ class Scope:
     def bind(self, name: str, span: Span, how: str = "assigned to") -> None:
         """Note that the scope binds `name`."""
         self.uses.append((how, name, span))
-        self.bound.setdefault(name, span)
-
-    def module(self) -> "Scope":
-        """Return the outermost scope."""
-        scope = self
-        while scope.parent is not None:
-            scope = scope.parent
-        return scope
-
-    def owner(self, name: str) -> "Scope":
-        """Return the scope whose `name` is meant here; the outermost one for names that no function binds."""
-        scope: Scope | None = self
-        while scope is not None and scope.parent is not None:
-            declared = scope.declared.get(name)
-            if declared is not None and declared[0] == "global":
-                break
-            if name in scope.bound and declared is None and (scope is self or scope.kind != "class"):
-                return scope
-            scope = scope.parent
-        return self.module()
+        self.bound.add(name)
 
     def walk(self) -> Iterator["Scope"]:
         """Yield this scope and all below it."""
@@ -88,37 +39,6 @@ class Scope:
             scope = waiting.pop()
             yield scope
             waiting.extend(reversed(scope.children))
-
-
-def scope_of(node: Program | stmt) -> Scope:
-    """Return the outermost scope of a program, or of a statement that stands at the top level."""
-    return _Walk().run(node)
-
-
-def free_names(node: Program | stmt) -> dict[str, Span]:
-    """Return the names that `node` reads and no function in it binds, each with the place of its first reading.
-
-    These are looked up in the program, then among builtins and namespaces. What the node itself binds at the top level
-    is among them where it is read.
-    """
-    names: dict[str, Span] = {}
-    top = scope_of(node)
-    for scope in top.walk():
-        for name, span in scope.read.items():
-            if scope.owner(name) is top:
-                names.setdefault(name, span)
-    return names
-
-
-def bound_names(node: Program | stmt) -> dict[str, Span]:
-    """Return the names that `node` binds at the top level, also by `global` in its functions."""
-    top = scope_of(node)
-    names = dict(top.bound)
-    for scope in top.walk():
-        for name, (word, span) in scope.declared.items():
-            if word == "global" and name in scope.bound:
-                names.setdefault(name, span)
-    return names
 
 
 class _Walk:
@@ -130,11 +50,10 @@ class _Walk:
         waiting: list[tuple[object, Scope, bool]] = [(root, top, False)]
         while waiting:
             item, scope, store = waiting.pop()
-            if isinstance(item, Name):
+            if isinstance(item, tree.Name):
                 if store:
                     scope.bind(item.id, item.span)
                 else:
-                    scope.read.setdefault(item.id, item.span)
                     scope.uses.append(("used", item.id, item.span))
             elif isinstance(item, list):
                 waiting.extend((part, scope, store) for part in reversed(item))
@@ -145,43 +64,43 @@ class _Walk:
     def parts(self, node: Node, scope: Scope, store: bool) -> Iterator[tuple[object, Scope, bool]]:
         """Yield the parts of `node`, each with its scope and whether it is a target; note what `node` itself binds."""
         match node:
-            case Tuple() | List():
+            case tree.Tuple() | tree.List():
                 yield node.elts, scope, store
-            case Starred():
+            case tree.Starred():
                 yield node.value, scope, store
-            case Assign():
+            case tree.Assign():
                 yield node.value, scope, False
                 yield node.targets, scope, True
-            case AugAssign():
+            case tree.AugAssign():
                 yield node.target, scope, False
                 yield node.value, scope, False
                 yield node.target, scope, True
-            case AnnAssign():
-                if node.value is not None or isinstance(node.target, Name):
+            case tree.AnnAssign():
+                if node.value is not None or isinstance(node.target, tree.Name):
                     yield node.value, scope, False
                     yield node.target, scope, True
-            case For():
+            case tree.For():
                 yield node.iter, scope, False
                 yield node.target, scope, True
                 yield node.body, scope, False
                 yield node.orelse, scope, False
-            case withitem():
+            case tree.withitem():
                 yield node.context_expr, scope, False
                 yield node.optional_vars, scope, True
-            case Delete():
+            case tree.Delete():
                 yield node.targets, scope, True
-            case NamedExpr():
+            case tree.NamedExpr():
                 yield node.value, scope, False
                 yield node.target, _around_comprehensions(scope), True
-            case FunctionDef() | Lambda():
+            case tree.FunctionDef() | tree.Lambda():
                 yield from self.function(node, scope)
-            case ClassDef():
+            case tree.ClassDef():
                 yield [node.decorator_list, node.bases, node.keywords], scope, False
                 scope.bind(node.name, node.span)
                 yield node.body, Scope("class", scope), False
-            case ListComp() | SetComp() | DictComp() | GeneratorExp():
+            case tree.ListComp() | tree.SetComp() | tree.DictComp() | tree.GeneratorExp():
                 yield from self.comprehended(node, scope)
-            case Command():
+            case tree.Command():
                 yield node.arguments, scope, False
                 yield [option.value for option in node.options.values()], scope, False
                 yield node.tail, scope, False
@@ -193,46 +112,46 @@ class _Walk:
     def note(self, node: Node, scope: Scope) -> None:
         """Note what imports, handlers and declarations bind or declare."""
         match node:
-            case Import():
+            case tree.Import():
                 for item in node.names:
                     scope.bind(item.asname or item.name.partition(".")[0], item.span, "imported")
-            case ImportFrom():
+            case tree.ImportFrom():
                 for item in node.names:
                     if item.name != "*":
                         scope.bind(item.asname or item.name, item.span, "imported")
-            case ExceptHandler() if node.name:
+            case tree.ExceptHandler() if node.name:
                 scope.bind(node.name, node.span)
-            case Global() | Nonlocal():
-                word = "global" if isinstance(node, Global) else "nonlocal"
+            case tree.Global() | tree.Nonlocal():
+                word = "global" if isinstance(node, tree.Global) else "nonlocal"
                 for name in node.names:
                     scope.uses.append((word, name, node.span))
                     scope.declared.setdefault(name, (word, node.span))
 
-    def function(self, node: FunctionDef | Lambda, scope: Scope) -> Iterator[tuple[object, Scope, bool]]:
+    def function(self, node: tree.FunctionDef | tree.Lambda, scope: Scope) -> Iterator[tuple[object, Scope, bool]]:
         """Yield the parts of a function: defaults belong to the scope around it, annotations are not read."""
-        if isinstance(node, FunctionDef):
+        if isinstance(node, tree.FunctionDef):
             yield node.decorator_list, scope, False
         yield [node.args.defaults, node.args.kw_defaults], scope, False
-        if isinstance(node, FunctionDef):
+        if isinstance(node, tree.FunctionDef):
             scope.bind(node.name, node.span)
         inner = Scope("function", scope)
-        for name, span in _parameters(node.args):
+        for name in _parameters(node.args):
             inner.parameters.add(name)
-            inner.bound[name] = span
+            inner.bound.add(name)
         yield node.body, inner, False
 
     def comprehended(
-        self, node: ListComp | SetComp | DictComp | GeneratorExp, scope: Scope
+        self, node: tree.ListComp | tree.SetComp | tree.DictComp | tree.GeneratorExp, scope: Scope
     ) -> Iterator[tuple[object, Scope, bool]]:
         """Yield the parts of a comprehension: its first iterable belongs to the scope around it."""
         inner = Scope("comprehension", scope)
         yield node.generators[0].iter, scope, False
         for number, clause in enumerate(node.generators):
             yield from self.clause(clause, inner, first=number == 0)
-        elements = [node.key, node.value] if isinstance(node, DictComp) else [node.elt]
+        elements = [node.key, node.value] if isinstance(node, tree.DictComp) else [node.elt]
         yield elements, inner, False
 
-    def clause(self, clause: comprehension, inner: Scope, first: bool) -> Iterator[tuple[object, Scope, bool]]:
+    def clause(self, clause: tree.comprehension, inner: Scope, first: bool) -> Iterator[tuple[object, Scope, bool]]:
         """Yield the parts of one `for … in … if …`."""
         if not first:
             yield clause.iter, inner, False
@@ -247,16 +166,16 @@ def _around_comprehensions(scope: Scope) -> Scope:
     return scope
 
 
-def _parameters(args: arguments) -> Iterator[tuple[str, Span]]:
-    """Yield the names and places of all parameters."""
+def _parameters(args: tree.arguments) -> Iterator[str]:
+    """Yield the names of all parameters."""
     single = [item for item in (args.vararg, args.kwarg) if item is not None]
     for item in [*args.posonlyargs, *args.args, *args.kwonlyargs, *single]:
-        yield item.arg, item.span
+        yield item.arg
 
 
-def check_declarations(program: Program) -> None:
+def check_declarations(program: tree.Program) -> None:
     """Raise ProblemError for a `global` or `nonlocal` that Python refuses."""
-    for scope in scope_of(program).walk():
+    for scope in _Walk().run(program).walk():
         seen: dict[str, set[str]] = {}
         for use, name, span in scope.uses:
             before = seen.setdefault(name, set())

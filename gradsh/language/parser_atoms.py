@@ -2,25 +2,11 @@
 
 import re
 
+from gradsh.language import tree
+from gradsh.language.node import expr
 from gradsh.language.parser_expressions import OPERAND, ExpressionParser
 from gradsh.language.strings import Trouble, number, string, unescape
 from gradsh.language.targets import TargetChecks
-from gradsh.language.tree import (
-    Constant,
-    Dict,
-    DictComp,
-    FormattedValue,
-    GeneratorExp,
-    JoinedStr,
-    List,
-    ListComp,
-    Set,
-    SetComp,
-    Starred,
-    Tuple,
-    comprehension,
-    expr,
-)
 from gradsh.text.span import Span
 
 _CONSTANTS = {"None": None, "True": True, "False": False, "...": ...}
@@ -42,7 +28,7 @@ class AtomParser(TargetChecks, ExpressionParser):
             value = number(self.texts[i])
             if isinstance(value, Trouble):
                 self.fail_literal(i, value)
-            return Constant(self.spans[i], value)
+            return tree.Constant(self.spans[i], value)
         if kind in {"STRING", "FSTART"}:
             return self.strings()
         if kind == "(":
@@ -54,7 +40,7 @@ class AtomParser(TargetChecks, ExpressionParser):
         if kind not in _CONSTANTS:
             self.unexpected("an expression")
         self.i = i + 1
-        return Constant(self.spans[i], _CONSTANTS[kind])
+        return tree.Constant(self.spans[i], _CONSTANTS[kind])
 
     def fail_literal(self, i: int, trouble: Trouble) -> None:
         """Raise what is wrong with the literal at token `i`."""
@@ -80,7 +66,7 @@ class AtomParser(TargetChecks, ExpressionParser):
                 value = string(self.texts[self.i])
                 if isinstance(value, Trouble):
                     self.fail_literal(self.i, value)
-                parts.append(Constant(self.spans[self.i], value))
+                parts.append(tree.Constant(self.spans[self.i], value))
                 self.i += 1
             elif kind == "FSTART":
                 formatted = True
@@ -88,10 +74,10 @@ class AtomParser(TargetChecks, ExpressionParser):
             else:
                 break
         if formatted:
-            return JoinedStr(self.span_from(start), _merged(parts))
+            return tree.JoinedStr(self.span_from(start), _merged(parts))
         if len(parts) == 1:
             return parts[0]
-        return Constant(self.span_from(start), "".join(str(part.value) for part in parts if isinstance(part, Constant)))
+        return tree.Constant(self.span_from(start), "".join(str(part.value) for part in parts if isinstance(part, tree.Constant)))
 
     def fstring(self) -> list[expr]:
         """Read an f-string.
@@ -114,7 +100,7 @@ class AtomParser(TargetChecks, ExpressionParser):
         if self.kinds[i] != "FMIDDLE":
             self.unexpected("the end of the f-string")
         self.i += 1
-        return [Constant(self.spans[i], self.literal_text(i, raw, in_spec))]
+        return [tree.Constant(self.spans[i], self.literal_text(i, raw, in_spec))]
 
     def literal_text(self, i: int, raw: bool, in_spec: bool) -> str:
         """Return what the FMIDDLE token `i` stands for."""
@@ -151,7 +137,7 @@ class AtomParser(TargetChecks, ExpressionParser):
         debug = self.accept("=")
         if debug:
             text = self.tokens.source.text[self.tokens.ends[start] : self.tokens.starts[self.i]]
-            parts.append(Constant(self.spans[start], text))
+            parts.append(tree.Constant(self.spans[start], text))
         if self.accept("!"):
             conversion = self.conversion()
         if self.kinds[self.i] == ":":
@@ -161,7 +147,7 @@ class AtomParser(TargetChecks, ExpressionParser):
         self.i += 1
         if debug and conversion < 0 and spec is None:
             conversion = ord("r")
-        parts.append(FormattedValue(self.span_from(start), value, conversion, spec))
+        parts.append(tree.FormattedValue(self.span_from(start), value, conversion, spec))
         return parts
 
     def conversion(self) -> int:
@@ -173,14 +159,14 @@ class AtomParser(TargetChecks, ExpressionParser):
         self.i += 1
         return ord(name)
 
-    def format_spec(self, raw: bool) -> JoinedStr:
+    def format_spec(self, raw: bool) -> tree.JoinedStr:
         """Read a format spec, from its colon on."""
         start = self.i
         self.i += 1
         parts: list[expr] = []
         while self.kinds[self.i] != "}":
             parts.extend(self.fstring_part(raw, in_spec=True))
-        return JoinedStr(self.span_from(start), _merged(parts))
+        return tree.JoinedStr(self.span_from(start), _merged(parts))
 
     # brackets
 
@@ -192,7 +178,7 @@ class AtomParser(TargetChecks, ExpressionParser):
         start = self.i
         self.i += 1
         if self.accept(")"):
-            return Tuple(self.span_from(start), [])
+            return tree.Tuple(self.span_from(start), [])
         if self.kinds[self.i] == "yield":
             node = self.yield_()
             self.expect(")")
@@ -206,8 +192,8 @@ class AtomParser(TargetChecks, ExpressionParser):
         if self.kinds[self.i] == ",":
             elements = self.more_elements(node, ")")
             self.expect(")")
-            return Tuple(self.span_from(start), elements)
-        if isinstance(node, Starred):
+            return tree.Tuple(self.span_from(start), elements)
+        if isinstance(node, tree.Starred):
             self.fail("cannot use starred expression here", "a tuple of one is (*a,)", span=node.span)
         self.expect(")")
         return node
@@ -229,15 +215,15 @@ class AtomParser(TargetChecks, ExpressionParser):
         start = self.i
         self.i += 1
         if self.accept("]"):
-            return List(self.span_from(start), [])
+            return tree.List(self.span_from(start), [])
         first = self.starred_or_named()
         if self.kinds[self.i] == "for":
             generators = self.clauses(first)
             self.expect("]")
-            return ListComp(self.span_from(start), first, generators)
+            return tree.ListComp(self.span_from(start), first, generators)
         elements = self.more_elements(first, "]")
         self.expect("]")
-        return List(self.span_from(start), elements)
+        return tree.List(self.span_from(start), elements)
 
     def brace_display(self) -> expr:
         """Read a dict, a set, or a comprehension of either.
@@ -248,7 +234,7 @@ class AtomParser(TargetChecks, ExpressionParser):
         start = self.i
         self.i += 1
         if self.accept("}"):
-            return Dict(self.span_from(start), [], [])
+            return tree.Dict(self.span_from(start), [], [])
         if self.kinds[self.i] == "**":
             return self.dict_display(start)
         first = self.starred_or_named()
@@ -257,10 +243,10 @@ class AtomParser(TargetChecks, ExpressionParser):
         if self.kinds[self.i] == "for":
             generators = self.clauses(first)
             self.expect("}")
-            return SetComp(self.span_from(start), first, generators)
+            return tree.SetComp(self.span_from(start), first, generators)
         elements = self.more_elements(first, "}")
         self.expect("}")
-        return Set(self.span_from(start), elements)
+        return tree.Set(self.span_from(start), elements)
 
     def dict_display(self, start: int, first: expr | None = None) -> expr:
         """Read the rest of a dict, from `**` or from the colon behind its `first` key on."""
@@ -279,24 +265,24 @@ class AtomParser(TargetChecks, ExpressionParser):
                 if self.kinds[self.i] == "for" and len(keys) == 1:
                     generators = self.clauses(key)
                     self.expect("}")
-                    return DictComp(self.span_from(start), key, values[0], generators)
+                    return tree.DictComp(self.span_from(start), key, values[0], generators)
             if not self.accept(",") or self.kinds[self.i] == "}":
                 self.expect("}")
-                return Dict(self.span_from(start), keys, values)
+                return tree.Dict(self.span_from(start), keys, values)
 
     # comprehensions
 
     def comprehension_tail(self, start: int, element: expr) -> expr:
         """Read the clauses of a generator expression whose element is read; its brackets are the caller's."""
         generators = self.clauses(element)
-        return GeneratorExp(self.span_from(start), element, generators)
+        return tree.GeneratorExp(self.span_from(start), element, generators)
 
-    def clauses(self, element: expr) -> list[comprehension]:
+    def clauses(self, element: expr) -> list[tree.comprehension]:
         """Read the clauses of a comprehension.
 
         clauses: ('for' targets 'in' binary ('if' binary)*)+
         """
-        if isinstance(element, Starred):
+        if isinstance(element, tree.Starred):
             self.fail("iterable unpacking cannot be used in comprehension", "write one more `for` clause", span=element.span)
         generators = []
         while self.accept("for"):
@@ -307,7 +293,7 @@ class AtomParser(TargetChecks, ExpressionParser):
             conditions: list[expr] = []
             while self.accept("if"):
                 conditions.append(self.binary(1))
-            generators.append(comprehension(self.span_from(start), target, iterable, conditions))
+            generators.append(tree.comprehension(self.span_from(start), target, iterable, conditions))
         return generators
 
     def for_targets(self, bind: bool) -> expr:
@@ -323,7 +309,7 @@ class AtomParser(TargetChecks, ExpressionParser):
             if not self.accept(","):
                 break
             several = True
-        target = Tuple(self.span_from(start), elements) if several else elements[0]
+        target = tree.Tuple(self.span_from(start), elements) if several else elements[0]
         self.check_target(target, "assign to", bind=bind)
         return target
 
@@ -333,8 +319,8 @@ def _merged(parts: list[expr]) -> list[expr]:
     merged: list[expr] = []
     for part in parts:
         last = merged[-1] if merged else None
-        if isinstance(part, Constant) and isinstance(last, Constant):
-            merged[-1] = Constant(last.span.to(part.span), f"{last.value}{part.value}")
-        elif not isinstance(part, Constant) or part.value:
+        if isinstance(part, tree.Constant) and isinstance(last, tree.Constant):
+            merged[-1] = tree.Constant(last.span.to(part.span), f"{last.value}{part.value}")
+        elif not isinstance(part, tree.Constant) or part.value:
             merged.append(part)
     return merged

@@ -2,34 +2,16 @@
 
 from typing import cast
 
+from gradsh.language import tree
+from gradsh.language.node import expr, stmt
 from gradsh.language.parser_statements import SimpleStatementParser
-from gradsh.language.tree import (
-    ClassDef,
-    ExceptHandler,
-    For,
-    FunctionDef,
-    If,
-    Match,
-    Name,
-    NamedExpr,
-    Program,
-    Try,
-    Tuple,
-    While,
-    With,
-    expr,
-    keyword,
-    match_case,
-    stmt,
-    withitem,
-)
 from gradsh.text.span import Span
 
 
 class BlockParser(SimpleStatementParser):
     """The rules of statements that hold others."""
 
-    def program(self) -> Program:
+    def program(self) -> tree.Program:
         """Read a whole text.
 
         program: statement* END
@@ -39,7 +21,7 @@ class BlockParser(SimpleStatementParser):
             self.statement(body)
         first = self.tokens.source.first_line
         last = self.spans[self.i]
-        return Program(Span(first, 1, last.end_line, last.end_column), body, self.tokens.source)
+        return tree.Program(Span(first, 1, last.end_line, last.end_column), body, self.tokens.source)
 
     def statement(self, body: list[stmt]) -> None:
         """Read a line of simple statements, or a compound statement, into `body`.
@@ -150,7 +132,7 @@ class BlockParser(SimpleStatementParser):
                 break
         orelse = self.else_block()
         for start, test, body in reversed(branches):
-            orelse = [If(self.end_of(start, body, orelse), test, body, orelse)]
+            orelse = [tree.If(self.end_of(start, body, orelse), test, body, orelse)]
         return orelse[0]
 
     def while_(self) -> stmt:
@@ -163,7 +145,7 @@ class BlockParser(SimpleStatementParser):
         test = self.named()
         body = self.loop_body("'while' statement", start)
         orelse = self.else_block()
-        return While(self.end_of(start, body, orelse), test, body, orelse)
+        return tree.While(self.end_of(start, body, orelse), test, body, orelse)
 
     def for_(self) -> stmt:
         """Read a for.
@@ -179,7 +161,7 @@ class BlockParser(SimpleStatementParser):
         iterable = self.expressions()
         body = self.loop_body("'for' statement", start)
         orelse = self.else_block()
-        return For(self.end_of(start, body, orelse), target, iterable, body, orelse)
+        return tree.For(self.end_of(start, body, orelse), target, iterable, body, orelse)
 
     def opens_match(self) -> bool:
         """Return whether the name `match` here begins a statement: its line ends with a colon, and cases (or nothing yet) follow."""
@@ -209,9 +191,9 @@ class BlockParser(SimpleStatementParser):
             cases.append(self.case())
         self.accept("DEDENT")
         self.depth -= 1
-        return Match(self.end_of(start, cases[-1].body), subject, cases)
+        return tree.Match(self.end_of(start, cases[-1].body), subject, cases)
 
-    def case(self) -> match_case:
+    def case(self) -> tree.match_case:
         """Read a case.
 
         case: 'case' pattern (',' pattern)* [','] ['as' NAME] ['if' named] ':' block
@@ -228,10 +210,10 @@ class BlockParser(SimpleStatementParser):
             if self.kinds[self.i] in {":", "if"}:
                 break
             parts.append(self.pattern())
-        pattern: expr = Tuple(self.span_from(first), parts) if listed else parts[0]
+        pattern: expr = tree.Tuple(self.span_from(first), parts) if listed else parts[0]
         guard = self.named() if self.accept("if") else None
         body = self.block("'case' statement", start)
-        return match_case(self.end_of(start, body), pattern, guard, body)
+        return tree.match_case(self.end_of(start, body), pattern, guard, body)
 
     def pattern(self) -> expr:
         """Read a pattern as the expression that it looks like: no operator but `|` and a sign has a meaning in it."""
@@ -240,8 +222,8 @@ class BlockParser(SimpleStatementParser):
         if not self.accept("as"):
             return pattern
         place = self.i
-        name = Name(self.spans[place], self.name("a name behind 'as'"))
-        return NamedExpr(self.span_from(start), name, pattern)
+        name = tree.Name(self.spans[place], self.name("a name behind 'as'"))
+        return tree.NamedExpr(self.span_from(start), name, pattern)
 
     def with_(self) -> stmt:
         """Read a with.
@@ -262,7 +244,7 @@ class BlockParser(SimpleStatementParser):
             while self.accept(","):
                 items.append(self.with_item())
         body = self.block("'with' statement", start)
-        return With(self.end_of(start, body), items, body)
+        return tree.With(self.end_of(start, body), items, body)
 
     def bracketed_items(self) -> bool:
         """Return whether a bracket here holds the items of a `with`, rather than being part of its first item."""
@@ -282,7 +264,7 @@ class BlockParser(SimpleStatementParser):
             i += 1
         return False
 
-    def with_item(self) -> withitem:
+    def with_item(self) -> tree.withitem:
         """Read one item of a `with`."""
         start = self.i
         context = self.expression()
@@ -290,7 +272,7 @@ class BlockParser(SimpleStatementParser):
         if self.accept("as"):
             target = self.starred() if self.kinds[self.i] == "*" else self.primary()
             self.check_target(target, "assign to")
-        return withitem(self.span_from(start), context, target)
+        return tree.withitem(self.span_from(start), context, target)
 
     def try_(self) -> stmt:
         """Read a try.
@@ -300,7 +282,7 @@ class BlockParser(SimpleStatementParser):
         start = self.i
         self.i += 1
         body = self.block("'try' statement", start)
-        handlers: list[ExceptHandler] = []
+        handlers: list[tree.ExceptHandler] = []
         while self.kinds[self.i] == "except":
             if handlers and handlers[-1].type is None:
                 self.fail("default 'except:' must be last", "move the one without a type below this one")
@@ -311,9 +293,9 @@ class BlockParser(SimpleStatementParser):
         if not handlers and not final:
             self.unexpected("'except' or 'finally' block", "say what happens when the block fails: except RuntimeError as e:")
         span = self.end_of(start, body, cast("list[stmt]", handlers), orelse, final)
-        return Try(span, body, handlers, orelse, final)
+        return tree.Try(span, body, handlers, orelse, final)
 
-    def handler(self) -> ExceptHandler:
+    def handler(self) -> tree.ExceptHandler:
         """Read a handler.
 
         handler: 'except' [expression ['as' NAME]] ':' block
@@ -330,7 +312,7 @@ class BlockParser(SimpleStatementParser):
         if name is not None:
             self.bind(name)
         body = self.block("'except' statement", start)
-        return ExceptHandler(self.end_of(start, body), kind, name, body)
+        return tree.ExceptHandler(self.end_of(start, body), kind, name, body)
 
     # definitions
 
@@ -371,7 +353,7 @@ class BlockParser(SimpleStatementParser):
         body = self.block("function definition", start)
         self.scopes.pop()
         self.in_function, self.in_loop = outer
-        return FunctionDef(self.end_of(start, body), name, params, body, decorators or [], returns)
+        return tree.FunctionDef(self.end_of(start, body), name, params, body, decorators or [], returns)
 
     def class_(self, decorators: list[expr] | None = None) -> stmt:
         """Read a class.
@@ -382,7 +364,7 @@ class BlockParser(SimpleStatementParser):
         self.i += 1
         name = self.name("the class's name")
         bases: list[expr] = []
-        keywords: list[keyword] = []
+        keywords: list[tree.keyword] = []
         if self.kinds[self.i] == "(":
             bases, keywords = self.call_arguments()
         outer = self.in_function, self.in_loop
@@ -392,7 +374,7 @@ class BlockParser(SimpleStatementParser):
         self.scopes.pop()
         self.in_function, self.in_loop = outer
         self.bind(name)
-        return ClassDef(self.end_of(start, body), name, bases, keywords, body, decorators or [])
+        return tree.ClassDef(self.end_of(start, body), name, bases, keywords, body, decorators or [])
 
 
 _COMPOUND = {

@@ -3,11 +3,12 @@
 import re
 from typing import NoReturn
 
-from gradsh.language.command_line import CommandGrammar, Option, Positional, ValueKind
+from gradsh.language.command_line import CommandGrammar, Option, OptionValue, Positional, ValueKind
+from gradsh.language.node import expr, stmt
 from gradsh.language.parser_functions import FunctionParser
 from gradsh.language.strings import Trouble, string
 from gradsh.language.tokens import AUGMENTED
-from gradsh.language.tree import Command, Constant, Name, OptionValue, expr, stmt
+from gradsh.language.tree import Command, Constant, Name
 from gradsh.text.span import Span
 
 _ENDS = frozenset({"NEWLINE", ";", "END", "DEDENT"})

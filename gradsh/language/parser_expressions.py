@@ -1,25 +1,8 @@
 """The parser of expressions with operators: from `lambda` and `if … else` down to calls, attributes and subscripts."""
 
+from gradsh.language import tree
+from gradsh.language.node import expr
 from gradsh.language.parser_base import Cursor
-from gradsh.language.tree import (
-    Attribute,
-    BinOp,
-    BoolOp,
-    Call,
-    Compare,
-    IfExp,
-    Name,
-    NamedExpr,
-    Slice,
-    Starred,
-    Subscript,
-    Tuple,
-    UnaryOp,
-    Yield,
-    YieldFrom,
-    expr,
-    keyword,
-)
 
 _POWER = {
     "or": 1, "and": 2, "in": 4, "not": 4, "is": 4, "<": 4, ">": 4, "==": 4, ">=": 4, "<=": 4, "!=": 4, "|": 5, "^": 6,
@@ -69,7 +52,7 @@ class ExpressionParser(Cursor):
                 self.unexpected("'else'", "a conditional expression is `a if condition else b`")
             self.i += 1
             orelse = self.expression()
-            node = IfExp(self.span_from(start), test, node, orelse)
+            node = tree.IfExp(self.span_from(start), test, node, orelse)
         self.depth -= 1
         return node
 
@@ -84,7 +67,7 @@ class ExpressionParser(Cursor):
             self.deeper()
             operand = self.binary(3)
             self.depth -= 1
-            node: expr = UnaryOp(self.span_from(start), "not", operand)
+            node: expr = tree.UnaryOp(self.span_from(start), "not", operand)
         else:
             node = self.unary()
         while True:
@@ -100,11 +83,11 @@ class ExpressionParser(Cursor):
                 values = [node]
                 while self.accept(op):
                     values.append(self.binary(power + 1))
-                node = BoolOp(self.span_from(start), op, values)
+                node = tree.BoolOp(self.span_from(start), op, values)
             else:
                 self.i += 1
                 right = self.binary(power + 1)
-                node = BinOp(self.span_from(start), node, op, right)
+                node = tree.BinOp(self.span_from(start), node, op, right)
 
     def comparison(self, start: int, left: expr) -> expr:
         """Read the rest of a chain of comparisons.
@@ -124,7 +107,7 @@ class ExpressionParser(Cursor):
                 op = f"{op} {following}"
             ops.append(op)
             comparators.append(self.binary(OPERAND))
-        return Compare(self.span_from(start), left, ops, comparators)
+        return tree.Compare(self.span_from(start), left, ops, comparators)
 
     def unary(self) -> expr:
         """Read signs and powers; `-a ** b` is `-(a ** b)`.
@@ -137,14 +120,14 @@ class ExpressionParser(Cursor):
             self.deeper()
             operand = self.unary()
             self.depth -= 1
-            return UnaryOp(self.span_from(start), kind, operand)
+            return tree.UnaryOp(self.span_from(start), kind, operand)
         node = self.primary()
         if self.kinds[self.i] == "**":
             self.i += 1
             self.deeper()
             exponent = self.unary()
             self.depth -= 1
-            node = BinOp(self.span_from(start), node, "**", exponent)
+            node = tree.BinOp(self.span_from(start), node, "**", exponent)
         return node
 
     def primary(self) -> expr:
@@ -155,7 +138,7 @@ class ExpressionParser(Cursor):
         start, kinds = self.i, self.kinds
         if kinds[start] == "NAME":
             self.i = start + 1
-            node: expr = Name(self.spans[start], self.texts[start])
+            node: expr = tree.Name(self.spans[start], self.texts[start])
         else:
             node = self.atom()
         while True:
@@ -165,19 +148,19 @@ class ExpressionParser(Cursor):
                 if kinds[self.i] != "NAME":
                     self.unexpected("a name behind the dot")
                 self.i += 1
-                node = Attribute(self.span_from(start), node, self.texts[self.i - 1])
+                node = tree.Attribute(self.span_from(start), node, self.texts[self.i - 1])
             elif kind == "(":
                 args, keywords = self.call_arguments()
-                node = Call(self.span_from(start), node, args, keywords)
+                node = tree.Call(self.span_from(start), node, args, keywords)
             elif kind == "[":
                 self.i += 1
                 index = self.subscript()
                 self.expect("]")
-                node = Subscript(self.span_from(start), node, index)
+                node = tree.Subscript(self.span_from(start), node, index)
             else:
                 return node
 
-    def call_arguments(self) -> tuple[list[expr], list[keyword]]:
+    def call_arguments(self) -> tuple[list[expr], list[tree.keyword]]:
         """Read the arguments of a call, brackets included.
 
         arguments: [argument (',' argument)* [',']]
@@ -187,13 +170,13 @@ class ExpressionParser(Cursor):
         self.i += 1
         kinds = self.kinds
         args: list[expr] = []
-        keywords: list[keyword] = []
+        keywords: list[tree.keyword] = []
         while kinds[self.i] != ")":
             start = self.i
             if kinds[start] == "**":
                 self.i += 1
                 value = self.expression()
-                keywords.append(keyword(self.span_from(start), None, value))
+                keywords.append(tree.keyword(self.span_from(start), None, value))
             elif kinds[start] == "NAME" and kinds[start + 1] == "=":
                 keywords.append(self.keyword_argument(keywords))
             else:
@@ -203,7 +186,7 @@ class ExpressionParser(Cursor):
         self.expect(")")
         return args, keywords
 
-    def keyword_argument(self, before: list[keyword]) -> keyword:
+    def keyword_argument(self, before: list[tree.keyword]) -> tree.keyword:
         """Read `NAME = expression`."""
         start = self.i
         name = self.texts[start]
@@ -211,9 +194,9 @@ class ExpressionParser(Cursor):
             self.fail(f"keyword argument repeated: {name}", "give it once")
         self.i += 2
         value = self.expression()
-        return keyword(self.span_from(start), name, value)
+        return tree.keyword(self.span_from(start), name, value)
 
-    def positional_argument(self, opening: int, args: list[expr], keywords: list[keyword]) -> expr:
+    def positional_argument(self, opening: int, args: list[expr], keywords: list[tree.keyword]) -> expr:
         """Read an argument without a name; a generator expression may stand without brackets of its own if alone."""
         start = self.i
         if self.accept("*"):
@@ -221,7 +204,7 @@ class ExpressionParser(Cursor):
             if any(item.arg is None for item in keywords):
                 self.fail("iterable argument unpacking follows keyword argument unpacking", "put *… before **…",
                           span=self.span_from(start))
-            return Starred(self.span_from(start), value)
+            return tree.Starred(self.span_from(start), value)
         node = self.named()
         if self.kinds[self.i] == "for":
             alone = start == opening + 1
@@ -248,15 +231,15 @@ class ExpressionParser(Cursor):
         start = self.i
         first = self.slice()
         if self.kinds[self.i] != ",":
-            if isinstance(first, Starred):
-                return Tuple(first.span, [first])
+            if isinstance(first, tree.Starred):
+                return tree.Tuple(first.span, [first])
             return first
         elements = [first]
         while self.accept(","):
             if self.kinds[self.i] == "]":
                 break
             elements.append(self.slice())
-        return Tuple(self.span_from(start), elements)
+        return tree.Tuple(self.span_from(start), elements)
 
     def slice(self) -> expr:
         """Read one index or slice.
@@ -274,7 +257,7 @@ class ExpressionParser(Cursor):
         step = None
         if self.accept(":") and self.kinds[self.i] in STARTS:
             step = self.expression()
-        return Slice(self.span_from(start), lower, upper, step)
+        return tree.Slice(self.span_from(start), lower, upper, step)
 
     def named(self) -> expr:
         """Read an expression that may bind a name.
@@ -286,7 +269,7 @@ class ExpressionParser(Cursor):
             self.i += 2
             value = self.expression()
             self.bind(self.texts[start])
-            return NamedExpr(self.span_from(start), Name(self.spans[start], self.texts[start]), value)
+            return tree.NamedExpr(self.span_from(start), tree.Name(self.spans[start], self.texts[start]), value)
         return self.expression()
 
     def starred(self) -> expr:
@@ -294,7 +277,7 @@ class ExpressionParser(Cursor):
         start = self.i
         self.i += 1
         value = self.binary(OPERAND)
-        return Starred(self.span_from(start), value)
+        return tree.Starred(self.span_from(start), value)
 
     def starred_or(self) -> expr:
         """Read `'*' binary | expression`."""
@@ -312,13 +295,13 @@ class ExpressionParser(Cursor):
         start = self.i
         first = self.starred_or()
         if self.kinds[self.i] != ",":
-            if isinstance(first, Starred) and self.kinds[self.i] != "=":
+            if isinstance(first, tree.Starred) and self.kinds[self.i] != "=":
                 self.fail("can't use starred expression here", "a tuple of one is `*a,`", span=first.span)
             return first
         elements = [first]
         while self.accept(",") and (self.kinds[self.i] in STARTS or self.kinds[self.i] == "*"):
             elements.append(self.starred_or())
-        return Tuple(self.span_from(start), elements)
+        return tree.Tuple(self.span_from(start), elements)
 
     def value(self) -> expr:
         """Read what may stand on the right of an assignment.
@@ -338,7 +321,7 @@ class ExpressionParser(Cursor):
         self.i += 1
         if self.accept("from"):
             source = self.expression()
-            return YieldFrom(self.span_from(start), source)
+            return tree.YieldFrom(self.span_from(start), source)
         given = self.kinds[self.i] in STARTS or self.kinds[self.i] == "*"
         value = self.expressions() if given else None
-        return Yield(self.span_from(start), value)
+        return tree.Yield(self.span_from(start), value)

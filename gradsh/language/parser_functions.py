@@ -1,7 +1,8 @@
 """The parser of parameters: those of `def`, which may have annotations, and those of `lambda`."""
 
+from gradsh.language.node import expr
 from gradsh.language.parser_atoms import AtomParser
-from gradsh.language.tree import Lambda, arg, arguments, expr
+from gradsh.language.tree import Lambda, arg, arguments
 
 
 class _Parameters:

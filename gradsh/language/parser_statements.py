@@ -1,33 +1,10 @@
 """The parser of simple statements: those that end on their line."""
 
+from gradsh.language import tree
+from gradsh.language.node import expr, stmt
 from gradsh.language.parser_commands import CommandParser
 from gradsh.language.parser_expressions import STARTS
 from gradsh.language.tokens import AUGMENTED
-from gradsh.language.tree import (
-    AnnAssign,
-    Assert,
-    Assign,
-    Attribute,
-    AugAssign,
-    Break,
-    Continue,
-    Delete,
-    Expr,
-    Global,
-    Import,
-    ImportFrom,
-    List,
-    Name,
-    Nonlocal,
-    Pass,
-    Raise,
-    Return,
-    Subscript,
-    Tuple,
-    alias,
-    expr,
-    stmt,
-)
 
 COMPOUND = frozenset({"if", "while", "for", "with", "try", "def", "class", "@"})
 """What statements that open a block begin with."""
@@ -64,9 +41,9 @@ class SimpleStatementParser(CommandParser):
             return self.plain_assignment(start, first)
         if kind in AUGMENTED:
             return self.augmented_assignment(start, first, kind)
-        if kind == ":" and isinstance(first, (Name, Attribute, Subscript, Tuple, List)):
+        if kind == ":" and isinstance(first, (tree.Name, tree.Attribute, tree.Subscript, tree.Tuple, tree.List)):
             return self.annotated_assignment(start, first)
-        return Expr(self.span_from(start), first)
+        return tree.Expr(self.span_from(start), first)
 
     def plain_assignment(self, start: int, first: expr) -> stmt:
         """Read the rest of `a = b = value`."""
@@ -79,23 +56,23 @@ class SimpleStatementParser(CommandParser):
             node = self.value()
         for target in targets:
             self.check_target(target, "assign to")
-        return Assign(self.span_from(start), targets, node)
+        return tree.Assign(self.span_from(start), targets, node)
 
     def augmented_assignment(self, start: int, target: expr, op: str) -> stmt:
         """Read the rest of `target += value`."""
-        if not isinstance(target, (Name, Attribute, Subscript)):
+        if not isinstance(target, (tree.Name, tree.Attribute, tree.Subscript)):
             from gradsh.language.targets import describe
 
             self.fail(f"'{describe(target)}' is an illegal expression for augmented assignment",
                       "the left side is a name, an attribute or an item", span=target.span)
         self.i += 1
         value = self.value()
-        return AugAssign(self.span_from(start), target, op[:-1], value)
+        return tree.AugAssign(self.span_from(start), target, op[:-1], value)
 
     def annotated_assignment(self, start: int, target: expr) -> stmt:
         """Read the rest of `target: annotation = value`."""
-        if not isinstance(target, (Name, Attribute, Subscript)):
-            what = "tuple" if isinstance(target, Tuple) else "list"
+        if not isinstance(target, (tree.Name, tree.Attribute, tree.Subscript)):
+            what = "tuple" if isinstance(target, tree.Tuple) else "list"
             if self.kinds[self.i + 1] not in STARTS:
                 self.unexpected("the end of the statement")
             self.fail(f"only single target (not {what}) can be annotated", "annotate each name alone", span=target.span)
@@ -106,27 +83,27 @@ class SimpleStatementParser(CommandParser):
         value = self.value() if self.accept("=") else None
         if value is not None:
             self.check_target(target, "assign to")
-        simple = int(isinstance(target, Name) and self.kinds[start] != "(")
-        return AnnAssign(self.span_from(start), target, annotation, value, simple)
+        simple = int(isinstance(target, tree.Name) and self.kinds[start] != "(")
+        return tree.AnnAssign(self.span_from(start), target, annotation, value, simple)
 
     def pass_(self) -> stmt:
         """Read `pass`."""
         self.i += 1
-        return Pass(self.spans[self.i - 1])
+        return tree.Pass(self.spans[self.i - 1])
 
     def break_(self) -> stmt:
         """Read `break`."""
         if not self.in_loop:
             self.fail("'break' outside loop", "it ends the loop that it stands in; put it in one")
         self.i += 1
-        return Break(self.spans[self.i - 1])
+        return tree.Break(self.spans[self.i - 1])
 
     def continue_(self) -> stmt:
         """Read `continue`."""
         if not self.in_loop:
             self.fail("'continue' not properly in loop", "it goes on with the loop that it stands in; put it in one")
         self.i += 1
-        return Continue(self.spans[self.i - 1])
+        return tree.Continue(self.spans[self.i - 1])
 
     def return_(self) -> stmt:
         """Read a return.
@@ -138,7 +115,7 @@ class SimpleStatementParser(CommandParser):
             self.fail("'return' outside function", "remove it, or put it in a def")
         self.i += 1
         value = self.expressions() if self.kinds[self.i] in STARTS or self.kinds[self.i] == "*" else None
-        return Return(self.span_from(start), value)
+        return tree.Return(self.span_from(start), value)
 
     def raise_(self) -> stmt:
         """Read a raise.
@@ -148,10 +125,10 @@ class SimpleStatementParser(CommandParser):
         start = self.i
         self.i += 1
         if self.kinds[self.i] not in STARTS:
-            return Raise(self.span_from(start), None, None)
+            return tree.Raise(self.span_from(start), None, None)
         exc = self.expression()
         cause = self.expression() if self.accept("from") else None
-        return Raise(self.span_from(start), exc, cause)
+        return tree.Raise(self.span_from(start), exc, cause)
 
     def assert_(self) -> stmt:
         """Read an assertion.
@@ -162,7 +139,7 @@ class SimpleStatementParser(CommandParser):
         self.i += 1
         test = self.expression()
         message = self.expression() if self.accept(",") else None
-        return Assert(self.span_from(start), test, message)
+        return tree.Assert(self.span_from(start), test, message)
 
     def del_(self) -> stmt:
         """Read a deletion.
@@ -178,7 +155,7 @@ class SimpleStatementParser(CommandParser):
                 break
         for target in targets:
             self.check_target(target, "delete")
-        return Delete(self.span_from(start), targets)
+        return tree.Delete(self.span_from(start), targets)
 
     def global_(self) -> stmt:
         """Read `'global' NAME (',' NAME)*`."""
@@ -187,7 +164,7 @@ class SimpleStatementParser(CommandParser):
         for name in names:
             if name in self.grammars:
                 self.scopes[0][name] = self.scopes[-1][name] = True
-        return Global(self.span_from(start), names)
+        return tree.Global(self.span_from(start), names)
 
     def nonlocal_(self) -> stmt:
         """Read `'nonlocal' NAME (',' NAME)*`."""
@@ -195,7 +172,7 @@ class SimpleStatementParser(CommandParser):
         if len(self.scopes) == 1:
             self.fail("nonlocal declaration not allowed at module level", "remove it: names here are the program's own")
         names = self.name_list()
-        return Nonlocal(self.span_from(start), names)
+        return tree.Nonlocal(self.span_from(start), names)
 
     def name_list(self) -> list[str]:
         """Read the keyword here and names behind it."""
@@ -215,15 +192,15 @@ class SimpleStatementParser(CommandParser):
         names = [self.imported_module()]
         while self.accept(","):
             names.append(self.imported_module())
-        return Import(self.span_from(start), names)
+        return tree.Import(self.span_from(start), names)
 
-    def imported_module(self) -> alias:
+    def imported_module(self) -> tree.alias:
         """Read `dotted ['as' NAME]`."""
         start = self.i
         dotted = self.dotted_name()
         asname = self.name("a name behind 'as'") if self.accept("as") else None
         self.bind(asname or dotted.partition(".")[0])
-        return alias(self.span_from(start), dotted, asname)
+        return tree.alias(self.span_from(start), dotted, asname)
 
     def dotted_name(self) -> str:
         """Read `NAME ('.' NAME)*`."""
@@ -248,15 +225,15 @@ class SimpleStatementParser(CommandParser):
             self.unexpected("'import'", "write `from module import name`")
         self.i += 1
         names = self.imported_names()
-        return ImportFrom(self.span_from(start), module, names, level)
+        return tree.ImportFrom(self.span_from(start), module, names, level)
 
-    def imported_names(self) -> list[alias]:
+    def imported_names(self) -> list[tree.alias]:
         """Read what is imported from a module."""
         start = self.i
         if self.accept("*"):
             if len(self.scopes) > 1:
                 self.fail("import * only allowed at module level", "name what you need", span=self.spans[start])
-            return [alias(self.spans[start], "*", None)]
+            return [tree.alias(self.spans[start], "*", None)]
         bracket = self.accept("(")
         names = [self.imported_name()]
         while self.accept(","):
@@ -270,13 +247,13 @@ class SimpleStatementParser(CommandParser):
             self.expect(")")
         return names
 
-    def imported_name(self) -> alias:
+    def imported_name(self) -> tree.alias:
         """Read `NAME ['as' NAME]`."""
         start = self.i
         name = self.name("a name to import")
         asname = self.name("a name behind 'as'") if self.accept("as") else None
         self.bind(asname or name)
-        return alias(self.span_from(start), name, asname)
+        return tree.alias(self.span_from(start), name, asname)
 
 
 _SIMPLE = {

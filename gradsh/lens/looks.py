@@ -12,9 +12,8 @@ from gradsh.contracts.events import Result, Snapshot
 from gradsh.contracts.state import Call, Failed, State
 from gradsh.diagnosis.provenance import Frame, Origins
 from gradsh.diagnosis.trace import Step
-from gradsh.language.expressions import Constant
 from gradsh.language.parser import parse
-from gradsh.language.statements import Command
+from gradsh.language.tree import Command, Constant
 from gradsh.lens.machine import PythonMachine, variables_of
 from gradsh.lens.modules import module_of
 from gradsh.probe.names import named_tensors

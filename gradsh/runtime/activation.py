@@ -14,7 +14,7 @@ from gradsh.compiler import runtime_names as names
 from gradsh.compiler.lower import Unit, characters
 from gradsh.compiler.scopes import children
 from gradsh.language.node import Node, stmt
-from gradsh.language.statements import For, With
+from gradsh.language.tree import For, With
 from gradsh.process.gc_policy import governor
 from gradsh.text.fault import Fault, interruption
 from gradsh.text.span import Source, Span

@@ -17,7 +17,7 @@ from gradsh.compiler.statements import StatementLowering
 from gradsh.engine.attribute_names import ordinary
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.language.node import stmt
-from gradsh.language.statements import Command
+from gradsh.language.tree import Command
 from gradsh.process.gc_policy import governor
 from gradsh.runtime import bounded_operators
 from gradsh.runtime.activation import COLLECT, ROOT, Place, Progress, Stopped, Units, Where, describe

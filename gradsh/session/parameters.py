@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gradsh.commands import GRAMMARS
+from gradsh.language.node import expr
 from gradsh.language.parser import MAX_TEXT, parse
 from gradsh.language.paste import clean
-from gradsh.language.tree import Assign, Constant, Name, Program, UnaryOp, expr
+from gradsh.language.tree import Assign, Constant, Name, Program, UnaryOp
 from gradsh.text.problem import ProblemError
 from gradsh.text.span import Source
 from gradsh.view.shapes import Column, Row, Table

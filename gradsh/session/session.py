@@ -22,11 +22,10 @@ from gradsh.contracts.state import Failed as LastFailure
 from gradsh.diagnosis.classify import words_of
 from gradsh.engine.ambient import Ambient, enter
 from gradsh.engine.graph.node import next_sequence_number
-from gradsh.language.expressions import Constant
 from gradsh.language.node import stmt
 from gradsh.language.parser import MAX_TEXT, parse
 from gradsh.language.paste import clean
-from gradsh.language.statements import Command, Expr
+from gradsh.language.tree import Command, Constant, Expr
 from gradsh.process.limits import UNBOUNDED, Limits, confined
 from gradsh.process.malloc import give_back
 from gradsh.process.nesting import surveyed

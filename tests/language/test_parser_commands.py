@@ -3,7 +3,8 @@
 import pytest
 from language_samples import problem_of, statements
 
-from gradsh.language.tree import Assign, Command, Constant, Expr, Name, dump
+from gradsh.language.node import dump
+from gradsh.language.tree import Assign, Command, Constant, Expr, Name
 
 
 def only(text, bound=()):

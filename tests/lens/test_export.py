@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gradsh.contracts.events import Failure, Print, Value
-from gradsh.language.statements import Command
+from gradsh.language.tree import Command
 from gradsh.run.export import exported
 from gradsh.run.export_commands import CATCH
 from gradsh.session.session import Session
