@@ -66,6 +66,34 @@ def is_importing(frame: Any) -> bool:
     return False
 
 
+def end_waits() -> None:
+    """Let a Ctrl-C end the wait for input even where it came just before the wait began.
+
+    A system call that begins after a signal does not return for it, and Python answers signals only between system calls.
+    `readline` waits in C code, so a thread follows each Ctrl-C with a signal that only ends the wait.
+    """
+    import os
+    import signal
+    import threading
+    import time
+
+    if not hasattr(signal, "pthread_kill"):
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.signal(signal.SIGURG, ignore)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    main = threading.get_ident()
+
+    def follow() -> None:
+        while numbers := os.read(reader, 64):
+            if signal.SIGINT in numbers:
+                time.sleep(0.05)
+                signal.pthread_kill(main, signal.SIGURG)
+
+    threading.Thread(target=follow, daemon=True).start()
+
+
 class Raising:
     """A block in which the first Ctrl-C raises KeyboardInterrupt.
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from gradsh.process.signals import Raising
+from gradsh.process.signals import Raising, end_waits
 from gradsh.shell.host import Host, loop
 
 MORE = "....> "
@@ -11,6 +11,7 @@ MORE = "....> "
 def open_bare(host: Host) -> int:
     """Greet, then read statements until the end of input; return the exit status."""
     host.asker = ask
+    end_waits()
     _remember(host)
     host.greet()
     host.begin()

@@ -8,6 +8,7 @@ import pytest
 from gradsh.cli.dispatch import start
 from gradsh.session.session import Session
 from gradsh.shell.asked import asked, is_unfinished
+from tests.sweep import SWEEP
 from tests.terminal import Terminal
 
 PROMPTS = pytest.mark.parametrize("environment", [{}, {"TERM": "dumb"}], ids=["editor", "plain"])
@@ -89,7 +90,7 @@ def test_ctrl_c_right_behind_enter_interrupts_what_was_typed(environment) -> Non
     with Terminal(**environment) as shell:
         shell.see("grad>")
         shell.run("x = 1")
-        for _ in range(3):
+        for _ in range(100 if SWEEP else 3):
             shell.press("while True: x += 1\r")
             shell.until(lambda: shell.row().startswith("....>"), "the next line")
             shell.press("\r\x03")
