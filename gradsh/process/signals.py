@@ -11,6 +11,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 INTERRUPTED = 130
@@ -66,32 +67,21 @@ def is_importing(frame: Any) -> bool:
     return False
 
 
-def end_waits() -> None:
-    """Let a Ctrl-C end the wait for input even where it came just before the wait began.
+def wait_in_turns(read: Callable[[], str]) -> str:
+    """Return what `read` reads; a Ctrl-C that comes just before it waits is answered within a fifth of a second.
 
-    A system call that begins after a signal does not return for it, and Python answers signals only between system calls.
-    `readline` waits in C code, so a thread follows each Ctrl-C with a signal that only ends the wait.
+    A system call that begins after a signal does not return for it, and `readline` leaves Python to answer signals only where
+    one returned. So an alarm ends the wait now and then, and `readline` takes it up again.
     """
-    import os
-    import signal
-    import threading
-    import time
-
-    if not hasattr(signal, "pthread_kill"):
-        return
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    signal.signal(signal.SIGURG, ignore)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    main = threading.get_ident()
-
-    def follow() -> None:
-        while numbers := os.read(reader, 64):
-            if signal.SIGINT in numbers:
-                time.sleep(0.05)
-                signal.pthread_kill(main, signal.SIGURG)
-
-    threading.Thread(target=follow, daemon=True).start()
+    if not hasattr(signals, "setitimer") or signals.getsignal(signals.SIGALRM) is not signals.SIG_DFL:
+        return read()
+    signals.signal(signals.SIGALRM, ignore)
+    signals.setitimer(signals.ITIMER_REAL, 0.2, 0.2)
+    try:
+        return read()
+    finally:
+        signals.setitimer(signals.ITIMER_REAL, 0)
+        signals.signal(signals.SIGALRM, signals.SIG_DFL)
 
 
 class Raising:

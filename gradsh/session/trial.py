@@ -75,7 +75,7 @@ class Trial:
         first = self.run(())
         self.before = first.failures
         self.problem = first.problems.get(failed)
-        self.hopeless = not first.over
+        self.hopeless = not first.over or failed not in first.failures  # the copy may take another way: nothing can be tried
         self._reference: Trace | None = None
 
     def spent(self) -> bool:

@@ -4,7 +4,14 @@ import builtins
 import re
 
 _HELP = re.compile(r"\?{0,2}\s*([^\W\d][\w.]*)\s*\?{1,2}|\?{1,2}\s*([^\W\d][\w.]*)?|help\(\s*([^\W\d][\w.]*)?\s*\)")
-_MAGICS = {"%who": "vars", "%whos": "vars", "%hist": "history", "%history": "history", "%run": "load", "%load": "load", "%reset": "reset"}
+_MAGICS = {
+    f"%{magic}": command
+    for command, magics in {
+        "vars": "who whos", "history": "hist history", "load": "load run", "reset": "reset", "save": "save", "explain": "debug",
+        "help": "pinfo pinfo2 pdoc pdef psource doc lsmagic magic quickref",
+    }.items()
+    for magic in magics.split()
+}
 """IPython's magics that a command answers."""
 _BEGINS = re.compile(r"\s*(-{5,}\n)?(\w+ +)?Traceback \(most recent call last\)")
 _ERROR = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception|Interrupt|Warning|StopIteration))(?:: *(.*(?:\n.*)*))?\Z", re.MULTILINE)
@@ -19,7 +26,8 @@ def asked(text: str) -> str:
         return f"help {found[1] or found[2] or found[3] or ''}".rstrip()
     magic, _, rest = stripped.partition(" ")
     if magic in _MAGICS and "\n" not in rest:
-        return f"{_MAGICS[magic]} {rest}".rstrip()
+        arguments = [word for word in rest.split() if not re.fullmatch("-[a-z]", word)]  # IPython's own flags
+        return " ".join([_MAGICS[magic], *arguments])
     if _BEGINS.match(text) or _OURS.match(text) or (" " in stripped and stripped[:1].isalpha() and not _parses(text)):
         topic = _topic(stripped)
         return f"explain {topic}" if topic else text

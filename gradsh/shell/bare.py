@@ -2,7 +2,7 @@
 
 import sys
 
-from gradsh.process.signals import Raising, end_waits
+from gradsh.process.signals import Raising, wait_in_turns
 from gradsh.shell.host import Host, loop
 
 MORE = "....> "
@@ -11,7 +11,6 @@ MORE = "....> "
 def open_bare(host: Host) -> int:
     """Greet, then read statements until the end of input; return the exit status."""
     host.asker = ask
-    end_waits()
     _remember(host)
     host.greet()
     host.begin()
@@ -45,7 +44,7 @@ def line(prompt: str) -> str:
 
 def _line(prompt: str) -> str:
     if sys.stdout.isatty():
-        return input(prompt)
+        return wait_in_turns(lambda: input(prompt))
     sys.stderr.write(prompt)
     sys.stderr.flush()
     text = sys.stdin.readline()

@@ -13,6 +13,7 @@ from gradsh.render.style import Style
 from gradsh.render.text import event_text
 from gradsh.run.script import RunOptions, Script
 from gradsh.session.session import Session
+from tests.sweep import draws
 
 PIECES = st.sampled_from([
     "x", "y = ", "ones(2)", "backward ", "x.exp()", "graph ", "--retain", "\n", "\n    ", "for i in range(2):", "(", ")",
@@ -21,7 +22,7 @@ PIECES = st.sampled_from([
     "expect error ", "freed: ", "if ", "else", "**", "@", "f'{x}'", "del x", "with torch.no_grad():", "class A:", "  ",
 ])
 PROGRAMS = st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=40)
-FEW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FEW = settings(max_examples=draws(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 LIMITS = Limits(timeout=5, max_output=10_000)
 
 

@@ -71,9 +71,13 @@ def test_a_place_inside_a_comprehension_a_lambda_and_a_generator(script):
     assert [text_of(where_of_graph(script, name)[-1]) for name in "abcd"] == ["x * k", "v * 3", "x * k", "x * k"]
 
 
+@pytest.fixture(scope="module")
+def collected():
+    gc.collect()  # a second where many tests ran before
+
+
 @pytest.fixture
-def without_collector():
-    gc.collect()
+def without_collector(collected):
     gc.disable()
     yield
     gc.enable()

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.sweep import draws
+
 
 def python(text: str) -> tuple[str, list[tuple[str, int]], dict]:
     """Run a program in Python as the machine does: statement by statement, going on after failures."""
@@ -479,7 +481,7 @@ def statements(draw, depth=0, function=False, loop=False):
             return [kind]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=draws(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(blocks())
 def test_generated_programs_do_what_python_does(scripts, lines):
     text = "a = 1\nb = [1, 2, 3]\nc = 'text'\ndef f(x=0): return x\ndef g(x=0): yield x\n" + "\n".join(lines) + "\n"

@@ -8,6 +8,7 @@ from language_samples import GRAMMARS, problem_of, statements
 from gradsh.language.parser import parse
 from gradsh.text.problem import ProblemError
 from gradsh.text.span import Source
+from tests.sweep import draws
 
 BROKEN = [
     # text, what the message says, line and column of the place, what the help line says
@@ -161,7 +162,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=draws(300), deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
 @example("f'{")
 @example("load 'a\"b")
@@ -170,7 +171,7 @@ def test_pieces_of_programs_never_crash(text):
     parses_or_explains(text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_never_crashes(text):
     parses_or_explains(text)

@@ -14,6 +14,7 @@ from python_tree import dump, positions, to_ast
 from gradsh.language.parser import parse
 from gradsh.text.problem import ProblemError
 from gradsh.text.span import Source
+from tests.sweep import draws
 
 REAL = sorted((Path(__file__).parent.parent / "oracle" / "real").glob("*.py"))
 
@@ -290,13 +291,13 @@ def indented(text):
 programs = st.lists(st.recursive(simple, blocks, max_leaves=6), min_size=1, max_size=4).map("\n".join)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=draws(250), deadline=None)
 @given(expressions)
 def test_random_expressions(text):
     same_as_python(text)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=draws(120), deadline=None)
 @given(programs)
 def test_random_programs(text):
     same_as_python(text)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradsh.language.paste import clean
+from tests.sweep import draws
 
 PASTED = [
     ("x = 1\n", "x = 1\n", []),
@@ -56,14 +57,14 @@ def test_pasted_texts(text, expected, notes):
     assert all(note in sentence for note, sentence in zip(notes, told, strict=True))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(st.text(alphabet="ax=1 \t\n\r>.:'\"“”’\xa0\\#`-–()[]In", max_size=60))
 def test_the_number_of_lines_stays(text):
     given_lines = text.replace("\r\n", "\n").replace("\r", "\n").count("\n")
     assert clean(text)[0].count("\n") == given_lines
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(st.lists(st.sampled_from(["x = 1\n", "if x:\n    y = '“'\n", "# “c”\n", "\n", "z = x >> 2\n", "s = '''\n  a\n'''\n"]), max_size=8))
 def test_programs_stay_as_they_are(lines):
     text = "".join(lines)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from gradsh.language.lexer import lex
 from gradsh.language.tokens import pieces
 from gradsh.text.span import Source
+from tests.sweep import draws
 
 
 def classes(text):
@@ -31,7 +32,7 @@ def test_pieces(text, expected):
     assert classes(text) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(st.text(alphabet="ab1.'\"fr{}\\\n #$+=é ", max_size=40))
 def test_pieces_cover_any_text_in_order(text):
     at = 0
@@ -42,7 +43,7 @@ def test_pieces_cover_any_text_in_order(text):
     assert not text[at:].strip(" \t\f\r\n\\")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(st.text(alphabet="ab1.'\"fr{}\\\n #$+=é()[]: \t", max_size=60))
 def test_spans_lie_in_the_text(text):
     tokens = lex(Source("test", text))

@@ -11,6 +11,7 @@ from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.given import kept_in
 from tests.probe.asking import Asked
 from tests.probe.test_plan import programs
+from tests.sweep import draws
 
 
 def alive_in_nodes(session):
@@ -22,7 +23,7 @@ def alive_in_nodes(session):
     return sum(found.values())
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=draws(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_saved_bytes_are_those_that_exist(lines):
     gc.disable()

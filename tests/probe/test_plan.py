@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gradsh.contracts.events import Failure, Result
 from gradsh.probe.passes import PassReport
 from gradsh.session.session import Session
+from tests.sweep import draws
 
 OPERATIONS = (
     "{a} * {b}", "{a} + {b}", "{a} - {b} * 2", "{a}.exp()", "{a}.sin()", "{a}.tanh() * {b}", "{a}.relu()", "{a} / ({b} + 9)",
@@ -73,7 +74,7 @@ def check(lines):
             assert plan.would == done
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=draws(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_plan_is_what_happens(lines):
     check(lines)

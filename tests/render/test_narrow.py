@@ -16,6 +16,7 @@ from gradsh.session.session import Session
 from gradsh.text.problem import Label, Problem
 from gradsh.text.span import Source, Span
 from gradsh.view.shapes import Column, Dag, DagNode, Edge, Mark, Row, Table
+from tests.sweep import draws
 
 WIDTHS = (40, 60, 80, 120, 200)
 LETTERS = "abcxyz_ .,()+-=αßé中文字e\u0301\u0300\t😀"
@@ -36,7 +37,7 @@ def letters(text: str) -> str:
     return "".join(char for char in text if width_of(char) and not char.isspace())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 @given(st.text(LETTERS, min_size=1, max_size=400), st.data(), st.integers(40, 200), st.booleans())
 def test_carets_stand_under_what_they_mark(line: str, data: st.DataObject, width: int, ascii: bool) -> None:
     start = data.draw(st.integers(1, len(line)))

@@ -17,8 +17,8 @@ from gradsh.cli import dispatch as start
 from gradsh.golden import runner
 from gradsh.run import script as running
 from tests.robustness.hostile import Hostile, words
+from tests.sweep import draws
 
-TIMES = int(os.environ.get("GRADSH_FUZZ", "1"))
 STATUSES = {0, 1, 2}
 CODES = [
     "print(1)", "x = (", "1 / 0", "while True: pass", "x = [1]\nwhile True: x = [x, x] * 2", "zeros(10**12)", "\x00", "import os",
@@ -42,7 +42,7 @@ def safe(arguments: list[str]) -> list[str]:
     return [one for one in found if not one.lstrip("-=").startswith(("/", "~", "..")) and "\0" not in one]
 
 
-@settings(max_examples=400 * TIMES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=draws(400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False).map(lambda source: Hostile(source).arguments()))
 @example(["run", "--seed", "--5"])
 @example(["run", "--seed", "9" * 5000])
@@ -75,7 +75,7 @@ def is_clean(done: "subprocess.CompletedProcess[bytes]") -> None:
         assert word not in told, told[-2000:]
 
 
-@pytest.mark.parametrize("seed", range(12 * TIMES))
+@pytest.mark.parametrize("seed", range(draws(12)))
 def test_processes_with_any_arguments_end_with_a_documented_status(tmp_path: Path, seed: int) -> None:
     source = random.Random(seed)
     (tmp_path / "x.grad").write_text("print(1)\n#> 1\n", encoding="utf-8")
@@ -85,7 +85,7 @@ def test_processes_with_any_arguments_end_with_a_documented_status(tmp_path: Pat
     is_clean(process(arguments, tmp_path, "print(2)"))
 
 
-@pytest.mark.parametrize("seed", range(12 * TIMES))
+@pytest.mark.parametrize("seed", range(draws(12)))
 def test_processes_with_hostile_scripts_end_in_time_with_words(tmp_path: Path, seed: int) -> None:
     source = random.Random(1000 + seed)
     text = source.choice((*CODES, *words()["REFUSED"])) if seed % 3 == 0 else Hostile(source).program()

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.robustness.hostile import Hostile
-
-TIMES = int(os.environ.get("GRADSH_FUZZ", "1"))
+from tests.sweep import TIMES
 
 
 @pytest.mark.parametrize("seed", range(TIMES))

@@ -1,6 +1,5 @@
 """Fuzz of what reads programs: mutated scripts, shaken tokens, refused Python, nesting. GRADSH_FUZZ=100 draws a hundred times as many."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -17,13 +16,12 @@ from tests.robustness.held import (
     settings_are_read,
 )
 from tests.robustness.hostile import Hostile, corpus, words
-
-TIMES = int(os.environ.get("GRADSH_FUZZ", "1"))
+from tests.sweep import draws
 
 
 def fuzz(examples: int):
     quiet = [HealthCheck.too_slow, HealthCheck.large_base_example, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
-    return settings(max_examples=examples * TIMES, deadline=None, suppress_health_check=quiet)
+    return settings(max_examples=draws(examples), deadline=None, suppress_health_check=quiet)
 
 
 RANDOM = st.randoms(use_true_random=False)
@@ -60,6 +58,7 @@ def test_what_nests_is_parsed_or_explained(piece: str) -> None:
 @example("round(-2**63, -2**63)")
 @example("print(1, a=2)")
 @example("torch.nn.functional.__add__(ones(1), ones(1))")
+@example("%matplotlib inline\nIn [1]: x\nOut[1]")
 def test_hostile_programs_run_or_are_explained(text: str) -> None:
     runs_or_explains(text)
 

@@ -212,7 +212,8 @@ def test_a_pasted_traceback_is_explained(environment) -> None:
     ("error[freed]: backward needs PowBackward0.self, which an earlier backward freed", "explain freed"),
     ("Traceback (most recent call last):\n  x\nKeyError: 'a'", "explain key"), ("x = 1", "x = 1"), ("x?", "help x"), ("?", "help"),
     ("?x", "help x"), ("F.relu??", "help F.relu"), ("help(net[0])", "help(net[0])"), ("help( x )", "help x"), ("help()", "help"),
-    ("%who", "vars"), ("%run a.grad", "load a.grad"), ("%whoever", "%whoever"), ("x ? y", "x ? y"),
+    ("%who", "vars"), ("%history -n", "history"), ("%debug", "explain"), ("%pinfo x", "help x"), ("%reset -f", "reset"),
+    ("%run a.grad", "load a.grad"), ("%whoever", "%whoever"), ("x ? y", "x ? y"),
     ("what is this", "what is this"),
     ("-------------\nRuntimeError    Traceback (most recent call last)\nx\nIndexError: a", "explain index"),
 ])  # fmt: skip
