@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 USAGE: dict[str, str] = {
     "backward": "T… [--grad T]… [--retain] [--create-graph] [--inputs T…] [--plan] [--step]",
-    "plan": "T… [--grad T]… [--retain] [--create-graph] [--inputs T…]",
+    "plan": "T… [--grad T]… [--retain] [--create-graph] [--inputs T…] [--fits SIZE] [--vary NAME]",
     "retain": "[E…] [--grad]",
     "release": "[EXPR…] [--free]",
     "graph": "[T…] [--depth N] [--expand] [--limit N] [--group] [--from T…] [--to T…] [--state live|freed|pinned|modified] [--name WORD]",

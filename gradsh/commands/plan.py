@@ -1,7 +1,8 @@
 """`plan`: what a backward pass would do, told without running it."""
 
-from gradsh.commands import words
-from gradsh.commands.record import command
+from gradsh.commands import plan_fits, words
+from gradsh.commands.plan_fits import Fit
+from gradsh.commands.record import Name, Size, command
 from gradsh.contracts.state import State
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.probe.plan import Foreseen, PassPlan, plan
@@ -14,6 +15,7 @@ from gradsh.view.shapes import Lines, View
     examples=[
         "x = ones(2, requires_grad=True)\ny = (x * x).sum()\nplan y\nbackward y\nplan y",
         "x = ones(2, requires_grad=True)\nplan x * 2",
+        "batch = 8\nnet = nn.Linear(4, 4)\nloss = net(randn(batch, 4)).exp().sum()\nplan loss --fits 1M --vary batch",
     ],
 )
 def run(
@@ -24,9 +26,18 @@ def run(
     retain: bool = False,
     create_graph: bool = False,
     inputs: tuple[Tensor, ...] | None = None,
-) -> PassPlan:
-    """Return the plan of `backward` with the same arguments."""
-    return foretell(state, (first, *more), grad, retain, create_graph, inputs)
+    fits: Size | None = None,
+    vary: Name | None = None,
+) -> PassPlan | Fit:
+    """Return the plan of `backward` with the same arguments; with `fits` or `vary`, the bytes of a training step.
+
+    `fits` is a size such as 24G; `vary` a name to which the program assigns a whole number at the top level. The program so far
+    is run again in copies, muted, with other numbers in its place.
+    """
+    found = foretell(state, (first, *more), grad, retain, create_graph, inputs)
+    if found.failure is not None or (fits is None and vary is None):
+        return found
+    return plan_fits.fit(state, fits or "", vary or "")
 
 
 def foretell(
@@ -38,8 +49,10 @@ def foretell(
     return plan(tensors, grad or None, retain, create_graph, inputs, state.names_in_reach(), state.line_of, pins)
 
 
-def view(report: PassPlan) -> View:
-    """Shape the plan: one line, the failure if there would be one, and what was assumed."""
+def view(report: PassPlan | Fit) -> View:
+    """Shape the plan: one line, the failure if there would be one, and what was assumed; or the bytes of a step."""
+    if isinstance(report, Fit):
+        return plan_fits.view(report)
     would = report.would
     failure = report.failure
     lines: list[str] = []

@@ -10,6 +10,7 @@ Positional parameters are arguments, keyword-only ones are options. Annotations 
     Tensor                 T          an expression that must give a tensor
     object, int, float     E, N       an expression
     Name, Word, File, Text NAME …     a variable's name, a bare word, a file name, the rest of the line
+    Size                   SIZE       a number of bytes such as 24G, as a bare word
     KindName               KIND       a kind of error
     Lazy                   EXPR       an expression handed over unevaluated, as a function without parameters
     Tail                   STATEMENT  the rest of the line as a statement, as a function that runs it
@@ -38,6 +39,8 @@ from gradsh.text.tuples import NamedTuple
 
 Name = NewType("Name", str)
 Word = NewType("Word", str)
+Size = NewType("Size", str)
+"""A number of bytes such as 500M or 24G, as it is written."""
 File = NewType("File", str)
 Text = NewType("Text", str)
 KindName = NewType("KindName", str)
@@ -50,7 +53,7 @@ AfterColon = NewType("AfterColon", object)
 """The same for `expect error KIND: STATEMENT`."""
 
 METAVARS: dict[Any, str] = {
-    Name: "NAME", KindName: "KIND", Word: "WORD", File: "FILE", Text: "TEXT", Lazy: "EXPR", Tail: "STATEMENT",
+    Name: "NAME", KindName: "KIND", Word: "WORD", Size: "SIZE", File: "FILE", Text: "TEXT", Lazy: "EXPR", Tail: "STATEMENT",
     AfterColon: ": STATEMENT", int: "N", float: "X", str: "STR",
 }
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gradsh.language.command_line import Arity, CommandGrammar, Option, Positional, Tail, ValueKind
 
 FORMATS = ("text", "json", "dot", "svg", "png", "mermaid")
-KINDS: dict[str, ValueKind] = {"NAME": "name", "WORD": "word", "FILE": "file", "TEXT": "text", "KIND": "word"}
+KINDS: dict[str, ValueKind] = {"NAME": "name", "WORD": "word", "SIZE": "word", "FILE": "file", "TEXT": "text", "KIND": "word"}
 
 
 def grammar_of(name: str, usage: str) -> CommandGrammar:

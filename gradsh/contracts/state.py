@@ -17,6 +17,7 @@ from gradsh.text.tuples import NamedTuple
 
 if TYPE_CHECKING:
     from gradsh.engine.graph.node import Node
+    from gradsh.probe.budget import Budget
     from gradsh.probe.passes import PassReport, Recorder
 
 
@@ -76,6 +77,17 @@ class Call(NamedTuple):
 
 class Control(Protocol):
     """What a command may ask of the session."""
+
+    weightless: bool
+    """Whether tensors have shapes and no memory, so that running costs none."""
+
+    def number_of(self, name: str) -> int | None:
+        """Return the whole number that the latest top-level assignment gives a name, None where it gives another value."""
+
+    def needs(self, roots: Sequence[str], name: str, value: int, *, checkpointed: bool) -> Budget | Problem:
+        """Run the program so far in a copy with `value` assigned to `name` (empty: as it stands), its blocks under a checkpoint
+        where asked for; return what a step whose pass begins at the expressions `roots` needs, or how the program failed.
+        """
 
     def attempt(self, action: Callable[[], object]) -> Any:
         """Run `action` (a command's tail); return how it failed (problem, line, top, source), untold, or None."""

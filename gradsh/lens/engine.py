@@ -8,12 +8,13 @@ import builtins
 import importlib
 import sys
 import weakref
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from types import GeneratorType
 from typing import Any
 
 import torch
+from torch.utils.checkpoint import checkpoint
 
 from gradsh.commands import find
 from gradsh.commands.record import CommandRecord
@@ -25,19 +26,20 @@ from gradsh.engine.ambient import Ambient
 from gradsh.language.node import stmt
 from gradsh.lens.diagnose import told
 from gradsh.lens.looks import COMMANDS, state_of
-from gradsh.lens.mirror import World
+from gradsh.lens.mirror import World, apart
 from gradsh.lens.streams import Printed
 from gradsh.lens.units import ScriptUnits
 from gradsh.lens.watcher import Watcher
 from gradsh.probe.assertions import functions
+from gradsh.probe.budget import Budget
 from gradsh.probe.foreign import tensor_of
 from gradsh.process.limits import UNBOUNDED, Limits
 from gradsh.runtime.activation import describe
 from gradsh.runtime.machine import Failed, Invocation, Machine
 from gradsh.runtime.script_globals import STANDING, Offer
-from gradsh.session.control import Outcome
 from gradsh.session.session import Session
 from gradsh.text.fault import fail
+from gradsh.text.problem import Problem
 from gradsh.text.span import Source
 
 BARE = (torch.nn.functional, torch, torch.nn, torch.optim)
@@ -109,6 +111,8 @@ class TorchSession(Session):
 
     def __init__(self, seed: int | None = 0, *, limits: Limits = UNBOUNDED, typed: bool = False, device: str = "") -> None:
         self.watcher = Watcher()
+        self.device = device
+        self.weightless = device == "meta"
         self.watcher.passes.before = self._before_pass
         if device:
             torch.set_default_device(device)
@@ -135,17 +139,41 @@ class TorchSession(Session):
         if self.seed != before:
             torch.manual_seed(self.seed)
 
-    def run(self, text: str, emit: Emit, **options: Any) -> Outcome:
-        """Run a text, followed; what it prints, also from within libraries, becomes events."""
+    @contextmanager
+    def _entered(self, emit: Emit) -> Iterator[None]:
+        """Follow the program within the block; what it prints, also from within libraries, becomes events."""
         if self.depth:
-            return super().run(text, emit, **options)
+            with super()._entered(emit):
+                yield
+            return
         outer, sys.stdout = sys.stdout, self.printed
         self.watcher.start(joins=False)
         try:
-            return super().run(text, emit, **options)
+            with super()._entered(emit):
+                yield
         finally:
             self.watcher.stop()
             sys.stdout = outer
+
+    def copy(self) -> "TorchSession":
+        """Return a new session that begins as this one did, for trying something in it."""
+        other = TorchSession(self.seed, device=self.device)
+        other.is_copy = True
+        return other
+
+    def needs(self, roots: Sequence[str], name: str, value: int, *, checkpointed: bool) -> Budget | Problem:
+        """Return what a step needs in a copy of the program where `name` is `value`, or how that fails."""
+        state = torch.get_rng_state()
+        try:
+            with apart():
+                return super().needs(roots, name, value, checkpointed=checkpointed)
+        finally:
+            torch.set_rng_state(state)
+
+    @staticmethod
+    def checkpointing() -> Callable[..., Any]:
+        """Return the program's `checkpoint`."""
+        return checkpoint  # type: ignore[no-any-return]
 
     def _run_statement(self, statement: stmt, source: Source, line: int) -> Failed | None:
         try:
@@ -174,6 +202,15 @@ class TorchSession(Session):
                 super()._on_command(_shown(invocation, world))
         else:
             super()._on_command(invocation)
+
+    @staticmethod
+    def module_class() -> Any:
+        """Return the class of all modules."""
+        return torch.nn.Module
+
+    def look(self) -> Any:
+        """Let the probes look at the program's tensors within the block."""
+        return self.watcher.look()
 
     def _looking(self) -> Any:
         return self.watcher.look_at(self._reachable())

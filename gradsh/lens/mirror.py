@@ -278,3 +278,14 @@ def world_of(watcher: "Watcher") -> Iterator[World]:
     finally:
         looking.reset(token)
         world.close()
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """Leave the world that is looked at within the block: another program runs there."""
+    token = looking.set(None)
+    try:
+        with torch._C._EnableTorchFunction():
+            yield
+    finally:
+        looking.reset(token)

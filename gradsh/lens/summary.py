@@ -8,6 +8,7 @@ from gradsh.commands.leaks import view as leaks_view
 from gradsh.lens.looks import look
 from gradsh.lens.modules import module_of
 from gradsh.lens.passes import PassNote
+from gradsh.probe.budget import Sums, sums
 from gradsh.probe.modules import is_module, parameters_of
 from gradsh.render.style import style_for
 from gradsh.render.text import lines_of
@@ -73,26 +74,19 @@ def _saved(watcher: "Watcher", names: Mapping[int, str]) -> Iterable[View]:
     if not total:
         return
     by_line, by_module = sums_of(watcher, names)
-    for title, sums in (("saved on line", by_line), ("saved in module", by_module)):
-        rows = tuple(Row((name, nbytes, nbytes / total)) for name, nbytes in sums[:_MOST])
+    for title, found in (("saved on line", by_line), ("saved in module", by_module)):
+        rows = tuple(Row((name, nbytes, nbytes / total)) for name, nbytes in found[:_MOST])
         columns = (Column(title), Column("bytes", "bytes"), Column("part", "percent"))
-        yield Table(columns, rows, (), max(0, len(sums) - _MOST), "")
+        yield Table(columns, rows, (), max(0, len(found) - _MOST), "")
     yield Lines((f"peak: {total:,} B saved for the pass from {where_of(watcher, watcher.passes.largest_place)}",))
 
 
-def sums_of(watcher: "Watcher", names: Mapping[int, str]) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+def sums_of(watcher: "Watcher", names: Mapping[int, str]) -> tuple[Sums, Sums]:
     """Return (line, bytes) and (module, bytes) of what the largest pass found saved, the most first."""
     largest = watcher.passes.largest
-    return _sums((where_of(watcher, place), nbytes) for place, nbytes in largest), _sums(
+    return sums((where_of(watcher, place), nbytes) for place, nbytes in largest), sums(
         ((module_of(place, names) or "no module") if place else "no module", nbytes) for place, nbytes in largest
     )
-
-
-def _sums(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-    found: dict[str, int] = {}
-    for name, nbytes in pairs:
-        found[name] = found.get(name, 0) + nbytes
-    return sorted(found.items(), key=lambda one: -one[1])
 
 
 def _hints(watcher: "Watcher", variables: Mapping[str, object]) -> Iterable[str]:

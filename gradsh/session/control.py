@@ -5,8 +5,9 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 from gradsh.contracts.events import Emit, Event, Print, Warn
 from gradsh.contracts.state import Entry, State
@@ -20,6 +21,11 @@ from gradsh.runtime.resolve import UNKNOWN, resolve, source_of
 from gradsh.text.fault import fail
 from gradsh.text.span import Source, Span
 from gradsh.text.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from gradsh.compiler.lower import Unit
+    from gradsh.probe.budget import Budget
+    from gradsh.text.problem import Problem
 
 
 class Outcome(NamedTuple):
@@ -134,6 +140,49 @@ class Controls(ABC):
             sources.append(failed.source)
         ends = [unit.stmt.span.end_line for unit in units if unit.source is failed.source and unit.stmt.span.line == failed.top]
         return sources, ends[-1] if ends else failed.top
+
+    weightless = False
+    inner: "Controls | None" = None
+    """A copy that runs within a command of this session."""
+
+    def number_of(self, name: str) -> int | None:
+        """Return the whole number that the latest top-level assignment gives a name, None where it gives another value."""
+        from gradsh.session.rerun import number_of
+
+        return number_of(self, name)
+
+    def needs(self, roots: Sequence[str], name: str, value: int, *, checkpointed: bool) -> "Budget | Problem":
+        """Return what a step needs in a copy of the program where `name` is `value`, or how that fails."""
+        from gradsh.session.rerun import needs
+
+        return needs(self, roots, name, value, checkpointed=checkpointed)
+
+    @staticmethod
+    def checkpointing() -> Callable[..., Any]:
+        """Return the program's `checkpoint`."""
+        from gradsh.api.checkpoint import checkpoint
+
+        return checkpoint
+
+    @staticmethod
+    def module_class() -> Any:
+        """Return the class of all modules."""
+        from gradsh.api.nn.module import Module
+
+        return Module
+
+    def look(self) -> AbstractContextManager[Any]:
+        """Let the probes look at the program's tensors within the block."""
+        return nullcontext()
+
+    @staticmethod
+    @abstractmethod
+    def next_mark() -> int:
+        """Return a sequence number that no node made so far exceeds."""
+
+    @abstractmethod
+    def run_again(self, units: "Iterable[tuple[Unit, bool]]") -> "Problem | None":
+        """Run statements, muted; return how one failed that had passed before."""
 
     @abstractmethod
     def copy(self) -> "Controls":

@@ -10,8 +10,8 @@ import sys
 import time
 import warnings
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from gradsh.commands import GRAMMARS, find
@@ -167,15 +167,30 @@ class Session(Controls):
         A failure that the text announces (a `#!` below the statement) is emitted as expected and ends nothing.
         `values` sets parameters of the text (see `session/parameters.py`), which have been checked to be of their types.
         """
+        with self._entered(emit):
+            return self._run(text, name, keep_going, first_line, values or {})
+
+    @contextmanager
+    def _entered(self, emit: Emit) -> Iterator[None]:
+        """Have the program's own ambient value within the block, and every event go to `emit`."""
         outer, outer_hook, outer_show = self.emit, sys.unraisablehook, warnings.showwarning
         self.emit, sys.unraisablehook, warnings.showwarning = emit, self._on_lost, self._on_doubt
         self.depth += 1
         try:
             with enter(self.ambient):
-                return self._run(text, name, keep_going, first_line, values or {})
+                yield
         finally:
             self.depth -= 1
             self.emit, sys.unraisablehook, warnings.showwarning = outer, outer_hook, outer_show
+
+    def run_again(self, units: Iterable[tuple[Unit, bool]]) -> Problem | None:
+        """Run statements, muted; return how one failed that had passed before."""
+        with self._entered(quiet):
+            for unit, passed in units:
+                failed = self._run_statement(unit.stmt, unit.source, unit.stmt.span.line)
+                if failed is not None and passed:
+                    return failed.problem
+        return None
 
     def _run(
         self, text: str, name: str, keep_going: bool, first_line: int, values: Mapping[str, str]
@@ -468,6 +483,8 @@ class Session(Controls):
 
     def interrupt(self) -> None:
         """End what is running at the next safe point."""
+        if self.inner is not None:
+            self.inner.machine.interrupt()
         self.machine.interrupt()
 
 
