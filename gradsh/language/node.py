@@ -41,32 +41,38 @@ def _constructors() -> list[Any]:
 _CONSTRUCTORS = _constructors()
 
 
-@dataclass_transform(eq_default=False)
-class NodeType(type):
-    """Makes a class of nodes: its annotated names are slots, and the arguments of its constructor behind the span.
+def _constructor(name: str, words: tuple[str, ...]) -> Any:
+    """Return `__init__` of a class: renaming a template's variables takes a tenth of the time of compiling one."""
+    code = _CONSTRUCTORS[len(words) - 1].__code__
+    return FunctionType(
+        code.replace(co_name="__init__", co_qualname=f"{name}.__init__", co_varnames=("self", *words), co_names=words), {},
+    )
 
-    `_fields` are all of them, unless the class leaves some out of comparison. To rename a template's variables takes a
-    tenth of the time of compiling a constructor.
+
+@dataclass_transform(eq_default=False)
+class _Annotated:
+    """Gives each class below it a constructor: of the names that the classes above annotate, then of its own."""
+
+    _fields: ClassVar[tuple[str, ...]] = ()
+    _arguments: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        own = tuple(word for word in cls.__annotations__ if word != "_fields")
+        cls._arguments = (*cls._arguments, *own)
+        if "_fields" not in cls.__dict__:
+            cls._fields = own
+        cls.__init__ = _constructor(cls.__name__, cls._arguments)  # type: ignore[method-assign]
+
+
+class Node(_Annotated):
+    """A node of the tree. Two nodes are equal when their classes and fields are; spans do not count.
+
+    The annotated names of a class are the arguments of its constructor, behind the span; `_fields` are all of them,
+    unless the class leaves some out of comparison. A metaclass could make them slots, but would slow `isinstance` down.
     """
 
-    def __new__(cls, name: str, bases: tuple[type, ...], entries: dict[str, Any]) -> NodeType:
-        """Return the class."""
-        own = tuple(word for word in entries.get("__annotations__", ()) if word[0] != "_")
-        made = super().__new__(cls, name, bases, {"_fields": own, **entries, "__slots__": own})
-        words = ("span", *own) if bases else own
-        code = _CONSTRUCTORS[len(words) - 1].__code__
-        named = code.replace(
-            co_name="__init__", co_qualname=f"{name}.__init__", co_varnames=("self", *words), co_names=words,
-        )
-        made.__init__ = FunctionType(named, {}, "__init__")  # type: ignore[misc]
-        return made
-
-
-class Node(metaclass=NodeType):
-    """A node of the tree. Two nodes are equal when their classes and fields are; spans do not count."""
-
-    span: Span
     _fields: ClassVar[tuple[str, ...]] = ()
+    span: Span
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
