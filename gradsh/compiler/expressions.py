@@ -1,12 +1,13 @@
 """Lowers expressions to Python's `ast`: attributes become guarded lookups, names and operators stay Python's own."""
 
 import ast
+from functools import cache
 from typing import Any
 
 from gradsh.compiler import runtime_names
 from gradsh.compiler.special import CLASS_ONLY, SPECIAL_METHODS
 from gradsh.language import tree
-from gradsh.language.node import expr
+from gradsh.language.node import Node, expr
 from gradsh.text.problem import Label, Problem, ProblemError
 from gradsh.text.span import Source, Span
 
@@ -41,6 +42,13 @@ def identifier(name: str) -> str:
     return name
 
 
+@cache
+def _counterpart(name: str) -> tuple[Any, tuple[ast.expr_context, ...]]:
+    """Return Python's class of the name, and the context that its nodes have last, where they have one."""
+    found = getattr(ast, name)
+    return found, (LOAD,) if "ctx" in found._fields else ()
+
+
 class ExpressionLowering:
     """Lowers expressions, collecting the names, attributes and commands it meets."""
 
@@ -53,7 +61,6 @@ class ExpressionLowering:
         self.attributes: set[str] = set()
         self.commands: list[tree.Command] = []
         self.classes: list[str] = []
-        self.table = {name: getattr(self, "_" + name) for name in _EXPRESSIONS}
 
     def place(self, span: Span) -> dict[str, Any]:
         """Return where a node stands, in Python's terms: lines from 1, columns in UTF-8 bytes from 0."""
@@ -94,17 +101,26 @@ class ExpressionLowering:
         owner = self.classes[-1].lstrip("_")
         return f"_{owner}{name}" if owner else name
 
-    def expression(self, node: expr) -> Any:
-        """Return a node that evaluates the expression."""
-        return self.table[type(node).__name__](node)
+    def lower(self, value: Any) -> Any:
+        """Return what stands for a node, a list of nodes, or a field that is none: that itself.
 
-    def optional(self, node: expr | None) -> Any:
-        """Return a node that evaluates the expression, or None where there is none."""
-        return None if node is None else self.expression(node)
+        A class of the tree has a method of its name here, or is lowered to Python's class of that name, field by field.
+        """
+        if isinstance(value, Node):
+            return getattr(self, "_" + type(value).__name__, self.alike)(value)
+        if not isinstance(value, list):
+            return value
+        lowered: list[Any] = []
+        for one in value:
+            part = self.lower(one)
+            lowered.extend(part) if isinstance(part, list) else lowered.append(part)
+        return lowered
 
-    def expressions(self, nodes: list[expr]) -> list[Any]:
-        """Return the nodes of several expressions."""
-        return [self.expression(node) for node in nodes]
+    def alike(self, node: Node) -> Any:
+        """Return Python's node with the same fields."""
+        kind, context = _counterpart(type(node).__name__)
+        parts = [self.lower(getattr(node, name)) for name in node._fields]
+        return kind(*parts, *context, **self.place(node.span))
 
     def target(self, node: expr, ctx: ast.expr_context = STORE) -> Any:
         """Return a node that binds (or, by `ctx`, unbinds) what the expression names."""
@@ -115,10 +131,10 @@ class ExpressionLowering:
             case tree.Attribute():
                 self.hooked.add(runtime_names.STORE)
                 self.attributes.add(self.mangled(node.attr))
-                key = ast.Tuple([self.expression(node.value), self.constant(self.mangled(node.attr), place)], LOAD, **place)
+                key = ast.Tuple([self.lower(node.value), self.constant(self.mangled(node.attr), place)], LOAD, **place)
                 return ast.Subscript(ast.Name(runtime_names.STORE, LOAD, **place), key, ctx, **place)
             case tree.Subscript():
-                return ast.Subscript(self.expression(node.value), self.expression(node.slice), ctx, **place)
+                return ast.Subscript(self.lower(node.value), self.lower(node.slice), ctx, **place)
             case tree.Starred():
                 return ast.Starred(self.target(node.value, ctx), ctx, **place)
             case tree.Tuple():
@@ -137,36 +153,7 @@ class ExpressionLowering:
     def _Attribute(self, node: tree.Attribute) -> ast.expr:
         name = self.mangled(node.attr)
         self.attributes.add(name)
-        return self.hook(runtime_names.GET + name, self.place(node.span), self.expression(node.value))
-
-    def _Subscript(self, node: tree.Subscript) -> ast.expr:
-        return ast.Subscript(self.expression(node.value), self.expression(node.slice), LOAD, **self.place(node.span))
-
-    def _Slice(self, node: tree.Slice) -> ast.expr:
-        parts = (self.optional(node.lower), self.optional(node.upper), self.optional(node.step))
-        return ast.Slice(*parts, **self.place(node.span))
-
-    def _Starred(self, node: tree.Starred) -> ast.expr:
-        return ast.Starred(self.expression(node.value), LOAD, **self.place(node.span))
-
-    def _Tuple(self, node: tree.Tuple) -> ast.expr:
-        return ast.Tuple(self.expressions(node.elts), LOAD, **self.place(node.span))
-
-    def _List(self, node: tree.List) -> ast.expr:
-        return ast.List(self.expressions(node.elts), LOAD, **self.place(node.span))
-
-    def _Set(self, node: tree.Set) -> ast.expr:
-        return ast.Set(self.expressions(node.elts), **self.place(node.span))
-
-    def _Dict(self, node: tree.Dict) -> ast.expr:
-        return ast.Dict([self.optional(key) for key in node.keys], self.expressions(node.values), **self.place(node.span))
-
-    def _Call(self, node: tree.Call) -> ast.expr:
-        function = self.expression(node.func)
-        keywords = [
-            ast.keyword(item.arg, self.expression(item.value), **self.place(item.span)) for item in node.keywords
-        ]
-        return ast.Call(function, self.expressions(node.args), keywords, **self.place(node.span))
+        return self.hook(runtime_names.GET + name, self.place(node.span), self.lower(node.value))
 
     def _BinOp(self, node: tree.BinOp) -> ast.expr:
         spine: list[tree.BinOp] = []
@@ -174,11 +161,11 @@ class ExpressionLowering:
         while isinstance(left, tree.BinOp):
             spine.append(left)
             left = left.left
-        result = self.expression(left)
+        result = self.lower(left)
         done: list[ast.expr] = []
         for depth, step in enumerate(reversed(spine), 1):
             place = self.place(step.span)
-            result = self._binary(step, result, self.expression(step.right), place)
+            result = self._binary(step, result, self.lower(step.right), place)
             if depth % _CHAIN == 0 and depth < len(spine):
                 self.hooked.add(runtime_names.PARTIAL)
                 done.append(ast.NamedExpr(ast.Name(runtime_names.PARTIAL, STORE, **place), result, **place))
@@ -204,82 +191,36 @@ class ExpressionLowering:
         return ast.IfExp(test, plain, checked, **place)
 
     def _UnaryOp(self, node: tree.UnaryOp) -> ast.expr:
-        return ast.UnaryOp(_UNARY[node.op](), self.expression(node.operand), **self.place(node.span))
+        return ast.UnaryOp(_UNARY[node.op](), self.lower(node.operand), **self.place(node.span))
 
     def _BoolOp(self, node: tree.BoolOp) -> ast.expr:
         sign = ast.And() if node.op == "and" else ast.Or()
-        return ast.BoolOp(sign, self.expressions(node.values), **self.place(node.span))
+        return ast.BoolOp(sign, self.lower(node.values), **self.place(node.span))
 
     def _Compare(self, node: tree.Compare) -> ast.expr:
         signs = [_COMPARE[sign]() for sign in node.ops]
-        return ast.Compare(self.expression(node.left), signs, self.expressions(node.comparators), **self.place(node.span))
-
-    def _IfExp(self, node: tree.IfExp) -> ast.expr:
-        parts = (self.expression(node.test), self.expression(node.body), self.expression(node.orelse))
-        return ast.IfExp(*parts, **self.place(node.span))
+        return ast.Compare(self.lower(node.left), signs, self.lower(node.comparators), **self.place(node.span))
 
     def _NamedExpr(self, node: tree.NamedExpr) -> ast.expr:
-        return ast.NamedExpr(self.target(node.target), self.expression(node.value), **self.place(node.span))
+        return ast.NamedExpr(self.target(node.target), self.lower(node.value), **self.place(node.span))
 
     def _Lambda(self, node: tree.Lambda) -> ast.expr:
-        arguments = self.parameters(node.args)
+        arguments = self.lower(node.args)
         place = self.place(node.span)  # the tick: a loop of C code that calls the lambda can be stopped
-        body = ast.BoolOp(ast.And(), [self.hook(runtime_names.TICK, place), self.expression(node.body)], **place)
+        body = ast.BoolOp(ast.And(), [self.hook(runtime_names.TICK, place), self.lower(node.body)], **place)
         return ast.Lambda(arguments, body, **place)
 
-    def _Yield(self, node: tree.Yield) -> ast.expr:
-        return ast.Yield(self.optional(node.value), **self.place(node.span))
+    def _comprehension(self, node: tree.comprehension) -> ast.comprehension:
+        """Lower a `for` clause; it passes a tick, so that an endless one can be stopped."""
+        tick = self.hook(runtime_names.TICK, self.place(node.span))
+        return ast.comprehension(self.target(node.target), self.lower(node.iter), [tick, *self.lower(node.ifs)], 0)
 
-    def _YieldFrom(self, node: tree.YieldFrom) -> ast.expr:
-        return ast.YieldFrom(self.expression(node.value), **self.place(node.span))
+    def _arguments(self, node: tree.arguments) -> ast.arguments:
+        return ast.arguments(*(self.lower(getattr(node, name)) for name in node._fields))
 
-    def _JoinedStr(self, node: tree.JoinedStr) -> ast.expr:
-        return ast.JoinedStr(self.expressions(node.values), **self.place(node.span))
+    def _arg(self, node: tree.arg) -> ast.arg:
+        return ast.arg(identifier(node.arg), None, **self.place(node.span))  # an annotation has no effect
 
-    def _FormattedValue(self, node: tree.FormattedValue) -> ast.expr:
-        parts = (self.expression(node.value), node.conversion, self.optional(node.format_spec))
-        return ast.FormattedValue(*parts, **self.place(node.span))
-
-    def _ListComp(self, node: tree.ListComp) -> ast.expr:
-        generators = self._generators(node.generators)
-        return ast.ListComp(self.expression(node.elt), generators, **self.place(node.span))
-
-    def _SetComp(self, node: tree.SetComp) -> ast.expr:
-        generators = self._generators(node.generators)
-        return ast.SetComp(self.expression(node.elt), generators, **self.place(node.span))
-
-    def _GeneratorExp(self, node: tree.GeneratorExp) -> ast.expr:
-        generators = self._generators(node.generators)
-        return ast.GeneratorExp(self.expression(node.elt), generators, **self.place(node.span))
-
-    def _DictComp(self, node: tree.DictComp) -> ast.expr:
-        generators = self._generators(node.generators)
-        return ast.DictComp(
-            self.expression(node.key), self.expression(node.value), generators, **self.place(node.span)
-        )
-
-    def _generators(self, clauses: list[tree.comprehension]) -> list[ast.comprehension]:
-        """Lower the `for` clauses; each passes a tick, so that an endless one can be stopped."""
-        return [
-            ast.comprehension(
-                self.target(clause.target), self.expression(clause.iter),
-                [self.hook(runtime_names.TICK, self.place(clause.span)), *self.expressions(clause.ifs)], 0,
-            )
-            for clause in clauses
-        ]
-
-    def parameters(self, node: tree.arguments) -> ast.arguments:
-        """Return the parameters of a function; annotations are dropped, as they have no effect."""
-
-        def one(parameter: tree.arg) -> ast.arg:
-            return ast.arg(identifier(parameter.arg), None, **self.place(parameter.span))
-
-        return ast.arguments(
-            [one(item) for item in node.posonlyargs], [one(item) for item in node.args],
-            None if node.vararg is None else one(node.vararg), [one(item) for item in node.kwonlyargs],
-            [self.optional(default) for default in node.kw_defaults],
-            None if node.kwarg is None else one(node.kwarg), self.expressions(node.defaults),
-        )
 
 
 def _is_short(node: expr) -> bool:
@@ -301,5 +242,3 @@ def _harmless(node: tree.BinOp) -> bool:
         return small or (isinstance(left, tree.Constant) and isinstance(left.value, int) and left.value <= _SMALL)
     return small and node.op == "**" and isinstance(right, tree.Constant) and right.value in {0, 1, 2, 3, 4}
 
-
-_EXPRESSIONS = tuple(name[1:] for name in vars(ExpressionLowering) if name[0] == "_" and name[1].isupper())

@@ -32,7 +32,7 @@ class PatternLowering(ExpressionLowering):
             named = ast.NamedExpr(ast.Name(self.name(name), STORE, **place), value, **place)
             tests.append(ast.List([named], LOAD, **place))  # a list with one element is true, whatever that is
         if node.guard is not None:
-            tests.append(self.expression(node.guard))
+            tests.append(self.lower(node.guard))
         return tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests, **place)
 
     def pattern(self, node: expr) -> ast.expr:
@@ -43,7 +43,7 @@ class PatternLowering(ExpressionLowering):
             case tree.Constant() if node.value is None or isinstance(node.value, bool):
                 return self._part(node, "is", node.value)
             case _ if isinstance(node, _VALUES):
-                return self._part(node, "value", self.expression(node))
+                return self._part(node, "value", self.lower(node))
             case tree.NamedExpr():
                 return self._part(node, "as", self.pattern(node.value), node.target.id)
             case tree.BinOp() if node.op == "|":
@@ -77,7 +77,7 @@ class PatternLowering(ExpressionLowering):
         rest: Any = next((value for key, value in zip(node.keys, node.values, strict=True) if key is None), None)
         rest = rest and rest.id
         pairs = [
-            self._several(node, [self.expression(key), self.pattern(value)])
+            self._several(node, [self.lower(key), self.pattern(value)])
             for key, value in zip(node.keys, node.values, strict=True) if key is not None
         ]
         return self._part(node, "mapping", self._several(node, pairs), rest)
@@ -85,4 +85,4 @@ class PatternLowering(ExpressionLowering):
     def _class(self, node: tree.Call) -> ast.expr:
         places = [self.pattern(one) for one in node.args]
         named = [self._part(node, word.arg, self.pattern(word.value)) for word in node.keywords]
-        return self._part(node, "class", self.expression(node.func), self._several(node, places), self._several(node, named))
+        return self._part(node, "class", self.lower(node.func), self._several(node, places), self._several(node, named))

@@ -23,38 +23,25 @@ class StatementLowering(PatternLowering):
         super().__init__(source, number)
         self.functions: list[bool] = []
         """For each function around the statement, innermost last: whether it is a generator."""
-        self.statements = {name: getattr(self, "_" + name) for name in _STATEMENTS}
 
     def top(self, statement: stmt) -> Block:
         """Lower a top-level statement; the value of an expression is echoed, except that of a string literal."""
         if isinstance(statement, tree.Expr) and not _is_string(statement.value):
             place = self.place(statement.span)
-            return [ast.Expr(self.hook(runtime_names.ECHO, place, self.expression(statement.value)), **place)]
-        return self.statement(statement)
+            return [ast.Expr(self.hook(runtime_names.ECHO, place, self.lower(statement.value)), **place)]
+        return self.lower([statement])  # type: ignore[no-any-return]
 
     def top_names(self) -> set[str]:
         """Return every name that the top level may read or bind, the helpers' included."""
         return self.names | self.hooked
-
-    def statement(self, node: stmt) -> Block:
-        """Lower a statement."""
-        lowered = self.statements[type(node).__name__](node)
-        return lowered if isinstance(lowered, list) else [lowered]
-
-    def block(self, nodes: list[stmt]) -> Block:
-        """Lower the statements of a block."""
-        return [lowered for node in nodes for lowered in self.statement(node)]
 
     def call(self, name: str, span: Span, *arguments: ast.expr) -> ast.stmt:
         """Return a call of a helper as a statement."""
         place = self.place(span)
         return ast.Expr(self.hook(name, place, *arguments), **place)
 
-    def _Expr(self, node: tree.Expr) -> ast.stmt:
-        return ast.Expr(self.expression(node.value), **self.place(node.span))
-
     def _Assign(self, node: tree.Assign) -> ast.stmt:
-        value = self.expression(node.value)
+        value = self.lower(node.value)
         return ast.Assign([self.target(target) for target in node.targets], value, **self.place(node.span))
 
     def _AugAssign(self, node: tree.AugAssign) -> ast.stmt:
@@ -62,9 +49,9 @@ class StatementLowering(PatternLowering):
         if isinstance(node.target, tree.Name) and node.op in GROWING:
             seen = self.name(node.target.id)
             current = ast.Name(seen, LOAD, **self.place(node.target.span))
-            grown = self.hook(GROWING[node.op] + "=", place, current, self.expression(node.value))
+            grown = self.hook(GROWING[node.op] + "=", place, current, self.lower(node.value))
             return ast.Assign([ast.Name(seen, STORE, **self.place(node.target.span))], grown, **place)
-        return ast.AugAssign(self.target(node.target), operator(node.op), self.expression(node.value), **place)
+        return ast.AugAssign(self.target(node.target), operator(node.op), self.lower(node.value), **place)
 
     def _AnnAssign(self, node: tree.AnnAssign) -> Block:
         place = self.place(node.span)
@@ -72,9 +59,9 @@ class StatementLowering(PatternLowering):
             span = node.annotation.span
             written = self.source.line(span.line)[span.column - 1 : span.end_column - 1 if span.end_line == span.line else None]
             text = self.constant(written, place)  # data classes read it; what it names need not exist
-            return [ast.AnnAssign(self.target(node.target), text, self.optional(node.value), 1, **place)]
+            return [ast.AnnAssign(self.target(node.target), text, self.lower(node.value), 1, **place)]
         if node.value is not None:
-            return [ast.Assign([self.target(node.target)], self.expression(node.value), **place)]
+            return [ast.Assign([self.target(node.target)], self.lower(node.value), **place)]
         if isinstance(node.target, tree.Name) and self.functions:  # it makes the name local, as in Python
             never = ast.Assign([self.target(node.target)], self.constant(None, place), **place)
             return [ast.If(self.constant(False, place), [never], [], **place)]
@@ -82,24 +69,6 @@ class StatementLowering(PatternLowering):
 
     def _Delete(self, node: tree.Delete) -> ast.stmt:
         return ast.Delete([self.target(target, DELETE) for target in node.targets], **self.place(node.span))
-
-    def _Pass(self, node: tree.Pass) -> ast.stmt:
-        return ast.Pass(**self.place(node.span))
-
-    def _Break(self, node: tree.Break) -> ast.stmt:
-        return ast.Break(**self.place(node.span))
-
-    def _Continue(self, node: tree.Continue) -> ast.stmt:
-        return ast.Continue(**self.place(node.span))
-
-    def _Return(self, node: tree.Return) -> ast.stmt:
-        return ast.Return(self.optional(node.value), **self.place(node.span))
-
-    def _Raise(self, node: tree.Raise) -> ast.stmt:
-        return ast.Raise(self.optional(node.exc), self.optional(node.cause), **self.place(node.span))
-
-    def _Assert(self, node: tree.Assert) -> ast.stmt:
-        return ast.Assert(self.expression(node.test), self.optional(node.msg), **self.place(node.span))
 
     def _Global(self, node: tree.Global) -> ast.stmt:
         names = [self.name(name) for name in node.names]
@@ -113,8 +82,8 @@ class StatementLowering(PatternLowering):
         branches: list[tree.If] = [node]
         while len(branches[-1].orelse) == 1 and isinstance(branches[-1].orelse[0], tree.If):
             branches.append(branches[-1].orelse[0])
-        tests = [(branch, self.expression(branch.test), self.block(branch.body)) for branch in branches]
-        rest = self.block(branches[-1].orelse)
+        tests = [(branch, self.lower(branch.test), self.lower(branch.body)) for branch in branches]
+        rest: Block = self.lower(branches[-1].orelse)
         for branch, test, body in reversed(tests):
             rest = [ast.If(test, body, rest, **self.place(branch.span))]
         return rest[0]
@@ -125,23 +94,23 @@ class StatementLowering(PatternLowering):
         self.hooked |= {runtime_names.SUBJECT, runtime_names.BOUND}
         hidden: list[ast.expr] = [ast.Name(name, STORE, **place) for name in (runtime_names.SUBJECT, runtime_names.BOUND)]
         emptied = ast.Assign(hidden, self.constant(None, place), **place)
-        subject = ast.Assign(hidden[:1], self.expression(node.subject), **place)
-        tests = [(case, self.case_test(case), self.block(case.body)) for case in node.cases]
+        subject = ast.Assign(hidden[:1], self.lower(node.subject), **place)
+        tests = [(case, self.case_test(case), self.lower(case.body)) for case in node.cases]
         rest: Block = [emptied]
         for case, test, body in reversed(tests):
             rest = [ast.If(test, [emptied, *body], rest, **self.place(case.span))]
         return [subject, *rest]
 
     def _For(self, node: tree.For) -> Block:
-        iterable, target = self.expression(node.iter), self.target(node.target)
-        body = [self._advance(node.span), *self.block(node.body)]
-        loop = ast.For(target, iterable, body, self.block(node.orelse), **self.place(node.span))
+        iterable, target = self.lower(node.iter), self.target(node.target)
+        body = [self._advance(node.span), *self.lower(node.body)]
+        loop = ast.For(target, iterable, body, self.lower(node.orelse), **self.place(node.span))
         return self._counted(loop, node.span)
 
     def _While(self, node: tree.While) -> Block:
-        test = self.expression(node.test)
-        body = [self._advance(node.span), *self.block(node.body)]
-        return self._counted(ast.While(test, body, self.block(node.orelse), **self.place(node.span)), node.span)
+        test = self.lower(node.test)
+        body = [self._advance(node.span), *self.lower(node.body)]
+        return self._counted(ast.While(test, body, self.lower(node.orelse), **self.place(node.span)), node.span)
 
     def _in_generator(self) -> bool:
         return bool(self.functions) and self.functions[-1]
@@ -161,37 +130,30 @@ class StatementLowering(PatternLowering):
     def _With(self, node: tree.With) -> ast.stmt:
         items = [
             ast.withitem(
-                self.expression(item.context_expr),
+                self.lower(item.context_expr),
                 None if item.optional_vars is None else self.target(item.optional_vars),
             )
             for item in node.items
         ]
-        return ast.With(items, self.block(node.body), **self.place(node.span))
+        return ast.With(items, self.lower(node.body), **self.place(node.span))
 
-    def _Try(self, node: tree.Try) -> ast.stmt:
-        parts = (
-            self.block(node.body), [self._handler(handler) for handler in node.handlers], self.block(node.orelse),
-            self.block(node.finalbody),
-        )
-        return ast.Try(parts[0], parts[1], parts[2], parts[3], **self.place(node.span))
-
-    def _handler(self, node: tree.ExceptHandler) -> ast.ExceptHandler:
-        kind = self.optional(node.type)
-        body = self.block(node.body)
+    def _ExceptHandler(self, node: tree.ExceptHandler) -> ast.ExceptHandler:
+        kind = self.lower(node.type)
+        body = self.lower(node.body)
         if _names_interrupt(node.type):
             body.insert(0, self.call(runtime_names.CAUGHT_INTERRUPT, _head(node.span)))
         return ast.ExceptHandler(kind, node.name and self.name(node.name), body, **self.place(node.span))
 
     def _FunctionDef(self, node: tree.FunctionDef) -> ast.stmt:
-        decorators = self.expressions(node.decorator_list)
-        arguments = self.parameters(node.args)
+        decorators = self.lower(node.decorator_list)
+        arguments = self.lower(node.args)
         name = self.name(node.name)
         if name in {"__del__", "__getattr__"}:
             place = self.place(_head(node.span))
             decorators.insert(0, self.hook(runtime_names.CALLED_BY_PYTHON, place, self.constant(name, place)))
         generator = yields(node.body)
         self.functions.append(generator)
-        body = self.block(node.body)
+        body = self.lower(node.body)
         self.functions.pop()
         if not generator:
             body = self._called(body, node)
@@ -214,16 +176,16 @@ class StatementLowering(PatternLowering):
     def _ClassDef(self, node: tree.ClassDef) -> ast.stmt:
         self._check_class(node)
         place = self.place(node.span)
-        decorators = self.expressions(node.decorator_list)
+        decorators = self.lower(node.decorator_list)
         bound = tuple(dict(bound_names(node.body)))
         bases: list[ast.expr] = [
-            self.hook(runtime_names.BASE, self.place(base.span), self.expression(base), self.constant(bound, place))
+            self.hook(runtime_names.BASE, self.place(base.span), self.lower(base), self.constant(bound, place))
             for base in [*node.bases, *(word.value for word in node.keywords if word.arg == "metaclass")]
         ]
         name = self.name(node.name)
         functions, self.functions = self.functions, []
         self.classes.append(node.name)
-        body = self.block(node.body)
+        body = self.lower(node.body)
         self.classes.pop()
         self.functions = functions
         documented = isinstance(node.body[0], tree.Expr) and _is_string(node.body[0].value)
@@ -331,7 +293,7 @@ class StatementLowering(PatternLowering):
         place = self.place(value.span)
         none = self.constant(None, place)
         parameters = ast.arguments([], [], None, [ast.arg(runtime_names.THUNK, None, **place)], [none], None, [])
-        return ast.Lambda(parameters, self.expression(value), **place)
+        return ast.Lambda(parameters, self.lower(value), **place)
 
     def _tail(self, statement: stmt) -> Block:
         """Return a function that runs the statement after a command, binding names where the command stands."""
@@ -339,7 +301,7 @@ class StatementLowering(PatternLowering):
         bound = sorted({identifier(name) for name, _ in bound_names([statement]) if name != "*"})
         outer = bool(self.functions)
         self.functions.append(False)
-        body = self.block([statement])
+        body = self.lower([statement])
         self.functions.pop()
         before: Block = []
         if bound and outer:
@@ -377,5 +339,3 @@ def _head(span: Span) -> Span:
     """Return the first word's place of a compound statement, where its own bookkeeping stands."""
     return Span(span.line, span.column, span.line, span.column + 1)
 
-
-_STATEMENTS = tuple(name[1:] for name in vars(StatementLowering) if name[0] == "_" and name[1].isupper())
