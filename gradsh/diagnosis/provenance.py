@@ -155,27 +155,6 @@ def statements_before(origins: Origins, name: str, kind: type[stmt]) -> Iterator
             return
 
 
-def silent_block(machine: "Machine", origin: Origin) -> tuple[int, str] | None:
-    """Return the line and the words of the innermost `with` that turns histories off around an origin."""
-    unit = next((one for one in machine.units.all() if one.source is origin.source and _covers(one.stmt, origin)), None)
-    found: tuple[int, str] | None = None
-    stack: list[Node] = [] if unit is None else [unit.stmt]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, tree.With) and _covers(node, origin):
-            words = [part.attr for item in node.items for part in own_expressions(item.context_expr) if isinstance(part, tree.Attribute)]
-            words += [part.id for item in node.items for part in own_expressions(item.context_expr) if isinstance(part, tree.Name)]
-            for word in ("no_grad", "inference_mode", "set_grad_enabled"):
-                if word in words:
-                    found = node.span.line, f"with {word}"
-        stack.extend(child for child in children(node) if isinstance(child, stmt | tree.ExceptHandler))
-    return found
-
-
-def _covers(node: Node, origin: Origin) -> bool:
-    return node.span[:2] <= origin.span[:2] and origin.span[2:] <= node.span[2:]
-
-
 def function_at(top: stmt, step: "Step") -> tree.FunctionDef | None:
     """Return the innermost function definition of the step's name around it."""
     best: tree.FunctionDef | None = None

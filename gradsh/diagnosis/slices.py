@@ -1,9 +1,8 @@
 """The statements that compute a value: what has to run again so that a graph is there anew."""
 
-from gradsh.diagnosis.code import Site, headed, path_of, reads, written
+from gradsh.diagnosis.code import Site, reads, written
 from gradsh.diagnosis.fixes import Finder
 from gradsh.language import tree
-from gradsh.runtime.activation import Place
 
 _MOST = 12
 
@@ -42,11 +41,3 @@ def matters(finder: Finder, path: str, site: Site) -> bool:
     if saved is None:
         return False
     return any(level.statement is site.statement for level in finder.levels(saved))
-
-
-def shared_names(finder: Finder, place: Place) -> list[str]:
-    """Return the variables whose graphs hold the failing node, as known at a place, its roots aside."""
-    site = finder.site(place)
-    roots = set() if site is None else {path for node in headed(site.statement) if (path := path_of(node))}
-    return [name for scope in finder.scopes()[:1] for name, value in scope.items()
-            if name not in roots and finder.holds(value, 1)]
