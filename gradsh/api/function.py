@@ -98,7 +98,7 @@ class FunctionNode(Node):
             message = (
                 f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got {len(found)})"
             )
-            raise fail("value", message, RuntimeError, node=self)
+            raise fail("other", message, RuntimeError, node=self)
         results: list[Any] = []
         for place, one in enumerate(found):
             if not self._given[place]:

@@ -37,9 +37,9 @@ class Finder:
     def offer(
         self, words: str, draft: Draft, effect: str = "", *, changes: str = "", here: bool = False
     ) -> None:
-        """Offer a fix, if its edits can be written."""
+        """Offer a fix, if its edits can be written and are no other's."""
         edits = draft.edits(self.failing)
-        if edits:
+        if edits and all(edits != one.edits for one in self.fixes):
             self.fixes.append(Fix(words, effect, edits, changes=changes, here=here))
 
     # -------------------------------------------------------------- places

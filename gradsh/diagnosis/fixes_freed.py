@@ -1,12 +1,15 @@
 """Fixes for a buffer that an earlier backward freed: compute it anew, cut it off, keep it, or go back once."""
 
+import itertools
 from typing import Any
 
-from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, reads, text_of, written
+from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, reads, targets_of, text_of, written
 from gradsh.diagnosis.fixes import Finder, with_keyword
 from gradsh.diagnosis.fixes_state import OWN, carried, in_each_pass
 from gradsh.diagnosis.slices import slice_before
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.language import tree
+from gradsh.probe.modules import is_module
 from gradsh.probe.snapshot import nodes_below
 from gradsh.runtime.activation import Place
 
@@ -34,8 +37,10 @@ def freed(finder: Finder) -> None:
             retained(finder)
         else:
             retained(finder)
-            carried(finder)
+            if cause.carried:
+                carried(finder)
         one_pass(finder)
+        _second_cut_off(finder)
         repeated_forward(finder)
         if cause.carried:
             again(finder)
@@ -139,14 +144,21 @@ def _built_outside(finder: Finder, reader: Site) -> list[Site]:
     if not reader.loops:
         return []
     first = reader.loops[-1].span.line
-    return [site for site in slice_before(finder, reader, freed=True) if site.line < first]
+    sources = [site for site in slice_before(finder, reader, freed=True) if site.line < first]
+    return [] if any(_makes_what_learns(finder, site) for site in sources) else sources
+
+
+def _makes_what_learns(finder: Finder, site: Site) -> bool:
+    """Whether a statement makes a module of the script's: made again it would not be the one that an optimizer updates."""
+    return any(is_module(finder.value(path)) for path in written(site.statement))
 
 
 def _first_reader(finder: Finder, reader: Site, sources: list[Site]) -> Site:
     """Return the first statement of a loop that reads what some statements before the loop compute."""
     names = {path for site in sources for path in written(site.statement)}
     inside_it = [site for site in finder.code.sites if site.loops == reader.loops and site.same_block(reader) and site.line <= reader.line]
-    return min((site for site in inside_it if names & set(reads(site.statement))), key=lambda site: site.line, default=reader)
+    readers = [site for site in inside_it if names & set(map(path_of, inside(site.statement)))]
+    return min(readers, key=lambda site: site.line, default=reader)
 
 
 def _in_function(finder: Finder, reader: Site) -> tuple[list[Site], Site]:
@@ -182,13 +194,46 @@ def _read_again(finder: Finder, saving: list[Site]) -> None:
         for path in written(site.statement):
             if "." not in path or site.function is None or not isinstance(site.statement, tree.Assign):
                 continue
-            value = text_of(site.source, site.statement.value.span)
-            for reader in finder.code.sites:
+            lines = _movable(finder, site)
+            for reader in finder.code.sites if lines else ():
                 if reader.function is None or reader.function is site.function or path not in reads(reader.statement):
                     continue
-                finder.offer(f"compute it again in each pass: `{site.text}` before line {reader.line}",
-                             Draft().insert(
-                                 reader, "before", f"{path} = {value}"), OWN, changes=OWN)
+                finder.offer(f"compute it again in each pass: `{'; '.join(lines)}` before line {reader.line}",
+                             Draft().insert(reader, "before", *lines), OWN, changes=OWN)
+
+
+def _movable(finder: Finder, site: Site) -> list[str]:
+    """Return a statement of a method, after those that compute what it reads, as another method can run them; none: nothing can.
+
+    A parameter is read from the attribute in which the method stores it.
+    """
+    local = [one for one in finder.code.sites if one.function is site.function and one.line < site.line
+             and isinstance(one.statement, tree.Assign)]
+    stored = {path_of(one.statement.value): path_of(target) for one in local if isinstance(one.statement, tree.Assign)
+              for target in targets_of(one.statement) if "." in path_of(target) and isinstance(one.statement.value, tree.Name)}
+    given = {one.arg for one in site.function.args.args[1:]} if site.function is not None else set()
+    found, wanted = [site], list(reads(site.statement))
+    while wanted:
+        path = wanted.pop(0)
+        made = next((one for one in reversed(local) if path in written(one.statement)), None)
+        if path in stored or "." in path or (made is None and path not in given):
+            continue
+        if made is None:
+            return []
+        if made not in found:
+            found.insert(0, made)
+            wanted += reads(made.statement)
+    return [_renamed(one, stored) for one in sorted(found, key=lambda one: one.line)]
+
+
+def _renamed(site: Site, names: dict[str, str]) -> str:
+    """Return the text of a statement of one line with other names."""
+    text = site.text
+    for node in sorted(headed(site.statement), key=lambda one: one.span, reverse=True):
+        if isinstance(node, tree.Name) and node.id in names and "\n" not in text:
+            at = node.span.column - site.statement.span.column
+            text = text[:at] + names[node.id] + text[at + len(node.id):]
+    return text
 
 
 def _dedented(sites: list[Site]) -> list[str]:
@@ -213,16 +258,25 @@ def repeated_forward(finder: Finder, after: Place | None = None) -> None:
     if needed is None:
         return
     first = after or finder.cause.freed
-    for level in reversed(finder.levels(needed)):
-        sources = [site for site in slice_before(finder, level) if not (first is not None and _later(site, first))]
+    for level, whole in itertools.product(reversed(finder.levels(needed)), (False, True)):
+        sources = [site for site in slice_before(finder, level, freed=whole) if not (first is not None and _later(site, first))]
         if level.loops:
             sources = [site for site in sources if site.loops and site.loops[-1] is level.loops[-1]]
         simple = [site for site in sources if isinstance(site.statement, tree.Assign) and site.alone()]
         if not simple:
             continue
-        words = f"compute it again: repeat line{'s' if len(simple) > 1 else ''} {_listed(simple)} before line {level.line}"
-        finder.offer(words, Draft().insert(level, "before", *_dedented(simple)),
+        reader = _first_after(finder, level, simple, first)
+        words = f"compute it again: repeat line{'s' if len(simple) > 1 else ''} {_listed(simple)} before line {reader.line}"
+        finder.offer(words, Draft().insert(reader, "before", *_dedented(simple)),
                      "costs a forward, keeps nothing", changes=f"costs a forward; {UPDATED}")
+
+
+def _first_after(finder: Finder, level: Site, sources: list[Site], first: Place | None) -> Site:
+    """Return the first statement after the first pass that reads what some statements compute, at the latest `level`."""
+    names = {path for site in sources for path in written(site.statement)}
+    after = [site for site in finder.code.sites if first is not None and site.same_block(level) and _later(site, first)
+             and site.line < level.line and isinstance(site.statement, tree.Assign) and names & set(reads(site.statement))]
+    return min(after, key=lambda site: site.line, default=level)
 
 
 def _later(site: Site, place: Place) -> bool:
@@ -287,6 +341,26 @@ def cut_off(finder: Finder, first: Place) -> None:
                 effect, changes=effect)
 
 
+def _second_cut_off(finder: Finder) -> None:
+    """The second backward may not be meant for what the first has gone through, as an actor's is not for the critic."""
+    needed = finder.cause.needed
+    for level in reversed(finder.levels(needed)) if needed is not None else ():
+        roots = set(reads(level.statement))
+        for site in _above(finder, level):
+            if site.statement is level.statement or not written(site.statement) & roots:
+                continue
+            bound = set(map(id, targets_of(site.statement)))
+            by_name: dict[str, list[Any]] = {}
+            for node in headed(site.statement):
+                path = path_of(node)
+                if path and id(node) not in bound and isinstance(finder.value(path), Tensor) and finder.holds(finder.value(path)):
+                    by_name.setdefault(path, []).append(node)
+            for path, nodes in by_name.items():
+                effect = f"line {level.line} then gives what made {path} no gradient, as an actor's step does for the critic"
+                finder.offer(f"cut it off for the second backward: `{path}.detach()` on line {site.line}", Draft().replace_all(
+                    (site.source, node.span, f"{path}.detach()") for node in nodes), effect, changes=effect)
+
+
 def _above(finder: Finder, level: Site) -> list[Site]:
     """Return the statements of the same function before one, and it, the nearest first."""
     near = [site for site in finder.code.sites if site.same_scope(level)
@@ -313,8 +387,6 @@ def _handed(finder: Finder, site: Site) -> list[tuple[Any, str]]:
 
 def _is_own(finder: Finder, name: str) -> bool:
     """Whether a name calls a module or a function of the script's, and no method of a tensor."""
-    from gradsh.probe.modules import is_module
-
     value = finder.value(name)
     return is_module(value) or bool(finder.code.functions(name.rpartition(".")[2]))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, tail_of, targets_of, text_of
 from gradsh.diagnosis.fixes import Finder, call_in
-from gradsh.diagnosis.fixes_leaves import ask_for_gradient, asked_here, create_graph, frozen, learnt
+from gradsh.diagnosis.fixes_leaves import ask_for_gradient, asked_here, create_graph, frozen, inputs_asked, learnt
 from gradsh.diagnosis.history import CUTTING, is_false, silenced
 from gradsh.diagnosis.provenance import Origin
 from gradsh.language import tree
@@ -17,7 +17,8 @@ _GOES_ON = "the history goes on"
 
 def no_grad(finder: Finder) -> None:
     """Let the history go on where it was cut; else ask for a gradient where the leaves are made."""
-    for origin in finder.cause.cuts:
+    inputs_asked(finder)
+    for origin in finder.cause.cuts if not finder.fixes else ():
         site = finder.code.at(origin.span, origin.source)
         if site is None:
             continue
@@ -34,8 +35,7 @@ def no_grad(finder: Finder) -> None:
 
 
 def _uncut(finder: Finder, site: Site, origin: Origin) -> None:
-    statement, source = site.statement, site.source
-    if source.line(origin.span.line).lstrip().startswith("@"):
+    if site.source.line(origin.span.line).lstrip().startswith("@"):
         _undecorated(finder, origin)
         return
     call = origin.node if isinstance(origin.node, tree.Call) else None
@@ -46,6 +46,30 @@ def _uncut(finder: Finder, site: Site, origin: Origin) -> None:
     silent = silenced(site)
     if silent is not None:
         out_of_silence(finder, site, silent)
+    _ends_left_out(finder, site)
+    _uncopied(finder, site)
+    _all_uncut(finder, site)
+    _in_torch(finder, site)
+
+
+def number(finder: Finder, name: str) -> None:
+    """A number is asked for what a tensor has (`loss.backward()`): let it stay a tensor where it is computed."""
+    needed = finder.site(finder.cause.needed)
+    if needed is None:
+        return
+    owners = [path_of(node.value) for node in headed(needed.statement) if isinstance(node, tree.Attribute) and node.attr == name]
+    for site in finder.code.sites:
+        if site.same_scope(needed) and {path_of(one) for one in targets_of(site.statement)} & set(owners):
+            called = {path_of(node.func).rpartition(".")[2] for node in headed(site.statement) if isinstance(node, tree.Call)}
+            _ends_left_out(finder, site)
+            for one in finder.code.sites:
+                if isinstance(one.statement, tree.Return) and one.function is not None and one.function.name in called:
+                    _ends_left_out(finder, one)
+
+
+def _ends_left_out(finder: Finder, site: Site) -> None:
+    """Leave out the calls of a statement that end a history."""
+    statement, source = site.statement, site.source
     for node in headed(statement):
         if isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) and node.func.attr in _ENDING:
             text = f".{node.func.attr}({', '.join(text_of(source, one.span) for one in node.args)})"
@@ -60,9 +84,6 @@ def _uncut(finder: Finder, site: Site, origin: Origin) -> None:
         elif isinstance(node, tree.Attribute) and node.attr == "grad" and path_of(node.value):
             finder.offer(f"a `.grad` has no history: get one that has, on line {node.span.line}",
                          _grad_again(finder, site, node), "costs a graph of the gradient")
-    _uncopied(finder, site)
-    _all_uncut(finder, site)
-    _in_torch(finder, site)
 
 
 def _all_uncut(finder: Finder, site: Site) -> None:
@@ -182,7 +203,7 @@ def _uncopied(finder: Finder, site: Site) -> None:
             if op in {">", ">=", "<", "<="} and len(node.ops) == 1:
                 sign = f"({left}) - ({right})" if op[0] == ">" else f"({right}) - ({left})"
                 _replaced(finder, site, node, f"torch.sigmoid({sign})", f"`{text}` is a step: the gradient then is that of a soft one")
-            elif node.ops == ["=="] or op == "==":
+            elif op in {"==", "!="}:
                 _scored(finder, site, node)
 
 
@@ -202,15 +223,24 @@ def _scored(finder: Finder, site: Site, node: tree.Compare) -> None:
     value = statement.value if isinstance(statement, tree.Assign | tree.Return) else None
     sides = [node.left, node.comparators[0]]
     for side, other in (sides, sides[::-1]):
-        scores = _scores(side)
+        scores = _scores(_bound_to(finder, site, side))
         if scores is not None and value is not None:
             new = f"torch.nn.functional.cross_entropy({text_of(source, scores.span)}, {text_of(source, other.span)})"
             _replaced(finder, site, value, new, "an accuracy is a step: the gradient then is that of the cross entropy")
 
 
+def _bound_to(finder: Finder, site: Site, node: Any) -> Any:
+    """Return what a name was bound to before, in the same function; any other expression as it is."""
+    bound = [one.statement.value for one in finder.code.sites if one.same_scope(site) and one.line < site.line
+             and isinstance(one.statement, tree.Assign) and path_of(node) in map(path_of, targets_of(one.statement))]
+    return bound[-1] if bound and isinstance(node, tree.Name) else node
+
+
 def _scores(node: Any) -> Any:
-    """Return the expression of which `argmax` is taken."""
-    if not isinstance(node, tree.Call) or (getattr(node.func, "attr", "") or path_of(node.func)) != "argmax":
+    """Return the expression of which `argmax`, or `max` for its indices, is taken."""
+    while isinstance(node, tree.Subscript):
+        node = node.value
+    if not isinstance(node, tree.Call) or (getattr(node.func, "attr", "") or path_of(node.func)) not in {"argmax", "max"}:
         return None
     owner = node.func.value if isinstance(node.func, tree.Attribute) and path_of(node.func.value) != "torch" else None
     return owner if owner is not None else node.args[0] if node.args else None

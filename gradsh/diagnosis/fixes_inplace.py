@@ -86,11 +86,8 @@ def _rebinding_is_lost(finder: Finder, site: Site, path: str) -> bool:
         return False
     after = [one for one in finder.code.sites if one.function is site.function and one.statement is not site.statement
              and (one.line > site.line or (site.loops and one.loops[: len(site.loops)] == site.loops))]
-    if not any(path in read_by(one) for one in after):
-        return True
-    given = [one for one in finder.code.sites if one.function is site.function and isinstance(one.statement, tree.For)
-             and any(path_of(target) == path for target in targets_of(one.statement))]
-    return bool(given) and not any(path in read_by(one) for one in after if one.line > site.line)
+    return not any(path in read_by(one) for one in after) or any(
+        path == path_of(target) for loop in site.loops if isinstance(loop, tree.For) for target in targets_of(loop))
 
 
 def _late_leaf(finder: Finder, site: Site) -> None:

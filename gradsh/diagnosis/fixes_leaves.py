@@ -2,7 +2,7 @@
 
 import re
 
-from gradsh.diagnosis.code import Draft, Site, base_of, headed, inside, path_of, reads, targets_of, text_of
+from gradsh.diagnosis.code import Draft, Site, base_of, closed, headed, inside, path_of, reads, targets_of, text_of
 from gradsh.diagnosis.fixes import Finder, call_in, with_keyword
 from gradsh.diagnosis.history import freezes, is_false
 from gradsh.diagnosis.provenance import Origin
@@ -113,7 +113,7 @@ def create_graph(finder: Finder) -> None:
 
 
 def asked_here(finder: Finder) -> None:
-    """Ask for the gradient just before it is needed: of the tensor that a hook or `retain_grad` is set on, of an input."""
+    """Ask for the gradient of the tensor that a hook or `retain_grad` is set on, just before."""
     needed = finder.site(finder.cause.needed)
     if needed is None:
         return
@@ -124,8 +124,13 @@ def asked_here(finder: Finder) -> None:
                          Draft().insert(needed, "before", f"{path}.requires_grad_()"), "for what is to be learnt")
             if name == "retain_grad":
                 finder.offer(f"leave out line {needed.line}: what requires no grad gets none", Draft().remove(needed))
-    call = call_in(needed, "grad")
-    if call is not None and len(call.args) > 1:
+
+
+def inputs_asked(finder: Finder) -> None:
+    """Ask for the gradient of an input of `autograd.grad` before it is used."""
+    needed = finder.site(finder.cause.needed)
+    call = None if needed is None else call_in(needed, "grad")
+    if needed is not None and call is not None and len(call.args) > 1:
         for part in inside(call.args[1]):
             path = path_of(part)
             if not path or getattr(finder.value(path), "requires_grad", True):
@@ -206,3 +211,55 @@ def _grad_kept(finder: Finder, needed: Site) -> None:
         text = text_of(needed.source, call.func.span).replace("register_post_accumulate_grad_hook", "register_hook")
         finder.offer(f"set a plain hook: `{text}(…)` on line {needed.line}",
                      Draft().replace(needed.source, call.func.span, text), "it is given the gradient")
+
+
+# --- no gradient yet ------------------------------------------------------------------------------------------------
+
+
+def without_gradient(finder: Finder) -> None:
+    """A `.grad` is None: a result stands in the place of the leaf, the leaf asked for none, or no backward has run yet."""
+    needed = finder.site(finder.cause.needed)
+    if needed is None:
+        return
+    for node in headed(needed.statement):
+        if not isinstance(node, tree.Attribute) or node.attr != "grad":
+            continue
+        owner = text_of(needed.source, node.value.span)
+        again = [site for site in finder.code.sites if site.same_block(needed) and isinstance(site.statement, tree.Assign)
+                 and _updates(site, site.statement)]
+        if any(owner in _bound_texts(site) for site in again):
+            _leaves_again(finder, again)
+            continue
+        value, path = finder.value(path_of(node.value)), path_of(node.value)
+        bound = [site for site in finder.code.sites if path and site.line < needed.line
+                 and path in map(path_of, targets_of(site.statement))]
+        for site in bound[-1:] if value is not None else ():
+            if getattr(value, "grad_fn", None) is not None:
+                finder.offer(f"keep the gradient of a result: `{path}.retain_grad()` after line {site.statement.span.end_line}",
+                             Draft().insert(site, "after", f"{path}.retain_grad()"), f"{path} is no leaf")
+                _leaves_again(finder, [site])
+            elif not getattr(value, "requires_grad", True):
+                ask_for_gradient(finder, site)
+        if isinstance(needed.statement, tree.Expr):
+            finder.offer(f"before the first backward there is no gradient: `if {owner}.grad is not None:` around line {needed.line}",
+                         Draft().wrap(needed, f"if {owner}.grad is not None:"))
+
+
+def _bound_texts(site: Site) -> list[str]:
+    """Return the texts of what a statement binds or writes."""
+    return [text_of(site.source, one.span) for one in targets_of(site.statement)]
+
+
+def _updates(site: Site, statement: tree.Assign) -> bool:
+    """Whether a statement binds a name anew from its own gradient, as `w = w - lr * w.grad` does."""
+    return any(isinstance(node, tree.Attribute) and node.attr == "grad" and text_of(site.source, node.value.span) in _bound_texts(site)
+               for node in inside(statement.value))
+
+
+def _leaves_again(finder: Finder, sites: list[Site]) -> None:
+    """Make leaves of what some statements bind."""
+    lines = " and ".join(str(site.line) for site in sites)
+    values = [(site.source, site.statement.value) for site in sites if isinstance(site.statement, tree.Assign)]
+    finder.offer(f"make it a leaf again: `.detach().requires_grad_()` on line {lines}", Draft().replace_all(
+        (source, value.span, f"{closed(source, value)}.detach().requires_grad_()") for source, value in values),
+        "the update itself is then not part of a graph")

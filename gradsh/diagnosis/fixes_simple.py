@@ -112,7 +112,7 @@ def _hook(finder: Finder, code: Any) -> None:
             results = [node.body for node in headed(site.statement) if isinstance(node, tree.Lambda)]
         for value in results[:2]:
             text = _closed(site, value)
-            for new in (f"{text}.expand_as({name})", f"{text}.reshape({name}.shape)", f"{text}.sum_to_size({name}.shape)", name):
+            for new in (f"{text}.reshape({name}.shape)", name, f"{text}.expand_as({name})", f"{text}.sum_to_size({name}.shape)"):
                 finder.offer(f"let the hook return the shape that it is given: `{new}` on line {value.span.line}",
                              Draft().replace(site.source, value.span, new),
                              "the gradient then has the shape of the tensor")
@@ -134,8 +134,10 @@ def _custom_backward(finder: Finder) -> None:
             continue
         arriving = [one.arg for one in site.function.args.args[1:2]]
         texts = dict.fromkeys((_closed(site, parts[index]), *arriving))
-        for text, method in itertools.product(texts, ("sum_to_size", "reshape", "expand")):
-            new = f"{text}.{method}({shape})" if shape else f"{text}.sum()"
+        turned = ", ".join(reversed(shape.split(", "))) == ", ".join(found[2].split(", ")) != shape
+        methods = (".t()",) if turned else tuple(f".{one}({shape})" for one in ("sum_to_size", "reshape", "expand"))
+        for text, method in itertools.product(texts, methods):
+            new = f"{text}{method}" if shape else f"{text}.sum()"
             finder.offer(f"return the shape of the input: `{new}` on line {parts[index].span.line}",
                          Draft().replace(site.source, parts[index].span, new),
                          "the gradient then has the shape of the tensor")
@@ -163,5 +165,32 @@ def unused(finder: Finder) -> None:
                      Draft().replace(needed.source, inputs.span, new), "no gradient is asked for it")
 
 
-SIMPLE: dict[str, Callable[[Finder], None]] = {"scalar": scalar, "grad_shape": grad_shape, "unused": unused}
+def other(finder: Finder) -> None:
+    """Failures without a kind of their own that one expression can mend."""
+    needed, message = finder.site(finder.cause.needed), finder.case.message
+    count = re.search(r"function (\w+)Backward returned an incorrect number of gradients \(expected (\d+), got (\d+)\)", message)
+    if count is not None:
+        _counted(finder, count[1], int(count[2]), int(count[3]))
+    for node in headed(needed.statement) if needed is not None else ():
+        if not isinstance(node, tree.Call) or needed is None:
+            continue
+        if "Can't call numpy()" in message and isinstance(node.func, tree.Attribute):
+            parts = [node.func.value] if node.func.attr == "numpy" else node.args if path_of(node.func).startswith("np.") else []
+            finder.offer(f"give numpy the values: `.detach()` on line {node.span.line}", Draft().replace_all(
+                (needed.source, one.span, f"{_closed(needed, one)}.detach()") for one in parts), "numpy's result has no history")
+
+
+def _counted(finder: Finder, name: str, want: int, got: int) -> None:
+    """A backward of the script's own returns a gradient for each argument of its forward: None for what has none."""
+    for site in finder.code.sites:
+        value = site.statement.value if isinstance(site.statement, tree.Return) else None
+        if value is None or site.function is None or site.function.name != "backward" or site.owner is None or site.owner.name != name:
+            continue
+        parts = value.elts if isinstance(value, tree.Tuple) else [value]
+        texts = [text_of(site.source, one.span) for one in parts][:want] + ["None"] * (want - got)
+        finder.offer(f"return one gradient for each argument of its forward: `return {', '.join(texts)}` on line {site.line}",
+                     Draft().replace(site.source, value.span, ", ".join(texts)), "None where there is no gradient")
+
+
+SIMPLE: dict[str, Callable[[Finder], None]] = {"scalar": scalar, "grad_shape": grad_shape, "unused": unused, "other": other}
 """By kind, the rule that finds its fixes."""

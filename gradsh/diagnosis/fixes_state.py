@@ -31,9 +31,11 @@ def carried(finder: Finder) -> None:
     for one in sure or carriers[:6]:
         if one.how == "stored":
             _emptied(finder, one, freed)
-            _stored_detached(finder, one)
+            _cut_after(finder, one, freed)
+            _stored_detached(finder, [other for other in sure or [one] if other.how == "stored" and other.path == one.path])
+            _stored_detached(finder, [one])
         elif one.how == "added":
-            _stored_detached(finder, one)
+            _stored_detached(finder, [one])
         else:
             _cut(finder, one, freed)
     _in_calls(finder)
@@ -139,19 +141,29 @@ def _cut(finder: Finder, one: Carrier, freed: Site | None) -> None:
     before = (f"cut the history in each pass: `{line}` before line {one.site.line}",
               Draft().insert(one.site, "before", line))
     offers = [before]
-    if freed is not None:
-        for path in _paths_at(finder, one, freed):
-            cut = cut_of(path, one.value)
-            offers.insert(0 if windows else len(offers), (
-                f"cut the history after each backward: `{cut}` after line {freed.statement.span.end_line}",
-                Draft().insert(freed, "after", cut)))
+    if windows:
+        _cut_after(finder, one, freed)
     if simple and one.path in reads(one.site.statement):
         offers.append((f"cut the history in each pass: `{one.path}.detach()` on line {one.site.line}",
                        _reads_cut(one)))
+    if one.path in reads(one.site.statement):
+        offers.append((f"cut the history in each pass: `{line}` after line {one.site.statement.span.end_line}",
+                       Draft().insert(one.site, "after", line)))
     for words, draft in offers:
         finder.offer(words, draft, STOPS, changes=STOPS)
+    if not windows:
+        _cut_after(finder, one, freed)
     if one.path not in reads(one.site.statement):
-        _stored_detached(finder, one)
+        _stored_detached(finder, [one])
+
+
+def _cut_after(finder: Finder, one: Carrier, freed: Site | None) -> None:
+    if freed is None:
+        return
+    for path in _paths_at(finder, one, freed):
+        cut = cut_of(path, one.value)
+        finder.offer(f"cut the history after each backward: `{cut}` after line {freed.statement.span.end_line}",
+                     Draft().insert(freed, "after", cut), STOPS, changes=STOPS)
 
 
 def _reads_cut(one: Carrier) -> Draft:
@@ -191,16 +203,18 @@ def _emptied(finder: Finder, one: Carrier, freed: Site | None) -> None:
                          Draft().insert(end, "after", line), OWN, changes=OWN)
 
 
-def _stored_detached(finder: Finder, one: Carrier) -> None:
+def _stored_detached(finder: Finder, stores: list[Carrier]) -> None:
     """Store values without their history."""
-    stored = one.stored
-    if stored is None:
-        return
-    parts = stored.elts if isinstance(stored, tree.Tuple) else [stored]
-    draft = Draft().replace_all((one.site.source, part.span, f"{closed(one.site.source, part)}.detach()") for part in parts
-                                if not isinstance(part, tree.Constant))
-    effect = f"what {one.path} holds then has no history: the gradient then stops there"
-    finder.offer(f"store values without their history: `.detach()` on line {one.site.line}", draft, effect, changes=effect)
+    draft = Draft()
+    for one in stores:
+        if one.stored is not None:
+            parts = one.stored.elts if isinstance(one.stored, tree.Tuple) else [one.stored]
+            draft.replace_all((one.site.source, part.span, f"{closed(one.site.source, part)}.detach()") for part in parts
+                              if not isinstance(part, tree.Constant))
+    if stores:
+        lines = " and ".join(dict.fromkeys(str(one.site.line) for one in stores))
+        effect = f"what {stores[0].path} holds then has no history: the gradient then stops there"
+        finder.offer(f"store values without their history: `.detach()` on line {lines}", draft, effect, changes=effect)
 
 
 def _in_calls(finder: Finder) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, text_of
 from gradsh.diagnosis.fixes import Finder, with_keyword
+from gradsh.diagnosis.fixes_history import number
+from gradsh.diagnosis.fixes_leaves import without_gradient
 from gradsh.diagnosis.nearest import near
 from gradsh.language import tree
 from gradsh.probe.modules import is_module
@@ -71,6 +73,11 @@ def shape(finder: Finder) -> None:
     if len(operands) != 2:
         return
     left, right = (closed(needed.source, one) for one in operands)
+    if "multi-target not supported" in finder.case.message:
+        given = getattr(finder.value(path_of(operands[1])), "shape", ())
+        for new in (f"{right}.argmax(-1)",) if given[-1:] > (1,) else (f"{right}.squeeze(-1)", f"{right}.squeeze(-1).long()"):
+            finder.offer(f"give one class for each example: `{new}` on line {operands[1].span.line}",
+                         Draft().replace(needed.source, operands[1].span, new))
     product = (isinstance(node, tree.BinOp) and node.op == "@") or "multiplied" in finder.case.message or "mat" in finder.case.message
     choices = ([(1, f"{right}.T"), (0, f"{left}.T")] if product else
                [(1, f"{right}.reshape({left}.shape)"), (0, f"{left}.reshape({right}.shape)"), (1, f"{right}.unsqueeze(1)"),
@@ -207,6 +214,11 @@ def name(finder: Finder) -> None:
     needed = finder.site(finder.cause.needed)
     if needed is None:
         return
+    number_of = re.search(r"'(?:float|int)' object has no attribute '(\w+)'", case.message)
+    if "NoneType" in case.message:
+        without_gradient(finder)
+    elif number_of is not None:
+        number(finder, number_of[1])
     text = case.text()
     missing = str(case.fields.get("name") or getattr(case.error, "name", None) or "")
     for meant in case.meant:

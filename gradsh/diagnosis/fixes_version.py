@@ -41,7 +41,7 @@ def version(finder: Finder) -> None:
     _as_list(finder, others)
     if not steps:
         repeated_forward(finder, cause.writes[-1] if cause.writes else None)
-    if not cause.carried:
+    if not cause.carried and not finder.fixes:
         carried(finder)
 
 

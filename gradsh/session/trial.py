@@ -140,7 +140,7 @@ class Trial:
     def verdict(self, fix: Fix) -> tuple[str, Problem | None]:
         """Return how a fix does, and the problem that stands in the way where it does not.
 
-        `fails`, `new error`, `slow`, `exact`, `good` (nothing to compare with), `other` gradients.
+        `fails`, `new error`, `slow`, `exact`, `good` (nothing to compare with), `other` gradients, `lost`: none for some leaf.
         """
         trace = self.run(fix.edits)
         if trace.failures[self.failed] > self.before[self.failed] - 1:
@@ -155,7 +155,8 @@ class Trial:
         if reference is None or _without(reference.failures) != _without(trace.failures):
             return "good", None
         same = agree(reference, trace)
-        return "good" if same is None else "exact" if same else "other", None
+        lost = len(trace.leaves) < len(reference.leaves)
+        return "good" if same is None else "exact" if same else "lost" if lost else "other", None
 
 
 _OVER = "the effort of trying is over"
@@ -189,8 +190,7 @@ def tried(trial: Trial, fixes: Iterable[Fix]) -> tuple[Fix, ...]:
 
     What was not tried comes after them, advice without edits last.
     """
-    with_edits = list({fix.edits: fix for fix in reversed(list(fixes)) if fix.edits}.values())[::-1]
-    good, late, halves = _sorted_out(trial, with_edits)
+    good, late, halves = _sorted_out(trial, [fix for fix in fixes if fix.edits])
     if not good:
         pairs = [pair for half, problem in halves[:_FIRST] for pair in _with_second(trial, half, problem)]
         good = _sorted_out(trial, pairs)[0]
@@ -199,7 +199,9 @@ def tried(trial: Trial, fixes: Iterable[Fix]) -> tuple[Fix, ...]:
 
 def _sorted_out(trial: Trial, fixes: list[Fix]) -> tuple[list[Fix], list[Fix], list[tuple[Fix, Problem]]]:
     """Return the fixes that work, those for which no effort was left, and those after which something else stands in the way."""
-    good, late, halves = [], [], []
+    good: list[Fix] = []
+    lost: list[Fix] = []
+    late, halves = [], []
     for fix in fixes:
         if trial.spent():
             late.append(fix)
@@ -210,10 +212,10 @@ def _sorted_out(trial: Trial, fixes: list[Fix]) -> tuple[list[Fix], list[Fix], l
         elif problem is not None:
             if trial.problem is None or (problem.message, problem.labels[:-1]) != (trial.problem.message, trial.problem.labels[:-1]):
                 halves.append((fix, problem))
-        elif verdict != "other" or fix.changes:
-            effect = fix.changes if verdict == "other" else fix.effect
-            good.append(fix._replace(effect=effect, tried=True))
-    return good, late, halves
+        elif verdict not in {"other", "lost"} or fix.changes:
+            effect = fix.changes if verdict in {"other", "lost"} else fix.effect
+            (lost if verdict == "lost" else good).append(fix._replace(effect=effect, tried=True))
+    return good or lost, late, halves
 
 
 def _with_second(trial: Trial, half: Fix, problem: Problem) -> list[Fix]:
