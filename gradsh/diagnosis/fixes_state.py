@@ -135,26 +135,17 @@ def cut_of(path: str, value: Any) -> str:
 
 
 def _cut(finder: Finder, one: Carrier, freed: Site | None) -> None:
-    line = cut_of(one.path, one.value)
-    simple = "." not in one.path
-    windows = freed is not None and len(one.site.loops) > len(freed.loops) and one.site.function is freed.function
-    before = (f"cut the history in each pass: `{line}` before line {one.site.line}",
-              Draft().insert(one.site, "before", line))
-    offers = [before]
-    if windows:
+    line, site = cut_of(one.path, one.value), one.site
+    words = f"cut the history in each pass: `{line}`"
+    if freed is not None and len(site.loops) > len(freed.loops) and site.function is freed.function:
         _cut_after(finder, one, freed)
-    if simple and one.path in reads(one.site.statement):
-        offers.append((f"cut the history in each pass: `{one.path}.detach()` on line {one.site.line}",
-                       _reads_cut(one)))
-    if one.path in reads(one.site.statement):
-        offers.append((f"cut the history in each pass: `{line}` after line {one.site.statement.span.end_line}",
-                       Draft().insert(one.site, "after", line)))
-    for words, draft in offers:
-        finder.offer(words, draft, STOPS, changes=STOPS)
-    if not windows:
-        _cut_after(finder, one, freed)
-    if one.path not in reads(one.site.statement):
+    finder.offer(f"{words} before line {site.line}", Draft().insert(site, "before", line), STOPS, changes=STOPS)
+    _cut_after(finder, one, freed)
+    if one.path not in reads(site.statement):
         _stored_detached(finder, [one])
+        return
+    finder.offer(f"cut the history in each pass: `{one.path}.detach()` on line {site.line}", _reads_cut(one), STOPS, changes=STOPS)
+    finder.offer(f"{words} after line {site.statement.span.end_line}", Draft().insert(site, "after", line), STOPS, changes=STOPS)
 
 
 def _cut_after(finder: Finder, one: Carrier, freed: Site | None) -> None:
