@@ -201,6 +201,10 @@ def _legacy_data(data: Any, device: Any) -> Tensor:
 
 composite("_legacy_tensor(data: data, *, device: any? = None)", "A tensor of the default dtype from data.", _legacy_data, ())
 composite(
+    "_legacy_tensor(*, device: any? = None)", "An empty tensor of the default dtype.",
+    lambda device: make(allocate((0,), current().default_dtype)), (),
+)
+composite(
     "_legacy_tensor(*size: ints, *, device: any? = None)", "A tensor of the default dtype of these extents.",
     lambda size, device: make(allocate(size, current().default_dtype)), (),
 )

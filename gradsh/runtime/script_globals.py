@@ -73,7 +73,7 @@ class Offer:
             if getattr(base, "__script_base__", False):
                 self._check_names(base, names)
                 return base
-        name = base.__name__ if isinstance(base, type) else type(base).__name__
+        name = getattr(base, "__name__", type(base).__name__)
         raise fail(
             "type",
             f"a class cannot derive from `{name}` here: its base is nn.Module, torch.autograd.Function, an exception, "

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def mismatch(operation: "Operation", args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False) -> Exception:
     """Return the error; `args` of a method begin with the tensor."""
-    name = operation.name.removeprefix("F_").removeprefix("Tensor_")
+    name = operation.name.removeprefix("F_").removeprefix("Tensor_").replace("_legacy_tensor", "new")  # PyTorch's word for it
     said = without_arguments(operation, name, args, kwargs) if method else python_words(operation, name, args, kwargs)
     if said is not None:
         return fail("type", said, TypeError, operation=operation)
