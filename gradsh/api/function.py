@@ -16,7 +16,8 @@ from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.dispatch.op_node import invalid_gradient, sum_tensor_to
-from gradsh.engine.dispatch.views import is_tracked
+from gradsh.engine.dispatch.saved_hooks import pack_entries
+from gradsh.engine.dispatch.views import is_tracked, rebase, view_of
 from gradsh.engine.graph.node import Node, titled
 from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
@@ -139,8 +140,6 @@ class FunctionNode(Node):
             return
         self.entries = ([None if one is None else self._kept(one) for one in saved],)
         if current().saved_hooks:
-            from gradsh.engine.dispatch.saved_hooks import pack_entries
-
             pack_entries(self)
 
     def _kept(self, tensor: Tensor) -> SavedVariable:
@@ -298,8 +297,6 @@ class _Outputs:
         if id(output) in self.dirty:
             return self._modified(place, output, given)
         if given:
-            from gradsh.engine.dispatch.views import view_of
-
             return view_of(output, output.array, self.node, place, "custom")
         output.edge = (self.node, place)
         output.needs_grad = True
@@ -311,8 +308,6 @@ class _Outputs:
         return output
 
     def _modified(self, place: int, output: Tensor, given: bool) -> Tensor:
-        from gradsh.engine.dispatch.views import rebase
-
         if is_tracked(output) and output.grad_fn is None:
             message = "a leaf Variable that requires grad has been used in an in-place operation."
             raise fail("leaf_inplace", message, RuntimeError, tensor=output, leaf=output)

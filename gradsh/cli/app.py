@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from gradsh.process.blas_threads import hold
 from gradsh.process.limits import FOR_TESTS, LIMITS, LONGEST, UNBOUNDED, bytes_of
 
 if TYPE_CHECKING:
@@ -151,7 +152,6 @@ def watch_file(
     sandbox: Sandbox = "auto",
 ) -> None:
     """Run a script, and again whenever its file changes."""
-    from gradsh.process.blas_threads import hold
     from gradsh.run.script import UNREADABLE, RunOptions, prepare, refused
     from gradsh.run.watch import watch
 

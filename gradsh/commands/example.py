@@ -4,6 +4,8 @@ import builtins
 import math
 from typing import Any
 
+from gradsh.api.torch import NAMESPACES
+from gradsh.engine.ambient import Ambient, enter
 from gradsh.engine.dispatch.operation import Operation
 
 MOST_ELEMENTS = 6
@@ -25,8 +27,6 @@ def example_of(operation: Operation, name: str) -> list[str]:
 
 
 def _run(operation: Operation, name: str, texts: list[Any], options: dict[str, str]) -> list[str]:
-    from gradsh.engine.ambient import Ambient, enter
-
     given = [text for text, _ in texts] + [f"{key}={text}" for key, text in options.items()]
     prefix = _prefix(operation, name)
     call = f"{given[0]}.{name}({', '.join(given[1:])})" if prefix is None else f"{prefix}{name}({', '.join(given)})"
@@ -76,6 +76,4 @@ def _written(data: Any) -> str:
 
 
 def _tensor(data: Any) -> Any:
-    from gradsh.api.torch import NAMESPACES
-
     return NAMESPACES["torch"].get("tensor")(data)

@@ -6,7 +6,7 @@ from gradsh.commands.record import Word, command
 from gradsh.commands.words import count, listed
 from gradsh.contracts.state import State
 from gradsh.engine.graph.node import Node
-from gradsh.engine.graph.tensor import Tensor, node_of
+from gradsh.engine.graph.tensor import Tensor, gradient_edge, node_of
 from gradsh.probe.fold import LOOP
 from gradsh.probe.graph import GraphNode, GraphReport, SavedMark, Wanted, graph_report
 from gradsh.probe.names import roots_of
@@ -66,8 +66,6 @@ def _root(state: State, place: int, tensor: Tensor) -> Node:
 
 
 def _end(tensor: Tensor) -> Node:
-    from gradsh.engine.graph.tensor import gradient_edge
-
     edge = gradient_edge(tensor)
     if edge is None:
         raise fail("no_grad", "--to: no gradient flows to a tensor that does not require grad", RuntimeError, tensor=tensor)

@@ -7,12 +7,14 @@ from types import MethodType
 from typing import Any, NamedTuple
 
 from gradsh.api.nn.module import Module
+from gradsh.api.torch import BARE, NAMESPACES
 from gradsh.commands import GRAMMARS, USAGE, find
 from gradsh.commands.example import example_of
 from gradsh.commands.glossary import OPTIONS, WORDS
 from gradsh.commands.record import Word, command
 from gradsh.contracts.state import State
 from gradsh.engine.dispatch.operation import BoundOperation, Operation
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import lookup, operations
 from gradsh.text.fault import fail
 from gradsh.text.kinds import KINDS
@@ -119,8 +121,6 @@ def _command(name: str) -> list[str]:
 
 def _value(state: State, name: str) -> list[str]:
     """The help text of a value of the program's, or of a builtin, found by a dotted name without running anything."""
-    from gradsh.engine.graph.tensor import Tensor
-
     try:
         value = state.control.value_of(name)
     except LookupError:
@@ -168,8 +168,6 @@ def _offered(state: State, name: str) -> list[str]:
 
 def _of_tensor(name: str, attribute: str) -> list[str]:
     """The help text of what a tensor has that is no operation: `Tensor.backward`, `Tensor.grad_fn`."""
-    from gradsh.engine.graph.tensor import Tensor
-
     found = inspect.getattr_static(Tensor, attribute, None) if attribute[:1] != "_" else None
     if found is None:
         return [f"{name}: {WORDS[attribute]}"] if attribute in WORDS else []
@@ -179,8 +177,6 @@ def _of_tensor(name: str, attribute: str) -> list[str]:
 
 
 def _from_namespaces(path: list[str]) -> Any:
-    from gradsh.api.torch import BARE, NAMESPACES
-
     short = {"F": "torch.nn.functional", "nn": "torch.nn", "optim": "torch.optim", "autograd": "torch.autograd"}
     first = short.get(path[0], path[0])
     full = ".".join([first, *path[1:-1]])

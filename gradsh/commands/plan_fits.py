@@ -8,6 +8,7 @@ from gradsh.commands.words import count
 from gradsh.contracts.state import State
 from gradsh.probe.budget import Budget, Sums
 from gradsh.probe.fit import Largest, Law, Measure, largest, law_of
+from gradsh.process.limits import bytes_of
 from gradsh.text.fault import fail
 from gradsh.text.problem import Problem
 from gradsh.view.shapes import Cell, Column, Group, Lines, Row, Table, View
@@ -60,8 +61,6 @@ def fit(state: State, size: str, name: str) -> Fit:
 
 
 def _bytes(size: str) -> int:
-    from gradsh.process.limits import bytes_of
-
     try:
         return bytes_of(size)
     except ValueError as error:

@@ -33,6 +33,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NewType, get_args, get_origin, get_type_hints
 
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.runtime.machine import Invocation
 from gradsh.text.fault import fail
 from gradsh.text.tuples import NamedTuple
@@ -221,6 +222,4 @@ def _check(name: str, parameter: CommandParameter, value: Any) -> None:
 
 
 def _is_tensor_value(value: Any) -> bool:
-    from gradsh.engine.graph.tensor import Tensor
-
     return isinstance(value, Tensor)

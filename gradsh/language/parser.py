@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from gradsh.language.command_line import CommandGrammar
 from gradsh.language.lexer import lex
-from gradsh.language.parser_base import IncompleteError
+from gradsh.language.parser_base import MAX_DEPTH, IncompleteError
 from gradsh.language.parser_blocks import BlockParser
 from gradsh.language.scanner import Tokens
 from gradsh.language.tree import ClassDef, For, FunctionDef, If, Program, Try, While, With
@@ -78,8 +78,6 @@ def is_complete(text: str, grammars: Mapping[str, CommandGrammar], bound: Contai
 @contextmanager
 def _room_for_calls() -> Iterator[None]:
     """Let Python nest calls as deep as the deepest text that is allowed needs it."""
-    from gradsh.language.parser_base import MAX_DEPTH
-
     limit = sys.getrecursionlimit()
     depth, frame = 0, sys._getframe()
     while frame.f_back is not None:

@@ -4,6 +4,7 @@ from gradsh.language import tree
 from gradsh.language.node import expr, stmt
 from gradsh.language.parser_commands import CommandParser
 from gradsh.language.parser_expressions import STARTS
+from gradsh.language.targets import describe
 from gradsh.language.tokens import AUGMENTED
 
 COMPOUND = frozenset({"if", "while", "for", "with", "try", "def", "class", "@"})
@@ -61,8 +62,6 @@ class SimpleStatementParser(CommandParser):
     def augmented_assignment(self, start: int, target: expr, op: str) -> stmt:
         """Read the rest of `target += value`."""
         if not isinstance(target, (tree.Name, tree.Attribute, tree.Subscript)):
-            from gradsh.language.targets import describe
-
             self.fail(f"'{describe(target)}' is an illegal expression for augmented assignment",
                       "the left side is a name, an attribute or an item", span=target.span)
         self.i += 1

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import Within, alias, composite, implements, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor
@@ -142,8 +143,6 @@ def _trunc_quotient(self: Any, other: Any) -> Any:
 def _rounded(self: Any, other: Any, rounding_mode: Any) -> Any:
     a, b = together(self, other)
     if rounding_mode is None:
-        from gradsh.engine.ambient import current
-
         default = current().default_dtype
         return np.true_divide(a, b) if a.dtype.kind == "f" else np.true_divide(a.astype(default), b.astype(default))
     if rounding_mode == "floor":

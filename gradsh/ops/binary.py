@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.ambient import current
 from gradsh.engine.autograd.gradient_versions import note, writes
 from gradsh.engine.dispatch.declare import Within, op, sample
 from gradsh.engine.dispatch.operation import Operation
@@ -174,8 +175,6 @@ def _floating(kernel: Any) -> Any:
     """Return a kernel that brings a tensor and a number to a floating dtype."""
 
     def kernel_of_floats(self: Any, other: Any) -> Any:
-        from gradsh.engine.ambient import current
-
         dtype = common_dtype(self, other)
         dtype = dtype if dtype.kind == "f" else current().default_dtype
         return kernel(np.asarray(self).astype(dtype), np.asarray(other).astype(dtype))

@@ -7,6 +7,7 @@ import numpy as np
 from gradsh.engine.dispatch.declare import alias, composite, implements, op
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
+from gradsh.engine.values.dtype import of_numpy
 from gradsh.ops.kernels.common import unsupported
 from gradsh.ops.operators import FIT, binary, inplace, reflected
 from gradsh.text.fault import fail
@@ -61,8 +62,6 @@ op("isreal(self)", "", "True everywhere: there are no complex numbers.", forward
 
 def _isclose(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     if self.dtype != other.dtype:
-        from gradsh.engine.values.dtype import of_numpy
-
         a, b = of_numpy(self.dtype).title, of_numpy(other.dtype).title
         raise fail("dtype", f"{a} did not match {b}", RuntimeError)
     for name, tolerance in (("rtol", rtol), ("atol", atol)):

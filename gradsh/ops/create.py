@@ -10,6 +10,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.values.dtype import Array, number_dtype, of_numpy
+from gradsh.engine.values.storage import strided
 from gradsh.ops.copy_cast import check_device
 from gradsh.ops.kernels.geometry import array_of, dense_like
 from gradsh.ops.layout import laid_out, preserve_format
@@ -119,8 +120,6 @@ composite(
 
 
 def _empty_strided(size: Any, stride: Any, dtype: Any, requires_grad: bool) -> Tensor:
-    from gradsh.engine.values.storage import strided
-
     extent = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) if all(size) else 0
     flat = allocate((extent,), default_or(dtype))
     return finished(strided(flat, size, tuple(step * flat.itemsize for step in stride)), requires_grad)

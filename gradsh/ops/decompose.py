@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.graph.tensor import make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import array_of
@@ -179,8 +180,6 @@ def _qr_wide_grad(part: Any, grad1: Any, Q: Any, R: Any) -> Any:
     first = linalg_solve_triangular(turned(narrow(R, -1, 0, rows)), matmul(Q, skew), upper=False, left=False)
     rest: Any = np.zeros((*R.shape[:-1], columns - rows), array_of(R).dtype)
     if not isinstance(first, PLAIN):
-        from gradsh.engine.graph.tensor import make
-
         rest = make(rest)
     whole = find("cat")([first, rest], -1)
     return whole if grad1 is None else whole + matmul(Q, grad1)

@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.ambient import grad_mode
 from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.tensor import make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import array_of
@@ -95,16 +97,12 @@ def _padding(padding_idx: int | None, rows: int) -> int:
 
 def _renorm(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Shrink the named rows to norm `max_norm`, in place and without a record."""
-    from gradsh.engine.ambient import grad_mode
-
     rows = np.unique(array_of(indices))
     values = array_of(weight)[rows]
     norms = np.power(np.add.reduce(np.abs(values.astype(np.float64)) ** norm_type, axis=1), 1 / norm_type)
     factor = np.where(norms > max_norm, max_norm / (norms + 1e-7), 1.0)[:, None]
     fresh = array_of(weight).copy()
     fresh[rows] = (values * factor).astype(values.dtype)
-    from gradsh.engine.graph.tensor import make
-
     with grad_mode(False):
         find("copy_")(weight, make(fresh))
 

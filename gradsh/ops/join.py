@@ -11,7 +11,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.schema.signature import ACCEPT, MISMATCH
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.layout import laid
-from gradsh.engine.values.shape import wrap_dim
+from gradsh.engine.values.shape import broadcast_shapes, wrap_dim
 from gradsh.ops.slicing import narrow, select, slice_
 from gradsh.ops.view import unsqueeze, view
 from gradsh.text.fault import fail
@@ -358,8 +358,6 @@ composite(
 
 
 def _broadcast_tensors(tensors: Any) -> tuple[Any, ...]:
-    from gradsh.engine.values.shape import broadcast_shapes
-
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
     shape: tuple[int, ...] = ()
     for one in given:

@@ -4,7 +4,7 @@ from typing import Any
 
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.kernels import pool as kernels
@@ -159,8 +159,6 @@ def _max_rows(
 
 def _own(values: Any, dim: int) -> Any:
     """Return a tensor of its own over the squeezed values."""
-    from gradsh.engine.graph.tensor import make
-
     return make(values.array.squeeze(dim))
 
 

@@ -7,9 +7,10 @@ import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import alias, composite, op, sample
+from gradsh.engine.graph.tensor import make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.engine.values.shape import at_dim, wrap_dim
+from gradsh.engine.values.shape import at_dim, broadcast_shapes, wrap_dim
 from gradsh.ops.arguments import array_of
 from gradsh.ops.kernels.common import unsupported
 from gradsh.ops.matmul import batched, bmm, check_batches, dot, matmul, mm, mv, plus, scaled, transposed, vdot
@@ -386,8 +387,6 @@ def _trace_grad(grad: Any, self_sizes: tuple[int, ...]) -> Any:
         flat = np.zeros(rows * columns, grad.dtype)
         flat[: min(rows, columns) * columns : columns + 1] = grad
         return flat.reshape(self_sizes)  # a view, as PyTorch's is: nothing is added to it in place
-    from gradsh.engine.graph.tensor import make
-
     places = make(np.arange(0, rows * columns, columns + 1)[: min(rows, columns)])
     places.counter.version = 1  # PyTorch writes it
     flat = find("zeros")((rows * columns,), dtype=grad.dtype)
@@ -407,8 +406,6 @@ def _cross(self: Array, other: Array, dim: int) -> Any:
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[axis]} and {other.shape[axis]}"
         )
         raise fail("shape", message, RuntimeError)
-    from gradsh.engine.values.shape import broadcast_shapes
-
     broadcast_shapes(self.shape, other.shape)
     a, b = np.moveaxis(self, axis, 0), np.moveaxis(other, axis, 0)
     return np.stack([_difference(a[i], b[j], a[j], b[i]) for i, j in ((1, 2), (2, 0), (0, 1))], axis)

@@ -11,7 +11,7 @@ from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.rng import generator as streams
-from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.size import CPU, Device
 from gradsh.ops.copy_cast import check_device, zeros_of
 from gradsh.ops.create import LIKE, OPTIONS, TORCH, alike, check_bytes, finished
@@ -223,8 +223,6 @@ op(
 def _float_dtype(dtype: Any, what: str) -> Any:
     chosen = np.dtype(current().default_dtype if dtype is None else dtype)
     if chosen.kind != "f":
-        from gradsh.engine.values.dtype import of_numpy
-
         raise fail("dtype", f"\"{what}\" not implemented for '{of_numpy(chosen).title}'", NotImplementedError)
     return chosen
 

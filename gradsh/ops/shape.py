@@ -9,9 +9,10 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import alias, composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.tensor import make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
-from gradsh.engine.values.shape import wrap_dim
+from gradsh.engine.values.shape import expandable, wrap_dim
 from gradsh.ops.copy_cast import clone
 from gradsh.ops.join import at_least
 from gradsh.ops.kernels.geometry import array_of, resolve_size, view_strides
@@ -152,8 +153,6 @@ for _ndim in (1, 2, 3):
 
 
 def _sum_to_size(self: Any, size: tuple[int, ...]) -> Any:
-    from gradsh.engine.values.shape import expandable
-
     if not expandable(tuple(size), tuple(self.shape)):
         message = f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}."
         raise fail("shape", message, RuntimeError, shapes=(size, self.shape))
@@ -234,8 +233,6 @@ def _repeat_interleave(self: Any, repeats: Any, dim: int | None, output_size: An
 
 
 def _interleaved(counts: Array) -> Any:
-    from gradsh.engine.graph.tensor import make
-
     if counts.dtype.kind not in "iu":
         raise fail("dtype", "repeats has to be Long or Int tensor", RuntimeError)
     if counts.size and counts.min() < 0:
@@ -354,8 +351,6 @@ def _combinations(self: Any, r: int, with_replacement: bool) -> Any:
         raise fail("value", f"Expect a non-negative number, but got {r}", RuntimeError)
     if r == 0:
         return find("empty")((0,), dtype=self.dtype)
-    from gradsh.engine.graph.tensor import make
-
     grids = find("meshgrid")([self] * r)
     places = np.indices((self.shape[0],) * r)
     rising = [a <= b if with_replacement else a < b for a, b in pairwise(places)]

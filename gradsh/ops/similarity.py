@@ -8,7 +8,7 @@ from gradsh.engine.ambient import grad_mode
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, promote_pair
+from gradsh.engine.values.dtype import Array, of_numpy, promote_pair
 from gradsh.engine.values.shape import broadcast_shapes, wrap_dims
 from gradsh.ops.arguments import array_of
 from gradsh.ops.scalars import plus
@@ -50,8 +50,6 @@ def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
     if common.kind != "f":
         raise fail("dtype", "expected common dtype to be floating point, yet common dtype is Long", RuntimeError)
     if a.kind != "f" or b.kind != "f":
-        from gradsh.engine.values.dtype import of_numpy
-
         x1, x2 = (one if kind.kind == "f" else find("to")(one, of_numpy(common)) for one, kind in ((x1, a), (x2, b)))
     if tuple(x1.shape) != tuple(x2.shape):
         shape = broadcast_shapes(tuple(x1.shape), tuple(x2.shape))

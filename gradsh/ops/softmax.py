@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
@@ -148,8 +149,6 @@ log_softmax = op(
 
 def implicit_dim(name: str, ndim: int) -> int:
     """Return the dimension that F.softmax takes when none is given, with its warning."""
-    from gradsh.engine.ambient import current
-
     message = f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument."
     current().warning(message)
     return 0 if ndim in {0, 1, 3} else 1
@@ -192,8 +191,6 @@ composite("softmin(self, dim: int? = None, _stacklevel: int = 3, dtype: dtype? =
 
 def _logsumexp(self: Array, dim: Dims, keepdim: bool) -> Any:
     if self.dtype.kind != "f":
-        from gradsh.engine.ambient import current
-
         self = self.astype(current().default_dtype)
     axes = wrap_dims(dim, self.ndim)
     if self.size == 0:

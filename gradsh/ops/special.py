@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import Within, alias, composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.ops.kernels import special_functions as functions
 from gradsh.ops.kernels.common import together
@@ -116,8 +117,6 @@ op(
 
 def _mvlgamma_gradient(grad: Any, self: Any, p: int) -> Any:
     """The sum of digamma over the shifted arguments."""
-    from gradsh.engine.graph.tensor import Tensor, make
-
     steps = np.arange(1 - p, 1, dtype=np.float64) / 2
     shifts: Any = steps.astype(self.array.dtype if isinstance(self, Tensor) else self.dtype)
     if isinstance(self, Tensor):

@@ -11,7 +11,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
 from gradsh.ops.arguments import array_of
-from gradsh.ops.reduce import PLAIN, Dims, add_reduce, mean_over, unsqueezed
+from gradsh.ops.reduce import PLAIN, Dims, add_reduce, mean_backward, mean_over, unsqueezed
 from gradsh.ops.scalars import minus, times
 from gradsh.text.fault import fail
 
@@ -104,8 +104,6 @@ def _sum_of(parts: list[Any]) -> Any:
 
 
 def _mean_part(grad: Any, sizes: tuple[int, ...], dim: Dims, keepdim: bool) -> Any:
-    from gradsh.ops.reduce import mean_backward
-
     return mean_backward(grad, sizes, dim, _counted(sizes, None), keepdim)
 
 

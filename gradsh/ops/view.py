@@ -7,10 +7,11 @@ import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.dispatch.op_node import sum_tensor_to
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.engine.values.shape import wrap_dim, wrap_dims
+from gradsh.engine.values.shape import sum_to, wrap_dim, wrap_dims
 from gradsh.engine.values.storage import owner_of, strided
 from gradsh.ops.kernels.geometry import as_strided_backward, resolve_size, view_strides
 from gradsh.text.fault import fail
@@ -132,9 +133,6 @@ def _cannot_expand(shape: tuple[int, ...], size: tuple[int, ...], wanted: int, e
 
 def sum_to_shape(grad: Any, shape: tuple[int, ...]) -> Any:
     """Sum a gradient (array or Tensor) down to the shape it was expanded from."""
-    from gradsh.engine.dispatch.op_node import sum_tensor_to
-    from gradsh.engine.values.shape import sum_to
-
     shape = tuple(shape)
     if isinstance(grad, np.ndarray):
         return grad if grad.shape == shape else sum_to(grad, shape)

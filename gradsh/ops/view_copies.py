@@ -13,7 +13,8 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.dispatch.out import resize
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
-from gradsh.engine.values.shape import wrap_dim
+from gradsh.engine.values.shape import broadcast_shapes, wrap_dim
+from gradsh.engine.values.size import Size
 from gradsh.ops.index import zeros_of_shape
 from gradsh.ops.kernels.geometry import array_of, contiguous_layout
 from gradsh.ops.slicing import MAX, diagonal, diagonal_array, diagonal_axes, narrow, select, slice_, slice_backward
@@ -211,9 +212,6 @@ composite("detach_(self)", "Cut a tensor off its history.", lambda self: self.de
 
 
 def _broadcast_shapes(shapes: Any) -> Any:
-    from gradsh.engine.values.shape import broadcast_shapes
-    from gradsh.engine.values.size import Size
-
     found: tuple[int, ...] = ()
     for one in shapes:
         found = broadcast_shapes(found, (one,) if isinstance(one, int) else tuple(one))

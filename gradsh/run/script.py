@@ -12,7 +12,9 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from gradsh.contracts.events import Failure
+from gradsh.process.gc_policy import govern
 from gradsh.process.limits import UNBOUNDED, Limits, bound_memory, grow_stack
+from gradsh.process.signals import answer, is_importing
 from gradsh.text.fault import interruption
 from gradsh.text.problem import Label, Problem
 from gradsh.text.span import Source, Span
@@ -67,7 +69,6 @@ class Script(NamedTuple):
 
 def prepare() -> None:
     """Set the process up for tensors: freed memory is kept, garbage looked for when memory grows; streams refuse no character."""
-    from gradsh.process.gc_policy import govern
     from gradsh.process.malloc import keep_freed_memory
 
     keep_freed_memory()
@@ -368,8 +369,6 @@ def _profiler(session: "Session", options: RunOptions) -> tuple[Any, Any]:
 @contextmanager
 def interruptible(session: "Session") -> Iterator[None]:
     """Let Ctrl-C end the script at its next safe point; a second one ends it wherever it is."""
-    from gradsh.process.signals import answer, is_importing
-
     asked = False
 
     def on_interrupt(_number: int, frame: object) -> None:

@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from gradsh.process import sandbox, signals
+from gradsh.process.libc import libc
 from gradsh.process.limits import GRACE
 from gradsh.process.watchdog_process import LineCell, stand_in
 from gradsh.run.script import Script, report_to
@@ -229,8 +230,6 @@ def _send(writer: int, what: Any) -> None:
 def _end_with(parent: int) -> None:
     """End this process as soon as its parent is gone, also in the middle of a script."""
     if sys.platform == "linux":
-        from gradsh.process.libc import libc
-
         libc().prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
         if os.getppid() != parent:
             os._exit(1)

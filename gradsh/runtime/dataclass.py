@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.compiler import runtime_names
 from gradsh.engine.attribute_names import ordinary
+from gradsh.runtime.guard import is_script_class
 from gradsh.runtime.library import listed
 from gradsh.text.fault import fail
 
@@ -170,8 +171,6 @@ def _methods(kind: type, options: Mapping[str, Any], fields: dict[str, Field]) -
 def load_dataclasses(machine: "Machine") -> Mapping[str, Any]:
     """Return what `dataclasses` offers."""
     import dataclasses
-
-    from gradsh.runtime.guard import is_script_class
 
     def dataclass(
         cls: Any = None, /, *, init: bool = True, repr: bool = True, eq: bool = True, order: bool = False,

@@ -12,6 +12,7 @@ from typing import Any
 from gradsh.compiler import runtime_names
 from gradsh.compiler.expressions import identifier
 from gradsh.compiler.lower import Unit, compile_statement
+from gradsh.compiler.recursion import deeper
 from gradsh.compiler.scopes import bound_names
 from gradsh.compiler.statements import StatementLowering
 from gradsh.engine.attribute_names import ordinary
@@ -20,7 +21,7 @@ from gradsh.language.node import stmt
 from gradsh.language.tree import Command
 from gradsh.process.gc_policy import governor
 from gradsh.runtime import bounded_operators
-from gradsh.runtime.activation import COLLECT, ROOT, Place, Progress, Stopped, Units, Where, describe
+from gradsh.runtime.activation import COLLECT, ROOT, Place, Progress, Stopped, Units, Where, describe, statement_lines
 from gradsh.runtime.guard import NO_ARRAY, Guard, Store
 from gradsh.runtime.shown import Shown
 from gradsh.text.problem import Problem, ProblemError
@@ -194,8 +195,6 @@ class Machine:
 
     def run_module(self, body: list[stmt], source: Source, names: dict[str, Any]) -> None:
         """Run the statements of a module's file over names of its own, within the statement that imports it."""
-        from gradsh.compiler.recursion import deeper
-
         names["__builtins__"] = self.builtins
         outer, self._current = self._current, None
         try:
@@ -242,8 +241,6 @@ class Machine:
 
     def run(self, unit: Unit) -> Failed | None:
         """Run a compiled statement; return how it failed, or None."""
-        from gradsh.compiler.recursion import deeper
-
         outer, outer_activation = self._current, self.progress.activation
         self._current = unit
         governor.ask = self.collect_soon
@@ -381,8 +378,6 @@ class Machine:
         self.on_command(Invocation(unit.commands[index], unit.source, arguments, options, tail, known))
 
     def _first_line(self, statement: stmt, line: int) -> int:
-        from gradsh.runtime.activation import statement_lines
-
         found = dict(statement_lines(statement)).get(line)
         return found.line if found is not None else statement.span.line
 

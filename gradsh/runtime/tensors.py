@@ -1,6 +1,7 @@
 """What tensors and numpy's arrays offer to scripts: PyTorch's names of attributes and methods, and every operation's."""
 
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import method, operations
 from gradsh.runtime.allowlist import names_in, public
 
 _OWN = names_in(
@@ -34,15 +35,11 @@ def tensor_offers(name: str) -> bool:
         return True
     if name in _HIDDEN or not public(name):
         return False
-    from gradsh.engine.registry import method
-
     return method(name) is not None
 
 
 def tensor_names() -> list[str]:
     """Return the names that every tensor offers."""
-    from gradsh.engine.registry import operations
-
     return sorted({*_OWN, *(name for name in operations() if tensor_offers(name))})
 
 

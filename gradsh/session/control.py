@@ -15,7 +15,8 @@ from gradsh.contracts.state import Failed as LastFailure
 from gradsh.diagnosis.classify import kind_of_class
 from gradsh.engine.ambient import Ambient
 from gradsh.engine.graph.node import next_sequence_number
-from gradsh.process.limits import Limits
+from gradsh.process.limits import Limits, bound_memory, changed
+from gradsh.runtime.activation import scopes
 from gradsh.runtime.machine import Failed, Machine
 from gradsh.runtime.resolve import UNKNOWN, resolve, source_of
 from gradsh.text.fault import fail
@@ -258,8 +259,6 @@ class Controls(ABC):
         A script cannot lift its own bounds: raises kind `limit` unless a person types.
         """
         if text is not None:
-            from gradsh.process.limits import bound_memory, changed
-
             if not self.typed:
                 raise fail("limit", "a script does not change its own limits: give them to gradsh run", RuntimeError)
             try:
@@ -333,8 +332,6 @@ class Controls(ABC):
 
     def scopes_of(self, where: Any) -> tuple[Any, ...]:
         """Return the calls and loop passes around a place, outermost first."""
-        from gradsh.runtime.activation import scopes
-
         return () if where is None else scopes(where)
 
     def cuts_of(self, tensor: Any) -> list[tuple[int, str, bool]]:

@@ -23,7 +23,7 @@ from gradsh.diagnosis.classify import words_of
 from gradsh.engine.ambient import Ambient, enter
 from gradsh.engine.graph.node import next_sequence_number
 from gradsh.language.node import stmt
-from gradsh.language.parser import MAX_TEXT, parse
+from gradsh.language.parser import MAX_TEXT, is_complete, parse
 from gradsh.language.paste import clean
 from gradsh.language.tree import Command, Constant, Expr
 from gradsh.process.limits import UNBOUNDED, Limits, confined
@@ -465,8 +465,6 @@ class Session(Controls):
 
     def is_complete(self, text: str) -> bool:
         """Whether a text can be run as it stands, or fails however it goes on; False where more lines are needed."""
-        from gradsh.language.parser import is_complete
-
         return is_complete(text, GRAMMARS, self._bound) is not False
 
     def snapshot(self) -> Snapshot:

@@ -82,7 +82,7 @@ CIRCLES = {  # the imports inside functions that still close a circle of files
 TYPED_CIRCLES = {"api", "runtime", "diagnosis", "lens", "language"}
 """The rooms in which imports for type checkers alone still close circles of files."""
 LAZY_IN_ENGINE = {  # imports inside functions: what a small script does not need, or what is chosen at run time
-    "ambient": {"printing.format", "rng.generator"}, "autograd.backward": {"dispatch.views"},
+    "ambient": {"printing.format", "rng.generator"},
     "codegen.specialize": {"codegen.backward", "codegen.forward_elementwise"}, "dispatch.call": {"values.named_result"},
     "dispatch.declare": {"codegen.forward_general", "dispatch.out", "dispatch.overload_errors"},
     "dispatch.out": {"dispatch.overload_errors"}, "dispatch.views": {"autograd.hooks"},

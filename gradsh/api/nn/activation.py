@@ -5,6 +5,7 @@ from typing import Any
 from gradsh.api.nn.conversion import constant, factory
 from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes
 from gradsh.api.nn.module import Module
+from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Parameter
 from gradsh.text.fault import fail
 
@@ -218,8 +219,6 @@ class _AlongDim(Declared):
         """Call the operation along the dimension, guessed as PyTorch does where none was given."""
         dim = self.dim
         if dim is None:
-            from gradsh.engine.ambient import current
-
             current().warning(
                 f"Implicit dimension choice for {self._function} has been deprecated. Change the call to include dim=X as an "
                 "argument."

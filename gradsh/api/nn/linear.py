@@ -7,6 +7,7 @@ from gradsh.api.nn import init
 from gradsh.api.nn.conversion import blank, factory
 from gradsh.api.nn.declared import functional
 from gradsh.api.nn.module import Module
+from gradsh.text.fault import fail
 
 
 class Identity(Module):
@@ -59,8 +60,6 @@ class Bilinear(Module):
         self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
     ) -> None:
         super().__init__()
-        from gradsh.text.fault import fail
-
         if in1_features <= 0:
             raise fail("value", f"in1_features must be > 0, but got {in1_features}", ValueError)
         kind = factory(device, dtype)

@@ -11,6 +11,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.autograd.backward_pass import BackwardPass, Observer
 from gradsh.engine.autograd.gradient_versions import noted
+from gradsh.engine.dispatch.views import view_of
 from gradsh.engine.graph.node import Edge, Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, gradient_edge, make
 from gradsh.engine.values.size import Size
@@ -125,8 +126,6 @@ def grad(
 def _handed_out(value: Any) -> Tensor:
     """Return a captured gradient as a tensor: an expanded one stays a view, made without history, as PyTorch's is."""
     if value.size and any(extent > 1 and step == 0 for extent, step in zip(value.shape, value.strides, strict=True)):
-        from gradsh.engine.dispatch.views import view_of
-
         return view_of(make(np.array(value[(0,) * value.ndim])), value, None, 0, "no_grad")
     return make(value if value.flags.writeable and value.base is None else np.array(value))
 

@@ -14,7 +14,7 @@ from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
 from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import Overload
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.engine.values.shape import expandable, sum_to
+from gradsh.engine.values.shape import expandable, sum_axes, sum_to
 from gradsh.engine.values.storage import VersionCounter
 from gradsh.text.fault import fail
 
@@ -185,8 +185,6 @@ def invalid_gradient(node: Node, target: int, got: tuple[int, ...], shape: tuple
 
 def sum_tensor_to(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Sum a Tensor down to a shape, as recorded operations."""
-    from gradsh.engine.values.shape import sum_axes
-
     if not shape:
         return find("sum")(grad)  # type: ignore[no-any-return]
     axes = sum_axes(grad.array.shape, shape)
