@@ -4,15 +4,12 @@ In PyTorch it is the node itself. Here it stands for the node: it offers what Py
 on it is the program's own, under every name, and reaches nothing of the engine.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import ScriptBase
-from gradsh.engine.graph.node import Facade, sequence_number
+from gradsh.engine.graph.node import Facade, Node, sequence_number
 from gradsh.text.fault import fail
-
-if TYPE_CHECKING:
-    from gradsh.api.function import FunctionNode
 
 
 class _Default:
@@ -30,11 +27,11 @@ class FunctionCtx(Facade, ScriptBase):
 
     __slots__ = ("__dict__",)
     __script_base__ = False
-    __node__: "FunctionNode"
+    __node__: Any
 
     saved = _Default("saved")
 
-    def __init__(self, node: "FunctionNode") -> None:
+    def __init__(self, node: Node) -> None:
         self.__node__ = node
         self.__dict__ = node.own
 
@@ -120,7 +117,7 @@ class FunctionCtx(Facade, ScriptBase):
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dictionary for the user's own notes."""
-        return self.__node__.metadata
+        return self.__node__.metadata  # type: ignore[no-any-return]
 
     @property
     def requires_grad(self) -> bool:
@@ -129,7 +126,7 @@ class FunctionCtx(Facade, ScriptBase):
 
     def name(self) -> str:
         """Return the function's name with Backward."""
-        return self.__node__.name()
+        return self.__node__.name()  # type: ignore[no-any-return]
 
     def register_hook(self, hook: Any) -> Any:
         """Call `hook(grad_inputs, grad_outputs)` after the node has run; a returned tuple replaces grad_inputs."""

@@ -38,12 +38,17 @@ _BEGINS = frozenset({"NAME", "NUMBER", "STRING", "FSTART", "None", "True", "Fals
 """Kinds that begin a new expression where an operator was due."""
 
 
-def advise(cursor: Cursor, expected: str) -> Problem | None:
-    """Return a problem with the words for the mistake at the cursor, or None if it is no known one."""
-    return next((problem for rule in _RULES if (problem := rule(cursor, expected)) is not None), None)
+def advise(cursor: Cursor, expected: str, shown: str, help_lines: tuple[str, ...]) -> Problem:
+    """Return a problem with the words for the mistake at the cursor: for a known one, or of what was expected."""
+    known = next((problem for rule in _RULES if (problem := rule(cursor, expected)) is not None), None)
+    if known is not None:
+        return known
+    ways = help_lines or (_general_help(cursor, expected),)
+    place = cursor.label("needed", cursor.here(), "")
+    return Problem("syntax", f"invalid syntax: expected {expected}, found {shown}", (place,), ways)
 
 
-def general_help(cursor: Cursor, expected: str) -> str:
+def _general_help(cursor: Cursor, expected: str) -> str:
     """Return the help line where the mistake is no known one."""
     kind = cursor.kinds[cursor.i]
     if kind in {"NEWLINE", "END"} and expected == "an expression":

@@ -7,6 +7,7 @@ The grammar stands in the functions of the classes below, one rule each: `Expres
 import sys
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from gradsh.language.command_line import CommandGrammar
 from gradsh.language.lexer import lex
@@ -24,6 +25,15 @@ _FRAMES = 12
 """How many calls of the parser one level of nesting may take."""
 
 _COMPOUND = (ClassDef, For, FunctionDef, If, Try, While, With)
+
+
+def _advise(*mistake: Any) -> Problem:
+    from gradsh.language.advice import advise
+
+    return advise(*mistake)
+
+
+BlockParser.advise = staticmethod(_advise)
 
 
 def parse(source: Source, grammars: Mapping[str, CommandGrammar], bound: Container[str] = ()) -> Program:

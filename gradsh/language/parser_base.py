@@ -1,6 +1,6 @@
 """The cursor that all parts of the parser share: where it stands, spans, the scopes of bound names, and how it fails."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import NoReturn
 
 from gradsh.language.command_line import CommandGrammar
@@ -23,6 +23,9 @@ class IncompleteError(ProblemError):
 
 class Cursor:
     """A position in the tokens. `i` is the index of the token that is looked at."""
+
+    advise: Callable[["Cursor", str, str, tuple[str, ...]], Problem]
+    """Words a mistake by what was expected, what was found, and the help lines that the rule has; the parser sets it."""
 
     def __init__(self, tokens: Tokens, grammars: Mapping[str, CommandGrammar], bound: Container[str]) -> None:
         self.tokens = tokens
@@ -119,14 +122,8 @@ class Cursor:
             self.fail_unclosed(opener)
         if kind in {"INDENT", "DEDENT"} and self.kinds[i + 1] == "ERROR":
             self.fail_broken(i + 1)
-        from gradsh.language.advice import advise, general_help
-
-        problem = advise(self, expected)
-        if problem is None:
-            shown = _SHOWN.get(kind) or f"'{self.texts[i]}'"
-            place = self.label("needed", self.here(), "")
-            ways = help_lines or (general_help(self, expected),)
-            problem = Problem("syntax", f"invalid syntax: expected {expected}, found {shown}", (place,), ways)
+        shown = _SHOWN.get(kind) or f"'{self.texts[i]}'"
+        problem = self.advise(self, expected, shown, help_lines)
         goes_on = self.text_ends(i) or (self.tokens.open_end and self.at_end(i))
         raise (IncompleteError if goes_on else ProblemError)(problem)
 

@@ -4,16 +4,14 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from operator import index
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from gradsh.compiler.expressions import identifier
+from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.ranges import LongRange, RangeBuiltin
 from gradsh.runtime.session_files import open as open_file
 from gradsh.runtime.type_proxies import Kind
 from gradsh.text.fault import fail
-
-if TYPE_CHECKING:
-    from gradsh.runtime.machine import Machine
 
 _SAME = (
     "abs bool callable chr complex dict divmod enumerate filter float format frozenset hash id int isinstance iter len list map next "
@@ -71,7 +69,7 @@ def leave(status: Any = None, /) -> NoReturn:
 Made = TypeVar("Made", bound=Callable[..., Any])
 
 
-def make_builtins(machine: "Machine") -> dict[str, Any]:
+def make_builtins(machine: RuntimeHost) -> dict[str, Any]:
     """Return the dictionary of builtins for a program."""
     import builtins
 
@@ -132,7 +130,7 @@ def _lazy(kind: Any) -> Callable[..., Any]:
     return named(made, kind.__name__)
 
 
-def _print(machine: "Machine") -> Callable[..., None]:
+def _print(machine: RuntimeHost) -> Callable[..., None]:
     def print(*values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False) -> None:
         for name, word in (("sep", sep), ("end", end)):
             if word is not None and not isinstance(word, str):
@@ -144,7 +142,7 @@ def _print(machine: "Machine") -> Callable[..., None]:
     return named(print)
 
 
-def _attributes(machine: "Machine") -> dict[str, Any]:
+def _attributes(machine: RuntimeHost) -> dict[str, Any]:
     guard = machine.guard
     nothing = object()
 
@@ -183,12 +181,12 @@ def _attributes(machine: "Machine") -> dict[str, Any]:
             raise TypeError("vars() argument must have __dict__ attribute") from None
 
     def dir(owner: Any, /) -> list[str]:
-        return guard.names(owner)
+        return guard.names(owner)  # type: ignore[no-any-return]
 
     return {one.__name__: named(one) for one in (getattr, hasattr, setattr, delattr, vars, dir)}
 
 
-def _types(machine: "Machine") -> dict[str, Any]:
+def _types(machine: RuntimeHost) -> dict[str, Any]:
     kinds = machine.guard.kinds
     type_builtin = TypeBuiltin(kinds.of)
 
@@ -240,7 +238,7 @@ _SIZED = (list, tuple, dict, set, frozenset, str)
 _NUMBERS = frozenset({int, float, bool})
 
 
-def _reductions(machine: "Machine") -> dict[str, Any]:
+def _reductions(machine: RuntimeHost) -> dict[str, Any]:
     """Return the builtins that consume an iterable: they can be stopped, and tell of tensors they do not add up."""
     import builtins
 

@@ -2,16 +2,14 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradsh.compiler import runtime_names
 from gradsh.engine.attribute_names import ordinary
 from gradsh.runtime.guard import is_script_class
+from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.library import listed
 from gradsh.text.fault import fail
-
-if TYPE_CHECKING:
-    from gradsh.runtime.machine import Machine
 
 FIELDS = f"{runtime_names.RESERVED}fields"
 """The attribute of a data class that holds its fields: no name that a script can write, as what it names is read unguarded."""
@@ -168,7 +166,7 @@ def _methods(kind: type, options: Mapping[str, Any], fields: dict[str, Field]) -
     return made | ({"__setattr__": refuse} if options["frozen"] else {})
 
 
-def load_dataclasses(machine: "Machine") -> Mapping[str, Any]:
+def load_dataclasses(machine: RuntimeHost) -> Mapping[str, Any]:
     """Return what `dataclasses` offers."""
     import dataclasses
 

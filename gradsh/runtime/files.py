@@ -1,17 +1,15 @@
 """The files of a program beside its script: each is run once, when it is first imported, and is a namespace of its own."""
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradsh.compiler.expressions import identifier
 from gradsh.compiler.scopes import bound_names
+from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.library import Library
 from gradsh.runtime.modules import MODULES
 from gradsh.text.fault import fail
 from gradsh.text.span import Source
-
-if TYPE_CHECKING:
-    from gradsh.runtime.machine import Machine
 
 _UNKNOWN = object()
 PACKAGE = identifier("__package__")
@@ -39,7 +37,7 @@ class FileModule(Library):
 class Files:
     """Finds and runs the files that a program imports."""
 
-    def __init__(self, machine: "Machine") -> None:
+    def __init__(self, machine: RuntimeHost) -> None:
         self._machine = machine
         self._modules: dict[str, FileModule] = {}
 

@@ -2,10 +2,9 @@
 
 import _string  # type: ignore[import-not-found]
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from gradsh.runtime.guard import Guard
+from gradsh.runtime.host import Reader
 
 _DEPTH = 2
 
@@ -16,7 +15,7 @@ class Format:
     __slots__ = ("_guard", "_method", "_text")
     __script_attributes__ = frozenset({"__name__", "__doc__"})
 
-    def __init__(self, guard: "Guard", method: str, text: str | None) -> None:
+    def __init__(self, guard: Reader, method: str, text: str | None) -> None:
         self._guard = guard
         self._method = method
         self._text = text

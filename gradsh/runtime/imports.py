@@ -3,25 +3,23 @@
 import sys
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradsh.api.torch import NAMESPACES
 from gradsh.engine.ambient import current
 from gradsh.runtime.files import FileModule, Files
+from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.library import Library
 from gradsh.runtime.missing_modules import Absent, way_without
 from gradsh.runtime.modules import MODULES, STANDS_IN
 from gradsh.text.fault import fail
-
-if TYPE_CHECKING:
-    from gradsh.runtime.machine import Machine
 
 _IGNORED = frozenset({"__future__"})
 
 class Imports:
     """Answers the import statements of one machine's program."""
 
-    def __init__(self, machine: "Machine") -> None:
+    def __init__(self, machine: RuntimeHost) -> None:
         self.machine = machine
         self.files = Files(machine)
         self._libraries: dict[str, Library] = {}

@@ -3,15 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradsh.api.namespace import as_module
 from gradsh.runtime.allowlist import offer
 from gradsh.runtime.bounded_operators import MAX_BITS, times
+from gradsh.runtime.host import RuntimeHost
 from gradsh.text.fault import fail
-
-if TYPE_CHECKING:
-    from gradsh.runtime.machine import Machine
 
 
 class Library:
@@ -63,7 +61,7 @@ def listed(module: Any, names: str) -> dict[str, Any]:
     return {name: getattr(module, name) for name in names.split() if hasattr(module, name)}
 
 
-def load_math(machine: "Machine") -> Mapping[str, Any]:
+def load_math(machine: RuntimeHost) -> Mapping[str, Any]:
     """Return what `math` offers."""
     import math
 
@@ -112,14 +110,14 @@ def _bounded(function: Callable[..., int]) -> Callable[..., int]:
     return bounded
 
 
-def load_copy(_: "Machine") -> Mapping[str, Any]:
+def load_copy(_: RuntimeHost) -> Mapping[str, Any]:
     """Return what `copy` offers."""
     from gradsh.api import copying
 
     return listed(copying, "copy deepcopy")
 
 
-def load_random(_: "Machine") -> Mapping[str, Any]:
+def load_random(_: RuntimeHost) -> Mapping[str, Any]:
     """Return what `random` offers."""
     import random
 
@@ -138,7 +136,7 @@ def load_random(_: "Machine") -> Mapping[str, Any]:
     return listed(own, draws) | {"getrandbits": _named(getrandbits), "Random": offer(random.Random, draws)}
 
 
-def load_time(machine: "Machine") -> Mapping[str, Any]:
+def load_time(machine: RuntimeHost) -> Mapping[str, Any]:
     """Return what `time` offers."""
     import time
 
@@ -156,7 +154,7 @@ def load_time(machine: "Machine") -> Mapping[str, Any]:
     return listed(time, f"{names} strptime") | {"sleep": sleep}
 
 
-def load_itertools(machine: "Machine") -> Mapping[str, Any]:
+def load_itertools(machine: RuntimeHost) -> Mapping[str, Any]:
     """Return what `itertools` offers."""
     import itertools
 
@@ -202,7 +200,7 @@ def load_itertools(machine: "Machine") -> Mapping[str, Any]:
     return own | {"chain": chain, "tee": itertools.tee}
 
 
-def load_collections(_: "Machine") -> Mapping[str, Any]:
+def load_collections(_: RuntimeHost) -> Mapping[str, Any]:
     """Return what `collections` offers."""
     import collections
 
@@ -212,7 +210,7 @@ def load_collections(_: "Machine") -> Mapping[str, Any]:
     return listed(collections, "OrderedDict defaultdict Counter deque") | {"namedtuple": named_tuple, "abc": abstract}
 
 
-def load_functools(machine: "Machine") -> Mapping[str, Any]:
+def load_functools(machine: RuntimeHost) -> Mapping[str, Any]:
     """Return what `functools` offers."""
     import functools
 
@@ -249,7 +247,7 @@ def load_functools(machine: "Machine") -> Mapping[str, Any]:
     return listed(functools, "partial lru_cache cache cmp_to_key cached_property") | own
 
 
-def load_typing(_: "Machine") -> Mapping[str, Any]:
+def load_typing(_: RuntimeHost) -> Mapping[str, Any]:
     """Return what `typing` offers."""
     from gradsh.runtime.hints import BASES, HINTS, type_variable
 

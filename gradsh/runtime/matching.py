@@ -1,12 +1,10 @@
 """What the patterns of `match` fit: values, sequences, mappings, and attributes, which are read through the guard."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradsh.runtime.dataclass import FIELDS, fields_of
-
-if TYPE_CHECKING:
-    from gradsh.runtime.machine import Machine
+from gradsh.runtime.host import RuntimeHost
 
 _THEMSELVES = (bool, bytes, dict, float, frozenset, int, list, set, str, tuple)
 """Types whose one place in a pattern stands for the value itself."""
@@ -16,7 +14,7 @@ _MISSING = object()
 class Matcher:
     """Compares a value with a pattern, as `compiler/patterns.py` writes it."""
 
-    def __init__(self, machine: "Machine") -> None:
+    def __init__(self, machine: RuntimeHost) -> None:
         self._machine = machine
 
     def __call__(self, subject: Any, pattern: tuple[Any, ...]) -> dict[str, Any] | None:

@@ -1,7 +1,7 @@
 """What a machine offers to its program: builtins, bare names of PyTorch, imports, and what a class may derive from."""
 
 from abc import ABC, ABCMeta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradsh.api.namespace import Namespace
 from gradsh.api.torch import BARE, NAMESPACES
@@ -9,13 +9,11 @@ from gradsh.compiler import runtime_names
 from gradsh.runtime.allowlist import public
 from gradsh.runtime.builtins import make_builtins
 from gradsh.runtime.guard import is_script_class
+from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.imports import Imports
 from gradsh.runtime.library import Library
 from gradsh.runtime.type_proxies import Kind
 from gradsh.text.fault import fail
-
-if TYPE_CHECKING:
-    from gradsh.runtime.machine import Machine
 
 STANDING = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "optim": "torch.optim", "np": "numpy",
             "math": "math", "sys": "sys"}  # fmt: skip
@@ -24,7 +22,7 @@ STANDING = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "opt
 class Offer:
     """Everything that exists for a program without its doing."""
 
-    def __init__(self, machine: "Machine") -> None:
+    def __init__(self, machine: RuntimeHost) -> None:
         self.machine = machine
         self.imports = Imports(machine)
         self.namespaces = tuple(NAMESPACES[path] for path in BARE)

@@ -73,13 +73,12 @@ def test_torch_is_imported_by_the_lens_alone() -> None:
 
 
 CIRCLES = {  # the imports inside functions that still close a circle of files
-    "language.parser_base": {"language.advice"}, "api.nn.walk": {"api.nn.module"}, "api.nn.module": {"api.nn.module_hooks"},
     "diagnosis.fixes": {
         "diagnosis.fixes_freed", "diagnosis.fixes_history", "diagnosis.fixes_inplace", "diagnosis.fixes_leaves", "diagnosis.fixes_simple",
         "diagnosis.fixes_values", "diagnosis.fixes_version",
     },
 }
-TYPED_CIRCLES = {"api", "runtime", "diagnosis", "lens", "language"}
+TYPED_CIRCLES = {"diagnosis", "lens"}
 """The rooms in which imports for type checkers alone still close circles of files."""
 LAZY_IN_ENGINE = {  # imports inside functions: what a small script does not need, or what is chosen at run time
     "ambient": {"printing.format", "rng.generator"},

@@ -94,7 +94,7 @@ class Sequential(_Listed):
     def forward(self, input: Any) -> Any:
         """Return the last module's output."""
         for module in self._modules.values():
-            input = module(input)  # type: ignore[misc]
+            input = module(input)
         return input
 
 

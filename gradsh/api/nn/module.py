@@ -7,7 +7,7 @@ import numpy as np
 
 from gradsh.api.nn.state import ModuleState
 from gradsh.api.nn.typename import typename
-from gradsh.api.nn.walk import Walk
+from gradsh.api.nn.walk import HOOKS, Walk
 from gradsh.engine.attribute_names import check_ordinary, ordinary
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Parameter, Tensor, make
@@ -15,8 +15,6 @@ from gradsh.engine.values.dtype import bfloat16, float16
 from gradsh.text.fault import fail
 
 _TABLES = ("_parameters", "_buffers", "_modules")
-HOOKS = ".hooks"
-"""Under which a module holds its hooks: no program can name it."""
 
 
 def indented(text: str) -> str:

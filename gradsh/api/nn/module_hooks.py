@@ -6,19 +6,15 @@ gradients of exactly these, in PyTorch's order.
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradsh.api.function import Function
-from gradsh.api.nn.module import HOOKS
+from gradsh.api.nn.walk import HOOKS
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.text.fault import fail
-
-if TYPE_CHECKING:
-    from gradsh.api.nn.module import Module
-
 
 _FIRES_AT_OUTPUTS = (
     "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
@@ -49,7 +45,7 @@ class Hooks:
         return handle
 
 
-def call(module: "Module", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a module's forward with its hooks around it."""
     hooks: Hooks = module.__dict__[HOOKS]
     ran: set[int] = set()
@@ -63,7 +59,7 @@ def call(module: "Module", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         raise
 
 
-def _call(module: "Module", hooks: Hooks, args: tuple[Any, ...], kwargs: dict[str, Any], ran: set[int]) -> Any:
+def _call(module: Any, hooks: Hooks, args: tuple[Any, ...], kwargs: dict[str, Any], ran: set[int]) -> Any:
     args, kwargs = _before(module, hooks, args, kwargs)
     around = None
     if hooks.tables["backward"] or hooks.tables["backward_pre"]:
@@ -80,7 +76,7 @@ def _call(module: "Module", hooks: Hooks, args: tuple[Any, ...], kwargs: dict[st
 
 
 def _before(
-    module: "Module", hooks: Hooks, args: tuple[Any, ...], kwargs: dict[str, Any]
+    module: Any, hooks: Hooks, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     for number, hook in list(hooks.tables["forward_pre"].items()):
         if number in hooks.kwargs:
@@ -117,7 +113,7 @@ class BackwardHookFunction(Function):
 class _Around:
     """The backward hooks of one call of a module."""
 
-    def __init__(self, module: "Module", hooks: list[Any], prehooks: list[Any]) -> None:
+    def __init__(self, module: Any, hooks: list[Any], prehooks: list[Any]) -> None:
         self.module = module
         self.hooks = hooks
         self.prehooks = prehooks

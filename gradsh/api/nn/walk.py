@@ -1,16 +1,15 @@
 """Walking over a module's tree: its parameters, buffers, children and modules, with and without names."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradsh.engine.attribute_names import ScriptBase, read
 from gradsh.engine.graph.tensor import Parameter, Tensor
 from gradsh.text.fault import fail
 
-if TYPE_CHECKING:
-    from gradsh.api.nn.module import Module
-
 _MISSING = object()
+HOOKS = ".hooks"
+"""Under which a module holds its hooks: no program can name it."""
 
 
 class Walk(ScriptBase):
@@ -18,29 +17,29 @@ class Walk(ScriptBase):
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
-    _modules: dict[str, "Module | None"]
+    _modules: dict[str, Any]
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> "Iterator[tuple[str, Module]]":
+    ) -> Iterator[tuple[str, Any]]:
         """Yield (dotted name, module) for this module (named `prefix`) and all below it."""
         seen = set() if memo is None else memo
         if self in seen:
             return
         if remove_duplicate:
             seen.add(self)
-        yield prefix, self  # type: ignore[misc]
+        yield prefix, self
         for name, child in self._modules.items():
             if child is not None:
                 below = prefix + ("." if prefix else "") + name
                 yield from child.named_modules(seen, below, remove_duplicate)
 
-    def modules(self) -> "Iterator[Module]":
+    def modules(self) -> Iterator[Any]:
         """Yield this module and all below it."""
         for _, module in self.named_modules():
             yield module
 
-    def named_children(self) -> "Iterator[tuple[str, Module]]":
+    def named_children(self) -> Iterator[tuple[str, Any]]:
         """Yield (name, module) for the modules right below."""
         seen: set[Any] = set()
         for name, child in self._modules.items():
@@ -48,7 +47,7 @@ class Walk(ScriptBase):
                 seen.add(child)
                 yield name, child
 
-    def children(self) -> "Iterator[Module]":
+    def children(self) -> Iterator[Any]:
         """Yield the modules right below."""
         for _, child in self.named_children():
             yield child
@@ -86,16 +85,14 @@ class Walk(ScriptBase):
                     seen.add(id(value))
                 yield path + ("." if path else "") + name, value
 
-    def get_submodule(self, target: str) -> "Module":
+    def get_submodule(self, target: str) -> Any:
         """Return the module at a dotted path; raises AttributeError."""
-        from gradsh.api.nn.module import Module
-
         found: Any = self
         for part in target.split(".") if target else ():
             found = _named(found, part)
-            if not isinstance(found, Module):
+            if not isinstance(found, Walk):
                 raise fail("attribute", f"`{part}` is not an nn.Module", AttributeError, name=part)
-        return found  # type: ignore[no-any-return]
+        return found
 
     def get_parameter(self, target: str) -> Parameter:
         """Return the parameter at a dotted path; raises AttributeError."""
@@ -116,11 +113,11 @@ class Walk(ScriptBase):
         path, _, name = target.rpartition(".")
         return _named(self.get_submodule(path), name)
 
-    def apply(self, fn: "Callable[[Module], Any]") -> Any:
+    def apply(self, fn: Callable[[Any], Any]) -> Any:
         """Call `fn` on every module below, then on this one; return this one."""
         for child in self.children():
             child.apply(fn)
-        fn(self)  # type: ignore[arg-type]
+        fn(self)
         return self
 
 

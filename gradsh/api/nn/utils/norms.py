@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.api.nn.module import HOOKS, Module
+from gradsh.api.nn.module import Module
+from gradsh.api.nn.walk import HOOKS
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.attribute_names import read
 from gradsh.engine.graph.tensor import Parameter, Tensor, make, written
