@@ -75,6 +75,7 @@ class Group:
 class Parser(Group):
     """`argparse.ArgumentParser`."""
 
+    __module__ = "argparse"
     __script_attributes__ = Group.__script_attributes__ | {
         "parse_args", "parse_known_args", "print_help", "format_help", "print_usage", "format_usage", "error", "exit",
     }

@@ -86,6 +86,7 @@ ABSTRACT = (
 class Generic:
     """Base of classes with type variables, and of protocols: it changes nothing about a class."""
 
+    __module__ = "typing"
     __slots__ = ()
     __script_base__ = True
 
@@ -96,6 +97,7 @@ class Generic:
 class Protocol(Generic):
     """Base of classes that say what others have to offer."""
 
+    __module__ = "typing"
     __slots__ = ()
 
 
@@ -113,6 +115,7 @@ class _Rows(type):
 class NamedTuple(metaclass=_Rows):
     """Base of tuples whose places have names."""
 
+    __module__ = "typing"
     __script_base__ = True
 
 
@@ -126,6 +129,7 @@ class _Tables(type):
 class TypedDict(metaclass=_Tables):
     """Base of dictionaries whose keys are declared: the dictionary itself."""
 
+    __module__ = "typing"
     __script_base__ = True
 
 

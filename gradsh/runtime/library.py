@@ -179,7 +179,9 @@ def load_itertools(machine: RuntimeHost) -> Mapping[str, Any]:
         """Let a limit or an interrupt end what may go on for ages, whoever consumes it."""
 
         def made(*args: Any, **kwargs: Any) -> Iterator[Any]:
-            return ticking(make(*args, **kwargs))
+            values: Any = ticking(make(*args, **kwargs))
+            values.__qualname__ = make.__name__
+            return iter(values)
 
         made.__name__ = made.__qualname__ = make.__name__
         return made

@@ -23,6 +23,7 @@ class Settings:
 class Logger:
     """A logger: `info("step %d", n)` writes a line where its level is on."""
 
+    __module__ = "logging"
     __script_attributes__ = frozenset({
         "debug", "info", "warning", "warn", "error", "critical", "exception", "log", "setLevel", "isEnabledFor",
         "getEffectiveLevel", "name", "level", "addHandler", "removeHandler", "handlers", "propagate",
@@ -90,6 +91,7 @@ class Logger:
 class Handler:
     """Stands for any handler or formatter: takes settings, changes nothing."""
 
+    __module__ = "logging"
     __script_attributes__ = frozenset({"setLevel", "setFormatter", "close", "flush"})
 
     def __init__(self, *_: Any, **__: Any) -> None:

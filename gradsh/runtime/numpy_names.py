@@ -104,6 +104,7 @@ class Stream:
 class Generator(Stream):
     """What `default_rng` gives."""
 
+    __module__ = "numpy.random"
     __slots__ = ()
     __script_attributes__ = Stream.__script_attributes__ | {"integers", "permuted"}
 
@@ -111,6 +112,7 @@ class Generator(Stream):
 class RandomState(Stream):
     """What `RandomState` gives."""
 
+    __module__ = "numpy.random"
     __slots__ = ()
     __script_attributes__ = frozenset(_LEGACY.split())
 

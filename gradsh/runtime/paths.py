@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 class Path:
     """A path: its text, and what can be told from that."""
 
+    __module__ = "pathlib"
     __slots__ = ("_text",)
     __script_attributes__ = frozenset({
         "name", "stem", "suffix", "parent", "parts", "with_suffix", "with_name", "joinpath", "as_posix", "exists", "is_file",

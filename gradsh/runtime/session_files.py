@@ -10,6 +10,7 @@ from gradsh.text.fault import fail
 class OpenFile:
     """A file of the session that is open for reading or writing."""
 
+    __module__ = "io"
     __script_attributes__ = frozenset({"read", "readline", "readlines", "write", "writelines", "close", "flush", "name", "closed"})
 
     def __init__(self, name: str, mode: str) -> None:

@@ -47,7 +47,8 @@ class Progress(ScriptBase):
 
 def load_tqdm(machine: "Machine") -> Mapping[str, Any]:
     """Return what `tqdm` offers."""
-    bar: Any = type("tqdm", (Progress,), {"write": staticmethod(lambda text, *_, **__: machine.on_print(f"{text}\n"))})
+    write = staticmethod(lambda text, *_, **__: machine.on_print(f"{text}\n"))
+    bar: Any = type("tqdm", (Progress,), {"__module__": "tqdm", "write": write})
 
     def trange(*numbers: int, **options: Any) -> Any:
         """Return `tqdm(range(…))`."""

@@ -322,6 +322,8 @@ def load_textwrap(_: "Machine") -> Mapping[str, Any]:
 class Namespace(ScriptBase):
     """A bag of attributes: `types.SimpleNamespace`, and what `parse_args` returns."""
 
+    __module__ = "argparse"
+
     def __init__(self, **attributes: Any) -> None:
         for name, value in attributes.items():
             check_ordinary(self, name)
@@ -347,6 +349,7 @@ class Signature(Namespace):
 class SimpleNamespace(Namespace):
     """A bag of attributes."""
 
+    __module__ = "types"
     def __repr__(self) -> str:
         return "namespace" + super().__repr__().removeprefix(type(self).__name__)
 
@@ -404,6 +407,7 @@ def load_sys(machine: "Machine") -> Mapping[str, Any]:
 class Stream:
     """A stream of the program: what is written to it is told as its prints are."""
 
+    __module__ = "sys"
     __script_attributes__ = frozenset({"write", "flush", "isatty"})
 
     def __init__(self, tell: Callable[[str], None]) -> None:

@@ -48,6 +48,11 @@ def test_nothing_dangerous_is_reached(session: Session, reached: list[tuple[str,
         assert not (isinstance(value, type) and issubclass(value, type)), f"{path} makes classes of any names"
 
 
+def test_nothing_that_is_shown_names_a_home_of_gradsh(reached: list[tuple[str, Any]]) -> None:
+    shown = {path: repr(value) for path, value in reached}
+    assert [path for path, text in shown.items() if "gradsh." in text] == []
+
+
 def test_special_names_are_neither_read_nor_set(session: Session, reached: list[tuple[str, Any]]) -> None:
     """Of what Python's protocols rest on, a script reads nothing; and it sets on no object what a class may not define."""
     guard = session.machine.guard

@@ -68,6 +68,8 @@ def unpack(node: "Node", kept: SavedVariable, as_tensor: bool) -> Any:
 class RawSaved:
     """A place where a node saves a tensor, for setting hooks on this one alone (`node._raw_saved_self`)."""
 
+    __module__ = "torch._C._autograd"
+
     __slots__ = ("index", "node")
     __script_attributes__ = frozenset({"register_hooks"})
 
