@@ -13,6 +13,7 @@ from gradsh.language.parser import parse
 from gradsh.text.problem import ProblemError
 from gradsh.text.span import Source
 from tests.probe.asking import Asked
+from tests.sweep import part
 
 REAL = sorted((Path(__file__).parent.parent / "oracle" / "real").glob("*.py"))
 BACKWARD = re.compile(r"(\w+)\.backward\((retain_graph=True)?\)")
@@ -29,7 +30,7 @@ def statements(text):
     return ["\n".join(lines[one.span.line - 1 : one.span.end_line]) for one in body]
 
 
-@pytest.mark.parametrize("path", REAL, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", part(REAL, 4), ids=lambda path: path.stem)
 def test_plans_of_real_scripts(path):
     asked = Asked()
     for text in statements(path.read_text(encoding="utf-8")):
