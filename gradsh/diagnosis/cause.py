@@ -35,6 +35,9 @@ class Cause(NamedTuple):
         """Whether the buffer was saved in an earlier pass of a loop around both, or in an earlier call."""
         if self.saved is None or self.needed is None:
             return False
+        deeper = self.saved.calls[len(self.needed.calls):]
+        if deeper and 0 < deeper[0].iteration < self.needed.iteration:
+            return True
         return any(then != this for then, this in zip(self.saved.passes, self.needed.passes, strict=False)) or any(
             then.span == this.span and then.iteration != this.iteration
             for then, this in zip(self.saved.calls, self.needed.calls, strict=False)

@@ -21,7 +21,7 @@ from gradsh.text.span import Source, Span
 if TYPE_CHECKING:
     from gradsh.diagnosis.diagnose import Case
 
-_MOST_NODES = 20_000
+MOST_NODES = 20_000
 
 
 class Finder:
@@ -125,7 +125,7 @@ class Finder:
             return False
         root = self.root(value)
         if root is not None:
-            return any(test(node) for node in islice(nodes_below(root), _MOST_NODES))
+            return any(test(node) for node in islice(nodes_below(root), MOST_NODES))
         parts = list(value.values()) if isinstance(value, dict) else list(value) if _is_sequence(value) else []
         return any(self._any_node(part, test, depth - 1) for part in parts[-1000:])
 

@@ -1,10 +1,10 @@
 """Fixes for a buffer that an earlier backward freed: compute it anew, cut it off, keep it, or go back once."""
 
-import itertools
+from itertools import islice, product
 from typing import Any
 
 from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, reads, targets_of, text_of, written
-from gradsh.diagnosis.fixes import Finder, with_keyword
+from gradsh.diagnosis.fixes import MOST_NODES, Finder, with_keyword
 from gradsh.diagnosis.fixes_state import OWN, carried, in_each_pass
 from gradsh.diagnosis.slices import slice_before
 from gradsh.engine.graph.tensor import Tensor
@@ -136,6 +136,10 @@ def again(finder: Finder) -> None:
                 moved.remove(site)
             finder.offer(words, moved.insert(reader, "before", *_dedented(sources)), OWN, changes=OWN)
         finder.offer(words, Draft().insert(reader, "before", *_dedented(sources)), OWN, changes=OWN)
+        for path in written(sources[-1].statement) & set(reads(reader.statement)):
+            effect = f"what {path} was computed from gets no gradient"
+            finder.offer(f"if it is data: `{path} = {path}.detach()` after line {sources[-1].statement.span.end_line}",
+                         Draft().insert(sources[-1], "after", f"{path} = {path}.detach()"), effect, changes=effect)
     _read_again(finder, saving)
 
 
@@ -145,6 +149,10 @@ def _built_outside(finder: Finder, reader: Site) -> list[Site]:
         return []
     first = reader.loops[-1].span.line
     sources = [site for site in slice_before(finder, reader, freed=True) if site.line < first]
+    saved = finder.cause.saved
+    if not sources and saved is not None:  # a call that stores its results
+        sources = [site for site in finder.levels(saved) if isinstance(site.statement, tree.Expr) and site.same_scope(reader)
+                   and site.line < first]
     return [] if any(_makes_what_learns(finder, site) for site in sources) else sources
 
 
@@ -258,7 +266,7 @@ def repeated_forward(finder: Finder, after: Place | None = None) -> None:
     if needed is None:
         return
     first = after or finder.cause.freed
-    for level, whole in itertools.product(reversed(finder.levels(needed)), (False, True)):
+    for level, whole in product(reversed(finder.levels(needed)), (False, True)):
         sources = [site for site in slice_before(finder, level, freed=whole) if not (first is not None and _later(site, first))]
         if level.loops:
             sources = [site for site in sources if site.loops and site.loops[-1] is level.loops[-1]]
@@ -332,7 +340,8 @@ def cut_off(finder: Finder, first: Place) -> None:
         by_name: dict[str, list[tuple[Site, Any]]] = {}
         for site, node, path in edits:
             by_name.setdefault(path, []).append((site, node))
-        for path, places in by_name.items():
+        for path in _nearest_to_shared(finder, list(by_name)):
+            places = by_name[path]
             lines = " and ".join(dict.fromkeys(str(site.line) for site, _ in places))
             effect = f"line {level.line} then gives what made {path} no gradient, as in a discriminator's step"
             finder.offer(
@@ -359,6 +368,13 @@ def _second_cut_off(finder: Finder) -> None:
                 effect = f"line {level.line} then gives what made {path} no gradient, as an actor's step does for the critic"
                 finder.offer(f"cut it off for the second backward: `{path}.detach()` on line {site.line}", Draft().replace_all(
                     (site.source, node.span, f"{path}.detach()") for node in nodes), effect, changes=effect)
+
+
+def _nearest_to_shared(finder: Finder, paths: list[str]) -> list[str]:
+    """Leave out the tensors that were computed from another one of them: the cut belongs where what is shared ends."""
+    roots = {path: finder.root(finder.value(path)) for path in paths}
+    below = {path: set(map(id, islice(nodes_below(root), MOST_NODES))) - {id(root)} for path, root in roots.items()}
+    return [path for path in paths if not any(id(roots[other]) in below[path] for other in paths)]
 
 
 def _above(finder: Finder, level: Site) -> list[Site]:

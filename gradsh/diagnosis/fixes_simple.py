@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, text_of
+from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, tail_of, text_of
 from gradsh.diagnosis.fixes import Finder, call_in, with_keyword
 from gradsh.language import tree
 
@@ -112,10 +112,22 @@ def _hook(finder: Finder, code: Any) -> None:
             results = [node.body for node in headed(site.statement) if isinstance(node, tree.Lambda)]
         for value in results[:2]:
             text = _closed(site, value)
-            for new in (f"{text}.reshape({name}.shape)", name, f"{text}.expand_as({name})", f"{text}.sum_to_size({name}.shape)"):
+            _unreduced(finder, site, value)
+            for new in (f"{text}.reshape({name}.shape)", f"{text}.expand_as({name})", f"{text}.sum_to_size({name}.shape)", name):
                 finder.offer(f"let the hook return the shape that it is given: `{new}` on line {value.span.line}",
                              Draft().replace(site.source, value.span, new),
                              "the gradient then has the shape of the tensor")
+
+
+def _unreduced(finder: Finder, site: Site, value: Any) -> bool:
+    """Leave out what changes the shape of a gradient; tell whether there is such a call."""
+    found = [node for node in inside(value) if isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute)
+             and node.func.attr in {"sum", "mean", "flatten", "ravel", "view", "squeeze", "norm"}]
+    for node in found:
+        tail = tail_of(node)
+        finder.offer(f"leave out `{text_of(site.source, tail)}` on line {node.span.line}", Draft().replace(site.source, tail, ""),
+                     "the gradient then has the shape of the tensor")
+    return bool(found)
 
 
 def _custom_backward(finder: Finder) -> None:
@@ -132,7 +144,7 @@ def _custom_backward(finder: Finder) -> None:
         index = int(found[1])
         if value is None or index >= len(parts):
             continue
-        arriving = [one.arg for one in site.function.args.args[1:2]]
+        arriving = [] if _unreduced(finder, site, parts[index]) else [one.arg for one in site.function.args.args[1:2]]
         texts = dict.fromkeys((_closed(site, parts[index]), *arriving))
         turned = ", ".join(reversed(shape.split(", "))) == ", ".join(found[2].split(", ")) != shape
         methods = (".t()",) if turned else tuple(f".{one}({shape})" for one in ("sum_to_size", "reshape", "expand"))

@@ -85,7 +85,8 @@ class History:
         self.leaf = None
         self._seen.clear()
         found = [origin for operand in operands for origin in self._follow(operand, self.contexts[-1], _DEPTH)]
-        return list({(id(one.source), one.span): one for one in found}.values())
+        cut = [one for one in found if one.cut]  # a statement that is read twice was followed once
+        return list({(id(one.source), one.span): one for one in [*found, *cut]}.values())
 
     def made(self, operand: expr, leaf: Any) -> list[Origin]:
         """Return the places that may have made a leaf which an expression gives."""

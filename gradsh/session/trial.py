@@ -155,8 +155,7 @@ class Trial:
         if reference is None or _without(reference.failures) != _without(trace.failures):
             return "good", None
         same = agree(reference, trace)
-        lost = len(trace.leaves) < len(reference.leaves)
-        return "good" if same is None else "exact" if same else "lost" if lost else "other", None
+        return "good" if same is None else "exact" if same else "lost" if _loses(reference, trace) else "other", None
 
 
 _OVER = "the effort of trying is over"
@@ -179,6 +178,12 @@ def _counted(machine: Any, most: int) -> Callable[[], int]:
     for name in (runtime_names.PASS, runtime_names.TICK):
         machine.builtins[name] = counting(machine.builtins[name])
     return lambda: passes
+
+
+def _loses(reference: Trace, trace: Trace) -> bool:
+    """Tell whether a leaf has no gradient that has one in the reference."""
+    return len(trace.leaves) < len(reference.leaves) or any(
+        grad is not None and name in trace.named and trace.named[name][1] is None for name, (_, grad) in reference.named.items())
 
 
 def _without(failures: Counter[Place]) -> set[tuple[str, int]]:
