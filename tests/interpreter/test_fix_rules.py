@@ -1,0 +1,72 @@
+"""Which fixes are found: the first one that was seen to work, and what is not offered because it would end the learning."""
+
+import pytest
+
+from gradsh.session.session import Session
+
+HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\ntorch.manual_seed(0)\n"
+STEP = "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"
+MADE_IN_INIT = (
+    "class Positive(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.log = nn.Parameter(torch.zeros(2))\n"
+    "        self.w = torch.exp(self.log)\n    def forward(self, x):\n        return (x * self.w).sum()\n"
+    "net = Positive()\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\nfor i in range(2):\n    loss = net(torch.ones(2))\n" + STEP
+)
+STATES = (
+    "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.cell = nn.RNNCell(2, 2)\n"
+    "        self.states = [torch.zeros(1, 2)]\n    def forward(self, x):\n        self.states[0] = self.cell(x, self.states[0])\n"
+    "        return self.states[0].sum()\nnet = Net()\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    "for i in range(2):\n    loss = net(torch.ones(1, 2))\n" + STEP
+)
+ACTOR = (
+    "actor, critic = nn.Linear(2, 1), nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))\ns = torch.ones(3, 2)\n"
+    "opt = torch.optim.SGD(critic.parameters(), lr=0.1)\nerror = 1 - critic(s)\nvalue_loss = error.pow(2).mean()\nvalue_loss.backward()\n"
+    "opt.step()\nloss = -(actor(s) * error).mean()\nloss.backward()\n"
+)
+SHADOW = (
+    "class Ema:\n    def __init__(self, ps):\n        self.shadow = [p.detach().clone().requires_grad_() for p in ps]\n"
+    "    def update(self, ps):\n        for s, p in zip(self.shadow, ps):\n            s.mul_(0.9).add_(p.detach())\n            print(s)\n"
+    "net = nn.Linear(2, 1)\nema = Ema(net.parameters())\nema.update(net.parameters())\n"
+)
+DICE = (
+    "def dice(logits, target):\n    p = torch.sigmoid(logits)\n    hard = (p > 0.5).float()\n"
+    "    return 1 - (2 * (hard * target).sum() + 1) / (hard.sum() + target.sum() + 1)\n"
+    "net, seg = nn.Linear(2, 2), torch.ones(3, 2)\nloss = dice(net(torch.randn(3, 2)), seg)\nloss.backward()\n"
+)
+MEAN = (
+    "class Reverse(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x, a):\n        return x.view_as(x)\n"
+    "    @staticmethod\n    def backward(ctx, g):\n        return -2 * g.mean(1), None\n"
+    "x = torch.ones(3, 2, requires_grad=True)\nReverse.apply(x, 1).sum().backward()\n"
+)
+REBOUND = (
+    "w, b = torch.ones(2, requires_grad=True), torch.zeros(1, requires_grad=True)\nfor i in range(3):\n"
+    "    loss = (w * 2 + b).sum()\n    loss.backward()\n    w = w - 0.1 * w.grad\n    b = b - 0.1 * b.grad\n"
+)
+NO_GRADIENT_YET = "w = torch.ones(2, requires_grad=True)\nfor i in range(2):\n    w.grad.zero_()\n    (w * w).sum().backward()\n"
+NUMBERS = (
+    "net, total = nn.Linear(2, 1), 0\nfor x in torch.randn(2, 3, 2):\n    total += net(x).pow(2).mean().item()\ntotal.backward()\n"
+)
+CHANGED = (
+    "x = torch.ones(3, requires_grad=True)\nG = x.exp()\nD = torch.tensor(2., requires_grad=True)\nopt = torch.optim.SGD([D], lr=0.1)\n"
+    "score = (G * D).exp().sum()\nscore.backward()\nopt.step()\nloss = score * 2\nloss.backward()\n"
+)
+
+
+@pytest.mark.parametrize(("text", "first", "never"), [
+    (MADE_IN_INIT, "`self.w = torch.exp(self.log)` before line 11", "net ="),
+    (STATES, "`net.states = [part.detach() for part in net.states]`", "store values"),
+    (ACTOR, "`error.detach()` on line 12", "retain_graph"),
+    (SHADOW, "put line 10 into `with torch.no_grad():`", "s = s"),
+    (DICE, "`torch.sigmoid((p) - (0.5))`", "requires_grad"),
+    (MEAN, "leave out `.mean(1)` on line 11", "sum_to_size"),
+    (REBOUND, "make it a leaf again: `.detach().requires_grad_()` on line 9 and 10", "retain_grad"),
+    (NO_GRADIENT_YET, "`if w.grad is not None:` around line 7", "leaf"),
+    (NUMBERS, "leave out `.item()` on line 7", "tensor("),
+    (CHANGED, "repeat lines 6 and 9 before line 12", "retain_graph"),
+])
+def test_the_first_fix_works_and_none_ends_the_learning(text: str, first: str, never: str) -> None:
+    session = Session()
+    session.run(HEAD + text, lambda event: None, name="program")
+    assert session.state.failed is not None
+    words = [fix.words for fix in session.tried(session.state.failed).problem.fixes if fix.tried]
+    assert first in words[0]
+    assert not [one for one in words if never in one]
