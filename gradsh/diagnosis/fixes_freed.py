@@ -6,7 +6,7 @@ from typing import Any
 from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, reads, targets_of, text_of, written
 from gradsh.diagnosis.fixes import MOST_NODES, Finder, with_keyword
 from gradsh.diagnosis.fixes_state import OWN, carried, in_each_pass
-from gradsh.diagnosis.slices import slice_before
+from gradsh.diagnosis.slices import dedented, slice_before
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.language import tree
 from gradsh.probe.modules import is_module
@@ -134,8 +134,8 @@ def again(finder: Finder) -> None:
             moved = Draft()
             for site in sources:
                 moved.remove(site)
-            finder.offer(words, moved.insert(reader, "before", *_dedented(sources)), OWN, changes=OWN)
-        finder.offer(words, Draft().insert(reader, "before", *_dedented(sources)), OWN, changes=OWN)
+            finder.offer(words, moved.insert(reader, "before", *dedented(sources)), OWN, changes=OWN)
+        finder.offer(words, Draft().insert(reader, "before", *dedented(sources)), OWN, changes=OWN)
         for path in written(sources[-1].statement) & set(reads(reader.statement)):
             effect = f"what {path} was computed from gets no gradient"
             finder.offer(f"if it is data: `{path} = {path}.detach()` after line {sources[-1].statement.span.end_line}",
@@ -244,14 +244,6 @@ def _renamed(site: Site, names: dict[str, str]) -> str:
     return text
 
 
-def _dedented(sites: list[Site]) -> list[str]:
-    out = []
-    for site in sites:
-        lines = site.text.split("\n")
-        out += [lines[0], *(line.removeprefix(site.indent) for line in lines[1:])]
-    return out
-
-
 def _listed(sites: list[Site]) -> str:
     numbers = [str(site.line) for site in sites]
     return numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
@@ -275,7 +267,7 @@ def repeated_forward(finder: Finder, after: Place | None = None) -> None:
             continue
         reader = _first_after(finder, level, simple, first)
         words = f"compute it again: repeat line{'s' if len(simple) > 1 else ''} {_listed(simple)} before line {reader.line}"
-        finder.offer(words, Draft().insert(reader, "before", *_dedented(simple)),
+        finder.offer(words, Draft().insert(reader, "before", *dedented(simple)),
                      "costs a forward, keeps nothing", changes=f"costs a forward; {UPDATED}")
 
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from gradsh.diagnosis.code import Draft, Site, base_of, closed, headed, inside, path_of, reads, targets_of, text_of
 from gradsh.diagnosis.fixes import Finder, attribute
+from gradsh.diagnosis.slices import dedented, slice_before
 from gradsh.language import tree
 
 STOPS = "the gradient then stops at the beginning of the pass"
@@ -47,6 +48,8 @@ def in_each_pass(finder: Finder) -> None:
     for level in finder.levels(needed) if needed is not None else ():
         for loop in level.loops:
             made = _comprehension(finder, loop, level)
+            if isinstance(loop, tree.For) and isinstance(loop.iter, tree.Tuple | tree.List):
+                _by_place(finder, loop, loop.iter)
             if made is None or not isinstance(loop, tree.For):
                 continue
             source, generator = made[0].source, made[1].generators[0]
@@ -56,6 +59,20 @@ def in_each_pass(finder: Finder) -> None:
             draft = Draft().replace(level.source, loop.target.span, target).replace(level.source, loop.iter.span, items)
             finder.offer(f"compute each in its pass: `for {target} in {items}:` on line {loop.span.line}, `{line}` in it",
                          draft.insert(first, "before", line), OWN, changes=OWN)
+
+
+def _by_place(finder: Finder, loop: tree.For, items: tree.Tuple | tree.List) -> None:
+    """A loop over results that are listed in its header: compute them again in each pass, and take the one whose turn it is."""
+    header = next(site for site in finder.code.sites if site.statement is loop)
+    first = next(site for site in finder.code.sites if site.statement is loop.body[0])
+    sources = [site for site in slice_before(finder, header) if isinstance(site.statement, tree.Assign)]
+    listed = ", ".join(text_of(header.source, one.span) for one in items.elts)
+    line = f"{text_of(header.source, loop.target.span)} = ({listed})[place]"
+    draft = Draft().replace(header.source, loop.target.span, "place").replace(header.source, items.span, f"range({len(items.elts)})")
+    if sources:
+        finder.offer(f"compute each in its pass: `{line}` in the loop of line {header.line}, after line "
+                     f"{' and '.join(str(site.line) for site in sources)} again",
+                     draft.insert(first, "before", *dedented(sources), line), "costs a forward in each pass", changes=OWN)
 
 
 def _comprehension(finder: Finder, loop: Any, level: Site) -> tuple[Site, Any] | None:

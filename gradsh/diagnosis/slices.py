@@ -41,3 +41,12 @@ def matters(finder: Finder, path: str, site: Site) -> bool:
     if saved is None:
         return False
     return any(level.statement is site.statement for level in finder.levels(saved))
+
+
+def dedented(sites: list[Site]) -> list[str]:
+    """Return the lines of statements as they stand at the left margin."""
+    out = []
+    for site in sites:
+        lines = site.text.split("\n")
+        out += [lines[0], *(line.removeprefix(site.indent) for line in lines[1:])]
+    return out
