@@ -55,7 +55,7 @@ def _remembered(node: Any) -> LostNode:
     fresh.torch, fresh.title, fresh.seq, fresh.location = None, node.name(), node.seq, node.location
     fresh.edges, fresh.extra, fresh._entries = (), None, ()
     for saved in node.found:
-        saved.array = saved._kept = None
+        saved.array = saved.packed = None
     fresh.found = node.found
     return fresh
 

@@ -13,21 +13,17 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradsh.engine.graph.node import LAST, Node
-from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.graph.tensor import AccumulateGrad, AutogradMeta, Tensor
 from gradsh.engine.values.storage import VersionCounter
 from gradsh.lens.arrays import Storage, TorchArray, TorchDType, dtype_of
 from gradsh.lens.nodes import TorchNode, TorchParameter, TorchTensor
-from gradsh.lens.saved_tensors import MARK, TorchSaved, gone, is_freed, raw_entries, saved_names, saved_version
+from gradsh.lens.saved_tensors import MARK, UNWRITTEN, TorchSaved, gone, is_freed, raw_entries, saved_names, saved_version
 from gradsh.lens.uses import only_these, storage_uses
 from gradsh.probe.foreign import looking
 from gradsh.probe.modules import modules_of
 
 if TYPE_CHECKING:
     from gradsh.lens.watcher import Watcher
-
-_UNWRITTEN = VersionCounter()
-"""The counter of every tensor that was never written: nobody writes here."""
 
 
 class World:
@@ -40,6 +36,9 @@ class World:
         self.leaves: dict[int, AccumulateGrad] = {}
         """id of a leaf -> its node"""
         self.storages: dict[int, Storage] = {}
+        self.arrays: dict[int, TorchArray] = {}
+        """id of a tensor -> what stands for its array, which keeps the tensor while the question lasts"""
+        self.shapes: dict[Any, tuple[int, ...]] = {}
         self.before: int | None = None
         """Where it is set, what the pass of this number freed counts as not freed: a pass that failed is looked at."""
 
@@ -51,8 +50,10 @@ class World:
                 node.torch, node.found, node._entries = None, (), ()
         for tensor in self.tensors.values():
             tensor.meta, tensor.grad_fn_ref, tensor._base = None, None, None
-            tensor.array.tensor = None  # type: ignore[attr-defined]
             del tensor.torch
+        for array in self.arrays.values():
+            array.tensor = None
+        self.arrays.clear()
         self.tensors.clear()
         self.nodes.clear()
         self.leaves.clear()
@@ -121,9 +122,14 @@ class World:
 
     def array(self, value: torch.Tensor) -> TorchArray:
         """Return what stands for the array of a tensor."""
-        dtype = dtype_of(value.dtype)
-        shape = tuple(value.shape)
-        return TorchArray(value, shape, dtype, value.numel() * dtype.itemsize, self.storage(value, dtype))
+        known = self.arrays.get(id(value))
+        if known is None:
+            dtype, size = dtype_of(value.dtype), value.shape
+            shape = self.shapes.get(size)
+            if shape is None:
+                shape = self.shapes[size] = tuple(size)
+            known = self.arrays[id(value)] = TorchArray(value, shape, dtype, value.numel() * dtype.itemsize, self.storage(value, dtype))
+        return known
 
     def storage(self, value: torch.Tensor, dtype: TorchDType) -> Storage:
         """Return the memory of a tensor; of one without a storage (sparse ones, wrappers), its elements."""
@@ -143,9 +149,9 @@ class World:
         try:
             version = value._version
         except RuntimeError:  # an inference tensor has none
-            return _UNWRITTEN
+            return UNWRITTEN
         if not version:
-            return _UNWRITTEN
+            return UNWRITTEN
         counter = VersionCounter()
         counter.version = version
         counter.writes = self.watcher.writes.of(value, version)
@@ -221,12 +227,11 @@ class World:
 
     def _live(self, function: Any, name: str, index: int | None, raw: Any, data: torch.Tensor) -> TorchSaved:
         array = self.array(data)
-        saved = TorchSaved(name, index, array.shape, array.dtype, array.nbytes)
-        saved.array = array  # type: ignore[assignment]
-        counter = self.counter(data)
-        saved.current_version = counter.version
-        saved.version = saved_version(function, name, index, raw, counter.version) if counter.version else 0
-        saved._kept = SavedVariable(array, counter, saved.version, None)  # type: ignore[arg-type]
+        saved = TorchSaved(name, index, array.shape, array.dtype, array.nbytes, array)
+        counter = saved.counter = self.counter(data)
+        if counter.version:
+            saved.current_version = counter.version
+            saved.version = saved_version(function, name, index, raw, counter.version)
         return saved
 
     def _packed(self, name: str, index: int | None, raw: Any, data: Any) -> TorchSaved:
@@ -237,7 +242,8 @@ class World:
         shape, dtype = ((), dtype_of(torch.uint8)) if array is None else (array.shape, array.dtype)
         saved = TorchSaved(name, index, shape, dtype, 0 if array is None else array.nbytes)
         saved.recomputed = type(data).__name__ == "_Holder"
-        saved._kept = SavedVariable(None, VersionCounter(), 0, None, (raw.unpack_hook, data, shape, dtype))
+        saved.version = saved.current_version = None
+        saved.packed = (raw.unpack_hook, data, shape, dtype)
         return saved
 
     # --- memories -------------------------------------------------------------------------------------------------

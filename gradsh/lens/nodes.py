@@ -57,11 +57,11 @@ class TorchNode(Node):
 
     def _made_entries(self) -> Any:
         if all(saved.index is None and not saved.freed for saved in self.found):
-            return tuple([saved._kept for saved in self.found])
+            return tuple([saved.kept for saved in self.found])
         freed = [saved for saved in self.found if saved.freed]
         slots: dict[str, Any] = {}
         for saved in freed or self.found:
-            what = (saved.shape, saved.dtype) if freed else saved._kept
+            what = (saved.shape, saved.dtype) if freed else saved.kept
             if saved.index is None:
                 slots[saved.name] = what
             else:

@@ -1,17 +1,19 @@
 """What PyTorch's nodes saved: the raw entries, which run no hook, and what is noted of them in the nodes' metadata."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 
-from gradsh.engine.graph.saved import SavedTensor
+from gradsh.engine.graph.saved import SavedTensor, SavedVariable
+from gradsh.engine.values.storage import VersionCounter
 from gradsh.lens.arrays import dtype_of
 
 MARK = "gradsh"
 """The key in `node.metadata` under which stands what is known of a node: lines and shapes, no tensors."""
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
+UNWRITTEN = VersionCounter()
+"""The counter of every tensor that was never written: nobody writes here."""
 _RAW = "_raw_saved_"
 _NAMES: dict[type, tuple[tuple[str, str], ...]] = {}
 
@@ -40,36 +42,47 @@ def saved_names(node: Any) -> tuple[tuple[str, str], ...]:
     return found
 
 
-def raw_entries(node: Any) -> Iterator[tuple[str, int | None, Any]]:
-    """Yield (name, place in a list or None, PyTorch's SavedTensor) of a node."""
+def raw_entries(node: Any) -> list[tuple[str, int | None, Any]]:
+    """Return (name, place in a list or None, PyTorch's SavedTensor) of what a node saved."""
+    found = []
     for name, attribute in saved_names(node):
         try:
             raw = getattr(node, attribute, None)
         except RuntimeError:  # a custom function's that is freed
             continue
         if type(raw) is tuple:
-            yield from ((name, place, one) for place, one in enumerate(raw))
+            found += [(name, place, one) for place, one in enumerate(raw)]
         elif raw is not None:
-            yield name, None, raw
+            found.append((name, None, raw))
+    return found
 
 
 class TorchSaved(SavedTensor):
     """A saved tensor of a PyTorch node."""
 
-    __slots__ = ("_kept", "current_version", "dtype", "freed", "freed_where", "nbytes", "recomputed", "shape", "version")
+    __slots__ = ("counter", "current_version", "dtype", "freed", "freed_where", "nbytes", "packed", "recomputed", "shape", "version")
 
-    def __init__(self, name: str, index: int | None, shape: tuple[int, ...], dtype: Any, nbytes: int) -> None:
+    def __init__(self, name: str, index: int | None, shape: tuple[int, ...], dtype: Any, nbytes: int, array: Any = None) -> None:
         self.name = name
         self.index = index
         self.shape = shape
         self.dtype = dtype
         self.nbytes = nbytes
-        self.array = None
+        self.array = array
         self.freed = False
         self.freed_where = None
-        self.version = self.current_version = None
+        self.version = self.current_version = 0
         self.recomputed = False
-        self._kept = None
+        self.counter: Any = UNWRITTEN
+        self.packed: Any = None
+        """What a hook keeps in its place, as the engine has it."""
+
+    @property
+    def kept(self) -> SavedVariable | None:
+        """What the node keeps; None once freed."""
+        if self.array is None and self.packed is None:
+            return None
+        return SavedVariable(self.array, self.counter, self.version or 0, None, self.packed)
 
 
 def gone(place: Any, name: str, index: int | None, shape: tuple[int, ...], dtype: Any) -> TorchSaved:
@@ -80,6 +93,7 @@ def gone(place: Any, name: str, index: int | None, shape: tuple[int, ...], dtype
     found = dtype_of(torch.float32) if dtype is None else dtype
     saved = TorchSaved(name, index, shape, found, 0 if dtype is None else size * found.itemsize)
     saved.freed = True
+    saved.version = saved.current_version = None
     saved.freed_where = place
     return saved
 

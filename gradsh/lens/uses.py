@@ -38,6 +38,6 @@ def only_these(arrays: list[TorchArray]) -> bool:
         tensor = array.tensor
         entries = tensors[id(tensor)]
         uses = tensor._use_count() if hasattr(torch.Tensor, "_use_count") else None  # type: ignore[union-attr]
-        if uses != entries + 1 or sys.getrefcount(tensor) > entries + _own_references():
+        if uses != entries + 1 or sys.getrefcount(tensor) > 1 + _own_references():  # one array stands for all entries
             return False
     return True

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.saved import SavedTensor
 from gradsh.engine.graph.tensor import AccumulateGrad
-from gradsh.engine.values.storage import memory_bytes, memory_key
+from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.given import arrays_instead
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
@@ -109,6 +109,12 @@ class Survey:
         self.owners: dict[Node, tuple[int, int]] = {}
         """node -> its stretch of the rows"""
         self.rows: list[BufferRow] = []
+        self.found: list[tuple[Any, ...]] = []
+        """The rows' fields, without how many entries share a memory"""
+        self.entries: Counter[int] = Counter()
+        """number of a memory -> entries that stand in it"""
+        self.held: dict[int, tuple[int, tuple[str, ...]]] = {}
+        """memory -> its number, and the names that hold it"""
         self.nodes = 0
         self.nothing: Counter[str] = Counter()
         self.lines: dict[tuple[int, int], int | None] = {}
@@ -131,10 +137,10 @@ class Survey:
         line, function = self._birth(node.location)
         bound = self.names.of_node(node)
         pinned = node.pins > 0
-        first = len(self.rows)
+        first = len(self.found)
         for saved in found:
-            self.rows.append(self._row(title, bound, pinned, saved, line, function))
-        self.owners[node] = (first, len(self.rows))
+            self._note(title, bound, saved, "pinned" if pinned else "live", line, function)
+        self.owners[node] = (first, len(self.found))
 
     def _birth(self, where: Any) -> tuple[int | None, str]:
         """Return the line and the function of a place, each asked for once."""
@@ -144,43 +150,53 @@ class Survey:
         line = self.lines.get((id(code), offset), 0)
         if line == 0:
             line = self.lines[(id(code), offset)] = self.line_of(where)
+        while activation[2] is None and activation[1]:  # a pass of a loop is in the same function
+            activation = activation[0]
         key = id(activation), id(code)
         function = self.functions.get(key)
         if function is None:
-            function = self.functions[key] = self.function_of(where)
+            function = self.functions[key] = self.function_of((activation, code, offset))
         return line, function
 
-    def _row(
-        self, node: str, bound: tuple[str, ...], pinned: bool, saved: SavedTensor, line: int | None, function: str
-    ) -> BufferRow:
-        state: BufferState = "freed" if saved.freed else "live"
+    def _note(
+        self, node: str, bound: tuple[str, ...], saved: SavedTensor, state: BufferState, line: int | None, function: str
+    ) -> None:
+        """Note the fields of a row."""
         held: tuple[str, ...] = ()
-        number = 0
+        number, array = 0, saved.array
         version, now = saved.version, saved.current_version
-        if state != "freed":
-            state = "modified" if now != version else "pinned" if pinned else "live"
-            if saved.array is not None:
-                key = memory_key(saved.array)
-                held = self.names.of_memory(key)
-                number = self.numbers.setdefault(key, len(self.numbers) + 1)
-                self.sizes[key] = memory_bytes(saved.array)
-            elif saved.kept is not None:  # of what is packed no version is checked
-                state = "packed"
-                for array in arrays_instead(saved.kept.packed[1]):
-                    self.instead[memory_key(array)] = memory_bytes(array)
-        return BufferRow(
+        if array is not None:
+            if now != version:
+                state = "modified"
+            number, held = self._memory(owner_of(array))
+            self.entries[number] += 1
+        elif saved.freed:
+            state = "freed"
+        elif saved.kept is not None:  # of what is packed no version is checked
+            state = "packed"
+            for one in arrays_instead(saved.kept.packed[1]):
+                self.instead[memory_key(one)] = memory_bytes(one)
+        self.found.append((
             node, saved_title(saved), bound, saved.shape, saved.dtype.name, saved.nbytes, state, held, number > 0 and not held,
-            version, now, line, self.line_of(saved.freed_where) if state == "freed" else None, number, 1, function,
-            saved.array is None and saved.recomputed,
-        )
+            version, now, line, self.line_of(saved.freed_where) if state == "freed" else None, number, function,
+            array is None and saved.recomputed,
+        ))
+
+    def _memory(self, owner: Any) -> tuple[int, tuple[str, ...]]:
+        """Return the number of a memory, and the names that hold it."""
+        key = id(owner)
+        known = self.held.get(key)
+        if known is None:
+            number = self.numbers[key] = len(self.numbers) + 1
+            self.sizes[key] = int(owner.nbytes)
+            known = self.held[key] = number, self.names.of_memory(key)
+        return known
 
     def finish(self) -> list[BufferRow]:
         """Return the rows, each with how many entries share its memory."""
-        shared = Counter(row.memory for row in self.rows if row.memory)
-        many = {number for number, count in shared.items() if count > 1}
-        if not many:
-            return self.rows
-        return [row._replace(shared=shared[row.memory]) if row.memory in many else row for row in self.rows]
+        entries = self.entries
+        self.rows = [BufferRow(*fields[:14], entries[fields[13]] if fields[13] else 1, *fields[14:]) for fields in self.found]
+        return self.rows
 
     def totals(self) -> BufferTotals:
         """Count the entries; a memory that several share counts once."""
