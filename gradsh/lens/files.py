@@ -42,8 +42,10 @@ class Files:
         self.own: set[str] = set()
         self._known: dict[str, bool] = {}
         self._scopes: dict[str, dict[tuple[str, int], Loops]] = {}
-        self.plans: dict[Any, Loops | None] = {}
-        """code -> the loops of its scope, None where the code is not the user's"""
+        self.plans: dict[int, Loops | None] = {}
+        """id of a code object (whose hash costs microseconds) -> the loops of its scope, None where the code is not the user's"""
+        self._codes: list[Any] = []
+        """The code objects of `plans`, kept so that no other gets the id of one"""
 
     def is_own(self, filename: str) -> bool:
         """Tell whether a file is the user's: a program, a module beside it, a cell of a notebook."""
@@ -61,9 +63,10 @@ class Files:
     def loops_of(self, code: Any) -> Loops | None:
         """Return the loops of a code object's own scope; None where the code is not the user's."""
         try:
-            return self.plans[code]
+            return self.plans[id(code)]
         except KeyError:
-            found = self.plans[code] = self._find_loops(code) if self.is_own(code.co_filename) else None
+            self._codes.append(code)
+            found = self.plans[id(code)] = self._find_loops(code) if self.is_own(code.co_filename) else None
             return found
 
     def _find_loops(self, code: Any) -> Loops:
@@ -81,8 +84,10 @@ class Files:
     def forget(self, filename: str) -> None:
         """Read a file anew when it is next asked for: its text changed."""
         self._scopes.pop(filename, None)
-        for code in [code for code in self.plans if code.co_filename == filename]:
-            del self.plans[code]
+        for code in self._codes:
+            if code.co_filename == filename:
+                self.plans.pop(id(code), None)
+        self._codes = [code for code in self._codes if code.co_filename != filename]
 
 
 def _parsed(text: str) -> ast.Module:

@@ -26,11 +26,10 @@ MOST = 400_000
 class Log:
     """The lines that one thread ran: nodes from `numbers[i]` on, up to the next number, were made at `places[i]`."""
 
-    __slots__ = ("files", "known", "modules", "next_number", "numbers", "places", "stack")
+    __slots__ = ("files", "modules", "next_number", "numbers", "places", "stack")
 
     def __init__(self, files: Files, next_number: Callable[[], int]) -> None:
         self.files = files
-        self.known: dict[Any, Any] = files.plans
         self.next_number = next_number
         self.numbers: list[int] = []
         self.places: list[Place] = []
@@ -78,19 +77,34 @@ class Log:
         if stack:
             self.note(stack[-1].place)
 
-    def trace(self, frame: Any, event: str, _: Any) -> "Running | None":
-        """Follow a function of the user's: the trace function of a thread."""
-        code = frame.f_code
-        loops = self.known.get(code, _UNKNOWN)
-        if loops is _UNKNOWN:
-            loops = self.files.loops_of(code)
+    def tracer(self) -> Callable[[Any, str, Any], "Running | None"]:
+        """Return the trace function of this log's thread. It is called for each Python function that runs: nothing is looked up twice."""
+        known, unknown = self.files.plans, _UNKNOWN
+
+        def trace(frame: Any, event: str, _: Any) -> "Running | None":
+            loops = known.get(id(frame.f_code), unknown)
+            if loops is None:
+                return None
+            return self._follow(frame, event)
+
+        trace.log = self  # type: ignore[attr-defined]
+        return trace
+
+    def _follow(self, frame: Any, event: str) -> "Running | None":
+        """Follow a function of the user's."""
+        loops = self.files.loops_of(frame.f_code)
         if loops is None or event != "call":
             return None
-        known = frame.f_trace
-        if type(known) is Running and known.log is self:  # a generator goes on
-            self.stack.append(known)
-            return known
-        return self.enter(code, loops)
+        running = frame.f_trace
+        if type(running) is Running and running.log is self:  # a generator goes on
+            self.stack.append(running)
+            return running
+        return self.enter(frame.f_code, loops)
+
+
+def is_ours(trace: Any) -> bool:
+    """Whether a trace function is that of a log."""
+    return type(getattr(trace, "log", None)) is Log
 
 
 class Running:
@@ -181,7 +195,7 @@ class Lines:
             self._outer = sys.gettrace(), threading.gettrace()
             threading.settrace(self._trace_thread)
             self._join_running(sys._getframe(1) if joins else None)
-            sys.settrace(self.log().trace)
+            sys.settrace(self.log().tracer())
 
     def stop(self) -> None:
         """Follow lines no longer."""
@@ -191,7 +205,7 @@ class Lines:
             monitoring.free_tool_id(self._tool)
             self._tool = None
         elif self._outer is not None:
-            if type(getattr(sys.gettrace(), "__self__", None)) is Log:
+            if is_ours(sys.gettrace()):
                 sys.settrace(self._outer[0])
             threading.settrace(self._outer[1])
             self._outer = None
@@ -201,7 +215,7 @@ class Lines:
     def paused(self) -> Iterator[None]:
         """Follow no lines of this thread within the block: looking at a graph runs thousands of gradsh's own functions."""
         trace = sys.gettrace()
-        if type(getattr(trace, "__self__", None)) is not Log:
+        if not is_ours(trace):
             yield
             return
         sys.settrace(None)
@@ -212,8 +226,9 @@ class Lines:
 
     def _trace_thread(self, frame: Any, event: str, argument: Any) -> Any:
         log = self.log()
-        sys.settrace(log.trace)
-        return log.trace(frame, event, argument)
+        trace = log.tracer()
+        sys.settrace(trace)
+        return trace(frame, event, argument)
 
     def _join_running(self, frame: Any) -> None:
         """Take the user's frames that are running into the log, outermost first."""

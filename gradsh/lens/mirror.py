@@ -17,7 +17,16 @@ from gradsh.engine.graph.tensor import AccumulateGrad, AutogradMeta, Tensor
 from gradsh.engine.values.storage import VersionCounter
 from gradsh.lens.arrays import Storage, TorchArray, TorchDType, dtype_of
 from gradsh.lens.nodes import TorchNode, TorchParameter, TorchTensor
-from gradsh.lens.saved_tensors import MARK, UNWRITTEN, TorchSaved, gone, is_freed, raw_entries, saved_names, saved_version
+from gradsh.lens.saved_tensors import (
+    MARK,
+    UNWRITTEN,
+    TorchSaved,
+    gone,
+    is_freed,
+    raw_entries,
+    saved_names,
+    saved_version,
+)
 from gradsh.lens.uses import only_these, storage_uses
 from gradsh.probe.foreign import looking
 from gradsh.probe.modules import modules_of

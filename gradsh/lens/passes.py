@@ -5,14 +5,14 @@ a pass the live saved tensors below its roots are noted as shapes in their nodes
 told afterwards; nothing is kept alive.
 """
 
+import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from gradsh.lens.arrays import dtype_of
-from gradsh.lens.saved_tensors import MARK, Spent, raw_entries, saved_names
+from gradsh.lens.saved_tensors import MARK, Outlines, Spent, raw_entries, saved_names
 
 if TYPE_CHECKING:
     from gradsh.lens.watcher import Watcher
@@ -21,7 +21,9 @@ _ENTRY = "_engine_run_backward"
 
 
 class PassNote(NamedTuple):
-    """A backward pass: its number and place, how many nodes save something and the bytes they saved, seconds, whether it retained."""
+    """A backward pass: its number and place, how many nodes save something, the bytes they saved (0 where nobody asks for them),
+    seconds, whether it retained.
+    """
 
     number: int
     place: Any
@@ -76,8 +78,13 @@ class Passes:
         place = self.watcher.lines.log().here()
         if self.before is not None:
             self.before([node for root in roots if (node := _node_of(root)) is not None])
-        with torch._C.DisableTorchFunction():
-            marked = self._mark(roots, place, retain)
+        trace = sys.gettrace()
+        sys.settrace(None)  # our own functions need not be followed
+        try:
+            with torch._C.DisableTorchFunction():
+                marked = self._mark(roots, place, retain)
+        finally:
+            sys.settrace(trace)
         begun = time.perf_counter()
         try:
             found = original(roots, *args, **kwargs)
@@ -101,14 +108,14 @@ class Passes:
         marked = []
         sizes: dict[int, int] = {}
         owners: dict[int, int] = {}
-        saving = 0
+        saving, detailed = 0, self.detailed
         while stack:
             node = stack.pop()
             if node in seen:
                 continue
             seen.add(node)
             stack += [one for one, _ in node.next_functions if one is not None]
-            if self.detailed and hasattr(node, "variable"):
+            if detailed and hasattr(node, "variable"):
                 self.reached.add(id(node.variable))
             if not saved_names(node):
                 continue
@@ -116,18 +123,17 @@ class Passes:
             old = metadata.get(MARK)
             if old is not None and old.outlines:
                 continue  # an earlier pass has freed it
-            mine: dict[int, int] = {}
-            outlines = _outlines(node, mine)
-            sizes.update(mine)
-            if self.detailed:
-                number = node._sequence_nr()
+            outlines = _outlines(node)
+            if detailed:
+                mine, number = _sizes(node), node._sequence_nr()
+                sizes.update(mine)
                 owners.update((key, min(number, owners.get(key, number))) for key in mine)
             if outlines and not retain:
                 metadata[MARK] = Spent(place, self.number, outlines)
                 marked.append(node)
             saving += bool(outlines)
         self._saved = saving, sum(sizes.values())
-        if self.detailed and self._saved[1] > sum(nbytes for _, nbytes in self.largest) * 1.05:
+        if detailed and self._saved[1] > sum(nbytes for _, nbytes in self.largest) * 1.05:
             self.largest_place = place
             self.largest = [(self.watcher.lines.find(number), sizes[key]) for key, number in owners.items()]
         return marked
@@ -144,22 +150,30 @@ def _node_of(root: Any) -> Any:
     return getattr(root, "grad_fn", None) if isinstance(root, torch.Tensor) else getattr(root, "node", None)
 
 
-def _outlines(node: Any, sizes: dict[int, int]) -> tuple[tuple[str, int | None, tuple[int, ...], Any], ...]:
-    found: list[tuple[str, int | None, tuple[int, ...], Any]] = []
+def _outlines(node: Any) -> Outlines:
+    """Return the name, place in a list, shape and dtype of what a node has saved; of what a hook has packed, the name."""
+    found: list[Any] = []
     for name, index, raw in raw_entries(node):
         data = raw.data
         if data is None:
             continue
-        if raw.unpack_hook is not None:
-            found.append((name, index, (), None))
+        found.append((name, index, (), None) if raw.unpack_hook is not None else (name, index, data.shape, data.dtype))
+    return tuple(found)
+
+
+def _sizes(node: Any) -> dict[int, int]:
+    """Return the memories (key -> bytes) that what a node has saved stands in."""
+    sizes: dict[int, int] = {}
+    for _, _, raw in raw_entries(node):
+        data = raw.data
+        if data is None or raw.unpack_hook is not None:
             continue
-        found.append((name, index, tuple(data.shape), dtype_of(data.dtype)))
         try:
             storage = data.untyped_storage()
             sizes[storage._cdata] = storage.nbytes()
         except (RuntimeError, NotImplementedError):  # a sparse tensor or a wrapper has none
             sizes[-id(data)] = data.numel() * data.itemsize
-    return tuple(found)
+    return sizes
 
 
 def _unmark(marked: list[Any]) -> None:

@@ -1,6 +1,7 @@
 """What PyTorch's nodes saved: the raw entries, which run no hook, and what is noted of them in the nodes' metadata."""
 
 import re
+from math import prod
 from typing import Any
 
 import torch
@@ -18,12 +19,16 @@ _RAW = "_raw_saved_"
 _NAMES: dict[type, tuple[tuple[str, str], ...]] = {}
 
 
+Outlines = tuple[tuple[str, int | None, Any, Any], ...]
+"""(name, place in a list, PyTorch's size and dtype) of saved tensors; the dtype is None where a hook has packed one."""
+
+
 class Spent:
     """What is noted in a node's metadata: the place that freed it, and its saved tensors' names, shapes and dtypes."""
 
     __slots__ = ("number", "outlines", "place")
 
-    def __init__(self, place: Any, number: int, outlines: tuple[tuple[str, int | None, tuple[int, ...], Any], ...]) -> None:
+    def __init__(self, place: Any, number: int, outlines: Outlines) -> None:
         self.place = place
         self.number = number
         """The number of the pass."""
@@ -44,7 +49,7 @@ def saved_names(node: Any) -> tuple[tuple[str, str], ...]:
 
 def raw_entries(node: Any) -> list[tuple[str, int | None, Any]]:
     """Return (name, place in a list or None, PyTorch's SavedTensor) of what a node saved."""
-    found = []
+    found: list[tuple[str, int | None, Any]] = []
     for name, attribute in saved_names(node):
         try:
             raw = getattr(node, attribute, None)
@@ -85,13 +90,11 @@ class TorchSaved(SavedTensor):
         return SavedVariable(self.array, self.counter, self.version or 0, None, self.packed)
 
 
-def gone(place: Any, name: str, index: int | None, shape: tuple[int, ...], dtype: Any) -> TorchSaved:
+def gone(place: Any, name: str, index: int | None, size: Any, dtype: Any) -> TorchSaved:
     """Return an entry that is freed, by what is remembered of it."""
-    size = 1
-    for extent in shape:
-        size *= extent
-    found = dtype_of(torch.float32) if dtype is None else dtype
-    saved = TorchSaved(name, index, shape, found, 0 if dtype is None else size * found.itemsize)
+    shape = tuple(size)
+    found = dtype_of(torch.float32 if dtype is None else dtype)
+    saved = TorchSaved(name, index, shape, found, 0 if dtype is None else prod(shape) * found.itemsize)
     saved.freed = True
     saved.version = saved.current_version = None
     saved.freed_where = place

@@ -24,7 +24,7 @@ class Watcher:
     def __init__(self, *, writes: bool = True, modules: bool = True) -> None:
         self.files = Files()
         self.lines = Lines(self.files, torch._C._autograd._get_sequence_nr)
-        self.writes = Writes(lambda: self.lines.log().here())
+        self.writes = Writes(self.lines)
         self.modules = Modules(self.lines)
         self.passes = Passes(self, fault_of_pass)
         self.told: Any = None

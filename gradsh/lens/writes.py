@@ -7,9 +7,12 @@ and turns off PyTorch's fast paths for inference, so that numbers could differ.)
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
+
+if TYPE_CHECKING:
+    from gradsh.lens.lines import Lines
 
 Place = Any
 _KEPT_WRITES = 256
@@ -26,10 +29,10 @@ _STATISTICS = {"batch_norm": (3, 4), "instance_norm": (3, 4), "embedding_renorm_
 
 
 class Writes:
-    """The places of in-place writes. `here` tells where the program stands."""
+    """The places of in-place writes. `lines` knows where the program stands."""
 
-    def __init__(self, here: Callable[[], Place]) -> None:
-        self.here = here
+    def __init__(self, lines: "Lines") -> None:
+        self.lines = lines
         self.known: dict[int, list[tuple[int, Place]]] = {}
         """memory -> (version after the write, place)"""
         self._wrapped: list[tuple[Any, str, Any]] = []
@@ -39,15 +42,17 @@ class Writes:
         found = self.known.get(_memory(tensor), ())
         return [write for write in found if write[0] <= version]
 
-    def note(self, tensor: torch.Tensor, before: int) -> None:
+    def note(self, tensor: torch.Tensor, before: int, after: int) -> None:
         """Note the writes to a tensor since version `before`."""
-        after = tensor._version
-        if after == before:
-            return
-        writes = self.known.setdefault(_memory(tensor), [])
+        try:
+            key = tensor.untyped_storage()._cdata
+        except (RuntimeError, NotImplementedError):
+            key = -id(tensor)
+        writes = self.known.setdefault(key, [])
         if writes and writes[-1][0] > before:  # the memory is another's now
             writes.clear()
-        place = self.here()
+        stack = self.lines.log().stack
+        place = stack[-1].place if stack else None
         writes.extend((version, place) for version in range(before + 1, after + 1))
         del writes[:-_KEPT_WRITES]
         if len(self.known) > _MOST:
@@ -86,15 +91,17 @@ class Writes:
         note = self.note
 
         def writing(*args: Any, **kwargs: Any) -> Any:
-            tensor = args[0] if args else None
-            if not isinstance(tensor, torch.Tensor):
+            try:
+                before = args[0]._version
+            except (IndexError, AttributeError, RuntimeError):  # no tensor, or an inference tensor
                 return function(*args, **kwargs)
-            before = _version(tensor)
             try:
                 return function(*args, **kwargs)
             finally:
-                if before >= 0:
-                    note(tensor, before)
+                tensor = args[0]
+                after = tensor._version
+                if after != before:
+                    note(tensor, before, after)
 
         return writing
 
@@ -121,8 +128,8 @@ class Writes:
             return function(*args, **kwargs)
         finally:
             for tensor, version in before:
-                if version >= 0:
-                    self.note(tensor, version)
+                if 0 <= version < tensor._version:
+                    self.note(tensor, version, tensor._version)
 
 
 def _writers() -> Iterator[tuple[Any, str]]:

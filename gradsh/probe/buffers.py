@@ -195,7 +195,9 @@ class Survey:
     def finish(self) -> list[BufferRow]:
         """Return the rows, each with how many entries share its memory."""
         entries = self.entries
-        self.rows = [BufferRow(*fields[:14], entries[fields[13]] if fields[13] else 1, *fields[14:]) for fields in self.found]
+        self.rows = [
+            BufferRow._make((*fields[:14], entries[fields[13]] if fields[13] else 1, *fields[14:])) for fields in self.found
+        ]
         return self.rows
 
     def totals(self) -> BufferTotals:
