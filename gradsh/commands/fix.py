@@ -40,7 +40,7 @@ def run(state: State, n: int = 1) -> Report:
     if not 1 <= n <= len(fixes):
         known = f"there are {len(fixes)}" if fixes else "no edit was seen to help"
         raise fail("value", f"there is no fix {n}: {known}", ValueError)
-    fix, entries = fixes[n - 1], [one for one in state.history if in_story(state, one) and one.command not in LOOKS]
+    fix, entries = fixes[n - 1], [one for one in state.history if in_story(one) and one.command not in LOOKS]
     diff = difference(state.failed.source.lines, fix.edits, state.failed.source.first_line)
     if len({entry.source for entry in entries}) > 1 or not diff:
         diff = tuple(line for entry in entries for line in difference(entry.text.split("\n"), _mine(fix, entry), entry.line)) or diff

@@ -28,7 +28,7 @@ def run(state: State, last: int | None = None, *, export: File | None = None) ->
     kept = entries if last is None else entries[len(entries) - last :] if 0 < last <= len(entries) else entries
     report = Report(kept, len(entries) - len(kept), str(export or ""))
     if report.file:
-        report = report._replace(entries=tuple(one for one in kept if in_story(state, one)))
+        report = report._replace(entries=tuple(one for one in kept if in_story(one)))
         write(Path(state.control.allowed_file(report.file)), transcript(report.entries), report.file)
     return report
 

@@ -37,7 +37,7 @@ def run(state: State, file: File, *, expect: bool = False) -> Report:
 
 def script_of(state: State, *, failed: bool) -> tuple[str, int, int]:
     """Return the session as a script, with the statements that failed or without; and how many it has and leaves out."""
-    entries = [entry for entry in state.history if in_story(state, entry)]
+    entries = [entry for entry in state.history if in_story(entry)]
     kept = [entry for entry in entries if failed or entry.ok]
     text = "#!/usr/bin/env gradsh\n" + "".join(f"{entry.text}\n" for entry in spaced(kept))
     return text, len(kept), len(entries) - len(kept)
@@ -46,7 +46,7 @@ def script_of(state: State, *, failed: bool) -> tuple[str, int, int]:
 def unsaved(state: State) -> list[Entry]:
     """Return the statements that passed since the session was written to a file, looks left out."""
     later = state.history[state.extras.get("saved", 0) :]
-    return [entry for entry in later if entry.ok and in_story(state, entry) and not is_look(entry)]
+    return [entry for entry in later if entry.ok and in_story(entry) and not is_look(entry)]
 
 
 def write(path: Path, text: str, name: str) -> None:

@@ -91,7 +91,7 @@ def steps(state: State) -> tuple[list[Entry], list[list[Entry]]]:
     first: list[Entry] = []
     groups: list[list[Entry]] = []
     for entry in state.history:
-        if not in_story(state, entry) or entry.command in LOOKS:
+        if not in_story(entry) or entry.command in LOOKS:
             continue
         if is_look(entry) or (groups and entry.source == groups[-1][-1].source != state.call.source.name):
             (groups[-1] if groups else first).append(entry)
@@ -105,7 +105,7 @@ def is_look(entry: Entry) -> bool:
     return entry.command in LOOKS or _GLANCE.fullmatch(entry.text) is not None
 
 
-def in_story(state: State, entry: Entry) -> bool:
+def in_story(entry: Entry) -> bool:
     """Whether a statement belongs to what the session did, and so into a script of it; the shell's settings do not."""
     if entry.command == "set":
         words = entry.text.split()

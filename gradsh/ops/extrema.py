@@ -83,12 +83,31 @@ def chosen(self: Array, indices: Array, axis: int, keepdim: bool) -> tuple[Array
 
 
 def _declare(name: str, reduce: Any, arg: Any, word: str) -> None:
-    node = name.capitalize()
+    """Declare max or min: of all elements and of two tensors, along a dimension, over dimensions, and where."""
+    _declare_whole(name, reduce, word)
+    _declare_along(name, arg, word)
+    _declare_over(name, reduce, word)
+    _declare_where(name, arg, word)
+
+
+def _declare_whole(name: str, reduce: Any, word: str) -> None:
 
     def whole(self: Array) -> Any:
         nonempty(name, self)
         return reduce(self, axis=None)
 
+    op(
+        f"{name}(self)", f"{name.capitalize()}Backward1", f"The {word} element.", forward=whole, grads={"self": writes(1)(shared_evenly)},
+        samples=(sample((2, 3)),), note="Elements that tie share the gradient evenly.",
+    )
+    other = "maximum" if name == "max" else "minimum"
+    composite(
+        f"{name}(self, other)", f"The {word} of two elements, as {other}.",
+        lambda self, other_: find(other)(self, other_), samples=(sample((2, 3), (2, 3)),),
+    )
+
+
+def _declare_along(name: str, arg: Any, word: str) -> None:
     def along(self: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
         axis = wrap_dim(dim, self.ndim)
         nonzero_extent(name, self, axis)
@@ -97,17 +116,8 @@ def _declare(name: str, reduce: Any, arg: Any, word: str) -> None:
         return chosen(self, arg(self, axis, keepdims=True), axis, keepdim)
 
     op(
-        f"{name}(self)", f"{node}Backward1", f"The {word} element.", forward=whole, grads={"self": writes(1)(shared_evenly)},
-        samples=(sample((2, 3)),), note="Elements that tie share the gradient evenly.",
-    )
-    other = "maximum" if name == "max" else "minimum"
-    composite(
-        f"{name}(self, other)", f"The {word} of two elements, as {other}.",
-        lambda self, other_: find(other)(self, other_), samples=(sample((2, 3), (2, 3)),),
-    )
-    op(
-        f"{name}(self, dim: int, keepdim: bool = False)", f"{node}Backward0", f"The {word} element along a dimension, and where.",
-        forward=along, fields=("values", "indices"),
+        f"{name}(self, dim: int, keepdim: bool = False)", f"{name.capitalize()}Backward0",
+        f"The {word} element along a dimension, and where.", forward=along, fields=("values", "indices"),
         grads={
             "self": writes(2)(
                 lambda grad, dim, indices, self_sizes, keepdim: at_indices(grad, dim, indices, self_sizes, keepdim)
@@ -117,6 +127,8 @@ def _declare(name: str, reduce: Any, arg: Any, word: str) -> None:
         note="Of elements that tie, the one at the returned index gets the whole gradient.",
     )
 
+
+def _declare_over(name: str, reduce: Any, word: str) -> None:
     def over(self: Array, dim: Dims, keepdim: bool) -> Any:
         axes = wrap_dims(dim, self.ndim)
         if self.size == 0:
@@ -133,6 +145,8 @@ def _declare(name: str, reduce: Any, arg: Any, word: str) -> None:
         note="Elements that tie share the gradient evenly.",
     )
 
+
+def _declare_where(name: str, arg: Any, word: str) -> None:
     def where(self: Array, dim: int | None, keepdim: bool) -> Any:
         if self.dtype == np.bool_:
             raise fail("dtype", f"arg{name}(): does not support bool input", RuntimeError)

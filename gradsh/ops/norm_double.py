@@ -119,8 +119,7 @@ def layer_norm_double(
 
 
 def group_norm_formula(
-    grads: Any, input: Any, mean: Any, rstd: Any, weight: Any, extents: tuple[int, int, int, int], eps: float,
-    needs: Any,
+    grads: Any, input: Any, mean: Any, rstd: Any, weight: Any, extents: tuple[int, int, int, int], needs: Any,
 ) -> tuple[Any, Any, Any]:
     """Return the gradients by (input, weight, bias) as operations, for passes that are recorded themselves.
 

@@ -235,7 +235,7 @@ def _group_gradients(
         if grads[0] is None:
             return None, None, None
         return native_group_norm_backward(grads[0], input, result1, result2, weight, N, C, HxW, group, needs)
-    return group_norm_formula(grads, input, result1, result2, weight, (N, C, HxW, group), eps, needs)
+    return group_norm_formula(grads, input, result1, result2, weight, (N, C, HxW, group), needs)
 
 
 native_group_norm = op(

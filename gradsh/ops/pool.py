@@ -242,7 +242,7 @@ def _targets(output_size: Any, shape: tuple[int, ...], dims: int) -> tuple[int, 
     return tuple(given[place] if n is None else n for place, n in enumerate(wanted))
 
 
-def _check_adaptive(name: str, self: Array, output_size: tuple[int, ...], dims: int) -> None:
+def _check_adaptive(name: str, self: Array, dims: int) -> None:
     if self.ndim not in (dims + 1, dims + 2):
         colon = ":" if "max" in name else ""
         message = f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(self.shape)}"
@@ -278,7 +278,7 @@ def _adaptive_avg_records(dims: int) -> Operation:
     node = f"AdaptiveAvgPool{dims}DBackward"
 
     def forward(self: Array, output_size: Any) -> Array:
-        _check_adaptive(f"adaptive_avg_pool{dims}d", self, output_size, dims)
+        _check_adaptive(f"adaptive_avg_pool{dims}d", self, dims)
         return kernels.adaptive_avg(self, output_size)
 
     gradient: Operation = op(
@@ -303,7 +303,7 @@ def _adaptive_max_records(dims: int) -> Operation:
     node = f"AdaptiveMaxPool{dims}DBackward"
 
     def forward(self: Array, output_size: Any) -> tuple[Array, Array]:
-        _check_adaptive(f"adaptive_max_pool{dims}d", self, output_size, dims)
+        _check_adaptive(f"adaptive_max_pool{dims}d", self, dims)
         return kernels.adaptive_max(self, output_size)
 
     gradient = op(

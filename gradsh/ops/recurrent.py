@@ -145,7 +145,7 @@ mkldnn_rnn_layer = op(
 )
 
 
-def _rows_of(lengths: Sequence[int], steps: int, batch: int) -> tuple[Array, Array]:
+def _rows_of(lengths: Sequence[int], batch: int) -> tuple[Array, Array]:
     """Return how many sequences have each step, and the rows that these are among all (step · batch + sequence)."""
     sizes = np.array([sum(length > step for length in lengths) for step in range(max(lengths))], np.int64)
     return sizes, np.concatenate([step * batch + np.arange(size) for step, size in enumerate(sizes)])
@@ -153,7 +153,7 @@ def _rows_of(lengths: Sequence[int], steps: int, batch: int) -> tuple[Array, Arr
 
 def _pack(input: Array, lengths: tuple[int, ...], batch_first: bool) -> tuple[Array, Array]:
     ordered = input.swapaxes(0, 1) if batch_first else input
-    sizes, rows = _rows_of(lengths, *ordered.shape[:2])
+    sizes, rows = _rows_of(lengths, ordered.shape[1])
     return ordered.reshape(-1, *ordered.shape[2:])[rows], sizes
 
 

@@ -104,7 +104,7 @@ gather = op(
 # --- scatter ----------------------------------------------------------------------------------------------------
 
 
-def _check_source(name: str, self: Array, place: int, index: Array, src: Array | None) -> None:
+def _check_source(self: Array, place: int, index: Array, src: Array | None) -> None:
     if index.size == 0:
         return
     fits = _within(index, self, place, True) and (src is None or _within(index, src, place, False))
@@ -129,7 +129,7 @@ def _scattered(name: str, write: Callable[[Array, Any, Any], None]) -> Callable[
         if not number and values.dtype != self.dtype:
             message = "scatter(): Expected self.dtype to be equal to src.dtype"
             raise fail("dtype", message, RuntimeError)
-        _check_source(name, self, place, index, None if number else values)
+        _check_source(self, place, index, None if number else values)
         out = np.array(self, order="K")
         if index.size == 0:
             return out
@@ -205,7 +205,7 @@ def _scatter_reduce(self: Array, dim: int, index: Array, src: Array, reduce: str
     place = _check_index("scatter_reduce", self, dim, index)
     if src.dtype != self.dtype:
         raise fail("dtype", "scatter_reduce(): Expected self.dtype to be equal to src.dtype", RuntimeError)
-    _check_source("scatter_reduce", self, place, index, src)
+    _check_source(self, place, index, src)
     if index.size == 0:
         return np.array(self, order="K")
     shape = self.shape

@@ -133,7 +133,7 @@ class Asker:
             return GradientVerdict("some", mean=float(np.abs(grad.array).mean()))
         if grad is not None:
             reaching = self._reaching(tensor)
-            blocks = self._blocks(tensor, reaching)
+            blocks = self._blocks(reaching)
             spent = bool(reaching) and not blocks and any(_spent(node) for _, node in reaching)
             cause: GradCause = "blocked" if blocks else "spent" if spent else ""
             return GradientVerdict("zero", cause, tuple(dict.fromkeys(path for path, _ in reaching)), blocks)
@@ -160,7 +160,7 @@ class Asker:
             if root is not target and target in set(nodes_below(root))
         ]
 
-    def _blocks(self, tensor: Tensor, reaching: Iterable[tuple[str, Node]]) -> tuple[BlockingNode, ...]:
+    def _blocks(self, reaching: Iterable[tuple[str, Node]]) -> tuple[BlockingNode, ...]:
         """Nodes on the ways to a tensor whose saved tensors show that they pass nothing on."""
         found: dict[Node, BlockingNode] = {}
         for _, root in reaching:

@@ -102,6 +102,9 @@ class Progress:
 
     def hooks(self, builtins: dict[str, Any]) -> dict[str, Callable[[], object]]:
         """Return the helpers by which generated code tells of calls and loops."""
+        return self._call_hooks(builtins) | self._loop_hooks()
+
+    def _call_hooks(self, builtins: dict[str, Any]) -> dict[str, Callable[[], object]]:
         progress = self
         frame_at = sys._getframe
         caller: Any = None
@@ -126,6 +129,11 @@ class Progress:
         def leave() -> None:
             """Note that a function was left, in whatever way."""
             progress.activation = progress.activation[0] or ROOT
+
+        return {names.ENTER: enter, names.LEAVE: leave}
+
+    def _loop_hooks(self) -> dict[str, Callable[[], object]]:
+        progress = self
 
         def unwind() -> None:
             """Note that an exception leaves a function or a loop: the innermost one is where it was raised."""
@@ -155,10 +163,7 @@ class Progress:
                 progress.halt()
             return True
 
-        return {
-            names.ENTER: enter, names.LEAVE: leave, names.UNWIND: unwind, names.LOOP: loop, names.FINISH: finish,
-            names.PASS: advance, names.TICK: tick,
-        }
+        return {names.UNWIND: unwind, names.LOOP: loop, names.FINISH: finish, names.PASS: advance, names.TICK: tick}
 
     def halt(self, *, over: bool = False) -> None:
         """Raise what was asked for, so that a backward pass can note on it what it had done, and whether the statement was over."""

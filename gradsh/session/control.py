@@ -132,7 +132,7 @@ class Controls(ABC):
         from gradsh.commands.undo import LOOKS, in_story
 
         running = self.machine.running()
-        numbers = [entry.unit for entry in self.state.history if in_story(self.state, entry) and entry.command not in LOOKS]
+        numbers = [entry.unit for entry in self.state.history if in_story(entry) and entry.command not in LOOKS]
         units = [unit for number in numbers if (unit := self.machine.units.numbered(number)) is not None]
         if running is not None:
             units.append(running)

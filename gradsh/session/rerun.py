@@ -77,7 +77,7 @@ def _units(session: Any) -> list[tuple[Unit, bool]]:
     from gradsh.commands.undo import LOOKS, in_story
 
     state = session.state
-    entries = [entry for entry in state.history if in_story(state, entry) and entry.command not in LOOKS]
+    entries = [entry for entry in state.history if in_story(entry) and entry.command not in LOOKS]
     numbered = ((session.machine.units.numbered(entry.unit), entry.ok) for entry in entries)
     return [(unit, ok) for unit, ok in numbered if unit is not None]
 

@@ -107,7 +107,7 @@ def _arrays(record: Overload, values: list[Any]) -> list[Any]:
         record.check(*arrays)
     policy = record.dtypes
     if policy != "keep":
-        _unify(record, values, arrays, policy)
+        _unify(record, arrays, policy)
     return arrays
 
 
@@ -127,7 +127,7 @@ def _compute(record: Overload, arrays: list[Any]) -> Any:
         raise
 
 
-def _unify(record: Overload, values: list[Any], arrays: list[Any], policy: str) -> None:
+def _unify(record: Overload, arrays: list[Any], policy: str) -> None:
     places = record.tensors or ()
     operands: list[Array] = []
     numbers: list[Any] = []

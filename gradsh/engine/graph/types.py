@@ -15,7 +15,3 @@ class TensorBase:
 
     array: Array
     needs_grad: bool
-
-
-TensorOrArray: TypeAlias = TensorBase | Array
-"""A gradient or an operand: Tensors where a graph is recorded, arrays in a plain pass."""

@@ -13,7 +13,6 @@ from gradsh.engine.values.dtype import Array
 
 OPERANDS = "operands"
 REVERSED = "reversed"
-CONTIGUOUS = "contiguous"
 CHANNELS = "channels"
 
 
