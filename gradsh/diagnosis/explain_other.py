@@ -70,8 +70,8 @@ def _name(case: "Case") -> None:
     if refused:
         case.message = case.message.removesuffix(str(case.fields["way"])).rstrip(":; ")  # the help line has it
     case.failed("not bound here" if isinstance(case.error, NameError) and not refused else "")
-    if name == "_" and case.machine.shown.gone:
-        case.message = case.machine.shown.gone
+    if gone := case.machine.shown.gone(name):
+        case.message = gone
         case.help.append("give the value a name where it is made: `y = …`")
     elif isinstance(case.error, NameError) and name and "way" not in case.fields:
         if name in IMPORTS:

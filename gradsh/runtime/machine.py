@@ -215,8 +215,8 @@ class Machine:
         for name in unit.names:
             if name in (self.program if names is None else names):
                 continue
-            if name == "_":
-                self.shown.offer(builtins)
+            if name in Shown.NAMES:
+                self.shown.offer(name, builtins)
             elif name in self.taken and name in self.brought:
                 builtins.pop(name, None)  # bound once and deleted: it means nothing now, as in Python
             elif name in builtins:
@@ -257,7 +257,8 @@ class Machine:
             _drop(error)
         finally:
             self._current = outer
-            self.builtins.pop("_", None)
+            for name in Shown.NAMES:
+                self.builtins.pop(name, None)
             self.progress.activation = outer_activation
             self.progress.frame = self.progress.code = None
         return failed

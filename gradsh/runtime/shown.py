@@ -1,10 +1,11 @@
-"""The last value shown, which `_` means: it is held so that it keeps no graph alive that nothing else holds.
+"""The last values shown, which `_`, `__` and `___` mean: they are held so that they keep no graph alive that nothing else holds.
 
 What cannot lead to a graph and takes little memory (numbers, small tensors that require no gradient, containers of
 these) is held as it is, anything else weakly. A container of what is held weakly is put together anew when `_` is read.
 """
 
 import weakref
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -26,30 +27,39 @@ class GoneError(LookupError):
 
 
 class Shown:
-    """The last value shown, and the statement that showed it."""
+    """The last values shown, and the statements that showed them."""
+
+    NAMES = "_", "__", "___"
+    """What they are called, the last one first."""
 
     def __init__(self) -> None:
-        self.forget()
+        self._reads: deque[Callable[[], Any]] = deque(maxlen=len(self.NAMES))
+        self._gone: deque[str] = deque(maxlen=len(self.NAMES))
 
     def forget(self) -> None:
         """Begin anew: nothing was shown."""
-        self._read: Callable[[], Any] | None = None
-        self.gone = ""
-        """What to say where the value exists no more; empty where nothing was shown yet."""
+        self._reads.clear()
+        self._gone.clear()
 
     def keep(self, value: Any, text: str, line: int) -> None:
         """Remember a value that a statement showed."""
-        self._read = _held(value, set())
+        self._reads.appendleft(_held(value, set()))
         kind = "tensor" if isinstance(value, Tensor) else type(value).__name__
-        self.gone = f"`_` is gone: nothing else held the {kind} that line {line} showed (`{text}`); `_` keeps no graph alive"
+        self._gone.appendleft(f"is gone: nothing else held the {kind} that line {line} showed (`{text}`); it keeps no graph alive")
 
-    def offer(self, builtins: dict[str, Any]) -> None:
-        """Add the value to `builtins` as `_`, where it still exists."""
-        if self._read is not None:
+    def gone(self, name: str) -> str:
+        """Return what to say where the value that a name means exists no more; nothing for a name that means none."""
+        shown = dict(zip(self.NAMES, self._gone, strict=False))
+        return f"`{name}` {shown[name]}" if name in shown else ""
+
+    def offer(self, name: str, builtins: dict[str, Any]) -> None:
+        """Add the value that a name means to `builtins`, where it still exists."""
+        place = self.NAMES.index(name)
+        if place < len(self._reads):
             try:
-                builtins["_"] = self._read()
+                builtins[name] = self._reads[place]()
             except GoneError:
-                builtins.pop("_", None)
+                builtins.pop(name, None)
 
 
 def _held(value: Any, within: set[int]) -> Callable[[], Any]:

@@ -109,6 +109,8 @@ def test_the_last_value_shown() -> None:
     failure = shown[-2]
     assert failure.problem.kind == "name"
     assert "nothing else held the tensor that line 1 showed (`(x * x).sum()`)" in failure.problem.message
+    session.run("1\n2\nd = [__, _]\n3\ne = [___, __, _]", lambda _: None)
+    assert (session.machine.program["d"], session.machine.program["e"]) == ([1, 2], [1, 2, 3])
     session.run("for _ in range(3): pass\nz = _", lambda _: None)
     assert session.machine.program["z"] == 2
 
