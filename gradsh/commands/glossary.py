@@ -24,6 +24,8 @@ OPTIONS = {
     "retain": "free nothing: another backward can follow", "create-graph": "record the pass itself, for second derivatives",
     "inputs": "only the gradients of these tensors", "plan": "foretell the pass, and run nothing",
     "step": "go node by node, and ask between",
+    "fits": "what a training step needs, and whether it fits into SIZE (`24G`)",
+    "vary": "a number that the script assigns: the largest that fits",
     "free": "drop what no pin holds any more", "depth": "as many nodes deep",
     "expand": "draw every node", "limit": "draw as many nodes at most",
     "group": "draw repeated parts once", "from": "only what these tensors lead to", "to": "only what leads to these tensors",
