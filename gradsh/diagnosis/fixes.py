@@ -102,7 +102,8 @@ class Finder:
             for key, one in scope.items():
                 if attribute(one, name) is not None:
                     found.append((key, one))
-                found += [(f"{key}.{part}", inner) for part, inner in held(one) if attribute(inner, name) is not None]
+                found += [(f"{key}[{part}]" if part.isdigit() else f"{key}.{part}", inner)
+                          for part, inner in held(one) if attribute(inner, name) is not None]
         return found
 
     def root(self, value: Any) -> Any:

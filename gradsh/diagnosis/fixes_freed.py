@@ -150,9 +150,9 @@ def _built_outside(finder: Finder, reader: Site) -> list[Site]:
     first = reader.loops[-1].span.line
     sources = [site for site in slice_before(finder, reader, freed=True) if site.line < first]
     saved = finder.cause.saved
-    if not sources and saved is not None:  # a call that stores its results
-        sources = [site for site in finder.levels(saved) if isinstance(site.statement, tree.Expr) and site.same_scope(reader)
-                   and site.line < first]
+    if not sources and saved is not None:  # what functions read, or a call that stores its results
+        sources = [site for site in finder.levels(saved) if isinstance(site.statement, tree.Expr | tree.Assign)
+                   and site.same_scope(reader) and site.line < first and not site.loops]
     return [] if any(_makes_what_learns(finder, site) for site in sources) else sources
 
 
@@ -166,7 +166,7 @@ def _first_reader(finder: Finder, reader: Site, sources: list[Site]) -> Site:
     names = {path for site in sources for path in written(site.statement)}
     inside_it = [site for site in finder.code.sites if site.loops == reader.loops and site.same_block(reader) and site.line <= reader.line]
     readers = [site for site in inside_it if names & set(map(path_of, inside(site.statement)))]
-    return min(readers, key=lambda site: site.line, default=reader)
+    return min(readers or inside_it, key=lambda site: site.line, default=reader)
 
 
 def _in_function(finder: Finder, reader: Site) -> tuple[list[Site], Site]:

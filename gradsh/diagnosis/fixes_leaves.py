@@ -240,8 +240,8 @@ def without_gradient(finder: Finder) -> None:
                 _leaves_again(finder, [site])
             elif not getattr(value, "requires_grad", True):
                 ask_for_gradient(finder, site)
-        if isinstance(needed.statement, tree.Expr):
-            finder.offer(f"before the first backward there is no gradient: `if {owner}.grad is not None:` around line {needed.line}",
+        if isinstance(needed.statement, tree.Expr | tree.AugAssign):
+            finder.offer(f"where no backward has arrived there is no gradient: `if {owner}.grad is not None:` around line {needed.line}",
                          Draft().wrap(needed, f"if {owner}.grad is not None:"))
 
 

@@ -39,7 +39,22 @@ def carried(finder: Finder) -> None:
             _stored_detached(finder, [one])
         else:
             _cut(finder, one, freed)
+    _all_cut(finder, {one.path: one for one in carriers if one.how == "bound" and finder.is_freed(one.value)}, freed)
     _in_calls(finder)
+
+
+def _all_cut(finder: Finder, carriers: dict[str, Carrier], freed: Site | None) -> None:
+    """Several states that carry graphs: cut them all."""
+    if len(carriers) < 2 or freed is None:
+        return
+    lines = [cut_of(path, one.value) for one in carriers.values() for path in _paths_at(finder, one, freed)[:1]]
+    finder.offer(f"cut the history after each backward: `{'; '.join(lines)}` after line {freed.statement.span.end_line}",
+                 Draft().insert(freed, "after", *lines), STOPS, changes=STOPS)
+    draft = Draft()
+    for one in carriers.values():
+        draft.insert(one.site, "before", cut_of(one.path, one.value))
+    finder.offer(f"cut the history in each pass: {', '.join(carriers)} with `.detach()` before lines "
+                 f"{', '.join(str(one.site.line) for one in carriers.values())}", draft, STOPS, changes=STOPS)
 
 
 def in_each_pass(finder: Finder) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, text_of
+from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, text_of, written
 from gradsh.diagnosis.fixes import Finder, with_keyword
 from gradsh.diagnosis.fixes_history import number
 from gradsh.diagnosis.fixes_leaves import without_gradient
@@ -139,7 +139,15 @@ def _largest_index(finder: Finder, least: int) -> int:
 
 
 def _joined(finder: Finder, site: Site) -> None:
-    """Join tensors along the dim in which their sizes differ."""
+    """Join tensors along the dim in which their sizes differ; repeat one with fewer dims for each row of the other."""
+    dims = re.search(r"same number of dimensions: got (\d+) and (\d+)", finder.case.message)
+    for node in headed(site.statement) if dims is not None else ():
+        if isinstance(node, tree.Tuple | tree.List) and len(node.elts) == 2:
+            texts = [closed(site.source, one) for one in node.elts]
+            few = int(dims[1]) > int(dims[2]) if dims is not None else 0
+            new = f"{texts[few]}.expand({texts[not few]}.shape[0], -1)"
+            finder.offer(f"repeat it for each row: `{new}` on line {site.line}",
+                         Draft().replace(site.source, node.elts[few].span, new))
     if "Sizes of tensors must match except in dimension" not in finder.case.message:
         return
     for node in headed(site.statement):
@@ -208,6 +216,16 @@ def key(finder: Finder) -> None:
                 finder.offer(f"did you mean {meant!r}?", Draft().replace(site.source, part.slice.span, f'"{meant}"'))
 
 
+def _called(finder: Finder, needed: Site) -> None:
+    """A method in the place of its result (`loss = x.mean`): call it."""
+    owners = {path_of(node.value) for node in headed(needed.statement) if isinstance(node, tree.Attribute)}
+    for site in finder.code.sites:
+        value = site.statement.value if isinstance(site.statement, tree.Assign) else None
+        if isinstance(value, tree.Attribute) and site.same_scope(needed) and owners & written(site.statement):
+            text = text_of(site.source, value.span)
+            finder.offer(f"call it: `{text}()` on line {site.line}", Draft().replace(site.source, value.span, f"{text}()"))
+
+
 def name(finder: Finder) -> None:
     """Write the name that was meant."""
     case = finder.case
@@ -219,6 +237,12 @@ def name(finder: Finder) -> None:
         without_gradient(finder)
     elif number_of is not None:
         number(finder, number_of[1])
+    elif "before Module.__init__() call" in case.message and needed.function is not None:
+        first = next(site for site in finder.code.sites if site.statement is needed.function.body[0])
+        finder.offer(f"call the base class first: `super().__init__()` before line {first.line}",
+                     Draft().insert(first, "before", "super().__init__()"))
+    elif case.story == "attribute" and callable(case.fields.get("owner", getattr(case.error, "obj", None))):
+        _called(finder, needed)
     text = case.text()
     missing = str(case.fields.get("name") or getattr(case.error, "name", None) or "")
     for meant in case.meant:

@@ -49,9 +49,35 @@ CHANGED = (
     "x = torch.ones(3, requires_grad=True)\nG = x.exp()\nD = torch.tensor(2., requires_grad=True)\nopt = torch.optim.SGD([D], lr=0.1)\n"
     "score = (G * D).exp().sum()\nscore.backward()\nopt.step()\nloss = score * 2\nloss.backward()\n"
 )
+RUNNING = (
+    "class Norm(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.g = nn.Parameter(torch.ones(2))\n"
+    "        self.m, self.v = torch.zeros(2), torch.ones(2)\n    def forward(self, x):\n"
+    "        self.m = 0.9 * self.m + 0.1 * x.exp().mean(0)\n"
+    "        self.v = 0.9 * self.v + 0.1 * x.var(0)\n        return self.g * (x - self.m) / (self.v + 1).sqrt()\n"
+    "net = nn.Sequential(nn.Linear(2, 2), Norm())\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    "for i in range(3):\n    loss = net(torch.randn(4, 2)).pow(2).mean()\n" + STEP
+)
+READ_IN_A_FUNCTION = (
+    "w = nn.Parameter(torch.ones(2))\nunit = F.normalize(w, dim=0)\nnet = nn.Linear(2, 2)\n"
+    "def loss_of(x):\n    return (net(x) @ unit).sum()\n"
+    "opt = torch.optim.SGD([w, *net.parameters()], lr=0.1)\nfor i in range(2):\n    loss = loss_of(torch.ones(1, 2))\n" + STEP
+)
+SPARE = (
+    "net, spare = nn.Linear(2, 1), nn.Linear(2, 1)\nnet(torch.ones(1, 2)).sum().backward()\nwith torch.no_grad():\n"
+    "    for p in [*net.parameters(), *spare.parameters()]:\n        p -= 0.1 * p.grad\n"
+)
+NO_SUPER = "class Net(nn.Module):\n    def __init__(self):\n        self.a = nn.Linear(2, 1)\nnet = Net()\n"
+NOT_CALLED = "x = torch.ones(2, requires_grad=True)\nloss = x.exp().sum\nloss.backward()\n"
+VECTOR = "rows, goal = torch.ones(3, 2), torch.ones(2)\nx = torch.cat([rows, goal], dim=1)\n"
 
 
 @pytest.mark.parametrize(("text", "first", "never"), [
+    (RUNNING, "`net[1].v = net[1].v.detach(); net[1].m = net[1].m.detach()`", "again"),
+    (READ_IN_A_FUNCTION, "line 6 before line 12", "net ="),
+    (SPARE, "`if p.grad is not None:` around line 9", "leaf"),
+    (NO_SUPER, "`super().__init__()` before line 7", "did you mean"),
+    (NOT_CALLED, "`x.exp().sum()` on line 6", "did you mean"),
+    (VECTOR, "`goal.expand(rows.shape[0], -1)`", "reshape"),
     (MADE_IN_INIT, "`self.w = torch.exp(self.log)` before line 11", "net ="),
     (STATES, "`net.states = [part.detach() for part in net.states]`", "store values"),
     (ACTOR, "`error.detach()` on line 12", "retain_graph"),
