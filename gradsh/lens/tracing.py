@@ -5,12 +5,13 @@ The program's output and exit status are its own. A diagnosis goes to standard e
 """
 
 import sys
+import time
 from typing import Any, NamedTuple
 
 from gradsh.lens import missing
 
 USAGE = (
-    "usage: gradsh trace [--keep-going] [--format text|json] [--summary] [--report FILE] [--no-writes] [--plain] [-i] "
+    "usage: gradsh trace [--keep-going] [--format text|json] [--summary] [--report FILE] [--no-writes] [--plain] [--fix] [-i] "
     "PROGRAM.py|-m MODULE [ARGS...]\n"
 )
 _HELP = """
@@ -22,6 +23,7 @@ Runs a Python program as python would, on PyTorch, and explains a failed backwar
   --report FILE        Write what was saved, by line and module, the peak and the passes' time as JSON; under torchrun of all ranks.
   --no-writes          Do not follow in-place writes (see their lines in a failure).
   --plain              No colour, ASCII instead of box drawing.
+  --fix                Show the best edit for each failure as a diff; runs the program again with edits, muted, and writes no file.
   -i                   Stop at the first failure with gradsh's prompt over the program's variables.
   -m MODULE            Run a module, as python -m does.
 """
@@ -40,7 +42,7 @@ class Options(NamedTuple):
     writes: bool = True
     plain: bool = False
     interactive: bool = False
-
+    fix: bool = False
 
     @property
     def detailed(self) -> bool:
@@ -50,7 +52,7 @@ class Options(NamedTuple):
 
 _FLAGS = {
     "--keep-going": ("keep_going", True), "--summary": ("summary", True), "--no-writes": ("writes", False),
-    "--plain": ("plain", True), "-i": ("interactive", True),
+    "--plain": ("plain", True), "-i": ("interactive", True), "--fix": ("fix", True),
 }
 
 
@@ -126,6 +128,7 @@ class _Trace:
         if isinstance(self.sink, JsonSink) and rank() is not None:
             self.sink.mark = f',"rank":{rank()}'
         self.status = 0
+        self.begun = time.monotonic()
 
     @property
     def as_json(self) -> bool:
@@ -195,8 +198,36 @@ class _Trace:
             sys.stdout.flush()
             failed = told(self.watcher, error, top)
             self.sink(Failure(failed.line, failed.top, failed.problem, failed.source))
+            if self.options.fix and not self.as_json:
+                self._show_fix(failed.problem)
             if self.options.interactive:
                 self._prompt(error)
+
+    def _show_fix(self, problem: Any) -> None:
+        """Show the best edit as a diff of each file that it changes."""
+        import linecache
+
+        from gradsh.commands.fix import Report, view
+        from gradsh.lens.trying import in_order
+        from gradsh.render.style import style_for
+        from gradsh.render.text import lines_of
+        from gradsh.text.fix import difference
+
+        options = self.options
+        fixes = in_order(
+            problem.fixes, self.program.file, options.program, options.arguments, module=options.module,
+            seconds=time.monotonic() - self.begun,
+        )
+        if not fixes:
+            self.err.write("no edit of the program is known to help\n")
+            return
+        diff: list[str] = []
+        for file in dict.fromkeys(edit.file for edit in fixes[0].edits):
+            lines = [line.rstrip("\n") for line in linecache.getlines(file)]
+            diff += [f"in {file}:"] * (file != self.program.file)
+            diff += difference(lines, tuple(edit for edit in fixes[0].edits if edit.file == file))
+        shown = view(Report(1, len(fixes), fixes[0].words, fixes[0].effect, fixes[0].tried, tuple(diff), ""))
+        self.err.write("".join(f"{line}\n" for line in lines_of(shown, style_for(sys.stderr, plain=self.options.plain))))
 
     def _tell_syntax(self, error: SyntaxError) -> None:
         from gradsh.contracts.events import Failure

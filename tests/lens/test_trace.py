@@ -119,6 +119,33 @@ if __name__ == "__main__":
         assert ran.status == 1
         assert ran.out.endswith("never\n")
 
+    def test_fix_shows_the_edit_that_was_seen_to_work(self, tmp_path: Path) -> None:
+        text = """import sys, torch
+state = None
+w = torch.ones(2, requires_grad=True)
+for _ in range(3):
+    if state is not None and sys.argv[1:] == ["a"]:
+        pass
+    state = w if state is None else state.exp() * w
+    loss = state.sum()
+    loss.backward()
+open("ran.txt", "a").write("to the end ")
+"""
+        ran = self.run(tmp_path, text, "a", options=("--fix", "--plain"))
+        assert ran.status == 1
+        found = ran.err[ran.err.index("fix 1 of") :].splitlines()
+        assert found[0].startswith("fix 1 of")
+        edits = [line for line in found if line[:2] in {"- ", "+ "}]
+        assert edits
+        assert "tried in a copy of the program: the error is gone" in found
+        assert (tmp_path / "prog.py").read_text(encoding="utf-8") == text
+        assert (tmp_path / "ran.txt").read_text(encoding="utf-8") == "to the end "
+
+    def test_fix_says_so_where_no_edit_is_known(self, tmp_path: Path) -> None:
+        ran = self.run(tmp_path, "import torch\ntorch.ones(2).sum().backward(gradient=None, inputs=[])\n", options=("--fix",))
+        assert "Traceback (most recent call last):" in ran.err
+        assert "tried in a copy" not in ran.err
+
     def test_the_summary(self, tmp_path: Path) -> None:
         text = """import torch
 net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
