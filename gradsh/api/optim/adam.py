@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.api.optim.optimizer import Optimizer, check, number, zeros_like
-from gradsh.engine.graph.tensor import Tensor, make, written
+from gradsh.api.optim.optimizer import Optimizer, check, check_signs, decayed, number
+from gradsh.engine.graph.tensor import Tensor, written
 from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
@@ -16,11 +16,10 @@ def check_adam(lr: Any, betas: Betas, eps: float, weight_decay: float) -> None:
     """Refuse settings out of range."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise fail("value", "Tensor lr must be 1-element", ValueError)
-    check("learning rate", lr, lr >= 0)
-    check("epsilon value", eps, eps >= 0)
+    check_signs(lr=lr, eps=eps)
     check("beta parameter at index 0", betas[0], 0 <= betas[0] < 1)
     check("beta parameter at index 1", betas[1], 0 <= betas[1] < 1)
-    check("weight_decay value", weight_decay, weight_decay >= 0)
+    check_signs(weight_decay=weight_decay)
 
 
 def counted(state: dict[str, Any]) -> float:
@@ -46,13 +45,11 @@ def decayed_square(average: Tensor, value: Array, beta: float) -> None:
 
 def _decayed(parameter: Tensor, grad: Array, lr: float, group: dict[str, Any]) -> Array:
     """Return the gradient with the weight decay added; decoupled decay shrinks the parameter in place instead."""
-    if group["weight_decay"] == 0:
-        return grad
-    if group["decoupled_weight_decay"]:
+    if group["weight_decay"] != 0 and group["decoupled_weight_decay"]:
         parameter.array *= 1 - lr * group["weight_decay"]
         written(parameter)
         return grad
-    return grad + parameter.array * group["weight_decay"]  # type: ignore[no-any-return]
+    return decayed(parameter, grad, group)
 
 
 class Adam(Optimizer):
@@ -72,18 +69,8 @@ class Adam(Optimizer):
             "decoupled_weight_decay": decoupled_weight_decay,
         })
 
-    def _start(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        state = self.state[parameter]
-        if not state:
-            state["step"] = make(np.zeros((), np.float32))
-            state["exp_avg"] = zeros_like(parameter)
-            state["exp_avg_sq"] = zeros_like(parameter)
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = zeros_like(parameter)
-        return state
-
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
-        state = self._start(parameter, group)
+        state = self._state(parameter, "exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else []))
         step = counted(state)
         lr = number(group["lr"])
         beta1, beta2 = group["betas"]
@@ -133,15 +120,10 @@ class Adamax(Optimizer):
         })
 
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
-        state = self.state[parameter]
-        if not state:
-            state["step"] = make(np.zeros((), np.float32))
-            state["exp_avg"] = zeros_like(parameter)
-            state["exp_inf"] = zeros_like(parameter)
+        state = self._state(parameter, "exp_avg", "exp_inf")
         step = counted(state)
         beta1, beta2 = group["betas"]
-        if group["weight_decay"] != 0:
-            grad = grad + parameter.array * group["weight_decay"]
+        grad = decayed(parameter, grad, group)
         lerp(state["exp_avg"], grad, 1 - beta1)
         largest = state["exp_inf"]
         np.maximum(largest.array * beta2, np.abs(grad) + group["eps"], out=largest.array)
@@ -168,12 +150,7 @@ class NAdam(Optimizer):
         })
 
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
-        state = self.state[parameter]
-        if not state:
-            state["step"] = make(np.zeros((), np.float32))
-            state["mu_product"] = make(np.ones((), np.float32))
-            state["exp_avg"] = zeros_like(parameter)
-            state["exp_avg_sq"] = zeros_like(parameter)
+        state = self._state(parameter, "exp_avg", "exp_avg_sq", mu_product=1)
         step = counted(state)
         lr = number(group["lr"])
         beta1, beta2 = group["betas"]
@@ -209,11 +186,7 @@ class RAdam(Optimizer):
         })
 
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
-        state = self.state[parameter]
-        if not state:
-            state["step"] = make(np.zeros((), np.float32))
-            state["exp_avg"] = zeros_like(parameter)
-            state["exp_avg_sq"] = zeros_like(parameter)
+        state = self._state(parameter, "exp_avg", "exp_avg_sq")
         step = counted(state)
         lr = number(group["lr"])
         beta1, beta2 = group["betas"]

@@ -127,6 +127,14 @@ class Optimizer(ScriptBase):
                     grad = meta.grad.array
                     self._update(parameter, -grad if group.get("maximize") else grad, group)
 
+    def _state(self, parameter: Tensor, *zeros: str, **values: float) -> dict[str, Any]:
+        """Return a parameter's state; at first no steps, `values` as numbers, and `zeros` as tensors like the parameter."""
+        state = self.state[parameter]
+        if not state:
+            state.update((name, counter(value)) for name, value in {"step": 0.0, **values}.items())
+            state.update((name, zeros_like(parameter)) for name in zeros)
+        return state
+
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
         raise fail("type", f"{type(self).__name__} is missing the required `step` function", NotImplementedError)
 
@@ -213,6 +221,26 @@ def number(value: Any) -> float:
 def zeros_like(tensor: Tensor) -> Tensor:
     """Return zeros of the shape and dtype."""
     return make(np.zeros_like(tensor.array))
+
+
+def counter(value: float = 0) -> Tensor:
+    """Return a number of an optimizer's state: a float32 tensor, as PyTorch has it."""
+    return make(np.asarray(value, np.float32))
+
+
+def decayed(parameter: Tensor, grad: Array, group: dict[str, Any]) -> Array:
+    """Return the gradient with the weight decay added."""
+    decay = group["weight_decay"]
+    return grad + parameter.array * decay if decay != 0 else grad
+
+
+def check_signs(**settings: Any) -> None:
+    """Refuse settings below 0, which are named as PyTorch's messages name them (`lr` is the learning rate)."""
+    for name, value in settings.items():
+        check(_WORDS.get(name, f"{name} value"), value, value >= 0)
+
+
+_WORDS = {"lr": "learning rate", "eps": "epsilon value"}
 
 
 def check(name: str, value: Any, good: bool, word: str = "") -> None:

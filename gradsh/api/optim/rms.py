@@ -6,13 +6,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.api.optim.adam import counted, decayed_square
-from gradsh.api.optim.optimizer import Optimizer, check, number, zeros_like
+from gradsh.api.optim.optimizer import Optimizer, check, check_signs, counter, decayed, number, zeros_like
 from gradsh.engine.graph.tensor import Tensor, make, written
 from gradsh.engine.values.dtype import Array
-
-
-def _scalar(value: float) -> Tensor:
-    return make(np.asarray(value, np.float32))
 
 
 class RMSprop(Optimizer):
@@ -23,28 +19,17 @@ class RMSprop(Optimizer):
         momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: bool | None = None,
         maximize: bool = False, differentiable: bool = False,
     ) -> None:
-        check("learning rate", lr, lr >= 0)
-        check("epsilon value", eps, eps >= 0)
-        check("momentum value", momentum, momentum >= 0)
-        check("weight_decay value", weight_decay, weight_decay >= 0)
-        check("alpha value", alpha, alpha >= 0)
+        check_signs(lr=lr, eps=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         super().__init__(params, {
             "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered, "weight_decay": weight_decay,
             "capturable": capturable, "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
         })
 
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
-        state = self.state[parameter]
-        if not state:
-            state["step"] = _scalar(0)
-            state["square_avg"] = zeros_like(parameter)
-            if group["momentum"] > 0:
-                state["momentum_buffer"] = zeros_like(parameter)
-            if group["centered"]:
-                state["grad_avg"] = zeros_like(parameter)
+        more = [name for name, used in (("momentum_buffer", group["momentum"] > 0), ("grad_avg", group["centered"])) if used]
+        state = self._state(parameter, "square_avg", *more)
         counted(state)
-        if group["weight_decay"] != 0:
-            grad = grad + parameter.array * group["weight_decay"]
+        grad = decayed(parameter, grad, group)
         alpha = group["alpha"]
         decayed_square(state["square_avg"], grad, alpha)
         square = state["square_avg"].array
@@ -73,11 +58,9 @@ class Adagrad(Optimizer):
         initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *, maximize: bool = False,
         differentiable: bool = False, fused: bool | None = None,
     ) -> None:
-        check("learning rate", lr, lr >= 0)
-        check("lr_decay value", lr_decay, lr_decay >= 0)
-        check("weight_decay value", weight_decay, weight_decay >= 0)
-        check("initial_accumulator_value value", initial_accumulator_value, initial_accumulator_value >= 0)
-        check("epsilon value", eps, eps >= 0)
+        check_signs(
+            lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, initial_accumulator_value=initial_accumulator_value, eps=eps,
+        )
         super().__init__(params, {
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
             "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
@@ -86,7 +69,7 @@ class Adagrad(Optimizer):
         for group in self.param_groups:
             for parameter in group["params"]:
                 state = self.state[parameter]
-                state["step"] = _scalar(0)
+                state["step"] = counter(0)
                 state["sum"] = make(np.full_like(parameter.array, initial_accumulator_value))
 
     def share_memory(self) -> None:
@@ -95,8 +78,7 @@ class Adagrad(Optimizer):
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
         state = self.state[parameter]
         step = counted(state)
-        if group["weight_decay"] != 0:
-            grad = grad + parameter.array * group["weight_decay"]
+        grad = decayed(parameter, grad, group)
         total = state["sum"]
         total.array += grad * grad
         written(total)
@@ -114,22 +96,16 @@ class Adadelta(Optimizer):
     ) -> None:
         check("learning rate", lr, lr >= 0)
         check("rho value", rho, 0 <= rho <= 1)
-        check("epsilon value", eps, eps >= 0)
-        check("weight_decay value", weight_decay, weight_decay >= 0)
+        check_signs(eps=eps, weight_decay=weight_decay)
         super().__init__(params, {
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "capturable": capturable,
             "foreach": foreach, "differentiable": differentiable,
         })
 
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
-        state = self.state[parameter]
-        if not state:
-            state["step"] = _scalar(0)
-            state["square_avg"] = zeros_like(parameter)
-            state["acc_delta"] = zeros_like(parameter)
+        state = self._state(parameter, "square_avg", "acc_delta")
         counted(state)
-        if group["weight_decay"] != 0:
-            grad = grad + parameter.array * group["weight_decay"]
+        grad = decayed(parameter, grad, group)
         decayed_square(state["square_avg"], grad, group["rho"])
         root = np.sqrt(state["square_avg"].array + group["eps"])
         step = np.sqrt(state["acc_delta"].array + group["eps"]) / root * grad
@@ -156,7 +132,7 @@ class Rprop(Optimizer):
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
         state = self.state[parameter]
         if not state:
-            state["step"] = _scalar(0)
+            state["step"] = counter(0)
             state["prev"] = zeros_like(parameter)
             state["step_size"] = make(np.full_like(parameter.array, number(group["lr"])))
         counted(state)
@@ -182,24 +158,17 @@ class ASGD(Optimizer):
         weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check("learning rate", lr, lr >= 0)
-        check("weight_decay value", weight_decay, weight_decay >= 0)
+        check_signs(lr=lr, weight_decay=weight_decay)
         super().__init__(params, {
             "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
         })
 
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
-        state = self.state[parameter]
         lr = number(group["lr"])
-        if not state:
-            state["step"] = _scalar(0)
-            state["eta"] = _scalar(lr)
-            state["mu"] = _scalar(1)
-            state["ax"] = zeros_like(parameter)
+        state = self._state(parameter, "ax", eta=lr, mu=1)
         step = counted(state)
-        if group["weight_decay"] != 0:
-            grad = grad + parameter.array * group["weight_decay"]
+        grad = decayed(parameter, grad, group)
         eta, mu, average = float(state["eta"].array), float(state["mu"].array), state["ax"]
         parameter.array *= 1 - group["lambd"] * eta
         parameter.array -= grad * eta

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.api.optim.optimizer import Optimizer, check, number
+from gradsh.api.optim.optimizer import Optimizer, check_signs, decayed, number
 from gradsh.engine.graph.tensor import Tensor, make, written
 from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
@@ -20,9 +20,7 @@ class SGD(Optimizer):
     ) -> None:
         if isinstance(lr, Tensor) and lr.numel() != 1:
             raise fail("value", "Tensor lr must be 1-element", ValueError)
-        check("learning rate", lr, lr >= 0)
-        check("momentum value", momentum, momentum >= 0)
-        check("weight_decay value", weight_decay, weight_decay >= 0)
+        check_signs(lr=lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise fail("value", "Nesterov momentum requires a momentum and zero dampening", ValueError)
         super().__init__(params, {
@@ -32,8 +30,7 @@ class SGD(Optimizer):
 
     def _update(self, parameter: Tensor, grad: Array, group: dict[str, Any]) -> None:
         array = parameter.array
-        if group["weight_decay"] != 0:
-            grad = grad + array * group["weight_decay"]
+        grad = decayed(parameter, grad, group)
         momentum = group["momentum"]
         if momentum != 0:
             state = self.state[parameter]
