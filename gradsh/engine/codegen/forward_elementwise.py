@@ -13,16 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.codegen.fragments import (
-    FLOAT64,
-    LOCATION_OF_CALLER,
-    find_edge,
-    forward_scope,
-    make_node,
-    make_result,
-    save_operand,
-    save_result,
-)
+from gradsh.engine.codegen import fragments
 from gradsh.engine.codegen.source import compile_source, fill
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.schema.overload import Overload
@@ -145,7 +136,7 @@ def constant(number: Any, dtype: Any) -> Any:
     """Return a Python number as a 0-d array of `dtype`, made once (a ufunc is twice as fast with one)."""
     if not number:
         return np.array(number, dtype)
-    key = (number, dtype is FLOAT64)
+    key = (number, dtype is fragments.FLOAT64)
     found = _CONSTANTS.get(key)
     if found is None:
         if len(_CONSTANTS) >= _MOST_CONSTANTS:
@@ -160,14 +151,14 @@ def _save(record: Overload, arity: int) -> list[str]:
     slots: list[str] = []
     for slot, save in enumerate(record.plan.saves):
         if save.output >= 0:
-            slots.append(save_result(slot))
+            slots.append(fragments.save_result(slot))
             continue
         needed = " or ".join(f"_e{edge} is not None" for edge in save.guard if edge < arity) if save.guard else "True"
         if save.param == 0:
-            slots.append(save_operand(slot, needed, "_a", "self", "None"))
+            slots.append(fragments.save_operand(slot, needed, "_a", "self", "None"))
         else:
             number = f"other if _number and ({needed}) else None"
-            slots.append(save_operand(slot, f"not _number and ({needed})", "_b", "other", number))
+            slots.append(fragments.save_operand(slot, f"not _number and ({needed})", "_b", "other", number))
     return slots
 
 
@@ -206,16 +197,16 @@ def write_elementwise(record: Overload, general: Callable[..., Any] | None = Non
     arity = len(record.tensors or ())
     parameters = "self, other" if arity == 2 else "self"
     decline = "return FALLBACK" if general is None else f"return _general({parameters})"
-    edges = find_edge(0, "self", decline)
+    edges = fragments.find_edge(0, "self", decline)
     if arity == 2:
-        edges += "\n" + fill("if not _number:\n    {edge}", edge=find_edge(1, "other", decline))
-    node = make_node(record, "_outputs", LOCATION_OF_CALLER, _values(record), _save(record, arity))
+        edges += "\n" + fill("if not _number:\n    {edge}", edge=fragments.find_edge(1, "other", decline))
+    node = fragments.make_node(record, "_outputs", fragments.LOCATION_OF_CALLER, _values(record), _save(record, arity))
     source = fill(
         _FORWARD, parameters=parameters, decline=decline, compute=_compute(record, arity, decline), edges=edges,
         first=fill(_FIRST) if general is None else "",  # what is behind an operator is called with a Tensor
-        result=make_result("_descriptor", node),
+        result=fragments.make_result("_descriptor", node),
     )
-    scope = forward_scope(
+    scope = fragments.forward_scope(
         record, _ufunc=record.ufunc or record.forward, _constant=constant, _as_operands=as_operands, _remember=remember,
         _steps=_steps, _general=general, LARGE=LARGE, VALUES=record.plan.defaults,
     )

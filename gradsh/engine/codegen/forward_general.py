@@ -11,15 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.codegen.fragments import (
-    LOCATION,
-    find_edge,
-    forward_scope,
-    make_node,
-    make_result,
-    save_operand,
-    save_result,
-)
+from gradsh.engine.codegen import fragments
 from gradsh.engine.codegen.source import compile_source, fill
 from gradsh.engine.dispatch.call import wrap, wrap_views
 from gradsh.engine.dispatch.cancellable import cancellable_from
@@ -200,7 +192,7 @@ def is_plain_composite(record: Overload) -> bool:
 def write_composite(record: Overload, spread: bool) -> Callable[..., Any]:
     """Write the fast path of a composite: what it does, once its arguments are bound."""
     params = record.signature.params
-    scope = forward_scope(record, MISMATCH=MISMATCH, WRONG_OVERLOAD=WRONG_OVERLOAD, _body=record.forward)
+    scope = fragments.forward_scope(record, MISMATCH=MISMATCH, WRONG_OVERLOAD=WRONG_OVERLOAD, _body=record.forward)
     source = fill(
         _COMPOSITE, parameters=_parameters(record, scope, spread), binding=_bindings(params, scope, spread),
         arguments=", ".join(param.name for param in params),
@@ -226,7 +218,7 @@ def is_plain(record: Overload) -> bool:
 def write_primitive(record: Overload, spread: bool) -> Callable[..., Any]:
     """Write the fast path of a record. With `spread` a variadic parameter takes its numbers one by one, else by its name."""
     params = record.signature.params
-    scope = forward_scope(
+    scope = fragments.forward_scope(
         record, MISMATCH=MISMATCH, WRONG_OVERLOAD=WRONG_OVERLOAD, LONG=cancellable_from(record.forward), _generic=np.generic,
         _kernel=record.forward, _check=record.check, _laid=laid, _view_of=view_of, _size_of=size_of, _wrap=wrap, _wrap_views=wrap_views,
     )
@@ -308,10 +300,11 @@ def _check(record: Overload, arguments: str) -> str:
 def _result(record: Overload) -> str:
     """Write the making of the result, with a `CompactNode` where any edge leads somewhere."""
     params, plan = record.signature.params, record.plan
-    find = "\n".join(find_edge(n, params[place].name, "return FALLBACK") for n, place in enumerate(plan.edges))
-    node = make_node(record, "_intern_descriptor(_shape, _dtype)", LOCATION, _values(record), _save(record))
+    find = "\n".join(fragments.find_edge(n, params[place].name, "return FALLBACK") for n, place in enumerate(plan.edges))
+    node = fragments.make_node(record, "_intern_descriptor(_shape, _dtype)", fragments.LOCATION, _values(record), _save(record))
     view = record.kind == "view"
-    return fill(_EDGES, find=find, result=fill(_VIEW, base=params[0].name, node=node) if view else make_result("None", node))
+    result = fill(_VIEW, base=params[0].name, node=node) if view else fragments.make_result("None", node)
+    return fill(_EDGES, find=find, result=result)
 
 
 def _values(record: Overload) -> str:
@@ -330,11 +323,11 @@ def _save(record: Overload) -> list[str]:
     slots: list[str] = []
     for slot, save in enumerate(record.plan.saves):
         if save.output >= 0:
-            slots.append(save_result(slot))
+            slots.append(fragments.save_result(slot))
             continue
         name = params[save.param].name
         needed = " or ".join(f"_e{edge} is not None" for edge in save.guard) if save.guard else "True"
         if params[save.param].optional:
             needed = f"{name} is not None and ({needed})"
-        slots.append(save_operand(slot, needed, f"{name}.array", name, "None"))
+        slots.append(fragments.save_operand(slot, needed, f"{name}.array", name, "None"))
     return slots
