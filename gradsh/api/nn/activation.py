@@ -10,27 +10,23 @@ from gradsh.engine.graph.tensor import Parameter
 from gradsh.text.fault import fail
 
 
-class ReLU(Declared):
+class ReLU(Declared, settings=takes(inplace=False)):
     """max(0, x)."""
-
-    _settings = takes(inplace=False)
 
     def forward(self, input: Any) -> Any:
         """Call relu, in place if asked."""
         return functional("relu_" if self.inplace else "relu")(input)
 
 
-class Threshold(Declared):
+class Threshold(Declared, function="threshold"):
     """x where x > threshold, else value."""
 
-    _function = "threshold"
     _settings = takes(threshold=REQUIRED, value=REQUIRED, inplace=False)
 
 
-class RReLU(Declared):
+class RReLU(Declared, function="rrelu"):
     """Leaky relu with a random slope in training."""
 
-    _function = "rrelu"
     _settings = takes(lower=1.0 / 8, upper=1.0 / 3, inplace=False)
 
     def passed(self) -> dict[str, Any]:
@@ -38,10 +34,9 @@ class RReLU(Declared):
         return {**super().passed(), "training": self.training}
 
 
-class Hardtanh(Declared):
+class Hardtanh(Declared, function="hardtanh"):
     """x cut off to [min_val, max_val]."""
 
-    _function = "hardtanh"
     _settings = takes(min_val=-1.0, max_val=1.0, inplace=False)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -50,141 +45,94 @@ class Hardtanh(Declared):
             raise fail("value", "max_val must be greater than min_val", ValueError)
 
 
-class ReLU6(Declared):
+class ReLU6(Declared, function="relu6", settings=takes(inplace=False)):
     """x cut off to [0, 6]."""
 
-    _function = "relu6"
-    _settings = takes(inplace=False)
 
-
-class Sigmoid(Declared):
+class Sigmoid(Declared, function="sigmoid"):
     """1 / (1 + exp(-x))."""
 
-    _function = "sigmoid"
 
-
-class Hardsigmoid(Declared):
+class Hardsigmoid(Declared, function="hardsigmoid", settings=takes(inplace=False)):
     """Sigmoid in three straight pieces."""
 
-    _function = "hardsigmoid"
-    _settings = takes(inplace=False)
     _shown = ()
 
 
-class Tanh(Declared):
+class Tanh(Declared, function="tanh"):
     """tanh(x)."""
 
-    _function = "tanh"
 
-
-class SiLU(Declared):
+class SiLU(Declared, function="silu", settings=takes(inplace=False)):
     """x * sigmoid(x)."""
 
-    _function = "silu"
-    _settings = takes(inplace=False)
 
-
-class Mish(Declared):
+class Mish(Declared, function="mish", settings=takes(inplace=False)):
     """x * tanh(softplus(x))."""
 
-    _function = "mish"
-    _settings = takes(inplace=False)
 
-
-class Hardswish(Declared):
+class Hardswish(Declared, function="hardswish", settings=takes(inplace=False)):
     """SiLU in pieces."""
 
-    _function = "hardswish"
-    _settings = takes(inplace=False)
     _shown = ()
 
 
-class ELU(Declared):
+class ELU(Declared, function="elu", settings=takes(alpha=1.0, inplace=False)):
     """x, or alpha * (exp(x) - 1) below 0."""
 
-    _function = "elu"
-    _settings = takes(alpha=1.0, inplace=False)
 
-
-class CELU(Declared):
+class CELU(Declared, function="celu", settings=takes(alpha=1.0, inplace=False)):
     """ELU with a continuous derivative."""
 
-    _function = "celu"
-    _settings = takes(alpha=1.0, inplace=False)
 
-
-class SELU(Declared):
+class SELU(Declared, function="selu", settings=takes(inplace=False)):
     """ELU with the self-normalising constants."""
 
-    _function = "selu"
-    _settings = takes(inplace=False)
 
-
-class GLU(Declared):
+class GLU(Declared, function="glu", settings=takes(dim=-1)):
     """The first half times the sigmoid of the second half of a dimension."""
 
-    _function = "glu"
-    _settings = takes(dim=-1)
 
-
-class GELU(Declared):
+class GELU(Declared, function="gelu", settings=takes(approximate="none")):
     """x times the normal distribution function of x."""
-
-    _function = "gelu"
-    _settings = takes(approximate="none")
 
     def extra_repr(self) -> str:
         """Return the approximation."""
         return f"approximate={self.approximate!r}"
 
 
-class Hardshrink(Declared):
+class Hardshrink(Declared, function="hardshrink", settings=takes(lambd=0.5)):
     """x, or 0 where |x| <= lambd."""
-
-    _function = "hardshrink"
-    _settings = takes(lambd=0.5)
 
     def extra_repr(self) -> str:
         """Return lambd."""
         return str(self.lambd)
 
 
-class Softshrink(Hardshrink):
+class Softshrink(Hardshrink, function="softshrink"):
     """x moved towards 0 by lambd."""
 
-    _function = "softshrink"
 
-
-class LeakyReLU(Declared):
+class LeakyReLU(Declared, function="leaky_relu"):
     """x, or negative_slope * x below 0."""
 
-    _function = "leaky_relu"
     _settings = takes(negative_slope=0.01, inplace=False)
 
 
-class LogSigmoid(Declared):
+class LogSigmoid(Declared, function="logsigmoid"):
     """log(sigmoid(x))."""
 
-    _function = "logsigmoid"
 
-
-class Softplus(Declared):
+class Softplus(Declared, function="softplus", settings=takes(beta=1.0, threshold=20.0)):
     """log(1 + exp(beta * x)) / beta."""
 
-    _function = "softplus"
-    _settings = takes(beta=1.0, threshold=20.0)
 
-
-class Softsign(Declared):
+class Softsign(Declared, function="softsign"):
     """x / (1 + |x|)."""
 
-    _function = "softsign"
 
-
-class Tanhshrink(Declared):
+class Tanhshrink(Declared, function="tanhshrink"):
     """x - tanh(x)."""
-
-    _function = "tanhshrink"
 
 
 class PReLU(Module):
@@ -212,9 +160,7 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-class _AlongDim(Declared):
-    _settings = takes(dim=None)
-
+class _AlongDim(Declared, settings=takes(dim=None)):
     def forward(self, input: Any) -> Any:
         """Call the operation along the dimension, guessed as PyTorch does where none was given."""
         dim = self.dim
@@ -227,22 +173,16 @@ class _AlongDim(Declared):
         return functional(self._function)(input, dim)
 
 
-class Softmax(_AlongDim):
+class Softmax(_AlongDim, function="softmax"):
     """exp(x) divided by its sum along a dimension."""
 
-    _function = "softmax"
 
-
-class LogSoftmax(_AlongDim):
+class LogSoftmax(_AlongDim, function="log_softmax"):
     """The logarithm of softmax."""
 
-    _function = "log_softmax"
 
-
-class Softmin(_AlongDim):
+class Softmin(_AlongDim, function="softmin"):
     """softmax(-x)."""
-
-    _function = "softmin"
 
 
 class Softmax2d(Module):

@@ -37,9 +37,9 @@ def own(cls: type, name: str) -> None:
 
 
 class Declared(Module):
-    """Calls operation `_function` with the input and its settings.
+    """Calls operation `function` with the input and its settings.
 
-    `_settings` maps each constructor argument, in order, to its default; each becomes an attribute and is passed by name
+    `settings` maps each constructor argument, in order, to its default; each becomes an attribute and is passed by name
     unless `_unpassed` lists it. `_shown` names those that the repr shows (all); `inplace` shows only when True.
     """
 
@@ -47,6 +47,13 @@ class Declared(Module):
     _settings: Mapping[str, Any] = takes()
     _shown: tuple[str, ...] | None = None
     _unpassed: tuple[str, ...] = ()
+
+    def __init_subclass__(cls, function: str = "", settings: Mapping[str, Any] | None = None) -> None:
+        super().__init_subclass__()
+        if function:
+            cls._function = function
+        if settings is not None:
+            cls._settings = settings
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()

@@ -6,17 +6,12 @@ from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes
 from gradsh.text.fault import fail
 
 
-class Flatten(Declared):
+class Flatten(Declared, function="flatten", settings=takes(start_dim=1, end_dim=-1)):
     """Make one dimension of those from start_dim to end_dim."""
 
-    _function = "flatten"
-    _settings = takes(start_dim=1, end_dim=-1)
 
-
-class Unflatten(Declared):
+class Unflatten(Declared, settings=takes(dim=REQUIRED, unflattened_size=REQUIRED)):
     """Split a dimension into several."""
-
-    _settings = takes(dim=REQUIRED, unflattened_size=REQUIRED)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -24,8 +24,8 @@ class Loss(Declared):
     _held: tuple[str, ...] = ()
     _shown = ()
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
+    def __init_subclass__(cls, **declared: Any) -> None:
+        super().__init_subclass__(**declared)
         if "forward" not in cls.__dict__:
             own(cls, "forward")
 
@@ -50,86 +50,64 @@ class Loss(Declared):
         return functional(self._function)(input, target, **self.passed())
 
 
-class L1Loss(Loss):
+class L1Loss(Loss, function="l1_loss", settings=_OLD):
     """|input - target|."""
 
-    _function = "l1_loss"
-    _settings = _OLD
 
-
-class MSELoss(Loss):
+class MSELoss(Loss, function="mse_loss", settings=_OLD):
     """(input - target)²."""
 
-    _function = "mse_loss"
-    _settings = _OLD
 
-
-class SmoothL1Loss(Loss):
+class SmoothL1Loss(Loss, function="smooth_l1_loss", settings=takes(**_OLD, beta=1.0)):
     """Squared near 0, absolute beyond beta."""
 
-    _function = "smooth_l1_loss"
-    _settings = takes(**_OLD, beta=1.0)
 
-
-class HuberLoss(Loss):
+class HuberLoss(Loss, function="huber_loss", settings=takes(reduction="mean", delta=1.0)):
     """Squared near 0, absolute beyond delta."""
 
-    _function = "huber_loss"
-    _settings = takes(reduction="mean", delta=1.0)
 
-
-class NLLLoss(Loss):
+class NLLLoss(Loss, function="nll_loss"):
     """The negative log-probability of the target class."""
 
-    _function = "nll_loss"
     _settings = takes(weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean")
     _held = ("weight",)
 
 
-class CrossEntropyLoss(Loss):
+class CrossEntropyLoss(Loss, function="cross_entropy"):
     """nll_loss of log_softmax."""
 
-    _function = "cross_entropy"
     _settings = takes(
         weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
     )
     _held = ("weight",)
 
 
-class BCELoss(Loss):
+class BCELoss(Loss, function="binary_cross_entropy", settings=takes(weight=None, **_OLD)):
     """Binary cross entropy of probabilities."""
 
-    _function = "binary_cross_entropy"
-    _settings = takes(weight=None, **_OLD)
     _held = ("weight",)
 
 
-class BCEWithLogitsLoss(Loss):
+class BCEWithLogitsLoss(Loss, function="binary_cross_entropy_with_logits"):
     """Binary cross entropy of logits."""
 
-    _function = "binary_cross_entropy_with_logits"
     _settings = takes(weight=None, **_OLD, pos_weight=None)
     _held = ("weight", "pos_weight")
 
 
-class KLDivLoss(Loss):
+class KLDivLoss(Loss, function="kl_div", settings=takes(**_OLD, log_target=False)):
     """target * (log target - input)."""
 
-    _function = "kl_div"
-    _settings = takes(**_OLD, log_target=False)
 
-
-class PoissonNLLLoss(Loss):
+class PoissonNLLLoss(Loss, function="poisson_nll_loss"):
     """Negative log-likelihood of a Poisson distribution."""
 
-    _function = "poisson_nll_loss"
     _settings = takes(log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean")
 
 
-class GaussianNLLLoss(Loss):
+class GaussianNLLLoss(Loss, function="gaussian_nll_loss"):
     """Negative log-likelihood of normal distributions."""
 
-    _function = "gaussian_nll_loss"
     _settings = takes(full=False, eps=1e-6, reduction="mean")
 
     def forward(self, input: Any, target: Any, var: Any) -> Any:  # type: ignore[override]
@@ -137,39 +115,28 @@ class GaussianNLLLoss(Loss):
         return functional(self._function)(input, target, var, **self.passed())
 
 
-class HingeEmbeddingLoss(Loss):
+class HingeEmbeddingLoss(Loss, function="hinge_embedding_loss", settings=takes(margin=1.0, **_OLD)):
     """input where target is 1, max(0, margin - input) where it is -1."""
 
-    _function = "hinge_embedding_loss"
-    _settings = takes(margin=1.0, **_OLD)
 
-
-class SoftMarginLoss(Loss):
+class SoftMarginLoss(Loss, function="soft_margin_loss", settings=_OLD):
     """log(1 + exp(-target * input))."""
 
-    _function = "soft_margin_loss"
-    _settings = _OLD
 
-
-class MultiLabelMarginLoss(Loss):
+class MultiLabelMarginLoss(Loss, function="multilabel_margin_loss", settings=_OLD):
     """Margins between the target classes and the others."""
 
-    _function = "multilabel_margin_loss"
-    _settings = _OLD
 
-
-class MultiLabelSoftMarginLoss(Loss):
+class MultiLabelSoftMarginLoss(Loss, function="multilabel_soft_margin_loss"):
     """Binary cross entropy over classes."""
 
-    _function = "multilabel_soft_margin_loss"
     _settings = takes(weight=None, **_OLD)
     _held = ("weight",)
 
 
-class MultiMarginLoss(Loss):
+class MultiMarginLoss(Loss, function="multi_margin_loss"):
     """Margins between the target class and the others."""
 
-    _function = "multi_margin_loss"
     _settings = takes(p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean")
     _held = ("weight",)
 
@@ -180,31 +147,27 @@ class _Paired(Loss):
         return functional(self._function)(input1, input2, target, **self.passed())
 
 
-class CosineEmbeddingLoss(_Paired):
+class CosineEmbeddingLoss(_Paired, function="cosine_embedding_loss"):
     """1 - cos where target is 1, max(0, cos - margin) where it is -1."""
 
-    _function = "cosine_embedding_loss"
     _settings = takes(margin=0.0, **_OLD)
 
 
-class MarginRankingLoss(_Paired):
+class MarginRankingLoss(_Paired, function="margin_ranking_loss"):
     """max(0, -target * (input1 - input2) + margin)."""
 
-    _function = "margin_ranking_loss"
     _settings = takes(margin=0.0, **_OLD)
 
 
-class TripletMarginLoss(_Paired):
+class TripletMarginLoss(_Paired, function="triplet_margin_loss"):
     """max(0, distance to the positive - distance to the negative + margin)."""
 
-    _function = "triplet_margin_loss"
     _settings = takes(margin=1.0, p=2.0, eps=1e-6, swap=False, **_OLD)
 
 
-class TripletMarginWithDistanceLoss(_Paired):
+class TripletMarginWithDistanceLoss(_Paired, function="triplet_margin_with_distance_loss"):
     """TripletMarginLoss with a distance function of one's own (keyword arguments only)."""
 
-    _function = "triplet_margin_with_distance_loss"
     _settings = takes(distance_function=None, margin=1.0, swap=False, reduction="mean")
 
     def __init__(self, **kwargs: Any) -> None:
@@ -215,10 +178,9 @@ class TripletMarginWithDistanceLoss(_Paired):
             self.distance_function = PairwiseDistance()
 
 
-class CTCLoss(Loss):
+class CTCLoss(Loss, function="ctc_loss"):
     """Connectionist temporal classification."""
 
-    _function = "ctc_loss"
     _settings = takes(blank=0, reduction="mean", zero_infinity=False)
 
     def forward(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Any:  # type: ignore[override]

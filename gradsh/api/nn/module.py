@@ -326,5 +326,3 @@ def _too_early(what: str, module: Module) -> Exception:
 
 def _wrong(value: Any, what: str, name: str, expected: str) -> Exception:
     return fail("type", f"cannot assign '{typename(value)}' as {what} '{name}' ({expected} expected)", TypeError)
-
-

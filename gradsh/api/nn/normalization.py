@@ -113,10 +113,9 @@ class RMSNorm(_Affine):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
-class LocalResponseNorm(Declared):
+class LocalResponseNorm(Declared, function="local_response_norm"):
     """Normalise over neighbouring channels."""
 
-    _function = "local_response_norm"
     _settings = takes(size=REQUIRED, alpha=1e-4, beta=0.75, k=1.0)
 
     def extra_repr(self) -> str:

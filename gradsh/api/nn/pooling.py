@@ -19,26 +19,19 @@ class _MaxPool(Declared):
             self.stride = self.kernel_size
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPool, function="max_pool1d"):
     """The largest element of each window of (N, C, L)."""
 
-    _function = "max_pool1d"
 
-
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPool, function="max_pool2d"):
     """The largest element of each window of (N, C, H, W)."""
 
-    _function = "max_pool2d"
 
-
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPool, function="max_pool3d"):
     """The largest element of each window of (N, C, D, H, W)."""
 
-    _function = "max_pool3d"
 
-
-class _MaxUnpool(Declared):
-    _settings = takes(kernel_size=REQUIRED, stride=None, padding=0)
+class _MaxUnpool(Declared, settings=takes(kernel_size=REQUIRED, stride=None, padding=0)):
     dimensions = 0
     kernel_size: Any
     padding: Any
@@ -88,10 +81,9 @@ class _AvgPool(Declared):
             self.stride = self.kernel_size
 
 
-class AvgPool1d(_AvgPool):
+class AvgPool1d(_AvgPool, function="avg_pool1d"):
     """The mean of each window of (N, C, L)."""
 
-    _function = "avg_pool1d"
     _settings = takes(kernel_size=REQUIRED, stride=None, padding=0, ceil_mode=False, count_include_pad=True)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -100,80 +92,57 @@ class AvgPool1d(_AvgPool):
             setattr(self, name, repeated(getattr(self, name), 1))
 
 
-class AvgPool2d(_AvgPool):
+class AvgPool2d(_AvgPool, function="avg_pool2d"):
     """The mean of each window of (N, C, H, W)."""
 
-    _function = "avg_pool2d"
 
-
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_AvgPool, function="avg_pool3d"):
     """The mean of each window of (N, C, D, H, W)."""
-
-    _function = "avg_pool3d"
 
 
 class _LPPool(Declared):
     _settings = takes(norm_type=REQUIRED, kernel_size=REQUIRED, stride=None, ceil_mode=False)
 
 
-class LPPool1d(_LPPool):
+class LPPool1d(_LPPool, function="lp_pool1d"):
     """The p-norm of each window of (N, C, L)."""
 
-    _function = "lp_pool1d"
 
-
-class LPPool2d(_LPPool):
+class LPPool2d(_LPPool, function="lp_pool2d"):
     """The p-norm of each window of (N, C, H, W)."""
 
-    _function = "lp_pool2d"
 
-
-class LPPool3d(_LPPool):
+class LPPool3d(_LPPool, function="lp_pool3d"):
     """The p-norm of each window of (N, C, D, H, W)."""
 
-    _function = "lp_pool3d"
 
-
-class _AdaptiveMaxPool(Declared):
-    _settings = takes(output_size=REQUIRED, return_indices=False)
+class _AdaptiveMaxPool(Declared, settings=takes(output_size=REQUIRED, return_indices=False)):
     _shown = ("output_size",)
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPool, function="adaptive_max_pool1d"):
     """Max pooling to a given size, over (N, C, L)."""
 
-    _function = "adaptive_max_pool1d"
 
-
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPool, function="adaptive_max_pool2d"):
     """Max pooling to a given size, over (N, C, H, W)."""
 
-    _function = "adaptive_max_pool2d"
 
-
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPool, function="adaptive_max_pool3d"):
     """Max pooling to a given size, over (N, C, D, H, W)."""
 
-    _function = "adaptive_max_pool3d"
+
+class _AdaptiveAvgPool(Declared, settings=takes(output_size=REQUIRED)):
+    """Average pooling to a given size."""
 
 
-class _AdaptiveAvgPool(Declared):
-    _settings = takes(output_size=REQUIRED)
-
-
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+class AdaptiveAvgPool1d(_AdaptiveAvgPool, function="adaptive_avg_pool1d"):
     """Average pooling to a given size, over (N, C, L)."""
 
-    _function = "adaptive_avg_pool1d"
 
-
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPool, function="adaptive_avg_pool2d"):
     """Average pooling to a given size, over (N, C, H, W)."""
 
-    _function = "adaptive_avg_pool2d"
 
-
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPool, function="adaptive_avg_pool3d"):
     """Average pooling to a given size, over (N, C, D, H, W)."""
-
-    _function = "adaptive_avg_pool3d"

@@ -49,38 +49,29 @@ class UpsamplingBilinear2d(Upsample):
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
 
 
-class PixelShuffle(Declared):
+class PixelShuffle(Declared, function="pixel_shuffle", settings=takes(upscale_factor=REQUIRED)):
     """(C r², H, W) to (C, H r, W r)."""
 
-    _function = "pixel_shuffle"
-    _settings = takes(upscale_factor=REQUIRED)
 
-
-class PixelUnshuffle(Declared):
+class PixelUnshuffle(Declared, function="pixel_unshuffle"):
     """(C, H r, W r) to (C r², H, W)."""
 
-    _function = "pixel_unshuffle"
     _settings = takes(downscale_factor=REQUIRED)
 
 
-class ChannelShuffle(Declared):
+class ChannelShuffle(Declared, function="channel_shuffle", settings=takes(groups=REQUIRED)):
     """Interleave groups of channels."""
 
-    _function = "channel_shuffle"
-    _settings = takes(groups=REQUIRED)
 
-
-class Fold(Declared):
+class Fold(Declared, function="fold"):
     """Add windows, given as columns, up to an image."""
 
-    _function = "fold"
     _settings = takes(output_size=REQUIRED, kernel_size=REQUIRED, dilation=1, padding=0, stride=1)
 
 
-class Unfold(Declared):
+class Unfold(Declared, function="unfold"):
     """Lay the windows of an image out as columns."""
 
-    _function = "unfold"
     _settings = takes(kernel_size=REQUIRED, dilation=1, padding=0, stride=1)
 
     def forward(self, input: Any) -> Any:
@@ -88,10 +79,9 @@ class Unfold(Declared):
         return functional("unfold")(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
 
-class PairwiseDistance(Declared):
+class PairwiseDistance(Declared, settings=takes(p=2.0, eps=1e-6, keepdim=False)):
     """The p-norm of the difference of two vectors."""
 
-    _settings = takes(p=2.0, eps=1e-6, keepdim=False)
     _shown = ()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -104,10 +94,9 @@ class PairwiseDistance(Declared):
         return functional("pairwise_distance")(x1, x2, self.norm, self.eps, self.keepdim)
 
 
-class CosineSimilarity(Declared):
+class CosineSimilarity(Declared, settings=takes(dim=1, eps=1e-8)):
     """The cosine of the angle between two vectors."""
 
-    _settings = takes(dim=1, eps=1e-8)
     _shown = ()
 
     def forward(self, x1: Any, x2: Any) -> Any:  # type: ignore[override]

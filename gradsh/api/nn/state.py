@@ -152,5 +152,3 @@ def _load_one(module: Any, name: str, key: str, own: Tensor, given: Any, assign:
         else:
             write(module, name, given)
     return ""
-
-
