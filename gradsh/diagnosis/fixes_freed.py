@@ -68,8 +68,14 @@ def retained(finder: Finder) -> None:
             finder.offer(f"keep it with `{text} --retain` on line {site.line}",
                          Draft().replace(place.source, place.span, f"{text} --retain"), _cost(finder))
         return
-    if isinstance(call, tree.Call):
-        _keep(finder, site, call)
+    found: list[Any] = [call] if isinstance(call, tree.Call) else list(filter(_is_pass, headed(site.statement)))
+    if len(found) == 1:
+        _keep(finder, site, found[0])
+
+
+def _is_pass(node: Any) -> bool:
+    """Whether an expression runs a backward pass: of a line that PyTorch ran, no more than the line is known."""
+    return isinstance(node, tree.Call) and path_of(node.func).rpartition(".")[2] in {"backward", "grad"}
 
 
 def _keep(finder: Finder, site: Site, call: tree.Call) -> None:

@@ -11,6 +11,7 @@ _FILLING = {"zero_": "torch.zeros_like({0})", "fill_": "torch.full_like({0}, {1}
 """Writes that have no form of the same name out of place."""
 _NOWHERE_ELSE = frozenset({
     "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "set_", "resize_", "requires_grad_", "detach_", "share_memory_",
+    "cauchy_", "geometric_", "log_normal_", "fill_diagonal_", "apply_", "map_", "map2_",
 })
 
 

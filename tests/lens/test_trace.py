@@ -141,6 +141,17 @@ open("ran.txt", "a").write("to the end ")
         assert (tmp_path / "prog.py").read_text(encoding="utf-8") == text
         assert (tmp_path / "ran.txt").read_text(encoding="utf-8") == "to the end "
 
+    def test_a_pass_within_an_assignment_is_kept(self, tmp_path: Path) -> None:
+        text = """import torch
+x = torch.ones(3, requires_grad=True)
+score = (x * x).sin()
+slope, = torch.autograd.grad(score.sum(), x, retain_graph=False)
+(score * slope).sum().backward()
+"""
+        ran = self.run(tmp_path, text, options=("--fix", "--plain"))
+        assert "+ 4 | slope, = torch.autograd.grad(score.sum(), x, retain_graph=True)" in ran.err.splitlines()
+        assert "tried in a copy of the program: the error is gone" in ran.err
+
     def test_fix_says_so_where_no_edit_is_known(self, tmp_path: Path) -> None:
         ran = self.run(tmp_path, "import torch\ntorch.ones(2).sum().backward(gradient=None, inputs=[])\n", options=("--fix",))
         assert "Traceback (most recent call last):" in ran.err
