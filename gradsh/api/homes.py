@@ -32,6 +32,11 @@ _CLASSES = {
 _NAMES = {"Autocast": "autocast", "DType": "dtype", "Device": "device", "Handle": "RemovableHandle", "AnyNode": "Node"}
 
 
+def file_of(name: str) -> str:
+    """Return the file in which PyTorch keeps a distribution: `mixture_same_family` for MixtureSameFamily."""
+    return "".join(f"_{one.lower()}" if one.isupper() else one for one in name).lstrip("_")
+
+
 def settle(kind: type) -> None:
     """Let a class of gradsh's say that it is at home where PyTorch keeps it; any other class is left alone."""
     origin = kind.__module__
@@ -45,7 +50,8 @@ def settle(kind: type) -> None:
     elif home is None and origin.startswith("gradsh.api.optim."):
         home = f"torch.optim.{kind.__name__.lower()}"
     elif home is None and origin.startswith("gradsh.api.distributions."):
-        file = "constraints" if kind.__name__ == "Constraint" else kind.__name__.lower()
+        shared = origin.rpartition(".")[2]
+        file = shared if shared in ("constraints", "transforms") else file_of(kind.__name__)
         home = f"torch.distributions.{file}"
     if home is not None:
         kind.__module__ = home

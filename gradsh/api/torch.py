@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from gradsh.api.homes import settle
+from gradsh.api.homes import file_of, settle
 from gradsh.api.namespace import Lazy, Namespace, Switches, lazily, lazy
 from gradsh.engine import methods as _methods  # noqa: F401  (which Tensor gets)
 from gradsh.engine.graph.hook_handle import Handle
@@ -65,7 +65,8 @@ _SCHEDULERS = {
 }
 _DISTRIBUTIONS = {
     "distribution": "Distribution", "continuous": "Normal Uniform Exponential Independent",
-    "discrete": "Categorical Bernoulli", "kl": "kl_divergence",
+    "discrete": "Categorical Bernoulli", "multivariate": "MultivariateNormal", "mixture": "MixtureSameFamily",
+    "transformed": "TransformedDistribution LogNormal Laplace", "kl": "kl_divergence",
 }
 _DATA_FILES = {
     "dataset": "Dataset TensorDataset ConcatDataset Subset random_split IterableDataset",
@@ -161,12 +162,17 @@ def _shared(name: str) -> Lazy:
 def _distributions() -> dict[str, Namespace]:
     """Return torch.distributions and what PyTorch keeps under it: a file for each class."""
     table = _from_files("gradsh.api.distributions", _DISTRIBUTIONS)
-    files = {"kl" if name == "kl_divergence" else name.lower(): {name: entry} for name, entry in table.items()}
+    files = {"kl" if name == "kl_divergence" else file_of(name): {name: entry} for name, entry in table.items()}
     files["constraints"] = lazily(
         "gradsh.api.distributions.constraints",
         "Constraint real boolean simplex positive nonnegative unit_interval real_vector greater_than greater_than_eq "
-        "less_than interval integer_interval independent",
+        "less_than interval integer_interval independent lower_cholesky positive_definite",
     )
+    transforms = (
+        "Transform ExpTransform SigmoidTransform TanhTransform SoftplusTransform AffineTransform ComposeTransform"
+    )
+    files["transforms"] = lazily("gradsh.api.distributions.transforms", transforms)
+    table |= files["transforms"]
     spaces = {f"torch.distributions.{file}": Namespace(f"torch.distributions.{file}", held) for file, held in files.items()}
     table.update((file, _spaces(f"torch.distributions.{file}")) for file in files)
     return {"torch.distributions": Namespace("torch.distributions", table), **spaces}

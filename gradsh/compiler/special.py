@@ -18,7 +18,9 @@ CALLABLE_SPECIALS = SPECIAL_METHODS - {"__doc__", "__hash__", "__format__"}
 LOOKUPS = frozenset({"__getattr__", "__setattr__"})
 """Methods that Python calls for attributes: a class may define them, and reach its bases' by `super()`, under guard."""
 
-CLASS_ONLY = LOOKUPS | {"__del__", "__new__", "__slots__", "__setstate__"}
+CLASS_ONLY = LOOKUPS | {
+    "__del__", "__delete__", "__get__", "__init_subclass__", "__new__", "__set__", "__set_name__", "__setstate__", "__slots__",
+}
 """Special names that may stand in the body of a class and be set nowhere else."""
 
 WITHOUT_MEANING = frozenset({"__constants__", "__version__", "__author__", "__jit_unused_properties__", "__match_args__"})
@@ -29,10 +31,7 @@ OR_TRACE = "or run the program on PyTorch: `gradsh trace FILE`"
 
 _WAYS = {
     "__getattribute__": "write `__getattr__`, a method or a @property",
-    "__init_subclass__": "call a function on the class after its definition",
     "__class_getitem__": "write a @staticmethod that returns what you need",
-    "__get__": "write a @property",
-    "__set__": "write a @property",
 }
 
 

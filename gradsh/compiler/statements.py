@@ -191,7 +191,11 @@ class StatementLowering(PatternLowering):
         documented = isinstance(node.body[0], tree.Expr) and _is_string(node.body[0].value)
         first = 1 if documented else 0
         body[first:first] = self._marks(place)
-        return ast.ClassDef(name, bases, [], body, decorators, **GENERIC, **place)
+        keywords = [
+            ast.keyword(word.arg, self.expression(word.value), **self.place(word.span))
+            for word in node.keywords if word.arg not in _OF_THE_CLASS
+        ]
+        return ast.ClassDef(name, bases, keywords, body, decorators, **GENERIC, **place)
 
     def _marks(self, place: dict[str, Any]) -> Block:
         """Mark a class as a script's, and keep numpy from putting its instances into arrays of Python objects."""
@@ -205,12 +209,11 @@ class StatementLowering(PatternLowering):
     def _check_class(self, node: tree.ClassDef) -> None:
         """Refuse what could change how classes themselves work."""
         for word in node.keywords:
-            if word.arg == "total" or (word.arg == "metaclass" and _is_abstract(word.value)):
-                continue
-            raise self.refuse(
-                word.span, "metaclasses and other keywords of a class are not part of gradsh",
-                f"write `class {node.name}:` or name one base class, and set attributes in its body",
-            )
+            if word.arg is None or word.arg[0] == "_" or (word.arg == "metaclass" and not _is_abstract(word.value)):
+                raise self.refuse(
+                    word.span, "metaclasses are not part of gradsh",
+                    f"write `class {node.name}:` or name one base class, and set attributes in its body",
+                )
         starred = next((base for base in node.bases if isinstance(base, tree.Starred)), None)
         if starred is not None:
             raise self.refuse(starred.span, "the bases of a class are named one by one here", "write the classes themselves")
@@ -318,6 +321,8 @@ class StatementLowering(PatternLowering):
 
 
 _DEFINABLE = SPECIAL_METHODS | CLASS_ONLY | WITHOUT_MEANING
+_OF_THE_CLASS = ("metaclass", "total")
+"""Keywords of a class that say what a base says already: the metaclass of ABC, the form of a TypedDict."""
 _SLOTS = frozenset({"__dict__", "__weakref__"})
 
 

@@ -86,7 +86,7 @@ FAMILIES = {
         "poisson_nll_loss triplet_margin_loss triplet_margin_with_distance_loss "
     ),
     "masked": "argwhere masked_scatter masked_scatter_ masked_scatter_backward masked_select nonzero put put_ take take_along_dim",
-    "matmul": "__imatmul__ __matmul__ __rmatmul__ addmm addmm_ bmm dot linear matmul mm mv vdot",
+    "matmul": "__imatmul__ __matmul__ __rmatmul__ addmm addmm_ bmm dot linear matmul mm mv spmm vdot",
     "normalization": (
         "F_batch_norm group_norm instance_norm layer_norm local_response_norm native_batch_norm native_batch_norm_backward "
         "native_group_norm native_group_norm_backward native_layer_norm native_layer_norm_backward rms_norm "

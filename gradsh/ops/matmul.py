@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.codegen.specialize import quicken
-from gradsh.engine.dispatch.declare import composite, implements, op, sample
+from gradsh.engine.dispatch.declare import alias, composite, implements, op, sample
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import FALLBACK
@@ -115,6 +115,7 @@ mm = op(
     },
     samples=(sample((2, 3), (3, 4)), sample((2, 3), (4, 5), rejects="shape"), sample((2, 0), (0, 3))),
 )
+alias("spmm", mm, ("torch",))
 quicken(mm, mm.records[0])
 
 

@@ -67,7 +67,8 @@ OFFERS: dict[type, Any] = {
 }
 """Classes of the engine and of numpy -> what they offer: a frozenset, or a function of the name."""
 _PYTORCHS = frozenset({
-    "_apply", "_check_input_dim", "_extended_shape", "_get_closed_form_lr", "_get_name", "_is_better", "_output_padding",
+    "_apply", "_backward_hooks", "_check_input_dim", "_extended_shape", "_forward_hooks",
+    "_forward_pre_hooks", "_get_closed_form_lr", "_get_name", "_is_better", "_output_padding",
     "_reset", "_reset_parameters", "_sequence_nr", "_update_lr", "_validate_args", "_validate_sample",
 })
 """Names with an underscore that PyTorch's classes have, too. All others in a class of the engine are its own affair."""
@@ -196,6 +197,8 @@ class Guard:
             return name in _CLASS_NAMES or (base is not None and self._entry_allows(base, name))
         if kind is super:
             base = self._home(owner, name)
+            if name == "__init_subclass__":
+                return True
             return public(name) if base is None else self._entry_allows(base, name)  # not there: Python's own error says so
         if is_script_class(kind) or issubclass(kind, ScriptBase):
             base = self._home(kind, name)

@@ -1,7 +1,10 @@
-"""`logging` for scripts: loggers with levels, whose lines go to standard error as the program's warnings do not."""
+"""`logging` for scripts: loggers with levels, handlers and formatters, whose lines go to the program's own streams."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from gradsh.engine.attribute_names import ScriptBase
 
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
@@ -9,33 +12,101 @@ if TYPE_CHECKING:
 LEVELS = {"NOTSET": 0, "DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
 _NAMES = {number: name for name, number in LEVELS.items()}
 _FORMAT = "%(levelname)s:%(name)s:%(message)s"
+_FIELD = re.compile(r"%\((\w+)\)(-?\d*(?:\.\d+)?)[sdf]")
+_BRACED = re.compile(r"\{(\w+)(?::[^{}]*)?\}")
 
 
-class Settings:
-    """What `basicConfig` sets: one level and one format for all loggers of a program."""
-
-    def __init__(self) -> None:
-        self.level = LEVELS["WARNING"]
-        self.format = _FORMAT
-        self.style = "%"
-
-
-class Logger:
-    """A logger: `info("step %d", n)` writes a line where its level is on."""
+class Formatter:
+    """How a record becomes a line: fields in plain text, so that a format reaches nothing else."""
 
     __module__ = "logging"
-    __script_attributes__ = frozenset({
+    __script_attributes__ = frozenset({"format", "formatTime"})
+
+    def __init__(self, fmt: Any = None, datefmt: Any = None, style: str = "%", **_: Any) -> None:
+        self._template = "%(message)s" if fmt is None else str(fmt)
+        self._dates = "%Y-%m-%d %H:%M:%S,000" if datefmt is None else str(datefmt)
+        self._braced = style == "{"
+
+    def formatTime(self, record: Any = None, datefmt: Any = None) -> str:
+        """Return the time of day."""
+        import time
+
+        return time.strftime(self._dates if datefmt is None else str(datefmt))
+
+    def format(self, record: Any) -> str:
+        """Return the line of a record."""
+        if not isinstance(record, Record):
+            raise TypeError(f"format() takes a record of a logger, not {type(record).__name__}")
+        values = {"levelname": record.levelname, "name": record.name, "message": record.getMessage()}
+        if "asctime" in self._template:
+            values["asctime"] = self.formatTime()
+        if self._braced:
+            return _BRACED.sub(lambda found: values.get(found[1], ""), self._template)
+        return _FIELD.sub(lambda found: f"%{found[2][:4]}s" % values.get(found[1], ""), self._template)
+
+
+class Record:
+    """One line of a logger, before it is formatted."""
+
+    __script_attributes__ = frozenset({"getMessage", "levelname", "levelno", "msg", "args", "name"})
+
+    def __init__(self, name: str, level: int, msg: Any, args: tuple[Any, ...]) -> None:
+        self.name, self.levelno, self.msg, self.args = name, level, msg, args
+        self.levelname = _NAMES.get(level, f"Level {level}")
+
+    def getMessage(self) -> str:
+        """Return the message with its arguments."""
+        return str(self.msg) % self.args if self.args else str(self.msg)
+
+
+class Handler:
+    """Writes records of a level and above to a stream; without one (a file, a null handler) it writes nowhere."""
+
+    __module__ = "logging"
+    __script_attributes__ = frozenset({"setLevel", "setFormatter", "close", "flush", "level", "formatter"})
+
+    def __init__(self, write: Any = None) -> None:
+        self._write = write
+        self.level = 0
+        self.formatter = Formatter()
+
+    def setLevel(self, level: Any) -> None:
+        """Set the lowest level that is written."""
+        self.level = level_of(level)
+
+    def setFormatter(self, formatter: Any) -> None:
+        """Set how records become lines."""
+        if not isinstance(formatter, Formatter):
+            raise TypeError(f"setFormatter() takes a logging.Formatter, not {type(formatter).__name__}")
+        self.formatter = formatter
+
+    def handle(self, record: Record) -> None:
+        """Write a record."""
+        if self._write is not None and record.levelno >= self.level:
+            self._write(self.formatter.format(record) + "\n")
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    flush = close
+
+
+class Logger(ScriptBase):
+    """A logger: `info("step %d", n)` writes a line where its level is on, to its handlers and those of the root."""
+
+    __module__ = "logging"
+    __script_attributes__ = frozenset({  # type: ignore[assignment]
         "debug", "info", "warning", "warn", "error", "critical", "exception", "log", "setLevel", "isEnabledFor",
-        "getEffectiveLevel", "name", "level", "addHandler", "removeHandler", "handlers", "propagate",
+        "getEffectiveLevel", "name", "level", "addHandler", "removeHandler", "hasHandlers", "handlers", "propagate",
     })
 
-    def __init__(self, machine: "Machine", settings: Settings, name: str) -> None:
-        self._machine = machine
-        self._settings = settings
+    def __init__(self, name: str, parent: "Logger | None", last_resort: Handler) -> None:
         self.name = name
         self.level = 0
-        self.handlers: tuple[Any, ...] = ()
+        self.handlers: list[Any] = []
         self.propagate = True
+        self._parent = parent
+        self._last_resort = last_resort
 
     def setLevel(self, level: Any) -> None:
         """Set the lowest level that is written."""
@@ -43,20 +114,27 @@ class Logger:
 
     def getEffectiveLevel(self) -> int:
         """Return the lowest level that is written."""
-        return self.level or self._settings.level
+        return self.level or (self._parent.level if self._parent else 0)
 
     def isEnabledFor(self, level: int) -> bool:
         """Return whether lines of this level are written."""
         return level_of(level) >= self.getEffectiveLevel()
 
+    def _reached(self) -> list[Any]:
+        above = self._parent.handlers if self._parent and self.propagate else []
+        return [one for one in (*self.handlers, *above) if isinstance(one, Handler)]
+
+    def hasHandlers(self) -> bool:
+        """Return whether a line would reach a handler."""
+        return bool(self._reached())
+
     def log(self, level: Any, msg: Any, *args: Any, **_: Any) -> None:
         """Write a line of some level."""
         number = level_of(level)
         if number >= self.getEffectiveLevel():
-            text = str(msg) % args if args else str(msg)
-            values = {"levelname": _NAMES.get(number, f"Level {number}"), "name": self.name, "message": text, "asctime": ""}
-            line = _filled(self._settings.format, values)
-            self._machine.on_error_output(line + "\n")
+            record = Record(self.name, number, msg, args)
+            for handler in self._reached() or [self._last_resort]:
+                handler.handle(record)
 
     def debug(self, msg: Any, *args: Any, **options: Any) -> None:
         """Write a line of level DEBUG."""
@@ -82,38 +160,14 @@ class Logger:
     exception = error
 
     def addHandler(self, handler: Any) -> None:
-        """Take a handler and go on as before: every line goes to standard error."""
+        """Write to a handler, too."""
+        if handler not in self.handlers:
+            self.handlers.append(handler)
 
     def removeHandler(self, handler: Any) -> None:
-        """Take a handler and go on as before."""
-
-
-class Handler:
-    """Stands for any handler or formatter: takes settings, changes nothing."""
-
-    __module__ = "logging"
-    __script_attributes__ = frozenset({"setLevel", "setFormatter", "close", "flush"})
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        return
-
-    def setLevel(self, level: Any) -> None:
-        """Take a level and change nothing."""
-
-    def setFormatter(self, formatter: Any) -> None:
-        """Take a formatter and change nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
-
-    flush = close
-
-
-def _filled(template: str, values: dict[str, str]) -> str:
-    """Put values into `%(name)s` fields, plain text only: a program's format must not reach anything else."""
-    import re
-
-    return re.sub(r"%\((\w+)\)-?\d*[sd]", lambda match: values.get(match[1], ""), template)
+        """Write to a handler no more."""
+        if handler in self.handlers:
+            self.handlers.remove(handler)
 
 
 def level_of(level: Any) -> int:
@@ -127,20 +181,48 @@ def level_of(level: Any) -> int:
 
 def load_logging(machine: "Machine") -> Mapping[str, Any]:
     """Return what `logging` offers."""
-    settings = Settings()
-    root = Logger(machine, settings, "root")
+    last_resort = Handler(machine.on_error_output)
+    last_resort.level = LEVELS["WARNING"]
+    root = Logger("root", None, last_resort)
+    root.level = LEVELS["WARNING"]
     loggers = {"": root, "root": root}
 
     def getLogger(name: str | None = None) -> Logger:
         """Return the logger of that name, the same each time."""
         key = name or ""
-        return loggers.get(key) or loggers.setdefault(key, Logger(machine, settings, key))
+        return loggers.get(key) or loggers.setdefault(key, Logger(key, root, last_resort))
+
+    def stream_handler(stream: Any = None) -> Handler:
+        """Return a handler that writes to a stream of the program, standard error if none is given."""
+        return Handler(machine.on_error_output if stream is None else machine.guard.read(stream, "write"))
+
+    def file_handler(*_: Any, **__: Any) -> Handler:
+        """Return a handler that writes nowhere: a program writes no file of the disk."""
+        return Handler()
 
     def basicConfig(**options: Any) -> None:
-        """Set the level and the format of all loggers."""
-        settings.level = level_of(options.get("level", settings.level))
-        settings.format = str(options.get("format", settings.format))
+        """Set the level of the root and, where it has no handler yet, handlers and their format."""
+        if root.handlers and not options.get("force"):
+            return
+        root.level = level_of(options.get("level", root.level))
+        handlers = options.get("handlers") or [
+            file_handler() if options.get("filename") else stream_handler(options.get("stream"))
+        ]
+        form = Formatter(options.get("format", _FORMAT), options.get("datefmt"), options.get("style", "%"))
+        for handler in handlers:
+            if handler.formatter._template == "%(message)s":
+                handler.setFormatter(form)
+        root.handlers = list(handlers)
 
-    methods = {name: getattr(root, name) for name in ("debug", "info", "warning", "warn", "error", "critical", "exception", "log")}
-    handlers = dict.fromkeys(("StreamHandler", "FileHandler", "Formatter", "NullHandler"), Handler)
-    return methods | handlers | LEVELS | {"getLogger": getLogger, "basicConfig": basicConfig, "Logger": Logger}
+    def told(name: str) -> Any:
+        def tell(*args: Any, **kwargs: Any) -> None:
+            if not root.handlers:
+                basicConfig()
+            getattr(root, name)(*args, **kwargs)
+
+        return tell
+
+    methods = {name: told(name) for name in ("debug", "info", "warning", "warn", "error", "critical", "exception", "log")}
+    kinds = {"StreamHandler": stream_handler, "FileHandler": file_handler, "NullHandler": file_handler, "Formatter": Formatter}
+    return methods | kinds | LEVELS | {"getLogger": getLogger, "basicConfig": basicConfig, "Logger": Logger, "root": root,
+                                       "getLevelName": lambda level: _NAMES.get(level, f"Level {level}")}  # fmt: skip

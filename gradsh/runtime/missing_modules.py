@@ -24,6 +24,7 @@ _TORCH = {
     "torch.quantization": "gradsh computes in float32 or float64", "torch.ao": "gradsh computes in float32 or float64",
     "torch.fft": "gradsh has no complex numbers", "torch.distributions": "write the density with tensor operations",
     "torch.backends.mps": "gradsh computes on the CPU",
+    "torch.optim.SparseAdam": "use Adam: gradients are dense here",
 }  # fmt: skip
 """What PyTorch has and gradsh has not -> the way to do without it."""
 

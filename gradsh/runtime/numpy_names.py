@@ -30,7 +30,10 @@ _FUNCTIONS = (
     "percentile polyfit polyval power prod quantile rad2deg radians ravel reciprocal repeat reshape resize roll rollaxis "
     "rot90 round searchsorted shape sign sin sinh size sort split sqrt square squeeze stack std subtract sum swapaxes "
     "take tan tanh tensordot tile trace transpose trapezoid tri tril tril_indices triu triu_indices trunc union1d unique "
-    "unravel_index vander var vdot vsplit vstack where zeros_like"
+    "unravel_index vander var vdot vsplit vstack where zeros_like array_equiv bartlett blackman block convolve correlate "
+    "dsplit dstack ediff1d fabs float_power fmod geomspace hamming hanning histogram2d indices intersect1d isneginf isposinf "
+    "lexsort nanargmax nanargmin nancumsum nanmedian nanpercentile nanprod nanquantile nanvar polyder polyint ptp remainder "
+    "rint roots select setdiff1d setxor1d sinc take_along_axis unwrap"
 )
 _LINALG = "norm inv det solve eig eigh eigvals eigvalsh svd qr pinv cholesky matrix_rank lstsq matrix_power"
 _DRAWS = (

@@ -58,6 +58,18 @@ def load_contextlib(_: "Machine") -> Mapping[str, Any]:
     return listed(contextlib, "contextmanager nullcontext suppress closing ExitStack")
 
 
+def load_csv(_: "Machine") -> Mapping[str, Any]:
+    """Return what `csv` offers: tables in the session's files and in texts."""
+    import csv
+    import io
+
+    offer(csv.DictReader, "fieldnames line_num")
+    offer(csv.DictWriter, "writeheader writerow writerows fieldnames")
+    offer(type(csv.writer(io.StringIO())), "writerow writerows")
+    offer(type(csv.reader(())), "line_num")
+    return listed(csv, "reader writer DictReader DictWriter QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC Error")
+
+
 def load_datetime(_: "Machine") -> Mapping[str, Any]:
     """Return what `datetime` offers."""
     import datetime as dt

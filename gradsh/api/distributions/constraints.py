@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradsh.api.modes import no_grad
+from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
 
@@ -99,3 +100,17 @@ positive = greater_than(0.0)
 nonnegative = greater_than_eq(0.0)
 unit_interval = interval(0.0, 1.0)
 real_vector = independent(real, 1)
+
+
+def _is_factor(value: Any) -> Any:
+    return (value.tril() == value).flatten(-2).all(-1) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+
+
+def _is_positive_definite(value: Any) -> Any:
+    symmetric = value.isclose(value.mT, atol=1e-6).all(-2).all(-1)
+    return symmetric & (find("linalg_eigvalsh")(value) > 0).all(-1) if symmetric.all() else symmetric
+
+
+lower_cholesky = Constraint("LowerCholesky", _is_factor)
+positive_definite = Constraint("PositiveDefinite", _is_positive_definite)
+lower_cholesky.event_dim = positive_definite.event_dim = 2

@@ -7,6 +7,7 @@ from typing import Any
 from gradsh.api.distributions.continuous import Exponential, Independent, Normal, Uniform
 from gradsh.api.distributions.discrete import Bernoulli, Categorical
 from gradsh.api.distributions.distribution import abstract, sum_rightmost
+from gradsh.api.distributions.multivariate import MultivariateNormal, divergence
 from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
@@ -54,7 +55,7 @@ def _independent(p: Any, q: Any) -> Any:
 
 _FORMULAS: dict[type, Callable[[Any, Any], Any]] = {
     Normal: _normal, Categorical: _categorical, Bernoulli: _bernoulli, Uniform: _uniform, Exponential: _exponential,
-    Independent: _independent,
+    Independent: _independent, MultivariateNormal: divergence,
 }
 
 

@@ -294,6 +294,18 @@ class Module(Walk, ModuleState):
         """Call `hook(module, grad_output)` before the module's backward; what it returns replaces the gradients."""
         return self._hook_tables().add("backward_pre", hook, prepend)  # type: ignore[no-any-return]
 
+    @property
+    def _forward_hooks(self) -> Any:
+        return self._hook_tables().tables["forward"]
+
+    @property
+    def _forward_pre_hooks(self) -> Any:
+        return self._hook_tables().tables["forward_pre"]
+
+    @property
+    def _backward_hooks(self) -> Any:
+        return self._hook_tables().tables["backward"]
+
     # --- how it prints --------------------------------------------------------------------------------------------
 
     def _get_name(self) -> str:

@@ -1,0 +1,193 @@
+"""Distributions of transformed values: any distribution and transforms; the log-normal one; and Laplace's."""
+
+from typing import Any
+
+from gradsh.api.distributions import constraints
+from gradsh.api.distributions.continuous import Normal
+from gradsh.api.distributions.distribution import Constraints, Distribution, broadcast_all, shape_of, sum_rightmost
+from gradsh.api.distributions.transforms import ExpTransform, Transform
+from gradsh.api.modes import no_grad
+from gradsh.api.settings import finfo
+from gradsh.engine.registry import find
+from gradsh.engine.values.size import Size
+from gradsh.text.fault import fail
+
+
+class TransformedDistribution(Distribution):
+    """The distribution of what transforms make of another distribution's values."""
+
+    arg_constraints = Constraints()
+
+    def __init__(self, base_distribution: Any, transforms: Any, validate_args: bool | None = None) -> None:
+        found = [transforms] if isinstance(transforms, Transform) else transforms
+        if not isinstance(found, list) or not all(isinstance(one, Transform) for one in found):
+            message = f"transforms must be a Transform or list, but was {transforms}"
+            raise fail("value", message, ValueError)
+        self.base_dist = base_distribution
+        self.transforms = found
+        batch, event = base_distribution.batch_shape, base_distribution.event_shape
+        together = max([len(event), *(one.codomain.event_dim for one in found)])
+        whole = batch + event
+        cut = len(whole) - together
+        super().__init__(whole[:cut], whole[cut:], validate_args=validate_args)
+
+    @property
+    def has_rsample(self) -> Any:  # type: ignore[override]
+        """Whether gradients reach the parameters through samples."""
+        return self.base_dist.has_rsample
+
+    @property
+    def support(self) -> Any:
+        """The constraint on values."""
+        found = self.transforms[-1].codomain if self.transforms else self.base_dist.support
+        missing = len(self._event_shape) - found.event_dim
+        return constraints.independent(found, missing) if missing > 0 else found
+
+    def expand(self, batch_shape: Any) -> Any:
+        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
+        made = self._expanded(Size(batch_shape), {})
+        whole = (*made.batch_shape, *self._event_shape)
+        made.base_dist = self.base_dist.expand(whole[: len(whole) - len(self.base_dist.event_shape)])
+        return made
+
+    def _transformed(self, x: Any) -> Any:
+        for transform in self.transforms:
+            x = transform(x)
+        return x
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Return a sample, without a gradient."""
+        with no_grad():
+            return self._transformed(self.base_dist.sample(sample_shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Return a sample through which gradients reach the parameters."""
+        return self._transformed(self.base_dist.rsample(sample_shape))
+
+    def log_prob(self, value: Any) -> Any:
+        """Return the log of the density at `value`: that of the base, less the logs of how much volumes grow."""
+        axes = len(self._event_shape)
+        y = self._checked(value)
+        found: Any = 0.0
+        for transform in reversed(self.transforms):
+            x = transform.inverse(y)
+            axes += transform.domain.event_dim - transform.codomain.event_dim
+            found = found - sum_rightmost(transform.log_abs_det_jacobian(x, y), axes - transform.domain.event_dim)
+            y = x
+        return found + sum_rightmost(self.base_dist.log_prob(y), axes - len(self.base_dist.event_shape))
+
+    def _monotone(self, share: Any) -> Any:
+        """Return a share of the base as one of this distribution, or back: turned round where the transforms fall."""
+        sign: Any = 1
+        for transform in self.transforms:
+            sign = sign * transform.sign
+        return share if isinstance(sign, int) and sign == 1 else sign * (share - 0.5) + 0.5
+
+    def cdf(self, value: Any) -> Any:
+        """Return the cumulative probability up to `value`."""
+        self._checked(value)
+        for transform in reversed(self.transforms):
+            value = transform.inverse(value)
+        return self._monotone(self.base_dist.cdf(value))
+
+    def icdf(self, value: Any) -> Any:
+        """Return the value up to which the cumulative probability is `value`."""
+        return self._transformed(self.base_dist.icdf(self._monotone(value)))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class LogNormal(TransformedDistribution):
+    """The distribution of exp(x) where x is normal."""
+
+    arg_constraints = Constraints(loc=constraints.real, scale=constraints.positive)
+    support = constraints.positive
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        super().__init__(Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args)
+
+    @property
+    def loc(self) -> Any:
+        """The mean of the logarithm."""
+        return self.base_dist.loc
+
+    @property
+    def scale(self) -> Any:
+        """The standard deviation of the logarithm."""
+        return self.base_dist.scale
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return (self.loc + self.scale.pow(2) / 2).exp()
+
+    @property
+    def mode(self) -> Any:
+        """The most probable value."""
+        return (self.loc - self.scale.square()).exp()
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        squared = self.scale.pow(2)
+        return squared.expm1() * (2 * self.loc + squared).exp()
+
+    def entropy(self) -> Any:
+        """Return the entropy."""
+        return self.base_dist.entropy() + self.loc
+
+
+class Laplace(Distribution):
+    """Laplace's distribution with mean `loc`: two exponential ones, back to back."""
+
+    arg_constraints = Constraints(loc=constraints.real, scale=constraints.positive)
+    support = constraints.real
+    has_rsample = True
+    _parameters = ("loc", "scale")
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = broadcast_all(loc, scale)
+        super().__init__(shape_of(self.loc, loc, scale), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self.loc
+
+    mode = mean
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return 2 * self.scale.pow(2)
+
+    @property
+    def stddev(self) -> Any:
+        """The standard deviation."""
+        return 2**0.5 * self.scale
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Return a sample through which gradients reach the parameters."""
+        shape = self._extended_shape(sample_shape)
+        share = find("empty")(shape, dtype=self.loc.dtype).uniform_(finfo(self.loc.dtype).eps - 1, 1)
+        return self.loc - self.scale * share.sign() * (-share.abs()).log1p()
+
+    def log_prob(self, value: Any) -> Any:
+        """Return the log of the density at `value`."""
+        self._checked(value)
+        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
+
+    def cdf(self, value: Any) -> Any:
+        """Return the cumulative probability up to `value`."""
+        away = self._checked(value) - self.loc
+        return 0.5 - 0.5 * away.sign() * (-away.abs() / self.scale).expm1()
+
+    def icdf(self, value: Any) -> Any:
+        """Return the value up to which the cumulative probability is `value`."""
+        term = value - 0.5
+        return self.loc - self.scale * term.sign() * (-2 * term.abs()).log1p()
+
+    def entropy(self) -> Any:
+        """Return the entropy."""
+        return 1 + (2 * self.scale).log()
