@@ -192,7 +192,7 @@ class StatementLowering(PatternLowering):
         first = 1 if documented else 0
         body[first:first] = self._marks(place)
         keywords = [
-            ast.keyword(word.arg, self.expression(word.value), **self.place(word.span))
+            ast.keyword(word.arg, self.lower(word.value), **self.place(word.span))
             for word in node.keywords if word.arg not in _OF_THE_CLASS
         ]
         return ast.ClassDef(name, bases, keywords, body, decorators, **GENERIC, **place)
