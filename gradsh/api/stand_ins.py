@@ -19,6 +19,25 @@ _HALF = (
 )
 
 
+def standing_in(name: str, what: str) -> Callable[[Any], Any]:
+    """Mark a function or class as one that stands in: `gradsh check` reads the mark, `tell` words it."""
+
+    def mark(one: Any) -> Any:
+        one.stand_in = (name, what)
+        return one
+
+    return mark
+
+
+def tell(one: Any, more: str = "") -> None:
+    """Say once that a marked function or class stands in, and as what."""
+    name, what = one.stand_in
+    current().stands_in(name, what + more)
+
+
+_DISABLED = "as a disabled one: there is no GPU"
+
+
 class Nothing(ScriptBase):
     """Takes every call and every attribute, and answers with itself: a plot, an experiment's run, a writer."""
 
@@ -64,17 +83,19 @@ class Nothing(ScriptBase):
 NOTHING = Nothing()
 
 
+@standing_in("SummaryWriter", "as an object that accepts everything and keeps nothing")
 class SummaryWriter(Nothing):
     """TensorBoard's writer, which keeps nothing here."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
-        current().stands_in("SummaryWriter", "as an object that accepts everything and keeps nothing")
+        tell(SummaryWriter)
 
 
+@standing_in("torch.save", "as a copy in the session")
 def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **_: Any) -> None:
     """Keep a copy of an object under a file's name, for `load` in the same session."""
     del pickle_module, pickle_protocol
-    current().stands_in("torch.save", f"as a copy in the session, '{f}'")
+    tell(save, f", '{f}'")
     current().files[_name(f)] = deepcopy(obj)
 
 
@@ -99,12 +120,14 @@ def _name(f: Any) -> str:
     raise fail("type", f"torch.save and torch.load take a file's name here, not {type(f).__name__}: {way}", TypeError, way=way)
 
 
+@standing_in("torch.compile", "as the function or module itself")
 def compile(model: Any = None, **_: Any) -> Any:
     """Return the function or the module itself: nothing is compiled."""
-    current().stands_in("torch.compile", "as the function or module itself")
+    tell(compile)
     return (lambda function: function) if model is None else model
 
 
+@standing_in("GradScaler", _DISABLED)
 class GradScaler:
     """A gradient scaler that is disabled, as PyTorch's is where there is no GPU."""
 
@@ -113,7 +136,7 @@ class GradScaler:
     })
 
     def __init__(self, device: str = "cuda", *_: Any, **__: Any) -> None:
-        current().stands_in("GradScaler", "as a disabled one: there is no GPU")
+        tell(GradScaler)
 
     def scale(self, outputs: Any) -> Any:
         """Return the loss itself."""
@@ -145,6 +168,7 @@ class GradScaler:
         """Take an empty dictionary."""
 
 
+@standing_in("autocast", _DISABLED)
 class Autocast:
     """Mixed precision, which is off where there is no GPU; on the CPU it would compute in half precision and is refused."""
 
@@ -155,7 +179,7 @@ class Autocast:
         if enabled and str(device_type).partition(":")[0] == "cpu":
             raise fail("dtype", _HALF, RuntimeError)
         if enabled:
-            current().stands_in("autocast", "as a disabled one: there is no GPU")
+            tell(Autocast)
 
     def __enter__(self) -> "Autocast":
         return self
@@ -168,6 +192,7 @@ class Autocast:
         return function
 
 
+@standing_in("autocast", _DISABLED)
 def cuda_autocast(enabled: bool = True, dtype: Any = None, cache_enabled: Any = True) -> Autocast:
     """Return `autocast` for a GPU."""
     return Autocast("cuda", dtype, enabled, cache_enabled)

@@ -36,6 +36,9 @@ Output = Annotated[str | None, _limit("max_output")]
 Nodes = Annotated[int | None, _limit("max_nodes", min=1)]
 AllowFiles = Annotated[str | None, _limit("allow_files")]
 Sandbox = Annotated[Literal["auto", "on", "off"], _limit("sandbox")]
+Path = Annotated[
+    list[str] | None, typer.Option("--path", metavar="DIR", help="A folder besides the script's own in which imports find modules.")
+]
 Jobs = Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Processes; 0: one a CPU.")]
 
 
@@ -109,6 +112,7 @@ def run(
     cuda: Annotated[
         Literal["explain", "ignore"], typer.Option("--cuda", help="What asking for a GPU does; ignore: go on as if there were one.")
     ] = "explain",
+    path: Path = None,
     threads: Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="Threads of numpy.")] = None,
     profile: Annotated[bool, typer.Option("--profile", help="Show time and bytes by line at the end.")] = False,
     engine: Annotated[Literal["gradsh", "torch"], typer.Option("--engine", help="What runs the scripts.")] = "gradsh",
@@ -130,7 +134,7 @@ def run(
     )
     options = RunOptions(
         tuple(files or ()), code, keep_going, format, _seed(seed), plain, limits, jobs or _cpus(), fail_fast,
-        tuple(map(_setting, values or ())), profile, hints, args, cuda,
+        tuple(map(_setting, values or ())), profile, hints, args, cuda, tuple(path or ()),
     )
     if params:
         raise typer.Exit(list_parameters(options))
@@ -220,11 +224,13 @@ def explain(
 
 
 @app.command()
-def check(files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Scripts.")]) -> None:
+def check(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Scripts.")], path: Path = None,
+) -> None:
     """Parse scripts and look up their names, without running them."""
     from gradsh.run.check import check_files
 
-    raise typer.Exit(check_files(files))
+    raise typer.Exit(check_files(files, tuple(path or ())))
 
 
 @app.command()

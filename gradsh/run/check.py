@@ -2,12 +2,14 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
+from gradsh.api.stand_ins import tell
 from gradsh.commands import GRAMMARS
 from gradsh.compiler.scopes import bound_names, children
 from gradsh.diagnosis.nearest import for_attribute, near
-from gradsh.engine.ambient import enter
+from gradsh.engine.ambient import current, enter
 from gradsh.language import tree
 from gradsh.language.node import Node
 from gradsh.language.parser import MAX_TEXT, parse
@@ -23,14 +25,20 @@ from gradsh.text.fault import fault_of
 from gradsh.text.problem import Label, Problem, ProblemError
 from gradsh.text.span import Source, Span
 
+_METHODS = {
+    "cuda": "as its owner under `--cuda ignore`, and is refused otherwise, as by PyTorch without a GPU",
+    "mkdir": "and makes no folder",
+}
+"""Methods that stand in, whatever their owner."""
 
-def check_files(names: list[str], *, plain: bool = False) -> int:
+
+def check_files(names: list[str], path: tuple[str, ...] = (), *, plain: bool = False) -> int:
     """Tell the problems of each script on standard error; return the exit status."""
     status = 0
     style = style_for(sys.stderr, plain=plain, files=True)
     for script in map(read_script, names):
         stand_ins: list[str] = []
-        source, problems = check_script(script, stand_ins.append)
+        source, problems = check_script(script, stand_ins.append, path)
         for text in stand_ins:
             sys.stderr.write(f"{style.paint('warning', 'warning')}: {text}\n")
         for problem in problems:
@@ -39,10 +47,12 @@ def check_files(names: list[str], *, plain: bool = False) -> int:
     return status
 
 
-def check_script(script: Script, tell: Callable[[str], None] = lambda _: None) -> tuple[Source, list[Problem]]:
+def check_script(
+    script: Script, told: Callable[[str], None] = lambda _: None, path: tuple[str, ...] = ()
+) -> tuple[Source, list[Problem]]:
     """Return a script's source and its problems: what does not parse, is refused, or names nothing.
 
-    `tell` takes a sentence for each module that stands in.
+    `told` takes a sentence for each module, function and class that stands in.
     """
     if script.unreadable:
         failure = unreadable(script)
@@ -53,8 +63,8 @@ def check_script(script: Script, tell: Callable[[str], None] = lambda _: None) -
     except ProblemError as error:
         return source, [error.problem]
     session = Session()
-    session.ambient.warn = tell
-    session.machine.read_module, session.machine.only_checks = module_reader(script), True
+    session.ambient.warn = told
+    session.machine.read_module, session.machine.only_checks = module_reader(script, path), True
     with enter(session.ambient):
         problems = list(_problems(program, session.machine, source))
     return source, sorted(problems, key=lambda problem: problem.labels[0].span[:2] if problem.labels else (0, 0))
@@ -104,6 +114,7 @@ class NameChecker:
 
     def _name(self, node: tree.Name, whole: bool) -> None:
         value = self._value(node)
+        self._stands_in(value)
         if isinstance(value, Absent | Refused):
             try:
                 value()
@@ -115,8 +126,16 @@ class NameChecker:
             way = "did you mean " + " or ".join(f"`{one}`" for one in near_ones) + "?" if near_ones else ""
             self._tell("name", f"name '{node.id}' is not defined", node.span, way)
 
+    def _stands_in(self, value: Any) -> None:
+        """Tell that a function or class stands in, if it does."""
+        if isinstance(value, FunctionType | type) and "stand_in" in vars(value):
+            tell(value)
+
     def _attribute(self, node: tree.Attribute) -> None:
         owner = self._value(node.value)
+        if owner is None and node.attr in _METHODS:
+            current().stands_in(f".{node.attr}()", _METHODS[node.attr])
+        self._stands_in(self._value(node))
         if isinstance(owner, self.machine.guard.namespaces) and self._value(node) is None:
             meant = " or ".join(f"`{one}`" for one in for_attribute(self.machine, owner, node.attr))
             way = way_without(f"{owner.name}.{node.attr}") or (f"did you mean {meant}?" if meant else "")

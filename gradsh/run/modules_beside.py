@@ -16,21 +16,22 @@ MOST_BYTES = 1 << 20
 """Of a module that is looked through for further imports."""
 
 
-def modules_beside(path: str, text: str) -> list[str]:
-    """Return the Python files beside the script at `path` that it may import, and those that these may import in turn.
+def modules_beside(script: str, text: str, path: tuple[str, ...] = ()) -> list[str]:
+    """Return the Python files beside a script, or in the folders of `path`, that it may import, and those that these may import.
 
     They are NAME.py and NAME/__init__.py, also below folders NAME, for each name in a line with `import`. Links that lead out of
-    the script's folder are left out.
+    their folder are left out.
     """
-    if path.startswith("<"):  # it came from no file
-        return []
-    folder = os.path.dirname(os.path.realpath(path))  # noqa: PTH120  # importing pathlib costs more than the wall
+    own = () if script.startswith("<") else (os.path.dirname(os.path.realpath(script)),)  # noqa: PTH120  # pathlib costs more than the wall
+    folders = (*own, *map(os.path.realpath, path))
     names = _names_in(text)
     found: set[str] = set()
     looked = 0
     while looked < len(names) <= MOST_NAMES:
         looked = len(names)
-        new = {file for file in _files(folder, names) if os.path.realpath(file).startswith(f"{folder}/")} - found
+        new = {
+            file for folder in folders for file in _files(folder, names) if os.path.realpath(file).startswith(f"{folder}/")
+        } - found
         found |= new
         names = names.union(*(_names_in(_read(file)) for file in new))
     return sorted(found)

@@ -55,6 +55,8 @@ class RunOptions(NamedTuple):
     """What the script finds in `sys.argv`, as one text that is split as a shell splits it."""
     cuda: str = "explain"
     """What asking for a GPU does: `explain`, or `ignore` to go on as if there were one."""
+    path: tuple[str, ...] = ()
+    """Folders besides the script's own in which its imports find modules."""
     owns_process: bool = True
     """Whether this process may be ended when a script can not be stopped."""
 
@@ -89,11 +91,19 @@ def collect_again() -> None:
 
 
 def refused(options: RunOptions) -> bool:
-    """Say what is wrong with the values of `--set` or why no sandbox can be had, if so; nothing is run then."""
-    wrong = _wrong_values(options) if options.values else "" or no_sandbox(options.limits.sandbox)
+    """Say what is wrong with the values of `--set` and `--path` or why no sandbox can be had, if so; nothing is run then."""
+    wrong = (_wrong_values(options) if options.values else "") or no_folder(options.path) or no_sandbox(options.limits.sandbox)
     if wrong:
         sys.stderr.write(f"gradsh run: {wrong}\n")
     return bool(wrong)
+
+
+def no_folder(path: tuple[str, ...]) -> str:
+    """Say which folder of `--path` does not exist, or nothing."""
+    import os
+
+    missing = next((folder for folder in path if not os.path.isdir(folder)), "")  # noqa: PTH112
+    return missing and f"--path {missing}: no such folder"
 
 
 def no_sandbox(mode: str) -> str:
@@ -122,7 +132,7 @@ def enclose(options: RunOptions, script: Script) -> None:
 
             guardian()  # behind the wall, no process can be started
         writable = (limits.allow_files,) if limits.allow_files else ()
-        sandbox.enter(writable, limits.timeout, readable=modules_beside(script.name, script.text))
+        sandbox.enter(writable, limits.timeout, readable=modules_beside(script.name, script.text, options.path))
     bound_memory(limits.max_memory)
 
 
@@ -261,7 +271,7 @@ def run_script(script: Script, options: RunOptions, sink: "Sink", make: "Callabl
     session.machine.take_arguments(script.name, _split(options.arguments))
     if options.cuda != "explain":
         session.ambient.flags["cuda"] = session.state.settings.values["cuda"] = options.cuda
-    session.machine.read_module = module_reader(script)
+    session.machine.read_module = module_reader(script, options.path)
     session.as_json = options.format == "json"
     session.state.settings.values["hints"] = options.hints
     session.when_stuck = lambda line, reason: end_stuck(script.name, script.text, line, reason, sink)
@@ -276,21 +286,21 @@ def run_script(script: Script, options: RunOptions, sink: "Sink", make: "Callabl
     return max(status, _tell_state(session, script, sink)) if sink.wants_state else status
 
 
-def module_reader(script: Script) -> "Callable[[str], Source | None] | None":
-    """Return what finds the files beside a script, below its folder, by their path without `.py`; None where there is no folder."""
+def module_reader(script: Script, path: tuple[str, ...] = ()) -> "Callable[[str], Source | None] | None":
+    """Return what finds modules below a script's folder, then below those of `path`, by their path without `.py`; None: no folder."""
     import os
 
-    if script.name.startswith("<"):
+    folders = path if script.name.startswith("<") else (os.path.dirname(script.name), *path)  # noqa: PTH120
+    if not folders:
         return None
-    folder = os.path.dirname(script.name)  # noqa: PTH120
     known: dict[str, Source | None] = {}
 
     def read(place: str) -> Source | None:
         if place not in known:
-            known[place] = find(place)
+            known[place] = next(filter(None, (find(folder, place) for folder in folders)), None)
         return known[place]
 
-    def find(place: str) -> Source | None:
+    def find(folder: str, place: str) -> Source | None:
         from gradsh.language.paste import clean
 
         inside = os.path.realpath(folder or ".") + "/"

@@ -8,7 +8,7 @@ from gradsh.text.fault import fail
 ON_PYTORCH = "run the program on PyTorch: `gradsh trace FILE`; `gradsh check FILE` lists all that is not here"
 _ONE = "gradsh computes in one process on the CPU: use the module itself"
 _PRECISION = "leave it out: gradsh computes on the CPU, in float32 or float64"
-_REMOVE = "remove what needs it"
+_REMOVE = "name the folder that holds it with `--path DIR`, or remove what needs it"
 _PLAIN = "leave it out: call the function or the module itself"
 _TORCH = {
     "torch.jit": _PLAIN, "torch.fx": _PLAIN,

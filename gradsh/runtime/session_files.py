@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gradsh.api.stand_ins import standing_in, tell
 from gradsh.engine.ambient import current
 from gradsh.text.fault import fail
 
@@ -73,6 +74,7 @@ class OpenFile:
         self.close()
 
 
+@standing_in("open", "as a file of the session")
 def open(file: Any, mode: str = "r", *_: Any, **__: Any) -> OpenFile:
     """Open a file of the session: for writing a new one, for reading one that the program wrote."""
     name = str(file)
@@ -81,7 +83,7 @@ def open(file: Any, mode: str = "r", *_: Any, **__: Any) -> OpenFile:
             way = "a script reads what it wrote itself: make the data with `torch.randn`, or run it with `gradsh trace FILE`"
             raise fail("io", f"[Errno 2] No such file or directory: '{name}'", FileNotFoundError, name=name, way=way)
         return OpenFile(name, mode)
-    current().stands_in("open", f"as a file of the session, '{name}'")
+    tell(open, f", '{name}'")
     if "a" not in mode or name not in current().files:
         current().files[name] = b"" if "b" in mode else ""
     return OpenFile(name, mode)

@@ -194,12 +194,15 @@ def load_operator(machine: "Machine") -> Mapping[str, Any]:
 
 def load_os(machine: "Machine") -> Mapping[str, Any]:
     """Return what `os` offers: paths as values, and an environment without variables."""
+    from gradsh.api.stand_ins import standing_in, tell
+
     environment: dict[str, str] = {}
 
+    @standing_in("os.makedirs", "and makes no folder")
     def makedirs(name: Any, mode: int = 0o777, exist_ok: bool = False) -> None:
         """Make no folder: what a program saves is kept in the session."""
         del mode, exist_ok
-        current().stands_in("os.makedirs", f"and makes no folder '{name}'")
+        tell(makedirs, f" '{name}'")
 
     return {
         "path": Library("os.path", lambda: load_os_path(machine)), "sep": "/", "linesep": "\n", "name": "posix",

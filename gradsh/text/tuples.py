@@ -34,6 +34,7 @@ else:
         lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m: _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m)),
         lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m, n: _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m, n)),
         lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o: _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)),
+        lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p: _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)),
     )
     """The constructors of tuples of 0, 1, 2, … fields."""
 

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.run.check import check_script
-from gradsh.run.script import Script
+from gradsh.contracts.events import Event, Warn
+from gradsh.run.check import check_files, check_script
+from gradsh.run.script import RunOptions, Script, refused, run
+from gradsh.session.session import Session
 
 SCRIPTS = sorted(Path(__file__).parents[2].glob("scripts/*.grad"))
 
@@ -60,3 +62,59 @@ def test_what_stands_in_is_listed():
     _, problems = check_script(Script("script", "import wandb\nfrom tqdm.auto import tqdm\nimport numpy, tqdm as t"), said.append)
     assert problems == []
     assert [text.partition(" stands in ")[0] for text in said] == ["wandb", "tqdm"]
+
+
+CALLS = """
+import torch, os
+from torch.cuda.amp import GradScaler as Scaler
+from tqdm import tqdm
+net = torch.compile(torch.nn.Linear(1, 1).cuda())
+os.makedirs("x")
+scaler = Scaler()
+with open("f", "w") as file:
+    file.write("x")
+torch.save(net, "a.pt")
+torch.ones(1).cuda
+print(torch.cuda.is_available())
+"""
+
+
+def test_all_that_stands_in_is_told_at_once() -> None:
+    """Modules, functions, classes and methods, each once."""
+    sentences: list[str] = []
+    assert check_script(Script("script", CALLS), sentences.append)[1] == []
+    names = [sentence.partition(" stands in")[0] for sentence in sentences]
+    assert sorted(names) == sorted(["tqdm", "torch.compile", ".cuda()", "os.makedirs", "GradScaler", "open", "torch.save"])
+
+
+def test_a_function_says_the_same_when_it_runs() -> None:
+    events: list[Event] = []
+    text = "import torch, os\nos.makedirs('x')\ntorch.save(1, 'a')\nf = torch.compile(print)\nopen('f', 'w').close()"
+    Session().run(text, events.append, name="script")
+    running = [event.message for event in events if type(event) is Warn]
+    sentences: list[str] = []
+    check_script(Script("script", text), sentences.append)
+    assert len(running) == 4
+    assert all(any(one.startswith(sentence) for sentence in sentences) for one in running)
+
+
+def test_path_names_a_folder_of_modules(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Imports find what is below the folder, behind what is beside the script, and nothing above it."""
+    library, script = tmp_path / "library", tmp_path / "work" / "main.py"
+    for folder in (library / "parts", script.parent):
+        folder.mkdir(parents=True)
+    (library / "parts" / "net.py").write_text("size = 3\n")
+    (library / "both.py").write_text("where = 'library'\n")
+    (library / "out.py").symlink_to(tmp_path / "outside.py")
+    (tmp_path / "outside.py").write_text("secret = 1\n")
+    (script.parent / "both.py").write_text("where = 'beside'\n")
+    script.write_text("from parts.net import size\nfrom both import where\nprint(size, where)\n")
+    assert run(RunOptions((str(script),), path=(str(library),), owns_process=False)) == 0
+    assert capfd.readouterr().out == "3 beside\n"
+    assert check_files([str(script)], (str(library),)) == 0
+    assert check_files([str(script)]) == 1
+    assert "--path DIR" in capfd.readouterr().err
+    script.write_text("from out import secret\nprint(secret)\n")
+    assert run(RunOptions((str(script),), path=(str(library),), owns_process=False)) == 1
+    assert refused(RunOptions((str(script),), path=(str(tmp_path / "none"),)))
+    assert "no such folder" in capfd.readouterr().err

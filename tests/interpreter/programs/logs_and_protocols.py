@@ -9,7 +9,7 @@ buffer = io.StringIO()
 writer = csv.DictWriter(buffer, fieldnames=["epoch", "note"])
 writer.writeheader()
 writer.writerow({"epoch": 1, "note": "x,y"})
-print(buffer.getvalue())
+print(buffer.getvalue().splitlines())
 for row in csv.reader(["1,2", "3,4"]):
     print(row)
 for row in csv.DictReader(io.StringIO("a,b\n1,2\n")):
