@@ -9,7 +9,7 @@ from typing import Any
 
 from gradsh.api.copying import deepcopy
 from gradsh.api.nn.module import Module
-from gradsh.engine.ambient import current
+from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.engine.attribute_names import ScriptBase
 from gradsh.text.fault import fail
 
@@ -17,22 +17,6 @@ _HALF = (
     "gradsh computes in float32 or float64 and has no half precision: leave autocast out, or run the program on PyTorch: "
     "`gradsh trace FILE`"
 )
-
-
-def standing_in(name: str, what: str) -> Callable[[Any], Any]:
-    """Mark a function or class as one that stands in: `gradsh check` reads the mark, `tell` words it."""
-
-    def mark(one: Any) -> Any:
-        one.stand_in = (name, what)
-        return one
-
-    return mark
-
-
-def tell(one: Any, more: str = "") -> None:
-    """Say once that a marked function or class stands in, and as what."""
-    name, what = one.stand_in
-    current().stands_in(name, what + more)
 
 
 _DISABLED = "as a disabled one: there is no GPU"

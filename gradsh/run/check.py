@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
-from gradsh.api.stand_ins import tell
 from gradsh.commands import GRAMMARS
 from gradsh.compiler.scopes import bound_names, children
 from gradsh.diagnosis.nearest import for_attribute, near
-from gradsh.engine.ambient import current, enter
+from gradsh.engine.ambient import current, enter, tell
 from gradsh.language import tree
 from gradsh.language.node import Node
 from gradsh.language.parser import MAX_TEXT, parse

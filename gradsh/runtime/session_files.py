@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gradsh.api.stand_ins import standing_in, tell
-from gradsh.engine.ambient import current
+from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.text.fault import fail
 
 

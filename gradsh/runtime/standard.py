@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gradsh.engine.ambient import current
+from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.engine.attribute_names import ScriptBase, check_ordinary
 from gradsh.runtime import bounded_operators
 from gradsh.runtime.allowlist import offer
@@ -194,8 +194,6 @@ def load_operator(machine: "Machine") -> Mapping[str, Any]:
 
 def load_os(machine: "Machine") -> Mapping[str, Any]:
     """Return what `os` offers: paths as values, and an environment without variables."""
-    from gradsh.api.stand_ins import standing_in, tell
-
     environment: dict[str, str] = {}
 
     @standing_in("os.makedirs", "and makes no folder")

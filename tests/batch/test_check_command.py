@@ -114,7 +114,7 @@ def test_path_names_a_folder_of_modules(tmp_path: Path, capfd: pytest.CaptureFix
     assert check_files([str(script)], (str(library),)) == 0
     assert check_files([str(script)]) == 1
     assert "--path DIR" in capfd.readouterr().err
-    script.write_text("from out import secret\nprint(secret)\n")
+    script.write_text("from out import secret\nprint(secret + 1)\n")
     assert run(RunOptions((str(script),), path=(str(library),), owns_process=False)) == 1
     assert refused(RunOptions((str(script),), path=(str(tmp_path / "none"),)))
     assert "no such folder" in capfd.readouterr().err
