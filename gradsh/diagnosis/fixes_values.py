@@ -168,6 +168,7 @@ def index(finder: Finder) -> None:
     site = finder.site(finder.cause.needed)
     if site is None:
         return
+    _from_zero(finder, site)
     _resized(finder)
     if "must be long" in case.message:
         _converted(finder, site)
@@ -179,6 +180,15 @@ def index(finder: Finder) -> None:
     for part in headed(site.statement):
         if isinstance(part, tree.Subscript) and (node is None or part is node or part.value is node):
             _within(finder, site, part)
+
+
+def _from_zero(finder: Finder, site: Site) -> None:
+    """Classes that are counted from one: let the first one be 0."""
+    target = next((node.args[1] for node in headed(site.statement) if isinstance(node, tree.Call) and len(node.args) > 1), None)
+    array = getattr(finder.case.machine.in_engine_form(finder.value(path_of(target))), "array", None)
+    if target is not None and "out of bounds" in finder.case.message and array is not None and array.size and array.min() > 0:
+        new = f"{closed(site.source, target)} - 1"
+        finder.offer(f"the first class is 0: `{new}` on line {site.line}", Draft().replace(site.source, target.span, new))
 
 
 def _within(finder: Finder, site: Site, part: tree.Subscript) -> None:

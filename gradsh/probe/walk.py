@@ -9,9 +9,6 @@ from gradsh.probe.names import Names
 from gradsh.probe.passes import Recorder, saved_inside, saved_title
 from gradsh.probe.snapshot import node_name
 
-_FEW = 6
-"""Gradients of at most so many elements are shown whole."""
-
 
 class GradientStep(NamedTuple):
     """A gradient on its way: the node it goes to (empty: arriving), its shape and bytes, its values or a summary."""
@@ -36,6 +33,10 @@ class Step(NamedTuple):
     wrote: tuple[str, ...]
 
 
+SHOWN_WHOLE = 6
+"""Gradients of at most so many elements are shown whole."""
+
+
 def gradient_of(value: Any, to: str = "") -> GradientStep | None:
     """Return a gradient (array or Tensor) as data; None where none arrived."""
     if value is None:
@@ -48,7 +49,7 @@ def _values(array: Any) -> str:
     import numpy as np
 
     flat = np.asarray(array).reshape(-1)
-    if flat.size <= _FEW:
+    if flat.size <= SHOWN_WHOLE:
         return "[" + ", ".join(f"{float(one):.4g}" for one in flat) + "]"
     size = np.abs(flat)
     zeros = int((flat == 0).sum())

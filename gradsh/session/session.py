@@ -47,7 +47,7 @@ TRIED_AT_ONCE = frozenset({
 })
 """Kinds whose fixes are tried before the error is told, where the program is small."""
 FEW_NODES, FEW_STATEMENTS, FEW_BYTES, FEW_SECONDS = 400, 100, 1 << 20, 10.0
-"""What a small program has at the most; the seconds are those of a program that seems small and is not."""
+"""What a small program has at the most; its statements took no longer together, so that trying it again is not felt."""
 METERED = ("memory", "leaks", "peak_bytes")
 """Words that ask how bytes went over time: a text that has one is followed from its beginning."""
 
@@ -92,7 +92,6 @@ class Session(Reports):
         self._hints: Any = None
         self.guardian: Any = None
         self._begun = next_sequence_number()
-        self._begun_at = time.process_time()
         self.depth = 0
         self._bound = _Bound(self.machine)
         self.offer_assertions()
@@ -359,7 +358,8 @@ class Session(Reports):
             return False
         from gradsh.probe.accounts import take_account
 
-        return take_account(self._reachable()).total <= FEW_BYTES and time.process_time() - self._begun_at <= FEW_SECONDS
+        took = sum(entry.seconds for entry in self.state.history)
+        return took <= FEW_SECONDS and take_account(self._reachable()).total <= FEW_BYTES
 
     def copy(self) -> "Session":
         """Return a new session that begins as this one did, for trying something in it."""

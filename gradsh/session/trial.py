@@ -42,7 +42,7 @@ class Effort(NamedTuple):
 
 
 AT_ONCE = Effort(14, 20_000, 60_000, 120.0)
-WHEN_ASKED = Effort(60, 300_000, 1_500_000, 120.0)
+WHEN_ASKED = Effort(60, 300_000, 1_500_000, 600.0)
 _FIRST, _SECOND = 6, 8
 """Fixes of which a second one may be needed, and how many second ones are tried of each."""
 
