@@ -4,11 +4,12 @@ from itertools import islice, product
 from typing import Any
 
 from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, reads, targets_of, text_of, written
-from gradsh.diagnosis.fixes import MOST_NODES, Finder, with_keyword
+from gradsh.diagnosis.fixes import MOST_NODES, Finder, attribute, call_in, with_keyword
 from gradsh.diagnosis.fixes_state import OWN, carried, in_each_pass
 from gradsh.diagnosis.slices import dedented, slice_before
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.language import tree
+from gradsh.probe.foreign import tensor_of
 from gradsh.probe.modules import is_module
 from gradsh.probe.snapshot import nodes_below
 from gradsh.runtime.activation import Place
@@ -264,8 +265,11 @@ def repeated_forward(finder: Finder, after: Place | None = None) -> None:
     if needed is None:
         return
     first = after or finder.cause.freed
-    for level, whole in product(reversed(finder.levels(needed)), (False, True)):
-        sources = [site for site in slice_before(finder, level, freed=whole) if not (first is not None and _later(site, first))]
+    stepped = any(call_in(site, "step") for site in finder.code.sites)  # else the graph can be kept
+    for level, whole in product(reversed(finder.levels(needed)), (False, True) if stepped else (False,)):
+        needs = slice_before(finder, level)
+        sources = [site for site in (slice_before(finder, level, freed=True) if whole and needs else needs)
+                   if not (first is not None and _later(site, first))]
         if level.loops:
             sources = [site for site in sources if site.loops and site.loops[-1] is level.loops[-1]]
         simple = [site for site in sources if isinstance(site.statement, tree.Assign) and site.alone()]
@@ -363,9 +367,24 @@ def _second_cut_off(finder: Finder) -> None:
                 if path and id(node) not in bound and isinstance(finder.value(path), Tensor) and finder.holds(finder.value(path)):
                     by_name.setdefault(path, []).append(node)
             for path, nodes in by_name.items():
+                if not _step_is_served(finder, level, finder.value(path)):
+                    continue
                 effect = f"line {level.line} then gives what made {path} no gradient, as an actor's step does for the critic"
                 finder.offer(f"cut it off for the second backward: `{path}.detach()` on line {site.line}", Draft().replace_all(
                     (site.source, node.span, f"{path}.detach()") for node in nodes), effect, changes=effect)
+
+
+def _step_is_served(finder: Finder, level: Site, cut: Any) -> bool:
+    """Whether the optimizer that steps after a backward still gets a gradient from it, where its graph ends at a tensor."""
+    near = [site for site in finder.code.sites if site.same_block(level)]
+    steps = [call for site in near if site.line > level.line and (call := call_in(site, "step")) is not None]
+    resets = [call for site in near if site.line < level.line and (call := call_in(site, "zero_grad")) is not None]
+    call = next(iter([*steps[:1], *resets[-1:]]), None)  # at the top level nothing is known of what comes after a failure
+    owner = finder.value(path_of(call.func.value)) if call is not None and isinstance(call.func, tree.Attribute) else None
+    updated = {id(tensor_of(one)) for group in attribute(owner, "param_groups") or () for one in group["params"]}
+    left = (node for path in reads(level.statement) if (root := finder.root(finder.value(path))) is not None
+            for node in nodes_below(root, {finder.root(cut)}))
+    return any(id(getattr(node, "variable", None)) in updated for node in islice(left, MOST_NODES))
 
 
 def _nearest_to_shared(finder: Finder, paths: list[str]) -> list[str]:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from gradsh.diagnosis.code import Draft, Site, base_of, closed, headed, inside, path_of, reads, targets_of, text_of
 from gradsh.diagnosis.fixes import Finder, attribute
+from gradsh.diagnosis.fixes_leaves import read_by
 from gradsh.diagnosis.slices import dedented, slice_before
 from gradsh.language import tree
 
@@ -39,7 +40,8 @@ def carried(finder: Finder) -> None:
             _stored_detached(finder, [one])
         else:
             _cut(finder, one, freed)
-    _all_cut(finder, {one.path: one for one in carriers if one.how == "bound" and finder.is_freed(one.value)}, freed)
+    _all_cut(finder, {one.path: one for one in carriers if one.how == "bound" and "." in one.path and finder.is_freed(one.value)},
+             freed)
     _in_calls(finder)
 
 
@@ -177,7 +179,8 @@ def _cut(finder: Finder, one: Carrier, freed: Site | None) -> None:
         _stored_detached(finder, [one])
         return
     finder.offer(f"cut the history in each pass: `{one.path}.detach()` on line {site.line}", _reads_cut(one), STOPS, changes=STOPS)
-    finder.offer(f"{words} after line {site.statement.span.end_line}", Draft().insert(site, "after", line), STOPS, changes=STOPS)
+    if not any(other.same_scope(site) and other.line > site.line and one.path in read_by(other) for other in finder.code.sites):
+        finder.offer(f"{words} after line {site.statement.span.end_line}", Draft().insert(site, "after", line), STOPS, changes=STOPS)
 
 
 def _cut_after(finder: Finder, one: Carrier, freed: Site | None) -> None:

@@ -20,7 +20,8 @@ STATES = (
 ACTOR = (
     "actor, critic = nn.Linear(2, 1), nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))\ns = torch.ones(3, 2)\n"
     "opt = torch.optim.SGD(critic.parameters(), lr=0.1)\nerror = 1 - critic(s)\nvalue_loss = error.pow(2).mean()\nvalue_loss.backward()\n"
-    "opt.step()\nloss = -(actor(s) * error).mean()\nloss.backward()\n"
+    "opt.step()\nopt = torch.optim.SGD(actor.parameters(), lr=0.1)\nloss = -(actor(s) * error).mean()\n"
+    "opt.zero_grad()\nloss.backward()\nopt.step()\n"
 )
 SHADOW = (
     "class Ema:\n    def __init__(self, ps):\n        self.shadow = [p.detach().clone().requires_grad_() for p in ps]\n"
@@ -80,7 +81,7 @@ VECTOR = "rows, goal = torch.ones(3, 2), torch.ones(2)\nx = torch.cat([rows, goa
     (VECTOR, "`goal.expand(rows.shape[0], -1)`", "reshape"),
     (MADE_IN_INIT, "`self.w = torch.exp(self.log)` before line 11", "net ="),
     (STATES, "`net.states = [part.detach() for part in net.states]`", "store values"),
-    (ACTOR, "`error.detach()` on line 12", "retain_graph"),
+    (ACTOR, "`error.detach()` on line 13", "retain_graph"),
     (SHADOW, "put line 10 into `with torch.no_grad():`", "s = s"),
     (DICE, "`torch.sigmoid((p) - (0.5))`", "requires_grad"),
     (MEAN, "leave out `.mean(1)` on line 11", "sum_to_size"),
