@@ -6,17 +6,22 @@ from gradsh.api.nn.conv import repeated
 from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes
 
 
-class _MaxPool(Declared):
-    _settings = takes(
-        kernel_size=REQUIRED, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False
-    )
-    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+class _Strided(Declared):
+    """A window that moves by its own size, unless a stride is given."""
+
     stride: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.stride is None:
             self.stride = self.kernel_size
+
+
+class _MaxPool(_Strided):
+    _settings = takes(
+        kernel_size=REQUIRED, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False
+    )
+    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
 
 class MaxPool1d(_MaxPool, function="max_pool1d"):
@@ -68,17 +73,11 @@ class MaxUnpool3d(_MaxUnpool):
     dimensions = 3
 
 
-class _AvgPool(Declared):
+class _AvgPool(_Strided):
     _settings = takes(
         kernel_size=REQUIRED, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
     )
     _shown = ("kernel_size", "stride", "padding")
-    stride: Any
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if self.stride is None:
-            self.stride = self.kernel_size
 
 
 class AvgPool1d(_AvgPool, function="avg_pool1d"):
