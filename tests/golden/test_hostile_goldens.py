@@ -15,6 +15,9 @@ from gradsh.run.script import RunOptions, Script
 from gradsh.text.expectations import Expected
 from tests.processes import BOUND
 
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""The alarm that ends a comparison may fall into the finalizer of what an earlier test left; it rings again."""
+
 
 def check(text: str, path: Path | str = "x.grad", limits: Limits = Limits()) -> Checked:
     return check_script(Script(str(path), text), RunOptions(limits=limits, owns_process=False), Tolerance())
