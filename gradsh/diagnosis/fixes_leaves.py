@@ -122,8 +122,6 @@ def asked_here(finder: Finder) -> None:
         if call is not None and isinstance(call.func, tree.Attribute) and (path := path_of(call.func.value)):
             finder.offer(f"ask for its gradient first: `{path}.requires_grad_()` before line {needed.line}",
                          Draft().insert(needed, "before", f"{path}.requires_grad_()"), "for what is to be learnt")
-            if name == "retain_grad":
-                finder.offer(f"leave out line {needed.line}: what requires no grad gets none", Draft().remove(needed))
 
 
 def inputs_asked(finder: Finder) -> None:
