@@ -8,6 +8,7 @@ _FILES = {
     "gradsh.engine.values.size": "torch",
     "gradsh.engine.values.dtype": "torch", "gradsh.engine.graph.node": "torch.autograd.graph",
     "gradsh.api.nn.attention": "torch.nn.modules.activation", "gradsh.api.nn.cells": "torch.nn.modules.rnn",
+    "gradsh.api.optim.swa_utils": "torch.optim.swa_utils",
     **{f"gradsh.api.optim.{file}": "torch.optim.lr_scheduler" for file in (
         "scheduler_base", "schedulers", "cycles", "combined",
     )},

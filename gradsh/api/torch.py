@@ -204,7 +204,9 @@ def _optimizers() -> dict[str, Namespace]:
     files = {name.lower(): {name: entry} for name, entry in table.items()}
     spaces = {f"torch.optim.{file}": Namespace(f"torch.optim.{file}", held) for file, held in files.items()}
     table.update((file, _spaces(f"torch.optim.{file}")) for file in files)
-    return {"torch.optim": Namespace("torch.optim", {**table, "lr_scheduler": _spaces("torch.optim.lr_scheduler")}), **spaces}
+    return {"torch.optim": Namespace("torch.optim", {
+        **table, **{name: _spaces(f"torch.optim.{name}") for name in ("lr_scheduler", "swa_utils")},
+    }), **spaces}
 
 
 _RANDOM = {name: _shared(name) for name in ("manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state")}
@@ -282,6 +284,10 @@ NAMESPACES: dict[str, Namespace] = {
     **_modules(),
     **_optimizers(),
     "torch.optim.lr_scheduler": Namespace("torch.optim.lr_scheduler", _from_files("gradsh.api.optim", _SCHEDULERS)),
+    "torch.optim.swa_utils": Namespace("torch.optim.swa_utils", lazily(
+        "gradsh.api.optim.swa_utils",
+        "AveragedModel SWALR update_bn get_ema_avg_fn get_ema_multi_avg_fn get_swa_avg_fn get_swa_multi_avg_fn",
+    )),
     "torch.utils.tensorboard": Namespace("torch.utils.tensorboard", lazily("gradsh.api.stand_ins", "SummaryWriter")),
     "torch.utils": Namespace("torch.utils", {"checkpoint": _spaces("torch.utils.checkpoint"), "data": _spaces("torch.utils.data")}),
     "torch.utils.checkpoint": Namespace(

@@ -24,7 +24,16 @@ _TORCH = {
     "torch.quantization": "gradsh computes in float32 or float64", "torch.ao": "gradsh computes in float32 or float64",
     "torch.fft": "gradsh has no complex numbers", "torch.distributions": "write the density with tensor operations",
     "torch.backends.mps": "gradsh computes on the CPU",
-    "torch.optim.SparseAdam": "use Adam: gradients are dense here",
+    "torch.nn.utils.prune": "multiply the weight by a mask in `forward`", "torch.testing": "write `assert torch.allclose(a, b)`",
+    **dict.fromkeys(
+        ("torch.nn.LazyLinear", "torch.nn.LazyConv2d", "torch.nn.LazyConv1d", "torch.nn.LazyBatchNorm2d", "torch.nn.LazyBatchNorm1d"),
+        "write the layer with its input size",
+    ),
+    **dict.fromkeys(
+        ("torch.func.stack_module_state", "torch.func.jacrev", "torch.func.jacfwd", "torch.func.hessian", "torch.func.vjp"),
+        "call the models one by one, or use `torch.autograd.functional`",
+    ),
+    "torch.gradient": "write the differences of neighbours", "torch.optim.SparseAdam": "use Adam: gradients are dense here",
 }  # fmt: skip
 """What PyTorch has and gradsh has not -> the way to do without it."""
 
