@@ -103,3 +103,13 @@ class BoundOperation:
 
     def __repr__(self) -> str:
         return f"<built-in method {self.operation.name} of Tensor object>"
+
+
+def _as_builtin(kind: type) -> None:
+    """Let the class go by Python's name for functions written in C, in errors, too: PyTorch's are such."""
+    kind.__name__ = kind.__qualname__ = "builtin_function_or_method"
+    kind.__module__ = "builtins"
+
+
+_as_builtin(Operation)
+_as_builtin(BoundOperation)

@@ -40,6 +40,8 @@ def _restore(module: Any, name: str) -> None:
 class WeightNorm:
     """The hook that computes g · v / ‖v‖."""
 
+    __module__ = "torch.nn.utils.weight_norm"
+
     def __init__(self, name: str, dim: int | None) -> None:
         self.name = name
         self.dim = -1 if dim is None else dim
@@ -92,6 +94,8 @@ def _remove(module: Any, name: str, sort: type, message: str, endings: tuple[str
 
 class SpectralNorm:
     """The hook that divides a weight by its largest singular value, found by power iteration."""
+
+    __module__ = "torch.nn.utils.spectral_norm"
 
     def __init__(self, name: str, iterations: int, dim: int, eps: float) -> None:
         self.name = name
