@@ -17,7 +17,7 @@ for _kind in (Tensor, Parameter, Size, Device, dtypes.DType, Handle):
     settle(_kind)
 _NN_CLASSES = {
     "module": "Module",
-    "linear": "Linear Bilinear Identity",
+    "linear": "Linear LazyLinear Bilinear Identity",
     "container": "Sequential ModuleList ModuleDict ParameterList ParameterDict",
     "activation": (
         "ReLU Threshold RReLU Hardtanh ReLU6 Sigmoid Hardsigmoid Tanh SiLU Mish Hardswish ELU CELU SELU GLU GELU Hardshrink "

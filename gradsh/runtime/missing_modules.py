@@ -26,7 +26,7 @@ _TORCH = {
     "torch.backends.mps": "gradsh computes on the CPU",
     "torch.nn.utils.prune": "multiply the weight by a mask in `forward`", "torch.testing": "write `assert torch.allclose(a, b)`",
     **dict.fromkeys(
-        ("torch.nn.LazyLinear", "torch.nn.LazyConv2d", "torch.nn.LazyConv1d", "torch.nn.LazyBatchNorm2d", "torch.nn.LazyBatchNorm1d"),
+        ("torch.nn.LazyConv2d", "torch.nn.LazyConv1d", "torch.nn.LazyBatchNorm2d", "torch.nn.LazyBatchNorm1d"),
         "write the layer with its input size",
     ),
     **dict.fromkeys(
