@@ -260,19 +260,6 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     return hvp(func, inputs, v, create_graph, strict)
 
 
-def _left_out(name: str, instead: str) -> Callable[..., Any]:
-    def refuse(*_args: Any, **_kwargs: Any) -> Any:
-        message = f"torch.func.{name} is not offered in gradsh: {instead}"
-        raise fail("other", message, RuntimeError)
-
-    refuse.__name__ = name
-    return refuse
-
-
-func_grad = _left_out("grad", "use torch.autograd.grad with create_graph=True")
-vmap = _left_out("vmap", "loop over the batch, or write the function for a whole batch")
-
-
 def functional_call(module: Any, parameters_and_buffers: Any, args: Any = None, kwargs: Any = None) -> Any:
     """Call a module with other tensors in place of its parameters and buffers."""
     given = parameters_and_buffers

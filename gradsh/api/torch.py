@@ -229,7 +229,7 @@ NAMESPACES: dict[str, Namespace] = {
         "torch.autograd.function", lazily("gradsh.api.function", "Function once_differentiable")
     ),
     "torch.autograd.variable": Namespace("torch.autograd.variable", lazily("gradsh.api.autograd", "Variable")),
-    "torch.func": Namespace("torch.func", lazily("gradsh.api.derivatives", "grad=func_grad vmap functional_call")),
+    "torch.func": Namespace("torch.func", lazily("gradsh.api.derivatives", "functional_call")),
     "torch.nn": Namespace(
         "torch.nn",
         {

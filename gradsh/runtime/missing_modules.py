@@ -33,6 +33,8 @@ _TORCH = {
         ("torch.func.stack_module_state", "torch.func.jacrev", "torch.func.jacfwd", "torch.func.hessian", "torch.func.vjp"),
         "call the models one by one, or use `torch.autograd.functional`",
     ),
+    "torch.func.grad": "use `torch.autograd.grad` with `create_graph=True`",
+    **dict.fromkeys(("torch.func.vmap", "torch.vmap"), "loop over the batch, or write the function for a whole batch"),
     "torch.gradient": "write the differences of neighbours", "torch.optim.SparseAdam": "use Adam: gradients are dense here",
 }  # fmt: skip
 """What PyTorch has and gradsh has not -> the way to do without it."""

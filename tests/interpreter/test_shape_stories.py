@@ -39,7 +39,9 @@ REFUSED = [
     ("torch.nn.Linear(1, 1).half()", "compute in float32"),
     ("torch.ones(1).to(torch.bfloat16)", "gradsh trace FILE"),
     ("torch.sparse_coo_tensor(1)", "gradsh check FILE"),
-    ("from torch.func import jacrev", "gradsh trace FILE"),
+    ("from torch.func import jacrev\njacrev(1)", "gradsh trace FILE"),
+    ("torch.func.grad(abs)", "use `torch.autograd.grad`"),
+    ("torch.vmap(abs)", "loop over the batch"),
     ("import gymnasium\ngymnasium.make('x')", "write the environment as a class"),
     ("resnet18()", "torchvision has it"),
 ]
