@@ -39,7 +39,8 @@ unit: $(VENV)/developed
 # Tries every case of the long series of which `make test` tries a part: scripts typed at each prompt, calls in each form.
 sweep: $(VENV)/developed
 	GRADSH_SWEEP=1 $(BIN)/python $(PYTEST) tests/shell/test_typing.py tests/shell/test_manners.py tests/engine/test_calls.py \
-		tests/interpreter/test_hints.py tests/interpreter/test_semantics.py tests/language tests/probe tests/robustness
+		tests/interpreter/test_hints.py tests/interpreter/test_semantics.py tests/batch tests/golden tests/language tests/probe \
+		tests/robustness
 
 golden: $(VENV)/installed
 	$(BIN)/gradsh test scripts

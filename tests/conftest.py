@@ -5,6 +5,9 @@ runs in a process of its own take the general way first, as programs do. Random 
 same ones in each run.
 """
 
+import os
+
+import pytest
 from hypothesis import settings
 
 from gradsh.engine.schema import overload
@@ -16,3 +19,9 @@ default_signals()
 settings.register_profile("quarter", max_examples=draws(100), derandomize=True)
 if not SWEEP:
     settings.load_profile("quarter")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as there are cores: a quarter of the time tests wait for processes that they started."""
+    return (os.cpu_count() or 1) * 3 // 2 or 1

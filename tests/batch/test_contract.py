@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.processes import BOUND, left_of, program, wait_until
+from tests.sweep import part
 
 FAILING = "print('before')\nnonsense\nprint('after')\n"
 
 
-@pytest.fixture(params=["file", "run", "code", "stdin", "dash"])
+@pytest.fixture(params=part(["file", "run", "code", "stdin", "dash"], 2))
 def start(request: pytest.FixtureRequest, gradsh: Callable, tmp_path: Path) -> Callable:
     """Run a text in one of the ways in which a script can be given."""
     def run(text: str, *options: str):

@@ -9,12 +9,13 @@ from gradsh.golden.check import check_file
 from gradsh.golden.report import failure_lines
 from gradsh.render.style import Style
 from gradsh.run.script import RunOptions
+from tests.sweep import part
 
 FOLDER = Path(__file__).parents[2] / "scripts"
 SCRIPTS = sorted(path.name for path in FOLDER.glob("*.grad"))
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", part(SCRIPTS, 5))  # `make test` runs `gradsh test scripts`, too
 def test_script(name: str) -> None:
     checked = check_file(str(FOLDER / name), RunOptions())
     assert checked.passed, "\n".join(failure_lines(checked, Style()))

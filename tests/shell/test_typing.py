@@ -148,7 +148,7 @@ def test_blocks_in_blocks(mode: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_scripts(mode: str, tmp_path: Path) -> None:
-    chosen = SCRIPTS if SWEEP else EDITED if mode == "editor" else SCRIPTS[mode == "dumb" :: 4]
+    chosen = SCRIPTS if SWEEP else EDITED if mode == "editor" else SCRIPTS[mode == "dumb" :: 8]
     texts = {path.stem: path.read_text() for path in chosen}
     shown, expected = typed_and_run(mode, texts, tmp_path)
     assert len(expected) == len(texts)
