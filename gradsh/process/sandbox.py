@@ -6,6 +6,7 @@ guard fails: it binds the whole process, whatever code runs in it. Landlock hold
 
 import os
 import sys
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -24,6 +25,8 @@ READABLE = ("/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", "/dev/u
 NOTHING = os.devnull
 OPEN_FILES = 256
 PR_SET_NO_NEW_PRIVS = 38
+PATIENCE = 2.0
+"""Seconds in which threads may end that stand in the way of a wall."""
 
 _standing: list[str] = []
 """Names of the walls that stand in this process."""
@@ -63,6 +66,9 @@ def insist() -> None:
     missing = " and ".join(lacking())
     if missing:
         raise OSError(f"this system has no {missing}")
+    end = time.monotonic() + PATIENCE
+    while threads() > 1 and time.monotonic() < end:  # one that is ending, as the editor's are
+        time.sleep(0.01)
     if threads() > 1:
         raise OSError(
             "threads are running (numpy's, or the clock of `set timeout`), and a wall binds only what begins behind it: "
