@@ -68,7 +68,7 @@ def test_confirm_asks_before_it_leaves(environment) -> None:
         shell.until(shell.at_prompt, "the prompt")
         assert shell.run("x.sum()") == "tensor(2.)"
         shell.press("exit(3)\r")
-        shell.until(lambda: shell.shown().rstrip().endswith("[Y/n]"), "the question")
+        shell.until(lambda: shell.row().rstrip().endswith("[Y/n]"), "the question")
         shell.press("\r")
         assert shell.status() == 3
 
