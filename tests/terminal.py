@@ -108,6 +108,7 @@ class Terminal:
 
     def enter(self, line: str = "") -> None:
         """Type a line behind whatever margin stands there, and Enter; wait for the next prompt."""
+        self.until(lambda: self.row().startswith((PROMPT, MORE)), f"a prompt for {line!r}")
         row = self.lines_so_far()
         self.press(line + "\r")
         self.until(lambda: self.lines_so_far() > row and self.at_prompt(), f"a prompt after {line!r}")
@@ -153,7 +154,11 @@ class Terminal:
     def at_prompt(self) -> bool:
         """Whether the cursor stands behind a prompt with nothing typed behind it."""
         row = self.row()
-        return row.rstrip() in {PROMPT, MORE}
+        return row.endswith(" ") and row.rstrip() in {PROMPT, MORE}
+
+    def drawn(self) -> bool:
+        """Whether the editor is not in the midst of a drawing: it hides the cursor, which walks over the screen then."""
+        return not self.screen.cursor.hidden
 
     def lines_so_far(self) -> int:
         """Return the number of the cursor's row, counted from the beginning of the session."""
@@ -179,9 +184,9 @@ class Terminal:
         return self.shown()
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
-        """Read what the program writes until a condition of the screen holds."""
+        """Read what the program writes until a condition of the screen holds, with the screen drawn to its end."""
         end = time.monotonic() + BOUND
-        while not condition():
+        while not (self.drawn() and condition()):
             if not self._take(end - time.monotonic()):
                 raise AssertionError(f"waited for {what}; the terminal shows:\n{self.shown()}")
 
