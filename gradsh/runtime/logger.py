@@ -55,8 +55,9 @@ class Record:
         self.levelname = _NAMES.get(level, f"Level {level}")
 
     def getMessage(self) -> str:
-        """Return the message with its arguments."""
-        return str(self.msg) % self.args if self.args else str(self.msg)
+        """Return the message with its arguments; one dictionary gives them by name."""
+        named = len(self.args) == 1 and isinstance(self.args[0], dict) and self.args[0]
+        return str(self.msg) % (named or self.args) if self.args else str(self.msg)
 
 
 class Handler:

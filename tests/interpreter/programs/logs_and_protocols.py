@@ -22,6 +22,7 @@ handler.setFormatter(logging.Formatter("%(levelname)-8s|%(name)7s| %(message)s")
 log.addHandler(handler)
 log.addHandler(handler)
 log.debug("step %d of %.2f", 3, 2.5)
+log.info("%(epoch)d of %(all)s", {"epoch": 1, "all": 9})
 log.propagate = False
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="{levelname} {message}", style="{")
 logging.basicConfig(level=logging.DEBUG)
