@@ -4,17 +4,14 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gradsh.engine.ambient import current
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.text.fault import fail
-
-
-def array_of(value: Any) -> Array:
-    """Return the array of a Tensor or the array itself."""
-    found: Array = value.array if isinstance(value, Tensor) else value
-    return found
 
 
 def count(value: Any) -> int:
@@ -69,3 +66,9 @@ def underivable(what: str) -> Callable[[Any], Any]:
 def zeros(grad: Any) -> Any:
     """Return a gradient of zeros: of a step function, which PyTorch does not leave out of the graph."""
     return find("zeros_like")(grad)
+
+
+def zeros_of_shape(grad: Any, shape: Any) -> Any:
+    """Return zeros of a shape, of the dtype of a gradient and of its kind: an array or a Tensor."""
+    array = np.zeros(tuple(shape), array_of(grad).dtype)
+    return array if isinstance(grad, np.ndarray) else make(array)

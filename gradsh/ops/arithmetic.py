@@ -13,7 +13,7 @@ from gradsh.engine.schema.formulas import identity, product
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.ops.kernels import remainders
 from gradsh.ops.kernels.common import together, unsupported, zero_division
-from gradsh.ops.operators import FIT, binary, inplace, reflected
+from gradsh.ops.operators import FIT, binary, exchanged, inplace, reflected
 from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
 
@@ -237,47 +237,20 @@ for _name in ("true_divide", "true_divide_"):
     find(_name).records = [record for record in find(_name).records if "rounding_mode" not in record.signature.index]
 alias("negative", neg)
 
-binary("add", add)
-binary("sub", sub)
-binary("mul", mul)
-binary("truediv", div)
-binary("floordiv", floor_divide)
-binary("mod", remainder)
-reflected("add", add)
-reflected("mul", mul)
-for _symbol, _method in (
-    ("add", "add_"), ("sub", "sub_"), ("mul", "mul_"), ("truediv", "div_"), ("floordiv", "floor_divide_"),
-    ("mod", "remainder_"),
+for _symbol, _operation in (
+    ("add", add), ("sub", sub), ("mul", mul), ("truediv", div), ("floordiv", floor_divide), ("mod", remainder),
 ):
-    inplace(_symbol, _method)
-
-
-@implements("neg")
-def _neg(self: Tensor) -> Any:
-    return neg(self)
-
-
-@implements("pos")
-def _pos(self: Tensor) -> Any:
-    return positive(self)
-
-
-@implements("sub", reflected=True)
-def _rsub(self: Tensor, other: Any) -> Any:
-    return rsub(self, other) if isinstance(other, FIT) else NotImplemented
+    binary(_symbol, _operation)
+    inplace(_symbol, _operation.name + "_")
+for _symbol, _operation in (("add", add), ("mul", mul), ("sub", rsub)):
+    reflected(_symbol, _operation)
+exchanged("floordiv", floor_divide)
+exchanged("mod", remainder)
+implements("neg")(lambda self: neg(self))
+implements("pos")(lambda self: positive(self))
 
 
 @implements("truediv", reflected=True)
 def _rdiv(self: Tensor, other: Any) -> Any:
     """1 / x is a reciprocal and a product, two nodes, as in PyTorch."""
     return find("reciprocal")(self) * other if isinstance(other, FIT) else NotImplemented
-
-
-@implements("floordiv", reflected=True)
-def _rfloordiv(self: Tensor, other: Any) -> Any:
-    return floor_divide(other, self) if isinstance(other, FIT) else NotImplemented
-
-
-@implements("mod", reflected=True)
-def _rmod(self: Tensor, other: Any) -> Any:
-    return remainder(other, self) if isinstance(other, FIT) else NotImplemented

@@ -9,7 +9,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
-from gradsh.ops.arguments import array_of
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
 

@@ -11,9 +11,8 @@ from gradsh.engine.dispatch.declare import Within, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import of_numpy
-from gradsh.ops.arguments import zeros
+from gradsh.ops.arguments import zeros, zeros_of_shape
 from gradsh.ops.arithmetic import div, sub
-from gradsh.ops.index import zeros_of_shape
 from gradsh.ops.kernels.common import common_dtype, floats_only, together, unsupported
 from gradsh.ops.pointwise import exp, reciprocal
 from gradsh.ops.power import pow

@@ -7,8 +7,9 @@ import numpy as np
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.ops.arguments import array_of, no_gradient
+from gradsh.ops.arguments import no_gradient
 from gradsh.ops.fused import cross_entropy_at_once
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.loss import F
 from gradsh.ops.reduction import MEAN, NONE, chosen, reduced
 from gradsh.ops.scalars import over, plus, times

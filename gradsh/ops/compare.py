@@ -6,10 +6,10 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import alias, composite, implements, op
 from gradsh.engine.graph.tensor import Tensor
-from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import of_numpy
+from gradsh.ops.arguments import zeros
 from gradsh.ops.kernels.common import unsupported
-from gradsh.ops.operators import FIT, binary, inplace, reflected
+from gradsh.ops.operators import binary, exchanged, inplace, reflected
 from gradsh.text.fault import fail
 
 _COMPARISONS: tuple[tuple[str, Any, str], ...] = (
@@ -19,10 +19,6 @@ _COMPARISONS: tuple[tuple[str, Any, str], ...] = (
 _LONG = {"ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
 
 
-def _zeros(grad: Any) -> Any:
-    return find("zeros_like")(grad)
-
-
 def _declare(name: str, kernel: Any, words: str) -> None:
     """Declare a comparison, its operator, its long name and its in-place form (which writes 0 and 1)."""
     doc = f"Where `self` {words} `other`: a bool tensor."
@@ -30,11 +26,11 @@ def _declare(name: str, kernel: Any, words: str) -> None:
     operation = op(f"{name}(self, other: Operand)", "", doc, forward=kernel, dtypes="promote")
     op(
         f"{name}_(self, other)", node + "1", doc + " In place, as 0 and 1.", kind="inplace", spaces=("Tensor",),
-        forward=lambda self, other: kernel(self, other), grads={"self": _zeros, "other": _zeros},
+        forward=lambda self, other: kernel(self, other), grads={"self": zeros, "other": zeros},
     )
     op(
         f"{name}_(self, other: number)", node + "0", doc + " In place, as 0 and 1.", kind="inplace", spaces=("Tensor",),
-        forward=lambda self, other: kernel(self, other), grads={"self": _zeros},
+        forward=lambda self, other: kernel(self, other), grads={"self": zeros},
     )
     if name in _LONG:
         alias(_LONG[name], operation)
@@ -187,6 +183,7 @@ right_shift = op(
 )
 for _symbol, _shift, _word in (("lshift", left_shift, "left"), ("rshift", right_shift, "right")):
     binary(_symbol, _shift)
+    exchanged(_symbol, _shift)
     inplace(_symbol, f"bitwise_{_word}_shift_")
 
 
@@ -196,13 +193,3 @@ def _invert(self: Tensor) -> Any:
         message = "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
         raise fail("type", message, TypeError)
     return bitwise_not(self)
-
-
-@implements("lshift", reflected=True)
-def _rlshift(self: Tensor, other: Any) -> Any:
-    return left_shift(other, self) if isinstance(other, FIT) else NotImplemented
-
-
-@implements("rshift", reflected=True)
-def _rrshift(self: Tensor, other: Any) -> Any:
-    return right_shift(other, self) if isinstance(other, FIT) else NotImplemented

@@ -8,9 +8,10 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.ops.arguments import array_of, word
+from gradsh.ops.arguments import word
 from gradsh.ops.kernels.conv import adjoints, correlate, filter_of, spread
 from gradsh.ops.kernels.conv_windows import ConvGeometry
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.text.fault import fail
 
 _REST = "stride: ints, padding: ints, dilation: ints, transposed: bool, output_padding: ints, groups: int"

@@ -71,6 +71,17 @@ def alike(array: Array, dtype: Any, memory_format: Any) -> Array:
     return in_format(dense_like(array, array.dtype if dtype is None else dtype), memory_format)
 
 
+def factory(text: str, doc: str, values: Callable[..., Array], spaces: tuple[str, ...] = TORCH, lead: str = "") -> None:
+    """Declare what makes a leaf: `values` gets the arguments before the options and the dtype, None for the default one."""
+
+    def body(*given: Any) -> Tensor:
+        *arguments, dtype, _layout, device, requires_grad, _pin_memory = given
+        check_device(device)
+        return finished(values(*arguments, dtype), requires_grad)
+
+    composite(f"{text}, *, {lead}{OPTIONS})", doc, body, spaces)
+
+
 # --- filled with one value --------------------------------------------------------------------------------------
 
 
@@ -112,41 +123,28 @@ def _filler(name: str, value: Any, doc: str) -> None:
 _filler("zeros", 0, "filled with zeros")
 _filler("ones", 1, "filled with ones")
 _filler("empty", 0, "(PyTorch leaves its content open; here it is zeros)")
-composite(
-    f"empty_strided(size: ints, stride: ints, *, {OPTIONS})", "A tensor of these extents and strides, of zeros.",
-    lambda size, stride, dtype, layout, device, requires_grad, pin_memory: _empty_strided(size, stride, dtype, requires_grad),
-    TORCH,
-)
 
 
-def _empty_strided(size: Any, stride: Any, dtype: Any, requires_grad: bool) -> Tensor:
+def _empty_strided(size: Any, stride: Any, dtype: Any) -> Array:
     extent = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) if all(size) else 0
     flat = allocate((extent,), default_or(dtype))
-    return finished(strided(flat, size, tuple(step * flat.itemsize for step in stride)), requires_grad)
+    return strided(flat, size, tuple(step * flat.itemsize for step in stride))
 
 
-composite(
-    f"new_empty_strided(self, size: ints, stride: ints, *, {OPTIONS})", "A tensor of this dtype, these extents and strides, of zeros.",
-    lambda self, size, stride, dtype, layout, device, requires_grad, pin_memory: _empty_strided(
-        size, stride, self.array.dtype if dtype is None else dtype, requires_grad
-    ), ("Tensor",),
+factory("empty_strided(size: ints, stride: ints", "A tensor of these extents and strides, of zeros.", _empty_strided)
+factory(
+    "new_empty_strided(self, size: ints, stride: ints", "A tensor of this dtype, these extents and strides, of zeros.",
+    lambda self, size, stride, dtype: _empty_strided(size, stride, self.array.dtype if dtype is None else dtype), ("Tensor",),
 )
 
 
 def _fill_value(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value.item()
-    return value
+    return value.item() if isinstance(value, Tensor) else value
 
 
-def _full(
-    size: Any, fill_value: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: Any
-) -> Tensor:
-    del layout, pin_memory
-    check_device(device)
+def _full(size: Any, fill_value: Any, dtype: Any) -> Array:
     value = _fill_value(fill_value)
-    chosen = number_dtype(value, current().default_dtype) if dtype is None else dtype
-    return finished(allocate(size, chosen, value), requires_grad)
+    return allocate(size, number_dtype(value, current().default_dtype) if dtype is None else dtype, value)
 
 
 def _full_like(
@@ -159,24 +157,19 @@ def _full_like(
     return found if isinstance(input, np.ndarray) else finished(found, requires_grad)
 
 
-composite(f"full(size: ints, fill_value: Operand, *, {OPTIONS})", "A tensor filled with one number.", _full, TORCH)
+factory("full(size: ints, fill_value: Operand", "A tensor filled with one number.", _full)
 composite(f"full_like(input, fill_value: Operand, *, {LIKE})", "A tensor like another, filled with one number.", _full_like, TORCH)
-composite(
-    f"new_full(self, size: ints, fill_value: Operand, *, {OPTIONS})", "A tensor of this dtype filled with one number.",
-    lambda self, size, fill_value, dtype, layout, device, requires_grad, pin_memory: finished(
-        allocate(size, array_of(self).dtype if dtype is None else dtype, _fill_value(fill_value)), requires_grad
-    ), ("Tensor",),
+factory(
+    "new_full(self, size: ints, fill_value: Operand", "A tensor of this dtype filled with one number.",
+    lambda self, size, fill_value, dtype: allocate(size, self.array.dtype if dtype is None else dtype, _fill_value(fill_value)),
+    ("Tensor",),
 )
 
 
 # --- in sequence ------------------------------------------------------------------------------------------------
 
 
-def _arange(
-    start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: Any
-) -> Tensor:
-    del layout, pin_memory
-    check_device(device)
+def _arange(start: Any, end: Any, step: Any, dtype: Any) -> Array:
     if dtype is None:
         whole = all(isinstance(one, int) for one in (start, end, step))
         dtype = np.dtype(np.int64) if whole else current().default_dtype
@@ -195,17 +188,14 @@ def _arange(
         count = max(math.ceil((end - start) / step), 0)
     check_bytes(count * np.dtype(dtype).itemsize)
     wide = np.int64 if np.dtype(dtype).kind in "iu" else np.float64
-    values = wide(start) + np.arange(count, dtype=wide) * wide(step)
-    return finished(values.astype(dtype), requires_grad)
+    values: Array = wide(start) + np.arange(count, dtype=wide) * wide(step)
+    return values.astype(dtype)
 
 
-composite(
-    f"arange(end: number, *, {OPTIONS})", "The numbers 0, 1, … below `end`.",
-    lambda end, *rest: _arange(0, end, 1, *rest), TORCH,
-)
-composite(
-    f"arange(start: number, end: number, step: number = 1, *, {OPTIONS})",
-    "The numbers from `start` to below `end` by `step`; integers unless one of them is a float.", _arange, TORCH,
+factory("arange(end: number", "The numbers 0, 1, … below `end`.", lambda end, dtype: _arange(0, end, 1, dtype))
+factory(
+    "arange(start: number, end: number, step: number = 1",
+    "The numbers from `start` to below `end` by `step`; integers unless one of them is a float.", _arange,
 )
 
 
@@ -228,49 +218,33 @@ def _line(start: float, end: float, steps: int, dtype: Any) -> Array:
     return np.concatenate([low, high]).astype(dtype)
 
 
-def _linspace(
-    start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: Any
-) -> Tensor:
-    del layout, pin_memory
-    check_device(device)
-    return finished(_line(_fill_value(start), _fill_value(end), steps, default_or(dtype)), requires_grad)
-
-
-composite(
-    f"linspace(start: Operand, end: Operand, steps: int, *, {OPTIONS})",
-    "`steps` evenly spaced numbers from `start` to `end`, both included.", _linspace, TORCH,
+factory(
+    "linspace(start: Operand, end: Operand, steps: int", "`steps` evenly spaced numbers from `start` to `end`, both included.",
+    lambda start, end, steps, dtype: _line(_fill_value(start), _fill_value(end), steps, default_or(dtype)),
 )
 
 
-def _logspace(
-    start: Any, end: Any, steps: int, base: float, dtype: Any, layout: Any, device: Any, requires_grad: bool,
-    pin_memory: Any,
-) -> Tensor:
-    del layout, pin_memory
-    check_device(device)
-    chosen = np.dtype(default_or(dtype))
+def _logspace(start: Any, end: Any, steps: int, base: float, dtype: Any) -> Array:
     exponents = _line(_fill_value(start), _fill_value(end), steps, np.float64)
-    return finished(np.power(float(base), exponents).astype(chosen), requires_grad)
+    return np.power(float(base), exponents).astype(default_or(dtype))
 
 
-composite(
-    f"logspace(start: Operand, end: Operand, steps: int, base: float = 10.0, *, {OPTIONS})",
-    "`steps` numbers evenly spaced on a logarithmic scale.", _logspace, TORCH,
-)
-composite(
-    f"eye(n: int, m: int? = None, *, {OPTIONS})", "Ones on the diagonal, zeros elsewhere.",
-    lambda n, m, dtype, layout, device, requires_grad, pin_memory: _eye(n, n if m is None else m, dtype, device, requires_grad),
-    TORCH,
+factory(
+    "logspace(start: Operand, end: Operand, steps: int, base: float = 10.0",
+    "`steps` numbers evenly spaced on a logarithmic scale.", _logspace,
 )
 
 
-def _eye(n: int, m: int, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
-    check_device(device)
-    for name, extent in (("n", n), ("m", m)):
+def _eye(n: int, m: int | None, dtype: Any) -> Array:
+    columns = n if m is None else m
+    for name, extent in (("n", n), ("m", columns)):
         if extent < 0:
             raise fail("value", f"{name} must be greater or equal to 0, got {extent}", RuntimeError)
-    check_bytes(n * m * 8)
-    return finished(np.eye(n, m, dtype=default_or(dtype)), requires_grad)
+    check_bytes(n * columns * 8)
+    return np.eye(n, columns, dtype=default_or(dtype))
+
+
+factory("eye(n: int, m: int? = None", "Ones on the diagonal, zeros elsewhere.", _eye)
 
 
 def _triangle(name: str, function: Callable[..., Any]) -> None:

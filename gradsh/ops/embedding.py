@@ -10,7 +10,7 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.ops.arguments import array_of
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.kernels.row_scatter import sum_rows
 from gradsh.text.fault import fail
 

@@ -9,8 +9,9 @@ from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.graph.tensor import make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.ops.arguments import array_of, count
+from gradsh.ops.arguments import count
 from gradsh.ops.embedding import _renorm, no_sparse
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.kernels.row_scatter import sum_rows
 from gradsh.text.fault import fail
 

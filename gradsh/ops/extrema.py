@@ -9,7 +9,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
-from gradsh.ops.arguments import array_of
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, restored, unsqueezed
 from gradsh.text.fault import fail
 

@@ -16,6 +16,7 @@ from gradsh.engine.values.layout import in_order, order_of
 from gradsh.engine.values.overlap import check_distinct, check_outside
 from gradsh.engine.values.shape import expandable
 from gradsh.engine.values.storage import strided
+from gradsh.ops.arguments import zeros_of_shape
 from gradsh.ops.copy_cast import copy_
 from gradsh.ops.kernels.index_range import check_range, shape_of
 from gradsh.ops.kernels.row_scatter import add_rows
@@ -95,12 +96,6 @@ def _index_order(self: Array, where: tuple[Any, ...], found: Array) -> tuple[int
     after = found.ndim - before - rank
     indices = [where[place].reshape(*where[place].shape, *(1,) * after) for place in places]
     return order_of(found.shape, [shown, *indices])
-
-
-def zeros_of_shape(grad: Any, shape: Any) -> Any:
-    """Return zeros of a shape with the dtype of a gradient, of the kind (array or Tensor) that it is."""
-    shape = tuple(shape)
-    return np.zeros(shape, grad.dtype) if isinstance(grad, np.ndarray) else make(np.zeros(shape, grad.array.dtype))
 
 
 index = op(

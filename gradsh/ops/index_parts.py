@@ -11,7 +11,7 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim
-from gradsh.ops.index import zeros_of_shape
+from gradsh.ops.arguments import zeros_of_shape
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.kernels.row_scatter import add_rows
 from gradsh.ops.scalars import times

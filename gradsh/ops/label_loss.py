@@ -10,8 +10,9 @@ from gradsh.engine.graph.tensor import make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import broadcast_shapes
-from gradsh.ops.arguments import array_of, no_gradient
+from gradsh.ops.arguments import no_gradient
 from gradsh.ops.kernels.ctc import ctc_backward, ctc_forward
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.loss import LEGACY, F
 from gradsh.ops.reduction import MEAN, NONE, chosen, number, reduce_array, scale
 from gradsh.ops.scalars import over

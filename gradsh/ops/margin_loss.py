@@ -6,7 +6,7 @@ from typing import Any
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.dispatch.declare import composite, sample
 from gradsh.engine.registry import find
-from gradsh.ops.arguments import array_of
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.loss import LEGACY, F
 from gradsh.ops.reduction import chosen, named, number, reduced
 from gradsh.ops.scalars import minus, plus, times

@@ -12,7 +12,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.overlap import check_apart, check_distinct
 from gradsh.engine.values.shape import at_dim, broadcast_shapes, wrap_dim
-from gradsh.ops.index import zeros_of_shape
+from gradsh.ops.arguments import zeros_of_shape
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.scatter import gather, write_at
 from gradsh.ops.view import expand_array

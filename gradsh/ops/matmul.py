@@ -372,9 +372,7 @@ def _reflected(self: Tensor, other: Any) -> Any:
     return matmul(other, self) if isinstance(other, (Tensor, np.ndarray)) else NotImplemented
 
 
-@implements("imatmul")
-def _augmented(self: Tensor, other: Any) -> Any:
-    return _operator(self, other)
+implements("imatmul")(_operator)
 
 
 # --- linear -----------------------------------------------------------------------------------------------------

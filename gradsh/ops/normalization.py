@@ -10,8 +10,9 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.ops.arguments import array_of, count, no_gradient, underivable
+from gradsh.ops.arguments import count, no_gradient, underivable
 from gradsh.ops.kernels import norm as kernels
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.norm_double import batch_norm_double, group_norm_formula, layer_norm_double
 from gradsh.ops.scalars import plus
 from gradsh.text.fault import fail

@@ -32,6 +32,14 @@ def reflected(symbol: str, operation: Operation) -> None:
     binary_operator(operator, operation)
 
 
+def exchanged(symbol: str, operation: Operation) -> None:
+    """Make `operation` also the operator of a number on the left, its first operand."""
+
+    @implements(symbol, reflected=True)
+    def operator(self: Tensor, other: Any) -> Any:
+        return operation(other, self) if isinstance(other, FIT) else NotImplemented
+
+
 def inplace(symbol: str, method: str = "") -> None:
     """Make the in-place form the augmented assignment (`x += y` writes into x)."""
     name = method or symbol + "_"

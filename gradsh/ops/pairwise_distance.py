@@ -9,7 +9,8 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, float64, of_numpy
 from gradsh.engine.values.shape import broadcast_shapes, wrap_dim
-from gradsh.ops.arguments import array_of
+from gradsh.ops.arguments import underivable
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.kernels.lu import turned
 from gradsh.ops.matmul import matmul
 from gradsh.ops.reduce import row_major
@@ -82,14 +83,6 @@ def _cdist_backward_array(grad: Array, x1: Array, x2: Array, p: float, cdist: Ar
         return np.zeros_like(x1)
     slope = _slope(_differences(x1, x2), cdist[..., None], p)
     return np.add.reduce(grad[..., None] * slope, axis=-2).astype(x1.dtype)
-
-
-def _missing(name: str) -> Any:
-    def derivative(grad: Any) -> Any:
-        del grad
-        raise fail("other", f"the derivative for '{name}' is not implemented.", NotImplementedError)
-
-    return derivative
 
 
 _cdist_backward = op(
@@ -203,7 +196,7 @@ def _pdist_backward_array(grad: Array, self: Array, p: float, pdist: Array) -> A
 _pdist_backward = op(
     "_pdist_backward(grad, self, p: float, pdist)", "PdistBackwardBackward0", "The derivative of pdist.",
     forward=_pdist_backward_array, spaces=(), attributes=(),
-    grads={"grad": _missing("_pdist_backward"), "self": _missing("_pdist_backward"), "pdist": _missing("_pdist_backward")},
+    grads={"grad": underivable("_pdist_backward"), "self": underivable("_pdist_backward"), "pdist": underivable("_pdist_backward")},
 )
 _pdist_forward = op(
     "_pdist_forward(self, p: float)", "PdistBackward0", "Distances between all pairs of rows.", forward=_pdist_array, spaces=(),

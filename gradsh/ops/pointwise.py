@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import note
-from gradsh.engine.dispatch.declare import Within, alias, composite, implements, op, sample
+from gradsh.engine.dispatch.declare import Within, alias, composite, implements, op, sample, unary
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
@@ -25,53 +25,44 @@ _POSITIVE = Within(0.2, 3.0, 2, 3)
 
 # --- exponentials and logarithms ----------------------------------------------------------------------------------
 
-exp = op(
-    "exp(self)", "ExpBackward0", "e to the power of each element.", forward=np.exp, dtypes="float", inplace=True,
-    grads={"self": product(lambda grad, result: grad * result)}, samples=(sample((2, 3)),), spaces=("torch", "Tensor"),
-    note="Saves only its result.",
+exp = unary(
+    "exp", "e to the power of each element.", np.exp, product(lambda grad, result: grad * result),
+    spaces=("torch", "Tensor"), note="Saves only its result.",
 )
-exp2 = op(
-    "exp2(self)", "Exp2Backward0", "2 to the power of each element.", forward=np.exp2, dtypes="float", inplace=True,
-    grads={"self": lambda grad, result: times(grad * result, math.log(2))}, samples=(sample((2, 3)),),
+exp2 = unary(
+    "exp2", "2 to the power of each element.", np.exp2, lambda grad, result: times(grad * result, math.log(2)),
     spaces=("torch", "Tensor", "special"),
 )
-expm1 = op(
-    "expm1(self)", "Expm1Backward0", "exp(x) - 1, accurate near 0.", forward=np.expm1, dtypes="float", inplace=True,
-    grads={"self": lambda grad, result: grad * plus(result, 1)}, samples=(sample((2, 3)),),
+expm1 = unary(
+    "expm1", "exp(x) - 1, accurate near 0.", np.expm1, lambda grad, result: grad * plus(result, 1),
     spaces=("torch", "Tensor", "special"),
 )
-log = op(
-    "log(self)", "LogBackward0", "Natural logarithm.", forward=np.log, dtypes="float", inplace=True,
-    grads={"self": lambda grad, self: grad / self}, samples=(sample(_POSITIVE),),
+log = unary("log", "Natural logarithm.", np.log, lambda grad, self: grad / self, at=_POSITIVE)
+log2 = unary(
+    "log2", "Logarithm to base 2.", np.log2, lambda grad, self: grad / times(self, 0.6931471805599453),
+    at=_POSITIVE,
 )
-log2 = op(
-    "log2(self)", "Log2Backward0", "Logarithm to base 2.", forward=np.log2, dtypes="float", inplace=True,
-    grads={"self": lambda grad, self: grad / times(self, 0.6931471805599453)}, samples=(sample(_POSITIVE),),
+log10 = unary(
+    "log10", "Logarithm to base 10.", np.log10, lambda grad, self: grad / times(self, 2.3025850929940456),
+    at=_POSITIVE,
 )
-log10 = op(
-    "log10(self)", "Log10Backward0", "Logarithm to base 10.", forward=np.log10, dtypes="float", inplace=True,
-    grads={"self": lambda grad, self: grad / times(self, 2.3025850929940456)}, samples=(sample(_POSITIVE),),
-)
-log1p = op(
-    "log1p(self)", "Log1PBackward0", "log(1 + x), accurate near 0.", forward=np.log1p, dtypes="float", inplace=True,
-    grads={"self": lambda grad, self: grad / plus(self, 1)}, samples=(sample(_POSITIVE),),
-    spaces=("torch", "Tensor", "special"),
+log1p = unary(
+    "log1p", "log(1 + x), accurate near 0.", np.log1p, lambda grad, self: grad / plus(self, 1),
+    node="Log1PBackward0", at=_POSITIVE, spaces=("torch", "Tensor", "special"),
 )
 
 # --- roots --------------------------------------------------------------------------------------------------------
 
-sqrt = op(
-    "sqrt(self)", "SqrtBackward0", "Square root.", forward=np.sqrt, dtypes="float", inplace=True,
-    grads={"self": lambda grad, result: grad / times(result, 2)}, samples=(sample(_POSITIVE),),
+sqrt = unary(
+    "sqrt", "Square root.", np.sqrt, lambda grad, result: grad / times(result, 2), at=_POSITIVE,
     note="Saves only its result; its derivative at 0 is infinite.",
 )
-rsqrt = op(
-    "rsqrt(self)", "RsqrtBackward0", "1 / sqrt(x).", forward=lambda self: np.reciprocal(np.sqrt(self)), dtypes="float",
-    inplace=True, grads={"self": lambda grad, result: times(grad, -0.5) * power(result, 3)}, samples=(sample(_POSITIVE),),
+rsqrt = unary(
+    "rsqrt", "1 / sqrt(x).", lambda self: np.reciprocal(np.sqrt(self)),
+    lambda grad, result: times(grad, -0.5) * power(result, 3), at=_POSITIVE,
 )
-reciprocal = op(
-    "reciprocal(self)", "ReciprocalBackward0", "1 / x.", forward=np.reciprocal, dtypes="float", inplace=True,
-    grads={"self": lambda grad, result: -grad * (result * result)}, samples=(sample(_POSITIVE),),
+reciprocal = unary(
+    "reciprocal", "1 / x.", np.reciprocal, lambda grad, result: -grad * (result * result), at=_POSITIVE,
     note="Saves only its result. `1 / x` is this and a product: MulBackward0 over ReciprocalBackward0.",
 )
 composite("square(self)", "The square of each element.", lambda self: pow(self, 2))
@@ -79,30 +70,14 @@ composite("square_(self)", "The square of each element. In place.", lambda self:
 
 # --- trigonometry -------------------------------------------------------------------------------------------------
 
-sin = op(
-    "sin(self)", "SinBackward0", "Sine.", forward=np.sin, dtypes="float", inplace=True,
-    grads={"self": lambda grad, self: grad * cos(self)}, samples=(sample((2, 3)),),
+sin = unary("sin", "Sine.", np.sin, lambda grad, self: grad * cos(self))
+cos: Operation = unary("cos", "Cosine.", np.cos, lambda grad, self: grad * -sin(self))
+tan = unary("tan", "Tangent.", np.tan, lambda grad, result: grad * plus(power(result, 2), 1), at=_OPEN)
+asin = unary("asin", "Inverse sine.", np.arcsin, lambda grad, self: grad * rsqrt(plus(-self * self, 1)), at=_OPEN)
+acos = unary(
+    "acos", "Inverse cosine.", np.arccos, lambda grad, self: grad * -rsqrt(plus(-self * self, 1)), at=_OPEN,
 )
-cos: Operation = op(
-    "cos(self)", "CosBackward0", "Cosine.", forward=np.cos, dtypes="float", inplace=True,
-    grads={"self": lambda grad, self: grad * -sin(self)}, samples=(sample((2, 3)),),
-)
-tan = op(
-    "tan(self)", "TanBackward0", "Tangent.", forward=np.tan, dtypes="float", inplace=True,
-    grads={"self": lambda grad, result: grad * plus(power(result, 2), 1)}, samples=(sample(_OPEN),),
-)
-asin = op(
-    "asin(self)", "AsinBackward0", "Inverse sine.", forward=np.arcsin, dtypes="float", inplace=True,
-    grads={"self": lambda grad, self: grad * rsqrt(plus(-self * self, 1))}, samples=(sample(_OPEN),),
-)
-acos = op(
-    "acos(self)", "AcosBackward0", "Inverse cosine.", forward=np.arccos, dtypes="float", inplace=True,
-    grads={"self": lambda grad, self: grad * -rsqrt(plus(-self * self, 1))}, samples=(sample(_OPEN),),
-)
-atan = op(
-    "atan(self)", "AtanBackward0", "Inverse tangent.", forward=np.arctan, dtypes="float", inplace=True,
-    grads={"self": lambda grad, self: grad / plus(self * self, 1)}, samples=(sample((2, 3)),),
-)
+atan = unary("atan", "Inverse tangent.", np.arctan, lambda grad, self: grad / plus(self * self, 1))
 
 def _no_inverse(name: str) -> dict[str, Any]:
     """Return the parts of an in-place form whose derivative PyTorch does not have."""
@@ -114,25 +89,19 @@ def _no_inverse(name: str) -> dict[str, Any]:
     return {"node": f"{name.capitalize()}Backward1", "grads": {"self": refuse}}
 
 
-sinh = op(
-    "sinh(self)", "SinhBackward0", "Hyperbolic sine.", forward=np.sinh, dtypes="float", inplace=True,
-    grads={"self": lambda grad, self: grad * cosh(self)}, samples=(sample((2, 3)),),
+sinh = unary("sinh", "Hyperbolic sine.", np.sinh, lambda grad, self: grad * cosh(self))
+cosh: Operation = unary("cosh", "Hyperbolic cosine.", np.cosh, lambda grad, self: grad * sinh(self))
+asinh = unary(
+    "asinh", "Inverse hyperbolic sine.", np.arcsinh, lambda grad, self: grad * rsqrt(plus(power(self, 2), 1)),
+    inplace=_no_inverse("asinh"),
 )
-cosh: Operation = op(
-    "cosh(self)", "CoshBackward0", "Hyperbolic cosine.", forward=np.cosh, dtypes="float", inplace=True,
-    grads={"self": lambda grad, self: grad * sinh(self)}, samples=(sample((2, 3)),),
+acosh = unary(
+    "acosh", "Inverse hyperbolic cosine.", np.arccosh, lambda grad, self: grad * rsqrt(minus(self * self, 1)),
+    inplace=_no_inverse("acosh"), at=Within(1.2, 3.0, 2, 3),
 )
-asinh = op(
-    "asinh(self)", "AsinhBackward0", "Inverse hyperbolic sine.", forward=np.arcsinh, dtypes="float", inplace=_no_inverse("asinh"),
-    grads={"self": lambda grad, self: grad * rsqrt(plus(power(self, 2), 1))}, samples=(sample((2, 3)),),
-)
-acosh = op(
-    "acosh(self)", "AcoshBackward0", "Inverse hyperbolic cosine.", forward=np.arccosh, dtypes="float", inplace=_no_inverse("acosh"),
-    grads={"self": lambda grad, self: grad * rsqrt(minus(self * self, 1))}, samples=(sample(Within(1.2, 3.0, 2, 3)),),
-)
-atanh = op(
-    "atanh(self)", "AtanhBackward0", "Inverse hyperbolic tangent.", forward=np.arctanh, dtypes="float", inplace=_no_inverse("atanh"),
-    grads={"self": lambda grad, self: times(grad, 1) / sub(1, power(self, 2))}, samples=(sample(_OPEN),),
+atanh = unary(
+    "atanh", "Inverse hyperbolic tangent.", np.arctanh, lambda grad, self: times(grad, 1) / sub(1, power(self, 2)),
+    inplace=_no_inverse("atanh"), at=_OPEN,
 )
 alias("arcsin", asin)
 alias("arccos", acos)
@@ -153,10 +122,8 @@ def _tanh_gradient(grad: Any, result: Any) -> Any:
     return chained(_tanh_slope, grad, result) if type(grad) is np.ndarray else tanh_backward(grad, result)
 
 
-tanh = op(
-    "tanh(self)", "TanhBackward0", "Hyperbolic tangent.", forward=np.tanh, dtypes="float", inplace=True,
-    grads={"self": _tanh_gradient}, samples=(sample((2, 3)),),
-    spaces=("torch", "Tensor", "F"),
+tanh = unary(
+    "tanh", "Hyperbolic tangent.", np.tanh, _tanh_gradient, spaces=("torch", "Tensor", "F"),
     note="Saves only its result.",
 )
 tanh_backward: Operation = op(
@@ -180,19 +147,14 @@ def _sinc_gradient(grad: Any, self: Any) -> Any:
     return where(squared == 0.0, 0.0, grad * ((scaled * cos(scaled) - sin(scaled)) / squared))
 
 
-sinc = op(
-    "sinc(self)", "SincBackward0", "sin(πx) / (πx), 1 at 0.", forward=_sinc, dtypes="float", inplace=True,
-    grads={"self": _sinc_gradient}, samples=(sample((2, 3)),), spaces=("torch", "Tensor", "special"),
+sinc = unary("sinc", "sin(πx) / (πx), 1 at 0.", _sinc, _sinc_gradient, spaces=("torch", "Tensor", "special"))
+deg2rad = unary(
+    "deg2rad", "Degrees to radians.", lambda self: self * (math.pi / 180), lambda grad: times(grad, math.pi / 180),
+    node="Deg2RadBackward0",
 )
-deg2rad = op(
-    "deg2rad(self)", "Deg2RadBackward0", "Degrees to radians.", dtypes="float", inplace=True,
-    forward=lambda self: self * (math.pi / 180), grads={"self": lambda grad: times(grad, math.pi / 180)},
-    samples=(sample((2, 3)),),
-)
-rad2deg = op(
-    "rad2deg(self)", "Rad2DegBackward0", "Radians to degrees.", dtypes="float", inplace=True,
-    forward=lambda self: self * (180 / math.pi), grads={"self": lambda grad: times(grad, 180 / math.pi)},
-    samples=(sample((2, 3)),),
+rad2deg = unary(
+    "rad2deg", "Radians to degrees.", lambda self: self * (180 / math.pi), lambda grad: times(grad, 180 / math.pi),
+    node="Rad2DegBackward0",
 )
 
 # --- signs and rounding -------------------------------------------------------------------------------------------
@@ -303,10 +265,10 @@ nan_to_num = op(
     "Replace nan by 0 and the infinities by the largest numbers, or by those given.", forward=_nan_to_num, inplace=True,
     grads={"self": lambda grad, self: grad * find("isfinite")(self)}, samples=(sample((2, 3)),),
 )
-op(
-    "angle(self)", "AngleBackward0", "0 for positive numbers, π for negative ones.", dtypes="float",
-    forward=lambda self: np.where(self < 0, self.dtype.type(math.pi), np.where(np.isnan(self), self, self.dtype.type(0))),
-    grads={"self": lambda grad: zeros(grad)}, samples=(sample((2, 3)),), saves=("self",),
+unary(
+    "angle", "0 for positive numbers, π for negative ones.",
+    lambda self: np.where(self < 0, self.dtype.type(math.pi), np.where(np.isnan(self), self, self.dtype.type(0))),
+    lambda grad: zeros(grad), inplace=False, saves=("self",),
 )
 composite("conj(self)", "The tensor itself: there are no complex numbers.", lambda self: self)
 composite("conj_physical(self)", "The tensor itself: there are no complex numbers.", lambda self: self)
@@ -338,10 +300,8 @@ def _sigmoid_gradient(grad: Any, result: Any) -> Any:
     return chained(_sigmoid_slope, grad, result) if type(grad) is np.ndarray else sigmoid_backward(grad, result)
 
 
-sigmoid = op(
-    "sigmoid(self)", "SigmoidBackward0", "1 / (1 + exp(-x)).", forward=_sigmoid, ufunc=_sigmoid, dtypes="float", inplace=True,
-    grads={"self": _sigmoid_gradient}, samples=(sample((2, 3)),),
-    spaces=("torch", "Tensor", "F"),
+sigmoid = unary(
+    "sigmoid", "1 / (1 + exp(-x)).", _sigmoid, _sigmoid_gradient, ufunc=_sigmoid, spaces=("torch", "Tensor", "F"),
     note="Saves only its result.",
 )
 sigmoid_backward: Operation = op(
@@ -384,8 +344,4 @@ logit = op(
     samples=(sample(Within(0.1, 0.9, 2, 3)), sample(Within(0.01, 0.99, 2, 3), 0.1)),
     spaces=("torch", "Tensor", "special"),
 )
-
-
-@implements("abs")
-def _abs(self: Tensor) -> Any:
-    return abs_(self)
+implements("abs")(lambda self: abs_(self))

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.dispatch.declare import Within, composite, implements, op, sample
+from gradsh.engine.dispatch.declare import Within, composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import float64, of_numpy
 from gradsh.ops.kernels.common import chained, common_dtype, reusing, together, unsupported
-from gradsh.ops.operators import FIT
+from gradsh.ops.operators import binary, exchanged, inplace
 from gradsh.ops.scalars import minus, times
 from gradsh.ops.select import where
 from gradsh.text.fault import fail
@@ -152,18 +152,6 @@ composite(
     "float_power(self: Operand, exponent: Operand)", "Powers computed in float64.",
     lambda self, exponent: pow(_double(self), _double(exponent)),
 )
-
-
-@implements("pow")
-def _pow_operator(self: Tensor, other: Any) -> Any:
-    return pow(self, other) if isinstance(other, FIT) else NotImplemented
-
-
-@implements("pow", reflected=True)
-def _rpow(self: Tensor, other: Any) -> Any:
-    return pow(other, self) if isinstance(other, FIT) else NotImplemented
-
-
-@implements("ipow")
-def _ipow(self: Tensor, other: Any) -> Any:
-    return find("pow_")(self, other) if isinstance(other, FIT) else NotImplemented
+binary("pow", pow)
+exchanged("pow", pow)
+inplace("pow")

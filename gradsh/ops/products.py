@@ -11,8 +11,8 @@ from gradsh.engine.graph.tensor import make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import at_dim, broadcast_shapes, wrap_dim
-from gradsh.ops.arguments import array_of
 from gradsh.ops.kernels.common import unsupported
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.matmul import batched, bmm, check_batches, dot, matmul, mm, mv, plus, scaled, transposed, vdot
 from gradsh.text.fault import fail
 

@@ -1,6 +1,7 @@
 """Random tensors, bit for bit PyTorch's: fillers, samplers, dropout, and the generator as scripts see it."""
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from gradsh.engine.registry import find
 from gradsh.engine.rng import generator as streams
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.size import CPU, Device
+from gradsh.ops.arguments import zeros_of_shape
 from gradsh.ops.copy_cast import check_device, zeros_of
-from gradsh.ops.create import LIKE, OPTIONS, TORCH, alike, check_bytes, finished
+from gradsh.ops.create import LIKE, TORCH, alike, check_bytes, factory, finished
 from gradsh.ops.kernels.geometry import array_of, memory_order
 from gradsh.text.fault import fail
 
@@ -198,7 +200,7 @@ def _bernoulli_by(self: Array, p: Array, generator: Any) -> Array:
 op(
     "bernoulli_(self, p, *, generator: any? = None)", "BernoulliBackward1", "Fill with ones at the given probabilities.",
     forward=_bernoulli_by, kind="inplace", spaces=("Tensor",), attributes=(),
-    grads={"self": zeros_of, "p": lambda grad, p_sizes: _zeros(grad, p_sizes)},
+    grads={"self": zeros_of, "p": lambda grad, p_sizes: zeros_of_shape(grad, p_sizes)},
 )
 _filler(
     "bernoulli_(self, p: float = 0.5, *, generator: any? = None)", "BernoulliBackward2", "Fill with ones with probability p.",
@@ -227,58 +229,41 @@ def _float_dtype(dtype: Any, what: str) -> Any:
     return chosen
 
 
-def _checked_shape(size: tuple[int, ...], dtype: Any) -> None:
+def _drawn(dtype: Any, size: Any, draw: Callable[[], Array]) -> Array:
+    """Return numbers of a shape, once it is known that there may be so many."""
     if any(extent < 0 for extent in size):
         message = f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
         raise fail("value", message, RuntimeError)
-    count = np.dtype(dtype).itemsize
-    for extent in size:
-        count *= extent
-    check_bytes(count)
+    check_bytes(np.dtype(dtype).itemsize * prod(size))
+    return draw()
 
 
-def _rand(size: Any, generator: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: Any) -> Tensor:
-    del layout, pin_memory
-    check_device(device)
+def _uniform(size: Any, generator: Any, dtype: Any) -> Array:
     chosen = _float_dtype(dtype, "check_uniform_bounds")
-    _checked_shape(size, chosen)
-    return finished(stream_of(generator).uniform(size, 0.0, 1.0, chosen), requires_grad)
+    return _drawn(chosen, size, lambda: stream_of(generator).uniform(size, 0.0, 1.0, chosen))
 
 
-def _randn(size: Any, generator: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: Any) -> Tensor:
-    del layout, pin_memory
-    check_device(device)
+def _normal(mean: float, std: float, size: Any, generator: Any, dtype: Any) -> Array:
     chosen = _float_dtype(dtype, "normal_kernel_cpu")
-    _checked_shape(size, chosen)
-    return finished(stream_of(generator).normal(size, 0.0, 1.0, chosen), requires_grad)
+    return _drawn(chosen, size, lambda: stream_of(generator).normal(size, mean, std, chosen))
 
 
-composite(f"rand(*size: ints, *, generator: any? = None, {OPTIONS})", "Numbers uniform in [0, 1).", _rand, TORCH)
-composite(f"randn(*size: ints, *, generator: any? = None, {OPTIONS})", "Standard normal numbers.", _randn, TORCH)
-
-
-def _randint(
-    low: int, high: int, size: Any, generator: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: Any
-) -> Tensor:
-    del layout, pin_memory
-    check_device(device)
+def _randint(low: int, high: int, size: Any, generator: Any, dtype: Any) -> Array:
     chosen = np.dtype(np.int64 if dtype is None else dtype)
-    _checked_shape(size, chosen)
-    return finished(stream_of(generator).randint(low, high, size, chosen), requires_grad)
+    return _drawn(chosen, size, lambda: stream_of(generator).randint(low, high, size, chosen))
 
 
-composite(
-    f"randint(high: int, size: ints, *, generator: any? = None, {OPTIONS})", "Whole numbers in 0 … high-1.",
-    lambda high, *rest: _randint(0, high, *rest), TORCH,
-)
-composite(
-    f"randint(low: int, high: int, size: ints, *, generator: any? = None, {OPTIONS})", "Whole numbers in low … high-1.", _randint, TORCH,
-)
-composite(
-    f"randperm(n: int, *, generator: any? = None, {OPTIONS})", "The numbers 0 … n-1 in random order.",
-    lambda n, generator, dtype, layout, device, requires_grad, pin_memory: finished(
-        stream_of(generator).randperm(n).astype(np.int64 if dtype is None else dtype), requires_grad
-    ), TORCH,
+def _random_factory(text: str, doc: str, values: Callable[..., Array]) -> None:
+    factory(text, doc, values, lead="generator: any? = None, ")
+
+
+_random_factory("rand(*size: ints", "Numbers uniform in [0, 1).", _uniform)
+_random_factory("randn(*size: ints", "Standard normal numbers.", lambda *given: _normal(0.0, 1.0, *given))
+_random_factory("randint(high: int, size: ints", "Whole numbers in 0 … high-1.", lambda *given: _randint(0, *given))
+_random_factory("randint(low: int, high: int, size: ints", "Whole numbers in low … high-1.", _randint)
+_random_factory(
+    "randperm(n: int", "The numbers 0 … n-1 in random order.",
+    lambda n, generator, dtype: stream_of(generator).randperm(n).astype(np.int64 if dtype is None else dtype),
 )
 
 
@@ -343,41 +328,19 @@ op(
     "normal(mean, std, *, generator: any? = None)", "NormalBackward3", "Normal numbers with means and deviations of two tensors.",
     forward=_normal_both, dtypes="promote", spaces=TORCH,
     grads={
-        "mean": writes(1)(lambda grad, mean_sizes: _zeros(grad, mean_sizes)),
-        "std": writes(1)(lambda grad, std_sizes: _zeros(grad, std_sizes)),
+        "mean": writes(1)(lambda grad, mean_sizes: zeros_of_shape(grad, mean_sizes)),
+        "std": writes(1)(lambda grad, std_sizes: zeros_of_shape(grad, std_sizes)),
     },
 )
 op(
     "normal(mean, std: float = 1.0, *, generator: any? = None)", "NormalBackward1", "Normal numbers with the means of a tensor.",
-    forward=_normal_mean, spaces=TORCH, grads={"mean": writes(1)(lambda grad, mean_sizes: _zeros(grad, mean_sizes))},
+    forward=_normal_mean, spaces=TORCH, grads={"mean": writes(1)(lambda grad, mean_sizes: zeros_of_shape(grad, mean_sizes))},
 )
 op(
     "normal(mean: float, std, *, generator: any? = None)", "NormalBackward2", "Normal numbers with the deviations of a tensor.",
-    forward=_normal_std, spaces=TORCH, grads={"std": writes(1)(lambda grad, std_sizes: _zeros(grad, std_sizes))},
+    forward=_normal_std, spaces=TORCH, grads={"std": writes(1)(lambda grad, std_sizes: zeros_of_shape(grad, std_sizes))},
 )
-
-
-def _normal_of(
-    mean: float, std: float, size: Any, generator: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: Any
-) -> Tensor:
-    del layout, pin_memory
-    check_device(device)
-    chosen = _float_dtype(dtype, "normal_kernel_cpu")
-    _checked_shape(size, chosen)
-    return finished(stream_of(generator).normal(size, mean, std, chosen), requires_grad)
-
-
-composite(
-    f"normal(mean: float, std: float, size: ints, *, generator: any? = None, {OPTIONS})", "Normal numbers of a shape.", _normal_of, TORCH,
-)
-
-
-def _zeros(grad: Any, shape: Any) -> Any:
-    from gradsh.ops.index import zeros_of_shape
-
-    return zeros_of_shape(grad, shape)
-
-
+_random_factory("normal(mean: float, std: float, size: ints", "Normal numbers of a shape.", _normal)
 op(
     "multinomial(self, num_samples: int, replacement: bool = False, *, generator: any? = None)", "",
     "Indices drawn with the given weights.",

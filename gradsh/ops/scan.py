@@ -9,8 +9,8 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
-from gradsh.ops.arguments import array_of
 from gradsh.ops.kernels.common import unsupported
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.reduce import PLAIN, row_major, widened
 from gradsh.ops.scalars import over, times
 from gradsh.text.fault import fail

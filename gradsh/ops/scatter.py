@@ -12,7 +12,7 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
-from gradsh.ops.index import zeros_of_shape
+from gradsh.ops.arguments import zeros_of_shape
 from gradsh.text.fault import fail
 
 # --- checks and coordinates -------------------------------------------------------------------------------------

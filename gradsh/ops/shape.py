@@ -180,7 +180,7 @@ def _repeat(self: Array, repeats: tuple[int, ...]) -> Array:
 def _repeat_backward(grad: Any, repeats: tuple[int, ...], self_sizes: tuple[int, ...]) -> Any:
     total = find("sum")
     if 0 in repeats:
-        from gradsh.ops.index import zeros_of_shape
+        from gradsh.ops.arguments import zeros_of_shape
 
         return zeros_of_shape(grad, self_sizes)
     lead = len(repeats) - len(self_sizes)

@@ -10,7 +10,7 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy, promote_pair
 from gradsh.engine.values.shape import broadcast_shapes, wrap_dims
-from gradsh.ops.arguments import array_of
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.scalars import plus
 from gradsh.ops.vector_norms import norm_array, norm_backward
 from gradsh.text.fault import fail

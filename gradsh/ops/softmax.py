@@ -9,8 +9,8 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
-from gradsh.ops.arguments import array_of
 from gradsh.ops.kernels.common import in_parts, unsupported
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, row_major, unsqueezed
 
 max_reduce: Any = np.maximum.reduce

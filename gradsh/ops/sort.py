@@ -11,9 +11,9 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, int64
 from gradsh.engine.values.layout import in_order, order_of
 from gradsh.engine.values.shape import wrap_dim
-from gradsh.ops.arguments import array_of
 from gradsh.ops.extrema import at_indices, chosen, nonzero_extent, shared_evenly
 from gradsh.ops.kernels.common import unsupported
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.kernels.topk_ties import top_places
 from gradsh.ops.reduction import broadcast_pair
 from gradsh.ops.scalars import minus, times

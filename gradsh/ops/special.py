@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dispatch.declare import Within, alias, composite, op, sample
+from gradsh.engine.dispatch.declare import Within, alias, composite, op, sample, unary
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
@@ -24,37 +24,33 @@ _SPECIAL = ("special",)
 
 # --- error functions ----------------------------------------------------------------------------------------------
 
-erf = op(
-    "erf(self)", "ErfBackward0", "The error function.", forward=functions.erf_kernel, dtypes="float", inplace=True, spaces=_BOTH,
-    grads={"self": lambda grad, self: times(exp(-power(self, 2)), 2.0 / math.sqrt(math.pi)) * grad},
-    samples=(sample((2, 3)),),
+erf = unary(
+    "erf", "The error function.", functions.erf_kernel,
+    lambda grad, self: times(exp(-power(self, 2)), 2.0 / math.sqrt(math.pi)) * grad, spaces=_BOTH,
 )
-erfc = op(
-    "erfc(self)", "ErfcBackward0", "1 - erf(x), accurate for large x.", forward=functions.erfc_kernel, dtypes="float",
-    inplace=True, spaces=_BOTH, samples=(sample((2, 3)),),
-    grads={"self": lambda grad, self: times(exp(-power(self, 2)), -2.0 / math.sqrt(math.pi)) * grad},
+erfc = unary(
+    "erfc", "1 - erf(x), accurate for large x.", functions.erfc_kernel,
+    lambda grad, self: times(exp(-power(self, 2)), -2.0 / math.sqrt(math.pi)) * grad, spaces=_BOTH,
 )
-erfinv: Operation = op(
-    "erfinv(self)", "ErfinvBackward0", "The inverse of erf.", forward=functions.erfinv_kernel, dtypes="float",
-    inplace=True, spaces=_BOTH, samples=(sample(Within(-0.9, 0.9, 2, 3)),),
-    grads={"self": lambda grad, self: times(exp(power(erfinv(self), 2)), 0.5 * math.sqrt(math.pi)) * grad},
+erfinv: Operation = unary(
+    "erfinv", "The inverse of erf.", functions.erfinv_kernel,
+    lambda grad, self: times(exp(power(erfinv(self), 2)), 0.5 * math.sqrt(math.pi)) * grad,
+    at=Within(-0.9, 0.9, 2, 3), spaces=_BOTH,
 )
-op(
-    "erfcx(self)", "SpecialErfcxBackward0", "exp(x²) erfc(x).", forward=functions.erfcx_kernel, dtypes="float",
-    spaces=_SPECIAL, samples=(sample((2, 3)),),
-    grads={"self": lambda grad, self, result: minus(times(self, 2.0) * result, 2.0 / math.sqrt(math.pi)) * grad},
+unary(
+    "erfcx", "exp(x²) erfc(x).", functions.erfcx_kernel,
+    lambda grad, self, result: minus(times(self, 2.0) * result, 2.0 / math.sqrt(math.pi)) * grad,
+    node="SpecialErfcxBackward0", inplace=False, spaces=_SPECIAL,
 )
-op(
-    "ndtri(self)", "SpecialNdtriBackward0", "The quantile of the normal distribution.", forward=functions.ndtri_kernel,
-    dtypes="float", spaces=_SPECIAL, samples=(sample(Within(0.1, 0.9, 2, 3)),),
-    grads={"self": lambda grad, result: times(grad, math.sqrt(2 * math.pi)) * exp(over(power(result, 2), 2))},
+unary(
+    "ndtri", "The quantile of the normal distribution.", functions.ndtri_kernel,
+    lambda grad, result: times(grad, math.sqrt(2 * math.pi)) * exp(over(power(result, 2), 2)),
+    node="SpecialNdtriBackward0", inplace=False, at=Within(0.1, 0.9, 2, 3), spaces=_SPECIAL,
 )
-op(
-    "log_ndtr(self)", "SpecialLogNdtrBackward0", "The logarithm of the normal distribution function.",
-    forward=functions.log_ndtr_kernel, dtypes="float", spaces=_SPECIAL, samples=(sample((2, 3)),),
-    grads={
-        "self": lambda grad, self, result: over(grad, math.sqrt(2 * math.pi)) * exp(-(result + over(power(self, 2), 2))),
-    },
+unary(
+    "log_ndtr", "The logarithm of the normal distribution function.", functions.log_ndtr_kernel,
+    lambda grad, self, result: over(grad, math.sqrt(2 * math.pi)) * exp(-(result + over(power(self, 2), 2))),
+    node="SpecialLogNdtrBackward0", inplace=False, spaces=_SPECIAL,
 )
 composite(
     "ndtr(self)", "The normal distribution function, by erf.",
@@ -63,13 +59,13 @@ composite(
 
 # --- gamma functions ----------------------------------------------------------------------------------------------
 
-lgamma = op(
-    "lgamma(self)", "LgammaBackward0", "The logarithm of |Γ(x)|.", forward=functions.lgamma_kernel, dtypes="float", inplace=True,
-    grads={"self": lambda grad, self: grad * digamma(self)}, samples=(sample(_POSITIVE),),
+lgamma = unary(
+    "lgamma", "The logarithm of |Γ(x)|.", functions.lgamma_kernel, lambda grad, self: grad * digamma(self),
+    at=_POSITIVE,
 )
-digamma: Operation = op(
-    "digamma(self)", "DigammaBackward0", "The derivative of log Γ.", forward=functions.digamma_kernel, dtypes="float",
-    inplace=True, spaces=_BOTH, grads={"self": lambda grad, self: grad * polygamma(1, self)}, samples=(sample(_POSITIVE),),
+digamma: Operation = unary(
+    "digamma", "The derivative of log Γ.", functions.digamma_kernel, lambda grad, self: grad * polygamma(1, self),
+    at=_POSITIVE, spaces=_BOTH,
 )
 
 
@@ -160,21 +156,21 @@ def _tiny(value: Any) -> float:
     return float(np.finfo(array.dtype).eps)
 
 
-i0 = op(
-    "i0(self)", "I0Backward0", "The modified Bessel function I0.", forward=functions.i0_kernel, dtypes="float", inplace=True,
-    spaces=_BOTH, grads={"self": lambda grad, self: grad * i1(self)}, samples=(sample((2, 3)),),
+i0 = unary(
+    "i0", "The modified Bessel function I0.", functions.i0_kernel, lambda grad, self: grad * i1(self), spaces=_BOTH,
 )
-i0e = op(
-    "i0e(self)", "SpecialI0EBackward0", "exp(-|x|) I0(x).", forward=functions.i0e_kernel, dtypes="float", spaces=_SPECIAL,
-    grads={"self": lambda grad, self, result: grad * (i1e(self) - sgn(self) * result)}, samples=(sample((2, 3)),),
+i0e = unary(
+    "i0e", "exp(-|x|) I0(x).", functions.i0e_kernel,
+    lambda grad, self, result: grad * (i1e(self) - sgn(self) * result), node="SpecialI0EBackward0", inplace=False,
+    spaces=_SPECIAL,
 )
-i1: Operation = op(
-    "i1(self)", "SpecialI1Backward0", "The modified Bessel function I1.", forward=functions.i1_kernel, dtypes="float",
-    spaces=_SPECIAL, grads={"self": _i1_gradient}, samples=(sample((2, 3)),),
+i1: Operation = unary(
+    "i1", "The modified Bessel function I1.", functions.i1_kernel, _i1_gradient, node="SpecialI1Backward0",
+    inplace=False, spaces=_SPECIAL,
 )
-i1e: Operation = op(
-    "i1e(self)", "SpecialI1EBackward0", "exp(-|x|) I1(x).", forward=functions.i1e_kernel, dtypes="float", spaces=_SPECIAL,
-    grads={"self": _i1e_gradient}, samples=(sample((2, 3)),),
+i1e: Operation = unary(
+    "i1e", "exp(-|x|) I1(x).", functions.i1e_kernel, _i1e_gradient, node="SpecialI1EBackward0", inplace=False,
+    spaces=_SPECIAL,
 )
 
 # --- entropies ----------------------------------------------------------------------------------------------------
@@ -185,9 +181,10 @@ def _entr(self: Any) -> Any:
     return np.where(self > 0, product, np.where(self == 0, np.zeros((), self.dtype), np.where(self < 0, -np.inf, self)))
 
 
-op(
-    "entr(self)", "SpecialEntrBackward0", "-x log(x), 0 at 0, -inf below.", forward=lambda self: _entr(self).astype(self.dtype),
-    dtypes="float", spaces=_SPECIAL, grads={"self": lambda grad, self: grad * -plus(log(self), 1)}, samples=(sample(_POSITIVE),),
+unary(
+    "entr", "-x log(x), 0 at 0, -inf below.", lambda self: _entr(self).astype(self.dtype),
+    lambda grad, self: grad * -plus(log(self), 1), node="SpecialEntrBackward0", inplace=False, at=_POSITIVE,
+    spaces=_SPECIAL,
 )
 
 

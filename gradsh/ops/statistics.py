@@ -10,7 +10,7 @@ from gradsh.engine.graph.tensor import make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
-from gradsh.ops.arguments import array_of
+from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, mean_backward, mean_over, unsqueezed
 from gradsh.ops.scalars import minus, times
 from gradsh.text.fault import fail

@@ -8,20 +8,11 @@ import numpy as np
 from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim
+from gradsh.ops.arguments import underivable
 from gradsh.ops.kernels.common import unsupported
 from gradsh.text.fault import fail
 
 # --- unique values, bins, searches ------------------------------------------------------------------------------
-
-
-def not_implemented(name: str) -> Any:
-    """Return a derivative that PyTorch does not have: it raises when the pass gets there."""
-
-    def derivative(grad: Any) -> Any:
-        del grad
-        raise fail("other", f"the derivative for '{name}' is not implemented.", NotImplementedError)
-
-    return derivative
 
 
 def _unique_arrays(self: Array, axis: int | None) -> tuple[Array, Array, Array]:
@@ -35,13 +26,13 @@ def _unique_arrays(self: Array, axis: int | None) -> tuple[Array, Array, Array]:
 _unique2 = op(
     "_unique2(self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False)", "Unique2Backward0",
     "The different values, where each element's value is among them, how often each occurs.",
-    forward=lambda self, *flags: _unique_arrays(self, None), grads={"self": not_implemented("_unique2")}, attributes=(), spaces=(),
+    forward=lambda self, *flags: _unique_arrays(self, None), grads={"self": underivable("_unique2")}, attributes=(), spaces=(),
 )
 _unique_dim = op(
     "unique_dim(self, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False)",
     "UniqueDimBackward0", "The different slices along a dimension.",
     forward=lambda self, dim, *flags: _unique_arrays(self, wrap_dim(dim, self.ndim)),
-    grads={"self": not_implemented("unique_dim")}, attributes=(), spaces=(),
+    grads={"self": underivable("unique_dim")}, attributes=(), spaces=(),
 )
 
 
@@ -84,7 +75,7 @@ def _runs(self: Array, axis: int | None) -> tuple[Array, Array, Array]:
 _unique_runs = op(
     "_unique_consecutive(self, dim: int? = None)", "UniqueConsecutiveBackward0", "Runs of equal neighbours.",
     forward=lambda self, dim: _runs(self, None if dim is None else wrap_dim(dim, self.ndim)),
-    grads={"self": not_implemented("unique_consecutive")}, attributes=(), spaces=(),
+    grads={"self": underivable("unique_consecutive")}, attributes=(), spaces=(),
 )
 composite(
     "unique_consecutive(self, return_inverse: bool = False, return_counts: bool = False, dim: int? = None)",

@@ -15,7 +15,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import broadcast_shapes, wrap_dim
 from gradsh.engine.values.size import Size
-from gradsh.ops.index import zeros_of_shape
+from gradsh.ops.arguments import zeros_of_shape
 from gradsh.ops.kernels.geometry import array_of, contiguous_layout
 from gradsh.ops.slicing import MAX, diagonal, diagonal_array, diagonal_axes, narrow, select, slice_, slice_backward
 from gradsh.ops.view import as_strided, storage_start

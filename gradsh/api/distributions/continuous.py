@@ -23,22 +23,10 @@ class Normal(Distribution):
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(shape_of(self.loc, loc, scale), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Any:
-        """The mean."""
-        return self.loc
-
+    mean = property(lambda self: self.loc)
     mode = mean
-
-    @property
-    def stddev(self) -> Any:
-        """The standard deviation."""
-        return self.scale
-
-    @property
-    def variance(self) -> Any:
-        """The variance."""
-        return self.stddev.pow(2)
+    stddev = property(lambda self: self.scale)
+    variance = property(lambda self: self.stddev.pow(2))
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Return a sample, without a gradient."""
@@ -87,30 +75,11 @@ class Uniform(Distribution):
         """The parameters' constraints by name: each bounds the other."""
         return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
-    @property
-    def support(self) -> Any:
-        """The constraint on values."""
-        return constraints.interval(self.low, self.high)
-
-    @property
-    def mean(self) -> Any:
-        """The mean."""
-        return (self.high + self.low) / 2
-
-    @property
-    def mode(self) -> Any:
-        """NaN: all values are equally probable."""
-        return math.nan * self.high
-
-    @property
-    def stddev(self) -> Any:
-        """The standard deviation."""
-        return (self.high - self.low) / 12**0.5
-
-    @property
-    def variance(self) -> Any:
-        """The variance."""
-        return (self.high - self.low).pow(2) / 12
+    support = property(lambda self: constraints.interval(self.low, self.high))
+    mean = property(lambda self: (self.high + self.low) / 2)
+    mode = property(lambda self: math.nan * self.high)
+    stddev = property(lambda self: (self.high - self.low) / 12**0.5)
+    variance = property(lambda self: (self.high - self.low).pow(2) / 12)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Return a sample through which gradients reach the bounds."""
@@ -150,22 +119,10 @@ class Exponential(Distribution):
         (self.rate,) = broadcast_all(rate)
         super().__init__(shape_of(self.rate, rate), validate_args=validate_args)
 
-    @property
-    def mean(self) -> Any:
-        """The mean."""
-        return self.rate.reciprocal()
-
+    mean = property(lambda self: self.rate.reciprocal())
     stddev = mean
-
-    @property
-    def mode(self) -> Any:
-        """The most probable value: 0."""
-        return find("zeros_like")(self.rate)
-
-    @property
-    def variance(self) -> Any:
-        """The variance."""
-        return self.rate.pow(-2)
+    mode = property(lambda self: find("zeros_like")(self.rate))
+    variance = property(lambda self: self.rate.pow(-2))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Return a sample through which gradients reach the rate."""
@@ -230,20 +187,9 @@ class Independent(Distribution):
         axes = self.reinterpreted_batch_ndims
         return constraints.independent(base, axes) if axes else base
 
-    @property
-    def mean(self) -> Any:
-        """The mean."""
-        return self.base_dist.mean
-
-    @property
-    def mode(self) -> Any:
-        """The most probable value."""
-        return self.base_dist.mode
-
-    @property
-    def variance(self) -> Any:
-        """The variance."""
-        return self.base_dist.variance
+    mean = property(lambda self: self.base_dist.mean)
+    mode = property(lambda self: self.base_dist.mode)
+    variance = property(lambda self: self.base_dist.variance)
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Return a sample, without a gradient."""

@@ -35,11 +35,7 @@ class _Discrete(Distribution):
     logits: Any
     _param: Any
     has_enumerate_support = True
-
-    @property
-    def param_shape(self) -> Any:
-        """The shape of the parameter."""
-        return self._param.size()
+    param_shape = property(lambda self: self._param.size())
 
     def _resized(self, batch_shape: Any, shape: Any) -> Any:
         """Return this distribution expanded; its parameter is the expanded one, too."""
@@ -75,32 +71,12 @@ class Categorical(_Discrete):
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         return self._resized(batch_shape, (*Size(batch_shape), self._num_events))
 
-    @property
-    def support(self) -> Any:
-        """The constraint on values."""
-        return constraints.integer_interval(0, self._num_events - 1)
-
-    @Computed
-    def logits(self) -> Any:
-        """The log of the probabilities."""
-        return to_logits(self.probs)
-
-    @Computed
-    def probs(self) -> Any:
-        """The probabilities."""
-        return find("softmax")(self.logits, dim=-1)
-
-    @property
-    def mean(self) -> Any:
-        """NaN: classes have no mean."""
-        return find("full")(self._extended_shape(), math.nan, dtype=self.probs.dtype)
-
+    support = property(lambda self: constraints.integer_interval(0, self._num_events - 1))
+    logits = Computed(lambda self: to_logits(self.probs))
+    probs = Computed(lambda self: find("softmax")(self.logits, dim=-1))
+    mean = property(lambda self: find("full")(self._extended_shape(), math.nan, dtype=self.probs.dtype))
     variance = mean
-
-    @property
-    def mode(self) -> Any:
-        """The most probable class."""
-        return self.probs.argmax(dim=-1)
+    mode = property(lambda self: self.probs.argmax(dim=-1))
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Return random classes."""
@@ -143,20 +119,9 @@ class Bernoulli(_Discrete):
         """Return this distribution with its parameters expanded to `batch_shape`, as views."""
         return self._resized(batch_shape, batch_shape)
 
-    @Computed
-    def logits(self) -> Any:
-        """The log of the odds."""
-        return to_logits(self.probs, binary=True)
-
-    @Computed
-    def probs(self) -> Any:
-        """The probability of 1."""
-        return self.logits.sigmoid()
-
-    @property
-    def mean(self) -> Any:
-        """The mean."""
-        return self.probs
+    logits = Computed(lambda self: to_logits(self.probs, binary=True))
+    probs = Computed(lambda self: self.logits.sigmoid())
+    mean = property(lambda self: self.probs)
 
     @property
     def mode(self) -> Any:
@@ -165,10 +130,7 @@ class Bernoulli(_Discrete):
         mode[self.probs == 0.5] = math.nan
         return mode
 
-    @property
-    def variance(self) -> Any:
-        """The variance."""
-        return self.probs * (1 - self.probs)
+    variance = property(lambda self: self.probs * (1 - self.probs))
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Return random zeros and ones."""

@@ -43,10 +43,7 @@ class MixtureSameFamily(Distribution):
         """False: a choice has no gradient."""
         return False
 
-    @property
-    def support(self) -> Any:
-        """The constraint on values."""
-        return self.component_distribution.support
+    support = property(lambda self: self.component_distribution.support)
 
     def _weighted(self, values: Any) -> Any:
         """Sum values of the components (an axis left of the event) by the components' probabilities."""
@@ -60,10 +57,7 @@ class MixtureSameFamily(Distribution):
         """Return a value with an axis for the components."""
         return value.unsqueeze(-1 - len(self._event_shape))
 
-    @property
-    def mean(self) -> Any:
-        """The mean."""
-        return self._weighted(self.component_distribution.mean)
+    mean = property(lambda self: self._weighted(self.component_distribution.mean))
 
     @property
     def variance(self) -> Any:

@@ -67,10 +67,7 @@ class MultivariateNormal(Distribution):
         batch, event = Size(batch_shape), self._event_shape
         return self._expanded(batch, {"loc": Size((*batch, *event))} | dict.fromkeys(_MATRICES, Size((*batch, *event, *event))))
 
-    @Computed
-    def scale_tril(self) -> Any:
-        """The lower triangular factor of the covariance."""
-        return self._factor.expand(self._batch_shape + self._event_shape + self._event_shape)
+    scale_tril = Computed(lambda self: self._factor.expand(self._batch_shape + self._event_shape + self._event_shape))
 
     @Computed
     def covariance_matrix(self) -> Any:
@@ -82,17 +79,9 @@ class MultivariateNormal(Distribution):
         """The inverse of the covariance."""
         return find("cholesky_inverse")(self._factor).expand(self._batch_shape + self._event_shape + self._event_shape)
 
-    @property
-    def mean(self) -> Any:
-        """The mean."""
-        return self.loc
-
+    mean = property(lambda self: self.loc)
     mode = mean
-
-    @property
-    def variance(self) -> Any:
-        """The variance of each element."""
-        return self._factor.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
+    variance = property(lambda self: self._factor.pow(2).sum(-1).expand(self._batch_shape + self._event_shape))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Return `loc` plus the factor times standard normal numbers."""

@@ -73,10 +73,7 @@ class Inverse(Transform):
         self.domain, self.codomain = transform.codomain, transform.domain
         self.bijective, self.sign = transform.bijective, transform.sign
 
-    @property
-    def inv(self) -> Any:
-        """The transform itself."""
-        return self._transform
+    inv = property(lambda self: self._transform)
 
     def _call(self, x: Any) -> Any:
         return self._transform.inverse(x)
@@ -206,15 +203,8 @@ class ComposeTransform(Transform):
         if self.parts:
             self.domain, self.codomain = self.parts[0].domain, self.parts[-1].codomain
 
-    @property
-    def sign(self) -> Any:
-        """1 where the transform rises, -1 where it falls."""
-        return math.prod(part.sign for part in self.parts)
-
-    @property
-    def inv(self) -> Any:
-        """The parts' inverses, from the last to the first."""
-        return ComposeTransform([part.inv for part in reversed(self.parts)])
+    sign = property(lambda self: math.prod(part.sign for part in self.parts))
+    inv = property(lambda self: ComposeTransform([part.inv for part in reversed(self.parts)]))
 
     def __call__(self, x: Any) -> Any:
         """Return the value at `x`."""

@@ -59,10 +59,7 @@ class MultiheadAttention(Module):
         if self.head_dim * num_heads != embed_dim:
             raise fail("value", "embed_dim must be divisible by num_heads", AssertionError)
         self._add_projections(kind)
-        if bias:
-            self.in_proj_bias = blank((3 * embed_dim,), kind)
-        else:
-            self.register_parameter("in_proj_bias", None)
+        self.register_parameter("in_proj_bias", blank((3 * embed_dim,), kind) if bias else None)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, device, dtype)
         self.bias_k = blank((1, 1, embed_dim), kind) if add_bias_kv else None
         self.bias_v = blank((1, 1, embed_dim), kind) if add_bias_kv else None

@@ -17,6 +17,10 @@ class NormBase(Module):
 
     dims: tuple[int, ...] = ()
 
+    def __init_subclass__(cls, dims: tuple[int, ...] = ()) -> None:
+        super().__init_subclass__()
+        cls.dims = dims or cls.dims
+
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
         track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True,
@@ -28,14 +32,8 @@ class NormBase(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        if affine:
-            self.weight = blank((num_features,), kind)
-        else:
-            self.register_parameter("weight", None)
-        if affine and bias:
-            self.bias = blank((num_features,), kind)
-        else:
-            self.register_parameter("bias", None)
+        self.register_parameter("weight", blank((num_features,), kind) if affine else None)
+        self.register_parameter("bias", blank((num_features,), kind) if affine and bias else None)
         self.register_buffer("running_mean", constant((num_features,), 0, kind) if track_running_stats else None)
         self.register_buffer("running_var", constant((num_features,), 1, kind) if track_running_stats else None)
         self.register_buffer("num_batches_tracked", make(np.zeros((), np.int64)) if track_running_stats else None)
@@ -94,19 +92,13 @@ class _BatchNorm(NormBase):
         )
 
 
-class BatchNorm1d(_BatchNorm):
+class BatchNorm1d(_BatchNorm, dims=(2, 3)):
     """Batch normalisation of (N, C) or (N, C, L)."""
 
-    dims = (2, 3)
 
-
-class BatchNorm2d(_BatchNorm):
+class BatchNorm2d(_BatchNorm, dims=(4,)):
     """Batch normalisation of (N, C, H, W)."""
 
-    dims = (4,)
 
-
-class BatchNorm3d(_BatchNorm):
+class BatchNorm3d(_BatchNorm, dims=(5,)):
     """Batch normalisation of (N, C, D, H, W)."""
-
-    dims = (5,)

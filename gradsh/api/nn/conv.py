@@ -23,6 +23,12 @@ class ConvNd(Module):
     dimensions = 0
     transposed = False
 
+    def __init_subclass__(cls, dimensions: int = 0) -> None:
+        super().__init_subclass__()
+        if dimensions:
+            cls.dimensions = dimensions
+        own(cls, "__init__")
+
     def _set_up(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
         output_padding: Any, groups: int, bias: bool, padding_mode: str, device: Any, dtype: Any,
@@ -41,10 +47,7 @@ class ConvNd(Module):
         self.padding_mode = padding_mode
         outer = (in_channels, out_channels // groups) if self.transposed else (out_channels, in_channels // groups)
         self.weight = blank((*outer, *self.kernel_size), kind)
-        if bias:
-            self.bias = blank((out_channels,), kind)
-        else:
-            self.register_parameter("bias", None)
+        self.register_parameter("bias", blank((out_channels,), kind) if bias else None)
         self.reset_parameters()
 
     def _check(self, inputs: int, outputs: int, groups: int, padding: Any, stride: Any, mode: str) -> None:
@@ -92,10 +95,6 @@ class ConvNd(Module):
 
 
 class _Conv(ConvNd):
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        own(cls, "__init__")
-
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
         groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
@@ -127,29 +126,19 @@ class _Conv(ConvNd):
         return around
 
 
-class Conv1d(_Conv):
+class Conv1d(_Conv, dimensions=1):
     """Convolution over (N, C, L)."""
 
-    dimensions = 1
 
-
-class Conv2d(_Conv):
+class Conv2d(_Conv, dimensions=2):
     """Convolution over (N, C, H, W)."""
 
-    dimensions = 2
 
-
-class Conv3d(_Conv):
+class Conv3d(_Conv, dimensions=3):
     """Convolution over (N, C, D, H, W)."""
-
-    dimensions = 3
 
 
 class _ConvTranspose(ConvNd):
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        own(cls, "__init__")
-
     transposed = True
 
     def __init__(
@@ -198,19 +187,13 @@ class _ConvTranspose(ConvNd):
         return tuple(found)
 
 
-class ConvTranspose1d(_ConvTranspose):
+class ConvTranspose1d(_ConvTranspose, dimensions=1):
     """Transposed convolution over (N, C, L)."""
 
-    dimensions = 1
 
-
-class ConvTranspose2d(_ConvTranspose):
+class ConvTranspose2d(_ConvTranspose, dimensions=2):
     """Transposed convolution over (N, C, H, W)."""
 
-    dimensions = 2
 
-
-class ConvTranspose3d(_ConvTranspose):
+class ConvTranspose3d(_ConvTranspose, dimensions=3):
     """Transposed convolution over (N, C, D, H, W)."""
-
-    dimensions = 3

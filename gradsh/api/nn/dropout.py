@@ -2,14 +2,11 @@
 
 from typing import Any
 
-from gradsh.api.nn.declared import functional
-from gradsh.api.nn.module import Module
+from gradsh.api.nn.declared import Declared, functional
 from gradsh.text.fault import fail
 
 
-class _Dropout(Module):
-    _function = ""
-
+class _Dropout(Declared):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
         if p < 0 or p > 1:
@@ -26,37 +23,25 @@ class _Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_Dropout, function="dropout"):
     """Zero each element with probability p in training, and scale the rest."""
 
-    _function = "dropout"
 
-
-class Dropout1d(_Dropout):
+class Dropout1d(_Dropout, function="dropout1d"):
     """Zero whole channels of (N, C, L)."""
 
-    _function = "dropout1d"
 
-
-class Dropout2d(_Dropout):
+class Dropout2d(_Dropout, function="dropout2d"):
     """Zero whole channels of (N, C, H, W)."""
 
-    _function = "dropout2d"
 
-
-class Dropout3d(_Dropout):
+class Dropout3d(_Dropout, function="dropout3d"):
     """Zero whole channels of (N, C, D, H, W)."""
 
-    _function = "dropout3d"
 
-
-class AlphaDropout(_Dropout):
+class AlphaDropout(_Dropout, function="alpha_dropout"):
     """Dropout that keeps mean and variance of self-normalising networks."""
 
-    _function = "alpha_dropout"
 
-
-class FeatureAlphaDropout(_Dropout):
+class FeatureAlphaDropout(_Dropout, function="feature_alpha_dropout"):
     """AlphaDropout of whole channels."""
-
-    _function = "feature_alpha_dropout"

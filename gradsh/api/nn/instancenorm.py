@@ -32,19 +32,13 @@ class _InstanceNorm(NormBase):
         return found.squeeze(0) if alone else found
 
 
-class InstanceNorm1d(_InstanceNorm):
+class InstanceNorm1d(_InstanceNorm, dims=(2, 3)):
     """Instance normalisation of (N, C, L)."""
 
-    dims = (2, 3)
 
-
-class InstanceNorm2d(_InstanceNorm):
+class InstanceNorm2d(_InstanceNorm, dims=(3, 4)):
     """Instance normalisation of (N, C, H, W)."""
 
-    dims = (3, 4)
 
-
-class InstanceNorm3d(_InstanceNorm):
+class InstanceNorm3d(_InstanceNorm, dims=(4, 5)):
     """Instance normalisation of (N, C, D, H, W)."""
-
-    dims = (4, 5)

@@ -30,10 +30,7 @@ class Linear(Module):
         self.in_features = in_features
         self.out_features = out_features
         self.weight = blank((out_features, in_features), kind)
-        if bias:
-            self.bias = blank((out_features,), kind)
-        else:
-            self.register_parameter("bias", None)
+        self.register_parameter("bias", blank((out_features,), kind) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -88,10 +85,7 @@ class Bilinear(Module):
         self.in2_features = in2_features
         self.out_features = out_features
         self.weight = blank((out_features, in1_features, in2_features), kind)
-        if bias:
-            self.bias = blank((out_features,), kind)
-        else:
-            self.register_parameter("bias", None)
+        self.register_parameter("bias", blank((out_features,), kind) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

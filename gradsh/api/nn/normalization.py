@@ -11,14 +11,8 @@ from gradsh.text.fault import fail
 
 class _Affine(Module):
     def _add(self, shape: tuple[int, ...], weight: bool, bias: bool, kind: Any) -> None:
-        if weight:
-            self.weight = blank(shape, kind)
-        else:
-            self.register_parameter("weight", None)
-        if weight and bias:
-            self.bias = blank(shape, kind)
-        else:
-            self.register_parameter("bias", None)
+        self.register_parameter("weight", blank(shape, kind) if weight else None)
+        self.register_parameter("bias", blank(shape, kind) if weight and bias else None)
 
     def reset_parameters(self) -> None:
         """Set the scale to 1 and the shift to 0."""
@@ -98,10 +92,9 @@ class RMSNorm(_Affine):
         self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        if elementwise_affine:
-            self.weight = blank(self.normalized_shape, factory(device, dtype))
-        else:
-            self.register_parameter("weight", None)
+        self.register_parameter(
+            "weight", blank(self.normalized_shape, factory(device, dtype)) if elementwise_affine else None,
+        )
         self.reset_parameters()
 
     def forward(self, input: Any) -> Any:

@@ -37,40 +37,33 @@ class MaxPool3d(_MaxPool, function="max_pool3d"):
 
 
 class _MaxUnpool(Declared, settings=takes(kernel_size=REQUIRED, stride=None, padding=0)):
-    dimensions = 0
     kernel_size: Any
     padding: Any
     stride: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        dimensions = int(self._function[-2])
         stride = self.kernel_size if self.stride is None else self.stride
-        self.kernel_size = repeated(self.kernel_size, self.dimensions)
-        self.stride = repeated(stride, self.dimensions)
-        self.padding = repeated(self.padding, self.dimensions)
+        self.kernel_size = repeated(self.kernel_size, dimensions)
+        self.stride = repeated(stride, dimensions)
+        self.padding = repeated(self.padding, dimensions)
 
     def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:  # type: ignore[override]
         """Put the elements back where max pooling took them."""
-        unpool = functional(f"max_unpool{self.dimensions}d")
-        return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return functional(self._function)(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpool, function="max_unpool1d"):
     """The inverse of MaxPool1d."""
 
-    dimensions = 1
 
-
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(_MaxUnpool, function="max_unpool2d"):
     """The inverse of MaxPool2d."""
 
-    dimensions = 2
 
-
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(_MaxUnpool, function="max_unpool3d"):
     """The inverse of MaxPool3d."""
-
-    dimensions = 3
 
 
 class _AvgPool(_Strided):

@@ -194,6 +194,17 @@ def composite(text: str, doc: str, body: Callable[..., Any], spaces: tuple[str, 
     return op(text, "", doc, forward=body, kind="composite", spaces=spaces, **parts)
 
 
+def unary(
+    name: str, doc: str, forward: Callable[..., Any], formula: Formula, *, node: str = "", inplace: Any = True,
+    at: Any = (2, 3), **parts: Any,
+) -> Operation:
+    """Declare a function of each element in floating point, with its in-place form; `at` is the input of its sample."""
+    return op(
+        f"{name}(self)", node or f"{name.capitalize()}Backward0", doc, forward=forward, dtypes="float", inplace=inplace,
+        grads={"self": formula}, samples=(sample(at),), **parts,
+    )
+
+
 def alias(name: str, target: Operation, spaces: tuple[str, ...] = SPACES) -> Operation:
     """Give an operation a second name (`multiply` for `mul`)."""
     other = Operation(name, _where(name, spaces))
