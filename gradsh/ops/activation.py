@@ -9,7 +9,7 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.registry import REGISTRY, find
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.ops.arguments import zeros
-from gradsh.ops.kernels.common import bounded, gated, in_blocks, pick, reusing, unsupported
+from gradsh.ops.kernels.common import bounded, gated, in_blocks, pick, refusing, reusing
 from gradsh.ops.scalars import times
 from gradsh.ops.select import where
 from gradsh.text.fault import fail
@@ -73,9 +73,8 @@ functional("relu", "input", "max(x, 0).", relu, relu_)
 relu_.spaces = (*relu_.spaces, "F")
 
 
+@refusing("b", "threshold_cpu")
 def _threshold(self: Any, threshold: Any, value: Any) -> Any:
-    if self.dtype.kind == "b":
-        raise unsupported("threshold_cpu", self)
     return pick(self <= threshold, self.dtype.type(value), self)
 
 
@@ -94,9 +93,8 @@ functional("threshold", "input, threshold: number, value: number", "x above the 
 # --- leaky relu ---------------------------------------------------------------------------------------------------
 
 
+@refusing("biu", "leaky_relu_cpu")
 def _leaky(self: Any, negative_slope: Any) -> Any:
-    if self.dtype.kind != "f":
-        raise unsupported("leaky_relu_cpu", self)
     if 0 < negative_slope <= 1:
         return np.maximum(self, self * negative_slope)
     return pick(self > 0, self, self * negative_slope)
@@ -131,9 +129,8 @@ functional(
 # --- elu, selu, celu ----------------------------------------------------------------------------------------------
 
 
+@refusing("biu", "elu_cpu")
 def _elu(self: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
-    if self.dtype.kind != "f":
-        raise unsupported("elu_cpu", self)
     return in_blocks(lambda x: _elu_of(x, alpha, scale, input_scale), self)
 
 
@@ -258,9 +255,8 @@ functional(
 # --- shrinking ----------------------------------------------------------------------------------------------------
 
 
+@refusing("biu", "hardshrink_cpu")
 def _hardshrink(self: Any, lambd: Any) -> Any:
-    if self.dtype.kind != "f":
-        raise unsupported("hardshrink_cpu", self)
     return gated(self, ~((self >= -lambd) & (self <= lambd)))
 
 
@@ -280,9 +276,8 @@ hardshrink = op(
 )
 
 
+@refusing("biu", "softshrink_check")
 def _softshrink(self: Any, lambd: Any) -> Any:
-    if self.dtype.kind != "f":
-        raise unsupported("softshrink_check", self)
     if lambd < 0:
         most, title = np.finfo(self.dtype).max, of_numpy(self.dtype).title
         message = f"lambda must be in range [0, {most:g}] for input dtype {title}, but found {lambd:g}"
@@ -309,9 +304,8 @@ functional("tanhshrink", "input", "x - tanh(x), two nodes.", lambda input: find(
 # --- hard versions of smooth functions ----------------------------------------------------------------------------
 
 
+@refusing("biu", "hardsigmoid_cpu")
 def _hardsigmoid(self: Any) -> Any:
-    if self.dtype.kind != "f":
-        raise unsupported("hardsigmoid_cpu", self)
     return np.minimum(np.maximum(self + 3, 0), 6) / 6
 
 
@@ -330,9 +324,8 @@ hardsigmoid = op(
 functional("hardsigmoid", "input", "clamp(x + 3, 0, 6) / 6.", hardsigmoid, find("hardsigmoid_"))
 
 
+@refusing("biu", "hardswish_cpu")
 def _hardswish(self: Any) -> Any:
-    if self.dtype.kind != "f":
-        raise unsupported("hardswish_cpu", self)
     return self * np.minimum(np.maximum(self + 3, 0), 6) / 6
 
 

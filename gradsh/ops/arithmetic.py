@@ -12,7 +12,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.schema.formulas import identity, product
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.ops.kernels import remainders
-from gradsh.ops.kernels.common import together, unsupported, zero_division
+from gradsh.ops.kernels.common import refusing, together, unsupported, zero_division
 from gradsh.ops.operators import FIT, binary, exchanged, inplace, reflected
 from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
@@ -122,10 +122,9 @@ div: Operation = op(
 )
 
 
+@refusing("b", "div_floor_cpu")
 def floor_quotient(self: Any, other: Any) -> Any:
     """Return the quotient rounded down, of arrays of one dtype."""
-    if self.dtype.kind == "b":
-        raise unsupported("div_floor_cpu", self)
     zero_division(self, other)
     return remainders.floor_quotient(self, other)
 
@@ -176,16 +175,14 @@ neg = op(
 )
 
 
+@refusing("b", "remainder_cpu")
 def _remainder(self: Any, other: Any) -> Any:
-    if self.dtype.kind == "b":
-        raise unsupported("remainder_cpu", self)
     zero_division(self, other)
     return remainders.remainder(self, other)
 
 
+@refusing("b", "fmod_cpu")
 def _fmod(self: Any, other: Any) -> Any:
-    if self.dtype.kind == "b":
-        raise unsupported("fmod_cpu", self)
     zero_division(self, other)
     return remainders.fmod(self, other)
 

@@ -13,7 +13,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.ops.arguments import zeros, zeros_of_shape
 from gradsh.ops.arithmetic import div, sub
-from gradsh.ops.kernels.common import common_dtype, floats_only, together, unsupported
+from gradsh.ops.kernels.common import common_dtype, floats_only, refusing, together, unsupported
 from gradsh.ops.pointwise import exp, reciprocal
 from gradsh.ops.power import pow
 from gradsh.ops.scalars import over, plus, times
@@ -242,9 +242,8 @@ op(
 )
 
 
+@refusing("b", "addcmul_cpu_out")
 def _addcmul(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
-    if self.dtype.kind == "b":
-        raise unsupported("addcmul_cpu_out", self)
     product = np.multiply(tensor1, tensor2)
     return self + (product if value == 1 else product * self.dtype.type(value))
 
@@ -286,17 +285,8 @@ addcdiv = op(
 # --- integers, steps and bits -------------------------------------------------------------------------------------
 
 
-def _integers_only(kernel_name: str, kernel: Any) -> Any:
-    def checked(self: Any, other: Any) -> Any:
-        if self.dtype.kind not in "iu":
-            raise unsupported(kernel_name, self)
-        return kernel(self, other)
-
-    return checked
-
-
-op("gcd(self, other)", "", "Greatest common divisor.", forward=_integers_only("gcd_cpu", np.gcd), dtypes="promote", inplace=True)
-op("lcm(self, other)", "", "Least common multiple.", forward=_integers_only("lcm_cpu", np.lcm), dtypes="promote", inplace=True)
+op("gcd(self, other)", "", "Greatest common divisor.", forward=refusing("bf", "gcd_cpu")(np.gcd), dtypes="promote", inplace=True)
+op("lcm(self, other)", "", "Least common multiple.", forward=refusing("bf", "lcm_cpu")(np.lcm), dtypes="promote", inplace=True)
 
 
 def _heaviside(self: Any, values: Any) -> Any:

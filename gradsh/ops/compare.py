@@ -8,7 +8,7 @@ from gradsh.engine.dispatch.declare import alias, composite, implements, op
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.ops.arguments import zeros
-from gradsh.ops.kernels.common import unsupported
+from gradsh.ops.kernels.common import refusing
 from gradsh.ops.operators import binary, exchanged, inplace, reflected
 from gradsh.text.fault import fail
 
@@ -129,30 +129,18 @@ for _name, _kernel in (("and", np.logical_and), ("or", np.logical_or), ("xor", n
 op("logical_not(self)", "", "Logical not; 0 becomes True.", forward=np.logical_not, inplace=True)
 
 
-def _bits(kernel_name: str, kernel: Any) -> Any:
-    refused = "fb" if "shift" in kernel_name else "f"
-
-    def checked(self: Any, other: Any) -> Any:
-        if self.dtype.kind in refused:
-            raise unsupported(kernel_name, self)
-        return kernel(self, other)
-
-    return checked
-
-
 for _name, _kernel in (("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor)):
     _operation = op(
         f"bitwise_{_name}(self: Operand, other: Operand)", "", f"Bitwise {_name} of integers or bool.",
-        forward=_bits(f"bitwise_{_name}_cpu", _kernel), dtypes="promote", inplace=True,
+        forward=refusing("f", f"bitwise_{_name}_cpu")(_kernel), dtypes="promote", inplace=True,
     )
     binary(_name, _operation)
     reflected(_name, _operation)
     inplace(_name, f"bitwise_{_name}_")
 
 
+@refusing("f", "bitwise_not_cpu")
 def _not(self: Any) -> Any:
-    if self.dtype.kind == "f":
-        raise unsupported("bitwise_not_cpu", self)
     return np.invert(self)
 
 
@@ -175,11 +163,11 @@ def _right(self: Any, other: Any) -> Any:
 
 left_shift = op(
     "bitwise_left_shift(self: Operand, other: Operand)", "", "Shift bits to the left.", dtypes="promote", inplace=True,
-    forward=_bits("lshift_cpu", _left),
+    forward=refusing("fb", "lshift_cpu")(_left),
 )
 right_shift = op(
     "bitwise_right_shift(self: Operand, other: Operand)", "", "Shift bits to the right.", dtypes="promote", inplace=True,
-    forward=_bits("rshift_cpu", _right),
+    forward=refusing("fb", "rshift_cpu")(_right),
 )
 for _symbol, _shift, _word in (("lshift", left_shift, "left"), ("rshift", right_shift, "right")):
     binary(_symbol, _shift)

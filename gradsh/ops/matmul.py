@@ -3,6 +3,7 @@
 Gradients of products keep the memory order of the factor they belong to, as PyTorch's do.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -298,10 +299,7 @@ def _folded(tensor1: Tensor, tensor2: Tensor) -> Any:
     if swapped and smaller.ndim == 2:
         smaller = find("t")(smaller)
     *batch, last = larger.shape
-    rows = 1
-    for extent in batch:
-        rows *= extent
-    flat = find("reshape")(larger, (rows, last))
+    flat = find("reshape")(larger, (math.prod(batch), last))
     if smaller.ndim == 1:
         return find("_unsafe_view")(mv(flat, smaller), tuple(batch))
     result = find("_unsafe_view")(mm(flat, smaller), (*batch, smaller.shape[1]))
@@ -318,9 +316,7 @@ def _by_batches(tensor1: Tensor, tensor2: Tensor) -> Any:
         if shape2[0] == 1 and tensor2.requires_grad:
             return _matmul(tensor1, find("squeeze")(tensor2, 0))
     batch = broadcast_shapes(shape1[:-2], shape2[:-2])
-    count = 1
-    for extent in batch:
-        count *= extent
+    count = math.prod(batch)
     expand, reshape, unsafe_view = find("expand"), find("reshape"), find("_unsafe_view")
     first = reshape(expand(tensor1, (*batch, n, m1)), (count, n, m1))
     if len(shape2) == 1:
@@ -392,10 +388,7 @@ def _linear(input: Any, weight: Any, bias: Any) -> Any:
         return addmm.run(addmm.records[0], [bias, input, turned, 1, 1])
     if bias.ndim == 1 and input.is_contiguous():
         *batch, last = input.shape
-        rows = 1
-        for extent in batch:
-            rows *= extent
-        flat = find("reshape")(input, (rows, last))
+        flat = find("reshape")(input, (math.prod(batch), last))
         result = addmm(bias, flat, turned)
         return find("view")(result, (*batch, result.shape[1]))
     return find("add_")(_matmul(input, turned), bias)

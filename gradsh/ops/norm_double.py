@@ -3,6 +3,7 @@
 the gradient by the input is h(γ g), so all second derivatives are h again, sums, and the derivative of h by the input.
 """
 
+import math
 from typing import Any
 
 from gradsh.engine.graph.tensor import Tensor
@@ -21,9 +22,7 @@ class _Normal:
         self.centred = centred
         self.inverse = inverse
         self.dims = dims
-        self.size = 1
-        for dim in dims:
-            self.size *= centred.shape[dim]
+        self.size = math.prod(centred.shape[dim] for dim in dims)
 
     def back(self, value: Any) -> Any:
         """Return h(value)."""

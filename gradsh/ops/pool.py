@@ -1,5 +1,6 @@
 """Pooling: greatest values, averages, powers, with fixed or adaptive windows, in one to three dims."""
 
+import math
 from typing import Any
 
 from gradsh.engine.dispatch.declare import composite, op, sample
@@ -365,12 +366,9 @@ def _adaptive_max_pool(dims: int, input: Any, output_size: Any, return_indices: 
 
 def _lp_pool(dims: int, input: Any, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
     kernel = numbers(kernel_size, dims, f"lp_pool{dims}d", "kernel_size")
-    size = 1
-    for extent in kernel:
-        size *= extent
     mean = _avg_pool(dims, find("pow")(input, norm_type), kernel_size, stride, 0, ceil_mode, True)
     signed = find("sign")(mean) * find("relu")(find("abs")(mean))
-    return find("pow")(find("mul")(signed, size), 1.0 / norm_type)
+    return find("pow")(find("mul")(signed, math.prod(kernel)), 1.0 / norm_type)
 
 
 # --- the functions ----------------------------------------------------------------------------------------------

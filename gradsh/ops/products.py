@@ -1,5 +1,6 @@
 """Products built on the matrix product: with a summand, outer, inner, chains, powers, contractions; trace and cross."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -195,9 +196,9 @@ def _tensordot(a: Any, b: Any, dims_a: Sequence[int], dims_b: Sequence[int]) -> 
     sizes_a, sizes_b = tuple(first.shape[dim] for dim in free_a), tuple(second.shape[dim] for dim in free_b)
     permute, reshape = find("permute"), find("reshape")
     left, right = permute(first, (*free_a, *dims_a)), permute(second, (*dims_b, *free_b))
-    if _times(sizes_a) == _times(sizes_b) == 1:
+    if math.prod(sizes_a) == math.prod(sizes_b) == 1:
         return reshape(_all_contracted(left, right), sizes_a + sizes_b)
-    product = mm(reshape(left, (_times(sizes_a), contracted)), reshape(right, (contracted, _times(sizes_b))))
+    product = mm(reshape(left, (math.prod(sizes_a), contracted)), reshape(right, (contracted, math.prod(sizes_b))))
     return reshape(product, sizes_a + sizes_b)
 
 
@@ -218,13 +219,6 @@ def _free(ndim: int, dims: Sequence[int]) -> list[int]:
             raise fail("value", f"dim {place} appears multiple times in the list of dims", RuntimeError)
         taken.add(place)
     return [dim for dim in range(ndim) if dim not in taken]
-
-
-def _times(sizes: tuple[int, ...]) -> int:
-    product = 1
-    for size in sizes:
-        product *= size
-    return product
 
 
 def _tensordot_dims(a: Any, b: Any, dims: Any) -> Any:

@@ -1,5 +1,6 @@
 """Sums, means, products, counts and tests over dimensions, and how their gradients spread back."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -153,9 +154,7 @@ def _is_number(value: Any) -> Any:
 
 def mean_over(self: Array, axes: tuple[int, ...], keepdim: bool) -> Any:
     """Return the mean over axes: the sum divided by the count, as PyTorch rounds it."""
-    count = 1
-    for axis in axes:
-        count *= self.shape[axis]
+    count = math.prod(self.shape[axis] for axis in axes)
     return np.true_divide(sum_over(self, axes, keepdim), self.dtype.type(count))
 
 
@@ -171,9 +170,7 @@ def _mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Any:
 def mean_backward(grad: Any, sizes: tuple[int, ...], dim: Dims, count: int, keepdim: bool) -> Any:
     """Give every element its mean's gradient divided by the number of elements of that mean."""
     if dim and sizes:
-        count = 1
-        for one in dim:
-            count *= sizes[wrap_dim(one, len(sizes))]
+        count = math.prod(sizes[wrap_dim(one, len(sizes))] for one in dim)
     if isinstance(grad, PLAIN):
         each = spread(np.asarray(np.true_divide(grad, grad.dtype.type(count))), sizes, dim, keepdim)
         return np.array(each, order="C")  # PyTorch divides what it has spread: an array of its own

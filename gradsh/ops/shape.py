@@ -68,10 +68,7 @@ def _flatten(self: Any, start_dim: int, end_dim: int) -> Any:
     if start == end:
         return self
     shape = tuple(self.shape)
-    product = 1
-    for extent in shape[start : end + 1]:
-        product *= extent
-    return reshape(self, (*shape[:start], product, *shape[end + 1 :]))
+    return reshape(self, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
 composite(

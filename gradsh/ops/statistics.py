@@ -1,5 +1,6 @@
 """Variance, standard deviation, and the two together with the mean; covariance and correlation."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,7 @@ from gradsh.text.fault import fail
 
 
 def _counted(sizes: tuple[int, ...], dim: Dims) -> int:
-    if not sizes:
-        return 1
-    count = 1
-    for one in dim or range(len(sizes)):
-        count *= sizes[wrap_dim(one, len(sizes))]
-    return count
+    return math.prod(sizes[wrap_dim(one, len(sizes))] for one in dim or range(len(sizes))) if sizes else 1
 
 
 def _variance(self: Array, dim: Dims, correction: Any, keepdim: bool, name: str) -> tuple[Any, Any]:

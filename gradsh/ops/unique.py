@@ -9,7 +9,7 @@ from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.arguments import underivable
-from gradsh.ops.kernels.common import unsupported
+from gradsh.ops.kernels.common import refusing
 from gradsh.text.fault import fail
 
 # --- unique values, bins, searches ------------------------------------------------------------------------------
@@ -121,9 +121,8 @@ op(
 )
 
 
+@refusing("bf", "bincount_cpu")
 def _bincount(self: Array, weights: Any, minlength: int) -> Any:
-    if self.dtype.kind not in "iu":
-        raise unsupported("bincount_cpu", self)
     if self.ndim != 1 or (self.size and self.min() < 0):
         raise fail("value", "bincount only supports 1-d non-negative integral inputs.", RuntimeError)
     if minlength < 0:

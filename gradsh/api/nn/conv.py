@@ -6,7 +6,7 @@ from typing import Any
 from gradsh.api.nn import init
 from gradsh.api.nn.conversion import blank, factory
 from gradsh.api.nn.declared import functional, own
-from gradsh.api.nn.module import Module
+from gradsh.api.nn.module import Module, differing
 from gradsh.text.fault import fail
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
@@ -79,19 +79,13 @@ class ConvNd(Module):
     def extra_repr(self) -> str:
         """Return channels, extents and what differs from the defaults."""
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        if self.padding != (0,) * len(self.padding):
-            text += f", padding={self.padding}"
-        if self.dilation != (1,) * len(self.dilation):
-            text += f", dilation={self.dilation}"
-        if self.output_padding != (0,) * len(self.output_padding):
-            text += f", output_padding={self.output_padding}"
-        if self.groups != 1:
-            text += f", groups={self.groups}"
+        text += differing(
+            self, padding=(0,) * len(self.padding), dilation=(1,) * len(self.dilation),
+            output_padding=(0,) * len(self.output_padding), groups=1,
+        )
         if self.bias is None:
             text += ", bias=False"
-        if self.padding_mode != "zeros":
-            text += f", padding_mode={self.padding_mode}"
-        return text
+        return text + differing(self, padding_mode="zeros")
 
 
 class _Conv(ConvNd):

@@ -8,7 +8,7 @@ import numpy as np
 from gradsh.api.nn.state import ModuleState
 from gradsh.api.nn.typename import typename
 from gradsh.api.nn.walk import HOOKS, Walk
-from gradsh.engine.attribute_names import check_ordinary, ordinary
+from gradsh.engine.attribute_names import check_ordinary, ordinary, read
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Parameter, Tensor, make
 from gradsh.engine.values.dtype import bfloat16, float16
@@ -21,6 +21,15 @@ def indented(text: str) -> str:
     """Indent all lines of a child's repr but the first."""
     first, *rest = text.split("\n")
     return "\n".join([first, *("  " + line if line.strip() else "" for line in rest)])
+
+
+def differing(module: Any, **defaults: Any) -> str:
+    """Return `, NAME=VALUE` for each setting that is not its default."""
+    values = ((name, read(module, name), default) for name, default in defaults.items())
+    return "".join(
+        f", {name}={value}" for name, value, default in values
+        if (value is not default if isinstance(default, bool) else value != default)
+    )
 
 
 class Module(Walk, ModuleState):

@@ -9,7 +9,7 @@ import numpy as np
 from gradsh.api.nn import init
 from gradsh.api.nn.cells import GRUCell, LSTMCell, RNNCell
 from gradsh.api.nn.conversion import blank, factory
-from gradsh.api.nn.module import Module
+from gradsh.api.nn.module import Module, differing
 from gradsh.api.nn.recurrence import gru_cell, lstm_cell, plain_cell
 from gradsh.api.nn.utils.packed import PackedSequence, run_packed
 from gradsh.engine.ambient import current
@@ -203,20 +203,9 @@ class RNNBase(Module):
 
     def extra_repr(self) -> str:
         """Return the sizes and what differs from the defaults."""
-        text = f"{self.input_size}, {self.hidden_size}"
-        if self.proj_size != 0:
-            text += f", proj_size={self.proj_size}"
-        if self.num_layers != 1:
-            text += f", num_layers={self.num_layers}"
-        if self.bias is not True:
-            text += f", bias={self.bias}"
-        if self.batch_first is not False:
-            text += f", batch_first={self.batch_first}"
-        if self.dropout != 0:
-            text += f", dropout={self.dropout}"
-        if self.bidirectional is not False:
-            text += f", bidirectional={self.bidirectional}"
-        return text
+        return f"{self.input_size}, {self.hidden_size}" + differing(
+            self, proj_size=0, num_layers=1, bias=True, batch_first=False, dropout=0, bidirectional=False,
+        )
 
 
 def _reordered(state: Any, order: Any) -> Any:

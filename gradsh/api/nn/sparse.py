@@ -5,7 +5,7 @@ from typing import Any
 from gradsh.api.nn import init
 from gradsh.api.nn.conversion import blank, factory
 from gradsh.api.nn.declared import functional
-from gradsh.api.nn.module import Module
+from gradsh.api.nn.module import Module, differing
 from gradsh.engine.ambient import grad_mode
 from gradsh.engine.graph.tensor import Parameter, written
 from gradsh.text.fault import fail
@@ -52,18 +52,9 @@ class Embedding(Module):
 
     def extra_repr(self) -> str:
         """Return the sizes and what differs from the defaults."""
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.padding_idx is not None:
-            text += f", padding_idx={self.padding_idx}"
-        if self.max_norm is not None:
-            text += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            text += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq is not False:
-            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        if self.sparse is not False:
-            text += ", sparse=True"
-        return text
+        return f"{self.num_embeddings}, {self.embedding_dim}" + differing(
+            self, padding_idx=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, sparse=False,
+        )
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None, **settings: Any) -> Any:
@@ -123,13 +114,5 @@ class EmbeddingBag(Module):
     def extra_repr(self) -> str:
         """Return the sizes and what differs from the defaults."""
         text = f"{self.num_embeddings}, {self.embedding_dim}"
-        if self.max_norm is not None:
-            text += f", max_norm={self.max_norm}"
-        if self.norm_type != 2:
-            text += f", norm_type={self.norm_type}"
-        if self.scale_grad_by_freq is not False:
-            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
-        text += f", mode={self.mode!r}"
-        if self.padding_idx is not None:
-            text += f", padding_idx={self.padding_idx}"
-        return text
+        text += differing(self, max_norm=None, norm_type=2, scale_grad_by_freq=False) + f", mode={self.mode!r}"
+        return text + differing(self, padding_idx=None)

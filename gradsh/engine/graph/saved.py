@@ -1,5 +1,6 @@
 """What a node keeps of a saved tensor, what is left of it when it was freed, and how people see both."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,10 +108,7 @@ class SavedTensor:
         array = self.array
         if array is not None:
             return array.nbytes
-        size: int = self._numpy_dtype().itemsize
-        for extent in self.shape:
-            size *= extent
-        return size
+        return int(self._numpy_dtype().itemsize * math.prod(self.shape))
 
     @property
     def recomputed(self) -> bool:

@@ -1,5 +1,6 @@
 """What a tensor says of its extents and its place: `Size`, PyTorch's torch.Size, and the one `Device` there is."""
 
+import math
 from typing import Any
 
 
@@ -16,10 +17,7 @@ class Size(tuple[int, ...]):
 
     def numel(self) -> int:
         """Return the product of the extents."""
-        product = 1
-        for extent in self:
-            product *= extent
-        return product
+        return math.prod(self)
 
     def __getitem__(self, key: Any) -> Any:
         found = tuple.__getitem__(self, key)

@@ -22,26 +22,28 @@ def unsupported(kernel: str, array: Any) -> Exception:
     return fail("dtype", f"\"{kernel}\" not implemented for '{title}'", NotImplementedError)
 
 
+def refusing(kinds: str, kernel: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a kernel refuse arrays of these kinds of dtypes ("b": bool, "iu": integers, "f": floats) as PyTorch's `kernel` does."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        def checked(self: Any, *others: Any) -> Any:
+            if self.dtype.kind in kinds:
+                raise unsupported(kernel, self)
+            return function(self, *others)
+
+        return checked
+
+    return decorate
+
+
 def not_bool(kernel: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a kernel that refuses bool tensors as PyTorch's `kernel` does."""
-
-    def checked(self: Any, *others: Any) -> Any:
-        if self.dtype.kind == "b":
-            raise unsupported(kernel, self)
-        return function(self, *others)
-
-    return checked
+    """Return a kernel that refuses bool tensors."""
+    return refusing("b", kernel)(function)
 
 
 def floats_only(kernel: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a kernel that refuses integers and bool."""
-
-    def checked(self: Any, *others: Any) -> Any:
-        if self.dtype.kind != "f":
-            raise unsupported(kernel, self)
-        return function(self, *others)
-
-    return checked
+    return refusing("biu", kernel)(function)
 
 
 def common_dtype(*operands: Any) -> Any:

@@ -3,6 +3,7 @@
 Sums of float32 run in float64, as PyTorch accumulates wider too.
 """
 
+import math
 from math import prod
 from typing import Any
 
@@ -15,9 +16,7 @@ from gradsh.ops.kernels.accurate_sum import WIDE, wide_sum
 
 def moments(x: Array, axes: tuple[int, ...]) -> tuple[Any, Any]:
     """Return mean and variance (the biased one) over axes in float64, dims kept."""
-    size = 1
-    for axis in axes:
-        size *= x.shape[axis]
+    size = math.prod(x.shape[axis] for axis in axes)
     mean = wide_sum(x, axes) / size
     near = mean.astype(x.dtype)
     variance = wide_sum(np.square(x - near), axes) / size - np.square(mean - near)
