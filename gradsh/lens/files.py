@@ -5,6 +5,7 @@ import linecache
 import os
 import sys
 import sysconfig
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -46,6 +47,10 @@ class Files:
         """id of a code object (whose hash costs microseconds) -> the loops of its scope, None where the code is not the user's"""
         self._codes: list[Any] = []
         """The code objects of `plans`, kept so that no other gets the id of one"""
+        self.outs: set[str] = set()
+        """Names of the functions that the user's files call with `out=`"""
+        self.on_out: Callable[[set[str]], None] | None = None
+        """Told the names of a further file."""
 
     def is_own(self, filename: str) -> bool:
         """Tell whether a file is the user's: a program, a module beside it, a cell of a notebook."""
@@ -78,8 +83,12 @@ class Files:
         return scopes.get(key, {})
 
     def learn(self, filename: str, module: ast.Module) -> None:
-        """Take the loops of a text from its tree."""
+        """Take the loops of a text from its tree, and what it calls with `out=`."""
         self._scopes[filename] = _loops_by_scope(module)
+        outs = _called_with_out(module) - self.outs
+        self.outs |= outs
+        if outs and self.on_out is not None:
+            self.on_out(outs)
 
     def forget(self, filename: str) -> None:
         """Read a file anew when it is next asked for: its text changed."""
@@ -111,3 +120,11 @@ def _loops_by_scope(module: ast.Module) -> dict[tuple[str, int], Loops]:
             found.setdefault(scope, {}).update(dict.fromkeys(range(loop.first, loop.header + 1), loop))
         stack.extend((child, scope) for child in ast.iter_child_nodes(node))
     return found
+
+
+def _called_with_out(module: ast.Module) -> set[str]:
+    """Return the names of the functions that a text calls with `out=`."""
+    called = (
+        node.func for node in ast.walk(module) if isinstance(node, ast.Call) and any(one.arg == "out" for one in node.keywords)
+    )
+    return {one.attr if isinstance(one, ast.Attribute) else one.id for one in called if isinstance(one, ast.Attribute | ast.Name)}

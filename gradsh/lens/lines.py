@@ -26,7 +26,7 @@ MOST = 400_000
 class Log:
     """The lines that one thread ran: nodes from `numbers[i]` on, up to the next number, were made at `places[i]`."""
 
-    __slots__ = ("files", "modules", "next_number", "numbers", "places", "stack")
+    __slots__ = ("files", "modules", "muted", "next_number", "numbers", "places", "stack")
 
     def __init__(self, files: Files, next_number: Callable[[], int]) -> None:
         self.files = files
@@ -37,6 +37,8 @@ class Log:
         """The user's functions that are running, outermost first."""
         self.modules: list[tuple[Running | None, Any]] = []
         """The modules that are being called: who called each, and the activation before it."""
+        self.muted: Any = None
+        """The trace function that is turned off while a function of PyTorch's runs."""
 
     def note(self, place: Place) -> None:
         """Note that `place` runs now."""
@@ -76,6 +78,22 @@ class Log:
             pass
         if stack:
             self.note(stack[-1].place)
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Follow lines within the block, also where a function of PyTorch's turned that off."""
+        muted = self.muted
+        if muted is None or sys.gettrace() is not None:
+            yield
+            return
+        self.muted = None
+        sys.settrace(muted)
+        try:
+            yield
+        finally:
+            if sys.gettrace() is muted:
+                sys.settrace(None)
+                self.muted = muted
 
     def tracer(self) -> Callable[[Any, str, Any], "Running | None"]:
         """Return the trace function of this log's thread. It is called for each Python function that runs: nothing is looked up twice."""
@@ -209,6 +227,8 @@ class Lines:
                 sys.settrace(self._outer[0])
             threading.settrace(self._outer[1])
             self._outer = None
+            for log in self.logs:
+                log.muted = None
         self.log().stack.clear()
 
     @contextmanager

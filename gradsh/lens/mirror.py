@@ -218,11 +218,11 @@ class World:
         names = saved_names(function)
         if not names:
             return ()
-        mark = function.metadata.get(MARK)
-        if mark is not None and mark.outlines:
-            if mark.number == self.before:
+        place, number, outlines = function.metadata.get(MARK, (None, None, ()))
+        if outlines:
+            if number == self.before:
                 return ()  # it ran in the pass that is looked at, so nothing was wrong with it
-            return tuple(gone(mark.place, *outline) for outline in mark.outlines)
+            return tuple(gone(place, *outline) for outline in outlines)
         found: list[TorchSaved] = []
         for name, index, raw in raw_entries(function):
             data = raw.data
@@ -231,7 +231,7 @@ class World:
             elif data is not None:
                 found.append(self._live(function, name, index, raw, data))
             elif is_freed(raw):
-                found.append(gone(None if mark is None else mark.place, name, index, (), None))
+                found.append(gone(place, name, index, (), None))
         return tuple(found)
 
     def _live(self, function: Any, name: str, index: int | None, raw: Any, data: torch.Tensor) -> TorchSaved:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from gradsh.lens.saved_tensors import MARK, Outlines, Spent, raw_entries, saved_names
+from gradsh.lens.saved_tensors import MARK, NAMES, outlines_of, raw_entries, saved_names
 
 if TYPE_CHECKING:
     from gradsh.lens.watcher import Watcher
@@ -75,7 +75,8 @@ class Passes:
     def _run(self, original: Any, roots: Any, args: Any, kwargs: Any) -> Any:
         self.number += 1
         retain, some = bool(args[1]), bool(args[3]) if len(args) > 3 else False
-        place = self.watcher.lines.log().here()
+        log = self.watcher.lines.log()
+        place = log.here()
         if self.before is not None:
             self.before([node for root in roots if (node := _node_of(root)) is not None])
         trace = sys.gettrace()
@@ -87,7 +88,8 @@ class Passes:
             sys.settrace(trace)
         begun = time.perf_counter()
         try:
-            found = original(roots, *args, **kwargs)
+            with log.heard():
+                found = original(roots, *args, **kwargs)
         except BaseException as error:
             self._failed(error, roots, args, marked, place)
             raise
@@ -102,40 +104,41 @@ class Passes:
     _saved = (0, 0)
 
     def _mark(self, roots: Any, place: Any, retain: bool) -> list[Any]:
-        """Note in each node that a pass may free what it saves, by shape; return these nodes."""
-        seen: set[Any] = set()
-        stack = [node for root in roots if (node := _node_of(root)) is not None]
-        marked = []
-        sizes: dict[int, int] = {}
-        owners: dict[int, int] = {}
-        saving, detailed = 0, self.detailed
-        while stack:
-            node = stack.pop()
-            if node in seen:
-                continue
-            seen.add(node)
-            stack += [one for one, _ in node.next_functions if one is not None]
+        """Note in each node that a pass may free what it saves, by shape; return these nodes.
+
+        This runs before each pass, over all of its graph: names are looked up once, and nothing is made twice.
+        """
+        nodes = [node for root in roots if (node := _node_of(root)) is not None]
+        seen, marked = set(nodes), []
+        saving, detailed, number, known = 0, self.detailed, self.number, NAMES
+        measured = _Sizes()
+        for node in nodes:  # which grows as it is gone through
+            for below, _ in node.next_functions:
+                if below is not None and below not in seen:
+                    seen.add(below)
+                    nodes.append(below)
+            names = known.get(type(node))
+            if names is None:
+                names = saved_names(node)
             if detailed and hasattr(node, "variable"):
                 self.reached.add(id(node.variable))
-            if not saved_names(node):
+            if not names:
                 continue
             metadata = node.metadata
-            old = metadata.get(MARK)
-            if old is not None and old.outlines:
+            if MARK in metadata and metadata[MARK][2]:
                 continue  # an earlier pass has freed it
-            outlines = _outlines(node)
+            outlines = outlines_of(node, names)
             if detailed:
-                mine, number = _sizes(node), node._sequence_nr()
-                sizes.update(mine)
-                owners.update((key, min(number, owners.get(key, number))) for key in mine)
-            if outlines and not retain:
-                metadata[MARK] = Spent(place, self.number, outlines)
-                marked.append(node)
-            saving += bool(outlines)
-        self._saved = saving, sum(sizes.values())
-        if detailed and self._saved[1] > sum(nbytes for _, nbytes in self.largest) * 1.05:
+                measured.take(node)
+            if outlines:
+                saving += 1
+                if not retain:
+                    metadata[MARK] = place, number, outlines
+                    marked.append(node)
+        self._saved = saving, sum(measured.sizes.values())
+        if self._saved[1] > sum(nbytes for _, nbytes in self.largest) * 1.05:
             self.largest_place = place
-            self.largest = [(self.watcher.lines.find(number), sizes[key]) for key, number in owners.items()]
+            self.largest = measured.by_place(self.watcher.lines.find)
         return marked
 
     def _failed(self, error: BaseException, roots: Any, args: Any, marked: list[Any], place: Any) -> None:
@@ -150,30 +153,31 @@ def _node_of(root: Any) -> Any:
     return getattr(root, "grad_fn", None) if isinstance(root, torch.Tensor) else getattr(root, "node", None)
 
 
-def _outlines(node: Any) -> Outlines:
-    """Return the name, place in a list, shape and dtype of what a node has saved; of what a hook has packed, the name."""
-    found: list[Any] = []
-    for name, index, raw in raw_entries(node):
-        data = raw.data
-        if data is None:
-            continue
-        found.append((name, index, (), None) if raw.unpack_hook is not None else (name, index, data.shape, data.dtype))
-    return tuple(found)
+class _Sizes:
+    """The memories (key -> bytes) that what nodes have saved stands in, and the number of the first node of each."""
 
+    def __init__(self) -> None:
+        self.sizes: dict[int, int] = {}
+        self.owners: dict[int, int] = {}
 
-def _sizes(node: Any) -> dict[int, int]:
-    """Return the memories (key -> bytes) that what a node has saved stands in."""
-    sizes: dict[int, int] = {}
-    for _, _, raw in raw_entries(node):
-        data = raw.data
-        if data is None or raw.unpack_hook is not None:
-            continue
-        try:
-            storage = data.untyped_storage()
-            sizes[storage._cdata] = storage.nbytes()
-        except (RuntimeError, NotImplementedError):  # a sparse tensor or a wrapper has none
-            sizes[-id(data)] = data.numel() * data.itemsize
-    return sizes
+    def take(self, node: Any) -> None:
+        """Measure what a node has saved."""
+        number = node._sequence_nr()
+        for _, _, raw in raw_entries(node):
+            data = raw.data
+            if data is None or raw.unpack_hook is not None:
+                continue
+            try:
+                storage = data.untyped_storage()
+                key, nbytes = storage._cdata, storage.nbytes()
+            except (RuntimeError, NotImplementedError):  # a sparse tensor or a wrapper has none
+                key, nbytes = -id(data), data.numel() * data.itemsize
+            self.sizes[key] = nbytes
+            self.owners[key] = min(number, self.owners.get(key, number))
+
+    def by_place(self, find: Callable[[int], Any]) -> list[tuple[Any, int]]:
+        """Return (place, bytes) of each memory."""
+        return [(find(number), self.sizes[key]) for key, number in self.owners.items()]
 
 
 def _unmark(marked: list[Any]) -> None:

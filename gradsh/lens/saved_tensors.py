@@ -11,39 +11,28 @@ from gradsh.engine.values.storage import VersionCounter
 from gradsh.lens.arrays import dtype_of
 
 MARK = "gradsh"
-"""The key in `node.metadata` under which stands what is known of a node: lines and shapes, no tensors."""
+"""The key in `node.metadata` under which stands what freed a node's saved tensors: (place, number of the pass, their outlines)."""
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 UNWRITTEN = VersionCounter()
 """The counter of every tensor that was never written: nobody writes here."""
+SAVED = torch._C._autograd.SavedTensor
 _RAW = "_raw_saved_"
-_NAMES: dict[type, tuple[tuple[str, str], ...]] = {}
-
+NAMES: dict[type, tuple[tuple[str, str], ...]] = {}
+"""What `saved_names` has found."""
 
 Outlines = tuple[tuple[str, int | None, Any, Any], ...]
 """(name, place in a list, PyTorch's size and dtype) of saved tensors; the dtype is None where a hook has packed one."""
 
 
-class Spent:
-    """What is noted in a node's metadata: the place that freed it, and its saved tensors' names, shapes and dtypes."""
-
-    __slots__ = ("number", "outlines", "place")
-
-    def __init__(self, place: Any, number: int, outlines: Outlines) -> None:
-        self.place = place
-        self.number = number
-        """The number of the pass."""
-        self.outlines = outlines
-
-
 def saved_names(node: Any) -> tuple[tuple[str, str], ...]:
     """Return (name, attribute of the raw entry) of what a PyTorch node may save."""
     kind = type(node)
-    found = _NAMES.get(kind)
+    found = NAMES.get(kind)
     if found is None:
         raw = [name for name in dir(kind) if name.startswith(_RAW)]
         custom = issubclass(kind, torch.autograd.function.BackwardCFunction)
         found = tuple(("saved_tensors" if custom else name.removeprefix(_RAW), name) for name in raw)
-        _NAMES[kind] = found
+        NAMES[kind] = found
     return found
 
 
@@ -60,6 +49,26 @@ def raw_entries(node: Any) -> list[tuple[str, int | None, Any]]:
         elif raw is not None:
             found.append((name, None, raw))
     return found
+
+
+def outlines_of(node: Any, names: tuple[tuple[str, str], ...]) -> Outlines:
+    """Return the outlines of what a node has saved and not freed."""
+    found: list[Any] = []
+    for name, attribute in names:
+        try:
+            raw: Any = getattr(node, attribute, None)
+        except RuntimeError:  # a custom function's that is freed
+            continue
+        if type(raw) is SAVED:
+            data = raw.data
+            if data is not None:
+                found.append((name, None, data.shape, data.dtype) if raw.unpack_hook is None else (name, None, (), None))
+        elif type(raw) is tuple:
+            for place, one in enumerate(raw):
+                data = one.data
+                if data is not None:
+                    found.append((name, place, data.shape, data.dtype) if one.unpack_hook is None else (name, place, (), None))
+    return tuple(found)
 
 
 class TorchSaved(SavedTensor):

@@ -13,6 +13,7 @@ from gradsh.lens.lines import Lines
 from gradsh.lens.mirror import World, world_of
 from gradsh.lens.modules import Modules
 from gradsh.lens.passes import Passes
+from gradsh.lens.quiet import Quiet
 from gradsh.lens.units import ScriptUnits, Sources
 from gradsh.lens.writes import Writes
 from gradsh.probe.names import named_tensors
@@ -27,6 +28,7 @@ class Watcher:
         self.writes = Writes(self.lines)
         self.modules = Modules(self.lines)
         self.passes = Passes(self, fault_of_pass)
+        self.quiet = Quiet(self.lines)
         self.told: Any = None
         """The latest failure that was told."""
         self.sources: Sources | ScriptUnits = Sources()
@@ -44,6 +46,7 @@ class Watcher:
             self.writes.start()
         if self.follows_modules:
             self.modules.start()
+        self.quiet.start()
         self.lines.start(joins=joins)
 
     def stop(self) -> None:
@@ -52,6 +55,7 @@ class Watcher:
             return
         self.on = False
         self.lines.stop()
+        self.quiet.stop()
         self.modules.stop()
         self.writes.stop()
         self.passes.stop()

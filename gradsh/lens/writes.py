@@ -1,12 +1,14 @@
 """Which line wrote a tensor in place: PyTorch's in-place functions are wrapped while a watcher looks.
 
 A wrapper compares the version before and after, and notes the place under the memory and the version. Only functions that
-write are wrapped, so all others cost nothing. (A `TorchFunctionMode` would see every call, at several microseconds each,
-and turns off PyTorch's fast paths for inference, so that numbers could differ.)
+write are wrapped, so all others cost nothing; one that may be given `out=` is wrapped once a file of the user's gives it.
+(A `TorchFunctionMode` would see every call, at several microseconds each, and turns off PyTorch's fast paths for
+inference, so that numbers could differ.)
 """
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -24,6 +26,8 @@ _OPERATORS = (
 )
 _SETTERS = frozenset({"requires_grad_", "retain_grad_", "share_memory_", "rename_", "coalesce_", "detach_"})
 """Methods that end in an underscore and write no elements."""
+_OUT_HOMES = (torch, torch.linalg, torch.special, torch.fft)
+"""Where functions stand that may be given `out=`."""
 _STATISTICS = {"batch_norm": (3, 4), "instance_norm": (3, 4), "embedding_renorm_": (0,)}
 """Functions that write some of their arguments, and where these stand."""
 
@@ -48,16 +52,19 @@ class Writes:
             key = tensor.untyped_storage()._cdata
         except (RuntimeError, NotImplementedError):
             key = -id(tensor)
-        writes = self.known.setdefault(key, [])
-        if writes and writes[-1][0] > before:  # the memory is another's now
-            writes.clear()
         stack = self.lines.log().stack
         place = stack[-1].place if stack else None
-        writes.extend((version, place) for version in range(before + 1, after + 1))
-        del writes[:-_KEPT_WRITES]
-        if len(self.known) > _MOST:
-            for key in list(self.known)[: _MOST // 2]:
-                del self.known[key]
+        writes = self.known.get(key)
+        if writes is None or writes[-1][0] > before:  # in the latter case the memory is another's now
+            writes = self.known[key] = []
+            if len(self.known) > _MOST:
+                for one in list(self.known)[: _MOST // 2]:
+                    del self.known[one]
+        writes.append((after, place))
+        if after > before + 1:
+            writes[-1:] = [(version, place) for version in range(before + 1, after + 1)]
+        if len(writes) > 2 * _KEPT_WRITES:
+            del writes[:-_KEPT_WRITES]
 
     # --- wrapping -------------------------------------------------------------------------------------------------
 
@@ -70,9 +77,12 @@ class Writes:
         for name in dir(torch):
             if name.startswith(("_foreach_", "_fused_")) and name.endswith("_"):
                 self._wrap(torch, name, self._lists)
+        self.lines.files.on_out = self._wrap_out
+        self._wrap_out(self.lines.files.outs)
 
     def stop(self) -> None:
         """Put back what was there."""
+        self.lines.files.on_out = None
         for owner, name, original in self._wrapped:
             if original is None:
                 delattr(owner, name)
@@ -85,6 +95,14 @@ class Writes:
         if callable(function):
             self._wrapped.append((owner, name, vars(owner).get(name)))
             setattr(owner, name, functools.wraps(function)(how(function)))
+
+    def _wrap_out(self, names: Iterable[str]) -> None:
+        """Wrap the functions of these names that the user's files call with `out=`."""
+        wrapped = {(id(owner), name) for owner, name, _ in self._wrapped}
+        for name in names:
+            for owner in _OUT_HOMES:
+                if isinstance(getattr(owner, name, None), BuiltinFunctionType) and (id(owner), name) not in wrapped:
+                    self._wrap(owner, name, self._out)
 
     def _first(self, function: Any) -> Any:
         """Return a function that calls `function` and notes what it writes into its first argument."""
@@ -119,6 +137,15 @@ class Writes:
         def writing(*args: Any, **kwargs: Any) -> Any:
             tensors = [one for part in args if isinstance(part, list | tuple) for one in part]
             return self._noting(function, tensors, args, kwargs)
+
+        return writing
+
+    def _out(self, function: Any) -> Any:
+        """Return the same for a function that writes what it is given as `out`."""
+
+        def writing(*args: Any, **kwargs: Any) -> Any:
+            out = kwargs.get("out")
+            return self._noting(function, list(out) if isinstance(out, list | tuple) else [out], args, kwargs)
 
         return writing
 

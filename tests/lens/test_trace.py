@@ -230,6 +230,80 @@ for step in range(5):
         assert ran.stdout.rstrip().endswith("tensor(5.4366, grad_fn=<SumBackward0>)")
 
 
+CALLED_BACK = """import torch
+from gradsh import lens
+made = {}
+w = torch.nn.Parameter(torch.ones(3))
+
+class Own(torch.optim.SGD):
+    def step(self, closure=None):
+        super().step()
+        made["own step"] = w.exp()
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, grad):
+        with torch.enable_grad():
+            made["custom backward"] = w.exp()
+        return grad * 2
+
+def closure():
+    loss = (w * w).sum()
+    made["closure"] = w.exp()
+    loss.backward()
+    return loss
+
+def tensor_hook(grad):
+    with torch.enable_grad():
+        made["tensor hook"] = w.exp()
+
+def step_hook(*_):
+    made["step hook"] = w.exp()
+
+w.register_hook(tensor_hook)
+torch.optim.LBFGS([w], max_iter=1).step(closure)
+own = Own([w], lr=0.1)
+Double.apply(w).sum().backward()
+own.step()
+plain = torch.optim.SGD([w], lr=0.1)
+plain.register_step_post_hook(step_hook)
+plain.step()
+failing = torch.optim.Adam([w])
+failing.param_groups[0]["betas"] = None
+try:
+    failing.step()
+except TypeError:
+    made["failed step"] = w.exp()
+for name, one in made.items():
+    print(f'{lens.buffers(one).rows[0].saved_line} made["{name}"]')
+"""
+
+
+@pytest.mark.parity
+def test_what_passes_and_optimizers_call_of_the_user_s_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "prog.py").write_text(CALLED_BACK, encoding="utf-8")
+    ran = trace("prog.py", folder=tmp_path)
+    assert (ran.status, ran.err) == (0, "")
+    lines = CALLED_BACK.split("\n")
+    found = [line.split(" ", 1) for line in ran.out.splitlines()]
+    assert len(found) == 6
+    assert all(lines[int(number) - 1].lstrip().startswith(text) for number, text in found), found
+
+
+@pytest.mark.parity
+def test_writes_through_out_are_told(tmp_path: Path) -> None:
+    (tmp_path / "prog.py").write_text(
+        "import torch\nx, m = torch.randn(3), torch.empty(3)\nw = torch.ones(3, requires_grad=True)\ntorch.mul(x, 2, out=m)\n"
+        "loss = (w * m).sum()\ntorch.sort(\n    x,\n    out=(m, torch.empty(3, dtype=torch.long)),\n)\nloss.backward()\n", encoding="utf-8",
+    )
+    story = trace("prog.py", folder=tmp_path).err.partition("PyTorch says")[0]
+    assert "   6 | torch.sort(" in story
+    assert "modified here, version 2" in story
+
+
 def test_a_pytorch_that_hides_saved_tensors_is_refused(tmp_path: Path) -> None:
     fake = (
         "import sys, types\ntorch = types.ModuleType('torch')\ntorch.__version__ = '2.4.1'\n"
