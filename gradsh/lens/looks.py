@@ -136,15 +136,18 @@ class LensControl:
         found = Origins(self.machine, [Frame(step, local)]).cuts(tensor, [])
         return [(one.span.line, source.line(one.span.line).strip(), one.cut) for one in found]
 
-    def needs(self, roots: Sequence[str], name: str, value: int, *, checkpointed: bool) -> Any:
-        """Refuse: a program that Python runs is not run again."""
-        del roots, name, value, checkpointed
+    def number_of(self, name: str) -> int | None:
+        """Refuse: a program that Python runs is not run again with another number."""
+        del name
         message = "a program that Python runs is not run again: `plan --fits` and `--vary` are for scripts (`gradsh run --engine torch`)"
         raise fail("other", message, RuntimeError)
 
+    def needs(self, roots: Sequence[str], name: str, value: int, *, checkpointed: bool) -> Any:
+        """Refuse, as `number_of` does."""
+        del roots, value, checkpointed
+        return self.number_of(name)
+
     def __getattr__(self, name: str) -> Any:
-        if name == "number_of":
-            self.needs((), "", 0, checkpointed=False)
         raise fail("other", f"on PyTorch there is no `{name}`: this belongs to gradsh's own engine", RuntimeError)
 
 
