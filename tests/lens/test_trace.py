@@ -284,6 +284,7 @@ for name, one in made.items():
 
 @pytest.mark.parity
 def test_what_passes_and_optimizers_call_of_the_user_s_is_followed(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
     (tmp_path / "prog.py").write_text(CALLED_BACK, encoding="utf-8")
     ran = trace("prog.py", folder=tmp_path)
     assert (ran.status, ran.err) == (0, "")
@@ -295,6 +296,7 @@ def test_what_passes_and_optimizers_call_of_the_user_s_is_followed(tmp_path: Pat
 
 @pytest.mark.parity
 def test_writes_through_out_are_told(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
     (tmp_path / "prog.py").write_text(
         "import torch\nx, m = torch.randn(3), torch.empty(3)\nw = torch.ones(3, requires_grad=True)\ntorch.mul(x, 2, out=m)\n"
         "loss = (w * m).sum()\ntorch.sort(\n    x,\n    out=(m, torch.empty(3, dtype=torch.long)),\n)\nloss.backward()\n", encoding="utf-8",
