@@ -1,5 +1,6 @@
 """Fixes for a buffer that an earlier backward freed: compute it anew, cut it off, keep it, or go back once."""
 
+from collections.abc import Iterator
 from itertools import islice, product
 from typing import Any
 
@@ -24,6 +25,7 @@ def freed(finder: Finder) -> None:
         _written_to_keep(finder)
         return
     in_each_pass(finder)
+    cut_unserved(finder, cause.freed)
     if cause.repeated:
         if cause.carried:
             carried(finder)
@@ -34,12 +36,10 @@ def freed(finder: Finder) -> None:
         retained(finder)
     else:
         cut_off(finder, cause.freed)
-        if finder.fixes:
-            retained(finder)
-        else:
-            retained(finder)
-            if cause.carried:
-                carried(finder)
+        cut = bool(finder.fixes)
+        retained(finder)
+        if cause.carried and not cut:
+            carried(finder)
         one_pass(finder)
         _second_cut_off(finder)
         repeated_forward(finder)
@@ -71,7 +71,19 @@ def retained(finder: Finder) -> None:
         return
     found: list[Any] = [call] if isinstance(call, tree.Call) else list(filter(_is_pass, headed(site.statement)))
     if len(found) == 1:
+        _through_gradient(finder, site, found[0])
         _keep(finder, site, found[0])
+
+
+def _through_gradient(finder: Finder, site: Site, call: tree.Call) -> None:
+    """What is gone back from was computed from the gradient that the first pass gave, as a penalty is."""
+    cause = finder.cause
+    parted = finder.parting(cause.freed, cause.needed) if cause.freed is not None and cause.needed is not None else None
+    new = with_keyword(text_of(site.source, call.span), "create_graph=True")
+    if parted is not None and new is not None and any(one.statement is parted[0].statement for one in _building(finder, parted[1])):
+        effect = f"the gradient then goes through the gradient of line {call.span.line}, too, as a penalty needs it"
+        finder.offer(f"let the gradient have a history: `create_graph=True` on line {call.span.line}",
+                     Draft().replace(site.source, call.span, new), effect, changes=effect)
 
 
 def _is_pass(node: Any) -> bool:
@@ -325,31 +337,53 @@ def _plain_root(site: Site) -> str:
 
 def cut_off(finder: Finder, first: Place) -> None:
     """The first backward may not be meant for what made a shared tensor, as a discriminator's is not for the generator."""
+    for level in _roots(finder, first):
+        by_name: dict[str, list[tuple[Site, Any]]] = {}
+        for site in _building(finder, level):
+            for node, path in _handed(finder, site):
+                by_name.setdefault(path, []).append((site, node))
+        for path in _nearest_to_shared(finder, list(by_name)):
+            _cut_path(finder, level, path, by_name[path])
+
+
+def cut_unserved(finder: Finder, first: Place) -> None:
+    """The step after the first backward updates nothing that made a tensor which the backward goes through: cut it off there."""
+    for level in _roots(finder, first):
+        updated = _updated(finder, level)
+        for site in _building(finder, level) if updated else ():
+            by_name: dict[str, list[tuple[Site, Any]]] = {}
+            bound = set(map(id, targets_of(site.statement)))
+            for node in headed(site.statement):
+                path = path_of(node) if id(node) not in bound else ""
+                if path and finder.holds(value := finder.value(path), 1) and not _leads_to(finder, value, updated):
+                    by_name.setdefault(path, []).append((site, node))
+            for path, places in by_name.items():
+                _cut_path(finder, level, path, places)
+
+
+def _cut_path(finder: Finder, level: Site, path: str, places: list[tuple[Site, Any]]) -> None:
+    lines = " and ".join(dict.fromkeys(str(site.line) for site, _ in places))
+    effect = f"line {level.line} then gives what made {path} no gradient, as in a discriminator's step"
+    finder.offer(f"cut it off for the first backward: `{path}.detach()` on line {lines}",
+                 Draft().replace_all((site.source, node.span, f"{path}.detach()") for site, node in places),
+                 effect, changes=effect)
+
+
+def _roots(finder: Finder, first: Place) -> list[Site]:
+    """Return the statement of a pass, and those that led to it through calls."""
     root = finder.site(first)
     if root is None:
-        return
-    roots = [root]
-    if first.calls:
-        roots += [site for site in finder.levels(first) if site is not root]
-    for level in roots:
-        edits: list[tuple[Site, Any, str]] = []
-        names = set(reads(level.statement))
-        for site in _above(finder, level):
-            if not (written(site.statement) & names):
-                continue
+        return []
+    return [root, *(site for site in finder.levels(first) if site is not root)] if first.calls else [root]
+
+
+def _building(finder: Finder, level: Site) -> Iterator[Site]:
+    """Yield the statements before one, in its function, whose results it is computed from, the nearest first; it is the first."""
+    names = set(reads(level.statement))
+    for site in _above(finder, level):
+        if written(site.statement) & names:
             names.update(reads(site.statement))
-            edits += [(site, node, path) for node, path in _handed(finder, site)]
-        by_name: dict[str, list[tuple[Site, Any]]] = {}
-        for site, node, path in edits:
-            by_name.setdefault(path, []).append((site, node))
-        for path in _nearest_to_shared(finder, list(by_name)):
-            places = by_name[path]
-            lines = " and ".join(dict.fromkeys(str(site.line) for site, _ in places))
-            effect = f"line {level.line} then gives what made {path} no gradient, as in a discriminator's step"
-            finder.offer(
-                f"cut it off for the first backward: `{path}.detach()` on line {lines}",
-                Draft().replace_all((site.source, node.span, f"{path}.detach()") for site, node in places),
-                effect, changes=effect)
+            yield site
 
 
 def _second_cut_off(finder: Finder) -> None:
@@ -376,15 +410,25 @@ def _second_cut_off(finder: Finder) -> None:
 
 def _step_is_served(finder: Finder, level: Site, cut: Any) -> bool:
     """Whether the optimizer that steps after a backward still gets a gradient from it, where its graph ends at a tensor."""
+    updated = _updated(finder, level)
+    return any(_leads_to(finder, finder.value(path), updated, {finder.root(cut)}) for path in reads(level.statement))
+
+
+def _updated(finder: Finder, level: Site) -> set[int]:
+    """Return what the optimizer updates that steps after a backward, or whose gradients are reset before it."""
     near = [site for site in finder.code.sites if site.same_block(level)]
     steps = [call for site in near if site.line > level.line and (call := call_in(site, "step")) is not None]
     resets = [call for site in near if site.line < level.line and (call := call_in(site, "zero_grad")) is not None]
     call = next(iter([*steps[:1], *resets[-1:]]), None)  # at the top level nothing is known of what comes after a failure
     owner = finder.value(path_of(call.func.value)) if call is not None and isinstance(call.func, tree.Attribute) else None
-    updated = {id(tensor_of(one)) for group in attribute(owner, "param_groups") or () for one in group["params"]}
-    left = (node for path in reads(level.statement) if (root := finder.root(finder.value(path))) is not None
-            for node in nodes_below(root, {finder.root(cut)}))
-    return any(id(getattr(node, "variable", None)) in updated for node in islice(left, MOST_NODES))
+    return {id(tensor_of(one)) for group in attribute(owner, "param_groups") or () for one in group["params"]}
+
+
+def _leads_to(finder: Finder, value: Any, leaves: set[int], without: set[Any] | None = None) -> bool:
+    """Whether a tensor's graph, without what is below some nodes, has one of some leaves."""
+    root = finder.root(value)
+    below = nodes_below(root, without or set()) if root is not None else ()
+    return any(id(getattr(node, "variable", None)) in leaves for node in islice(below, MOST_NODES))
 
 
 def _nearest_to_shared(finder: Finder, paths: list[str]) -> list[str]:

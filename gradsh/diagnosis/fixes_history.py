@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, tail_of, targets_of, text_of
+from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, reads, tail_of, targets_of, text_of
 from gradsh.diagnosis.fixes import Finder, call_in
 from gradsh.diagnosis.fixes_leaves import ask_for_gradient, asked_here, create_graph, frozen, inputs_asked, learnt
 from gradsh.diagnosis.history import CUTTING, is_false, silenced
@@ -24,6 +24,7 @@ def no_grad(finder: Finder) -> None:
             continue
         if origin.cut:
             _uncut(finder, site, origin)
+    _other_part(finder)
     _switched_on(finder)
     frozen(finder)
     if not finder.fixes and not any(one.cut for one in finder.cause.cuts):
@@ -32,6 +33,24 @@ def no_grad(finder: Finder) -> None:
             ask_for_gradient(finder, site)
     create_graph(finder)
     asked_here(finder)
+
+
+def _other_part(finder: Finder) -> None:
+    """What is gone back from reads a part of a container, of which another part has a history: go back from that."""
+    needed = finder.site(finder.cause.needed)
+    for site in finder.code.sites if needed is not None else ():
+        bound = set(map(path_of, targets_of(site.statement)))
+        if needed is None or not site.same_scope(needed) or not isinstance(site.statement, tree.Assign) or not bound & set(
+            reads(needed.statement)
+        ):
+            continue
+        for owner in [path_of(node.value) for node in headed(site.statement) if isinstance(node, tree.Subscript)]:
+            held = finder.value(owner) if owner else None
+            for key, part in held.items() if isinstance(held, dict) else ():
+                if finder.root(part) is not None and part.numel() == 1 and isinstance(key, str):
+                    new = f'{owner}["{key}"]'
+                    finder.offer(f"go back from what has a history: `{new}` on line {site.line}",
+                                 Draft().replace(site.source, site.statement.value.span, new), "the other one has no history")
 
 
 def _uncut(finder: Finder, site: Site, origin: Origin) -> None:
@@ -182,9 +201,8 @@ def _uncopied(finder: Finder, site: Site) -> None:
         elif name in {"argmax", "argmin"}:
             word = "amax" if name == "argmax" else "amin"
             text = text_of(source, node.span)
+            _softly(finder, site, node)
             _replaced(finder, site, node, text.replace(name, word, 1), "values have a gradient, indices have none")
-            _replaced(finder, site, node, text.replace(name, "softmax" if node.args or node.keywords else word, 1),
-                      "values have a gradient, indices have none")
         elif name in _WITH_INDICES:
             _swapped(finder, site, node)
             for part in headed(site.statement):
@@ -207,6 +225,19 @@ def _uncopied(finder: Finder, site: Site) -> None:
                 _scored(finder, site, node)
 
 
+def _softly(finder: Finder, site: Site, node: tree.Call) -> None:
+    """`x.argmax(1)`: the place that is expected, of places as likely as the softmax says."""
+    scores = _scores(node)
+    rest = [one for one in (*node.args, *node.keywords) if one is not scores]
+    dim = rest[0].value if len(rest) == 1 and isinstance(rest[0], tree.keyword) else rest[0] if len(rest) == 1 else None
+    if scores is None or dim is None:
+        return
+    values, at = closed(site.source, scores), text_of(site.source, dim.span)
+    likely = f"{values}.softmax({at})" + ("" if at == "-1" else f".movedim({at}, -1)")
+    _replaced(finder, site, node, f"({likely} @ torch.arange(float({values}.shape[{at}])))",
+              "the place that is expected (soft argmax): the gradient then is that of the softmax")
+
+
 def _swapped(finder: Finder, site: Site, node: tree.Call) -> None:
     """`_, found = x.max(1)` binds the indices: bind the values to that name."""
     targets = site.statement.targets if isinstance(site.statement, tree.Assign) and site.statement.value is node else []
@@ -224,7 +255,7 @@ def _scored(finder: Finder, site: Site, node: tree.Compare) -> None:
     sides = [node.left, node.comparators[0]]
     for side, other in (sides, sides[::-1]):
         scores = _scores(_bound_to(finder, site, side))
-        if scores is not None and value is not None:
+        if scores is not None and value is not None and not isinstance(value, tree.Dict | tree.Tuple):
             new = f"torch.nn.functional.cross_entropy({text_of(source, scores.span)}, {text_of(source, other.span)})"
             _replaced(finder, site, value, new, "an accuracy is a step: the gradient then is that of the cross entropy")
 
@@ -255,7 +286,7 @@ def _in_torch(finder: Finder, site: Site) -> None:
     lines: set[int] = set()
     near = [one for one in finder.code.sites if one.same_scope(site) and one.source is site.source]
     for one in near if site.function is not None else [site]:
-        found = list(_numpy_parts(one))
+        found = list(_numpy_parts(finder, one))
         parts += found
         lines.update(span.line for _, span, _ in found)
     if any(new for _, _, new in parts) or len(parts) > 1:
@@ -264,7 +295,7 @@ def _in_torch(finder: Finder, site: Site) -> None:
                      Draft().replace_all(parts), _GOES_ON)
 
 
-def _numpy_parts(site: Site) -> Iterator[tuple[Source, Span, str]]:
+def _numpy_parts(finder: Finder, site: Site) -> Iterator[tuple[Source, Span, str]]:
     """Yield what makes a statement compute with numbers or arrays, and what stands there instead."""
     for node in headed(site.statement):
         if not isinstance(node, tree.Call):
@@ -275,7 +306,8 @@ def _numpy_parts(site: Site) -> Iterator[tuple[Source, Span, str]]:
             yield site.source, node.func.span, f"torch.{name}"
         elif name in {"from_numpy", "tensor", "as_tensor", "FloatTensor"} or (head in _NUMPY and name) or path == "float":
             if node.args and not isinstance(node.args[0], tree.List | tree.ListComp | tree.Constant):
-                yield site.source, node.func.span, ""
+                listed = isinstance(_bound_to(finder, site, node.args[0]), tree.List | tree.ListComp)
+                yield site.source, node.func.span, "torch.stack" if listed else ""
         elif isinstance(node.func, tree.Attribute) and node.func.attr in {"numpy", "detach", "cpu", "item"} and not node.args:
             yield site.source, tail_of(node), ""
 

@@ -2,7 +2,7 @@
 
 import re
 
-from gradsh.diagnosis.code import Draft, Site, headed, path_of, targets_of, text_of
+from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, reads, targets_of, text_of
 from gradsh.diagnosis.fixes import Finder, call_in
 from gradsh.diagnosis.fixes_history import out_of_silence
 from gradsh.diagnosis.fixes_leaves import read_by
@@ -23,7 +23,8 @@ def leaf_inplace(finder: Finder) -> None:
         _anew(finder, site)
     else:
         _anew(finder, site)
-        _unrecorded(finder, site)
+        if not _writes_a_result(finder, site):
+            _unrecorded(finder, site)
     _late_leaf(finder, site)
 
 
@@ -39,10 +40,20 @@ def _is_update(finder: Finder, site: Site) -> bool:
                    if one.function is site.function and one.line > site.line)
 
 
+def _writes_a_result(finder: Finder, site: Site) -> bool:
+    """Whether what a statement writes into a tensor needs a gradient itself: unrecorded it would get none."""
+    value = getattr(site.statement, "value", None)
+    return value is not None and any(getattr(finder.value(path), "requires_grad", False) for path in reads(value))
+
+
 def _unrecorded(finder: Finder, site: Site) -> None:
     effect = "autograd does not follow the update, which then counts as given"
     finder.offer(f"if it is an update: put line {site.line} into `with torch.no_grad():`",
                  Draft().wrap(site, "with torch.no_grad():"), effect, changes=effect)
+    for loop in [one for one in finder.code.sites if any(one.statement is loop for loop in site.loops)]:
+        if not any(isinstance(part, tree.Call) and getattr(part.func, "attr", "") == "backward" for part in inside(loop.statement)):
+            finder.offer(f"if it is an update: put the loop of line {loop.line} into `with torch.no_grad():`",
+                         Draft().wrap(loop, "with torch.no_grad():"), effect, changes=effect)
 
 
 def _anew(finder: Finder, site: Site) -> None:
@@ -120,7 +131,8 @@ def view_inplace(finder: Finder) -> None:
     _view_where_recorded(finder)
     _whole_copied(finder)
     _cloned_view(finder, effect)
-    _unrecorded(finder, site)
+    if not _writes_a_result(finder, site):
+        _unrecorded(finder, site)
 
 
 def _view_where_recorded(finder: Finder) -> None:
@@ -143,6 +155,11 @@ def _whole_copied(finder: Finder) -> None:
             continue
         text = text_of(made.source, value.span)
         new = f"[part.clone() for part in {text}]"
+        if isinstance(made.statement, tree.For) and isinstance(value, tree.Name):
+            rows = f"({text}[place] for place in range(len({text})))"
+            finder.offer(f"go over its rows one by one, of a copy: `{text} = {text}.clone()` before line {made.line}, `{rows}` in it",
+                         Draft().insert(made, "before", f"{text} = {text}.clone()").replace(made.source, value.span, rows),
+                         "what it was computed from stays as it was")
         if isinstance(value, tree.Call):
             finder.offer(f"let each be a tensor of its own: `{new}` on line {made.line}",
                          Draft().replace(made.source, value.span, new),

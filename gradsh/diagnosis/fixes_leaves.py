@@ -235,7 +235,8 @@ def without_gradient(finder: Finder) -> None:
             if getattr(value, "grad_fn", None) is not None:
                 finder.offer(f"keep the gradient of a result: `{path}.retain_grad()` after line {site.statement.span.end_line}",
                              Draft().insert(site, "after", f"{path}.retain_grad()"), f"{path} is no leaf")
-                _leaves_again(finder, [site])
+                if not any(is_module(finder.value(one)) for one in reads(site.statement)):  # else those would learn nothing
+                    _leaves_again(finder, [site])
             elif not getattr(value, "requires_grad", True):
                 ask_for_gradient(finder, site)
         if isinstance(needed.statement, tree.Expr | tree.AugAssign):

@@ -5,8 +5,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, tail_of, text_of
+from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, reads, tail_of, text_of, written
 from gradsh.diagnosis.fixes import Finder, call_in, with_keyword
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.language import tree
 
 _SUM = "the gradient of the sum of all elements"
@@ -31,6 +32,7 @@ def scalar(finder: Finder) -> None:
     if root is None:
         return
     roots = root.elts if isinstance(root, tree.List | tree.Tuple) else [root]
+    _one_by_one(finder, needed, root)
     for word in ("sum", "mean"):
         reduced = Draft().replace_all((needed.source, one.span, f"{_closed(needed, one)}.{word}()") for one in roots)
         shown = f"{_closed(needed, roots[0])}.{word}()" + (".backward()" if method else "")
@@ -43,6 +45,18 @@ def scalar(finder: Finder) -> None:
         if new is not None:
             finder.offer(f"give the gradient that arrives: `{ones}` on line {needed.line}",
                          Draft().replace(needed.source, call.span, new), "every element then counts as much")
+
+
+def _one_by_one(finder: Finder, needed: Site, root: Any) -> None:
+    """A loop that counts and reads nowhere where it is (the rows of a Hessian): take the element whose turn it is."""
+    loop = needed.loops[-1] if needed.loops else None
+    if not isinstance(loop, tree.For) or not isinstance(loop.iter, tree.Call) or path_of(loop.iter.func) != "range":
+        return
+    count, read = path_of(loop.target), {path_of(part) for one in loop.body for part in inside(one)}
+    if count and count not in read and getattr(finder.value(path_of(root)), "ndim", 0) == 1:
+        new = f"{_closed(needed, root)}[{count}]"
+        finder.offer(f"go back from one element in each pass: `{new}` on line {needed.line}",
+                     Draft().replace(needed.source, root.span, new), "each pass then gives the gradient of one element")
 
 
 def _closed(site: Site, node: Any) -> str:
@@ -161,6 +175,9 @@ def unused(finder: Finder) -> None:
     call = None if needed is None else call_in(needed, "grad") or call_in(needed, "backward")
     if needed is None or call is None:
         return
+    index = finder.case.fields.get("index")
+    inputs = call.args[1] if len(call.args) > 1 else None
+    _used(finder, needed, inputs.elts[index] if isinstance(inputs, tree.List | tree.Tuple) and isinstance(index, int) else inputs)
     text = text_of(needed.source, call.span)
     for word, effect in (("allow_unused=True", "the gradient then is None where nothing arrives"),
                          ("materialize_grads=True", "the gradient then is zeros where nothing arrives")):
@@ -168,13 +185,31 @@ def unused(finder: Finder) -> None:
         if new is not None:
             finder.offer(f"allow what is not used: `{word}` on line {needed.line}",
                          Draft().replace(needed.source, call.span, new), effect, changes=effect)
-    index = finder.case.fields.get("index")
-    inputs = call.args[1] if len(call.args) > 1 else None
     if isinstance(inputs, tree.List | tree.Tuple) and isinstance(index, int) and len(inputs.elts) > 1 and index < len(inputs.elts):
         kept = ", ".join(text_of(needed.source, one.span) for place, one in enumerate(inputs.elts) if place != index)
         new = f"[{kept}]"
         finder.offer(f"leave it out: `{new}` on line {needed.line}",
                      Draft().replace(needed.source, inputs.span, new), "no gradient is asked for it")
+
+
+def _used(finder: Finder, needed: Site, node: Any) -> None:
+    """An input that was made of another name, which then was used in its place: use it; bound after that: bind it before."""
+    path = path_of(node)
+    local = [site for site in finder.code.sites if site.same_scope(needed) and site.line < needed.line
+             and isinstance(site.statement, tree.Assign)]
+    made = next((site for site in reversed(local) if path and path in written(site.statement)), None)
+    if made is None:
+        return
+    older = set(reads(made.statement))
+    for site in local:
+        used = [part for part in headed(site.statement) if isinstance(part, tree.Name) and part.id in older and part.id != path
+                and isinstance(finder.value(part.id), Tensor)]
+        if site.line > made.line and used and len({part.id for part in used}) == 1:
+            finder.offer(f"use it: `{path}` in the place of `{used[0].id}` on line {site.line}",
+                         Draft().replace_all((site.source, part.span, path) for part in used), "the gradient then goes to it")
+        elif path in older and path in reads(site.statement) and site.line < made.line and site.same_block(made):
+            finder.offer(f"bind it before it is used: line {made.line} before line {site.line}",
+                         Draft().remove(made).insert(site, "before", made.text), "the gradient then goes to it")
 
 
 def other(finder: Finder) -> None:

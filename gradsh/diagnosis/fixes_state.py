@@ -30,23 +30,28 @@ def carried(finder: Finder) -> None:
     freed = finder.site(cause.freed or cause.needed)
     carriers = sorted(_without_initial(list(_carriers(finder))), key=lambda one: not finder.holds(one.value))
     sure = [one for one in carriers if finder.holds(one.value)]
+    bound = {one.path: one for one in carriers if one.how == "bound" and (finder.holds(one.value) or finder.is_freed(one.value))}
+    together = len({id(one.site.statement) for one in bound.values()}) == 1
+    if together:
+        _all_cut(finder, bound, freed)
     for one in sure or carriers[:6]:
         if one.how == "stored":
             _emptied(finder, one, freed)
             _cut_after(finder, one, freed)
+            _cut_where_read(finder, one)
             _stored_detached(finder, [other for other in sure or [one] if other.how == "stored" and other.path == one.path])
             _stored_detached(finder, [one])
         elif one.how == "added":
             _stored_detached(finder, [one])
         else:
             _cut(finder, one, freed)
-    _all_cut(finder, {one.path: one for one in carriers if one.how == "bound" and "." in one.path and finder.is_freed(one.value)},
-             freed)
+    if not together:
+        _all_cut(finder, {path: one for path, one in bound.items() if "." in path}, freed)
     _in_calls(finder)
 
 
 def _all_cut(finder: Finder, carriers: dict[str, Carrier], freed: Site | None) -> None:
-    """Several states that carry graphs: cut them all."""
+    """Several states that carry graphs, as an LSTM's two do: cut them all."""
     if len(carriers) < 2 or freed is None:
         return
     lines = [cut_of(path, one.value) for one in carriers.values() for path in _paths_at(finder, one, freed)[:1]]
@@ -55,8 +60,9 @@ def _all_cut(finder: Finder, carriers: dict[str, Carrier], freed: Site | None) -
     draft = Draft()
     for one in carriers.values():
         draft.insert(one.site, "before", cut_of(one.path, one.value))
-    finder.offer(f"cut the history in each pass: {', '.join(carriers)} with `.detach()` before lines "
-                 f"{', '.join(str(one.site.line) for one in carriers.values())}", draft, STOPS, changes=STOPS)
+    before = dict.fromkeys(str(one.site.line) for one in carriers.values())
+    finder.offer(f"cut the history in each pass: {', '.join(carriers)} with `.detach()` before line {' and '.join(before)}",
+                 draft, STOPS, changes=STOPS)
 
 
 def in_each_pass(finder: Finder) -> None:
@@ -171,6 +177,8 @@ def cut_of(path: str, value: Any) -> str:
 def _cut(finder: Finder, one: Carrier, freed: Site | None) -> None:
     line, site = cut_of(one.path, one.value), one.site
     words = f"cut the history in each pass: `{line}`"
+    if _is_initial(one):
+        _stored_detached(finder, [one])
     if freed is not None and len(site.loops) > len(freed.loops) and site.function is freed.function:
         _cut_after(finder, one, freed)
     finder.offer(f"{words} before line {site.line}", Draft().insert(site, "before", line), STOPS, changes=STOPS)
@@ -178,7 +186,7 @@ def _cut(finder: Finder, one: Carrier, freed: Site | None) -> None:
     if one.path not in reads(site.statement):
         _stored_detached(finder, [one])
         return
-    finder.offer(f"cut the history in each pass: `{one.path}.detach()` on line {site.line}", _reads_cut(one), STOPS, changes=STOPS)
+    _cut_where_read(finder, one)
     if not any(other.same_scope(site) and other.line > site.line and one.path in read_by(other) for other in finder.code.sites):
         finder.offer(f"{words} after line {site.statement.span.end_line}", Draft().insert(site, "after", line), STOPS, changes=STOPS)
 
@@ -192,10 +200,15 @@ def _cut_after(finder: Finder, one: Carrier, freed: Site | None) -> None:
                      Draft().insert(freed, "after", cut), STOPS, changes=STOPS)
 
 
-def _reads_cut(one: Carrier) -> Draft:
-    bound = set(map(id, targets_of(one.site.statement)))
-    read = [node for node in headed(one.site.statement) if isinstance(node, tree.Name) and node.id == one.path and id(node) not in bound]
-    return Draft().replace_all((one.site.source, node.span, f"{one.path}.detach()") for node in read)
+def _cut_where_read(finder: Finder, one: Carrier) -> None:
+    """Cut what the pass before has left where the statement that stores it anew reads it."""
+    source, targets = one.site.source, targets_of(one.site.statement)
+    texts = {text_of(source, target.span) for target in targets}
+    read = [node for node in headed(one.site.statement) if isinstance(node, tree.Name | tree.Attribute | tree.Subscript)
+            and text_of(source, node.span) in texts and all(node is not target for target in targets)]
+    for text in dict.fromkeys(text_of(source, node.span) for node in read):
+        finder.offer(f"cut the history in each pass: `{text}.detach()` on line {one.site.line}", Draft().replace_all(
+            (source, node.span, f"{text}.detach()") for node in read), STOPS, changes=STOPS)
 
 
 def _paths_at(finder: Finder, one: Carrier, site: Site) -> list[str]:
@@ -231,14 +244,12 @@ def _emptied(finder: Finder, one: Carrier, freed: Site | None) -> None:
 
 def _stored_detached(finder: Finder, stores: list[Carrier]) -> None:
     """Store values without their history."""
-    draft = Draft()
-    for one in stores:
-        if one.stored is not None:
-            parts = one.stored.elts if isinstance(one.stored, tree.Tuple) else [one.stored]
-            draft.replace_all((one.site.source, part.span, f"{closed(one.site.source, part)}.detach()") for part in parts
-                              if not isinstance(part, tree.Constant))
-    if stores:
-        lines = " and ".join(dict.fromkeys(str(one.site.line) for one in stores))
+    parts = [(one.site.source, part) for one in stores
+             for part in (one.stored.elts if isinstance(one.stored, tree.Tuple) else [one.stored])
+             if part is not None and not isinstance(part, tree.Constant)]
+    draft = Draft().replace_all((source, part.span, f"{closed(source, part)}.detach()") for source, part in parts)
+    if parts:
+        lines = " and ".join(dict.fromkeys(str(part.span.line) for _, part in parts))
         effect = f"what {stores[0].path} holds then has no history: the gradient then stops there"
         finder.offer(f"store values without their history: `.detach()` on line {lines}", draft, effect, changes=effect)
 
@@ -252,12 +263,12 @@ def _in_calls(finder: Finder) -> None:
         bound = {path_of(one) for one in targets_of(level.statement)}
         names = [node for node in headed(level.statement) if isinstance(node, tree.Name) and finder.holds(finder.value(node.id))]
         targets = set(map(id, targets_of(level.statement)))
-        for node in names:
-            if id(node) in targets or (node.id not in bound and (not level.loops or _is_fresh(finder, node.id, level))):
-                continue
-            line = cut_of(node.id, finder.value(node.id))
-            finder.offer(f"cut the history in each pass: `{line}` before line {level.line}",
-                         Draft().insert(level, "before", line), STOPS, changes=STOPS)
+        states = dict.fromkeys(node.id for node in names if id(node) not in targets
+                               and (node.id in bound or (level.loops and not _is_fresh(finder, node.id, level))))
+        lines = [cut_of(name, finder.value(name)) for name in states]
+        for some in ([lines] if len(lines) > 1 else []) + [[line] for line in lines]:
+            finder.offer(f"cut the history in each pass: `{'; '.join(some)}` before line {level.line}",
+                         Draft().insert(level, "before", *some), STOPS, changes=STOPS)
 
 
 def _is_fresh(finder: Finder, name: str, level: Site) -> bool:

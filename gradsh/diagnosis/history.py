@@ -4,7 +4,7 @@ The frames that failed are alive, so their variables can be asked. A function th
 parameters stand for the arguments of the call.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from gradsh.compiler.scopes import bound_by, own_expressions, statements_of
@@ -43,7 +43,9 @@ class History:
         self.code = Code(origins.machine)
         self.contexts = self._frames()
         self.leaf: Any = None
-        self._seen: set[tuple[int, int]] = set()
+        self._item: Any = None
+        """The place or key of the part of a container that is followed; None: all of it."""
+        self._seen: set[tuple[int, int, Any]] = set()
 
     def _frames(self) -> list[Context]:
         found: list[Context] = []
@@ -100,9 +102,10 @@ class History:
     # -------------------------------------------------------------- following
 
     def _follow(self, node: Any, context: Context, depth: int) -> list[Origin]:
-        if depth == 0 or node is None or (id(node), id(context.function)) in self._seen:
+        key = (id(node), id(context.function), self._item)
+        if depth == 0 or node is None or key in self._seen:
             return []
-        self._seen.add((id(node), id(context.function)))
+        self._seen.add(key)
         match node:
             case tree.Name():
                 return self._name(node.id, context, depth)
@@ -119,7 +122,9 @@ class History:
             case tree.Lambda() | tree.Constant():
                 return []
             case tree.Subscript():
-                return self._follow(node.value, context, depth - 1)
+                return self._part(node.value, _constant(node.slice), context, depth)
+            case tree.Dict() | tree.Tuple() | tree.List() if (part := _display_part(node, self._item)) is not None:
+                return self._part(part, None, context, depth)
             case tree.ListComp() | tree.GeneratorExp():
                 bound = {path_of(one.target): (one.iter, context) for one in node.generators}
                 return self._follow(node.elt, context._replace(arguments={**context.arguments, **bound}), depth - 1)
@@ -128,8 +133,19 @@ class History:
             found += self._follow(part, context, depth - 1)
         return found
 
+    def _part(self, node: Any, item: Any, context: Context, depth: int) -> list[Origin]:
+        """Follow an expression for one part of its value."""
+        return self._for(item, lambda: self._follow(node, context, depth - 1))
+
+    def _for(self, item: Any, follow: Callable[[], list[Origin]]) -> list[Origin]:
+        around, self._item = self._item, item
+        try:
+            return follow()
+        finally:
+            self._item = around
+
     def _name(self, name: str, context: Context, depth: int) -> list[Origin]:
-        live = self._live(name, context)
+        live = part_of(self._live(name, context), self._item)
         if self.leaf is None and live is not None and holds_tensor(live) and requires(live):
             return []
         if self.leaf is not None and is_tensor_other(live, self.leaf):
@@ -140,7 +156,8 @@ class History:
                 value, outer = context.arguments[name]
                 return self._follow(value, outer, depth - 1)
             return []
-        return self._statement(*bound, depth)
+        place = _place_in_targets(bound[0].statement, name)
+        return self._for(self._item if place is None else place, lambda: self._statement(*bound, depth))
 
     def _binder(self, name: str, context: Context) -> tuple[Site, Context] | None:
         """Return the statement that last bound a name before a place, in its function, else at the top level."""
@@ -239,18 +256,18 @@ class History:
         if self.leaf is None and is_module(module) and any(True for _ in parameters_of(module)) and not requires(module):
             return [*self._frozen(), *self._follow(func, context, depth - 1)]
         if self.leaf is not None:
-            found = [origin for one in inputs for origin in self._follow(one, context, depth - 1)] if name in {
+            found = [origin for one in inputs for origin in self._part(one, None, context, depth)] if name in {
                 "parameters", "list", "chain", "zip", "enumerate", "reversed", "values", "items", "requires_grad_", "to"} else []
             return found or self._here(node, context, cut=False)
         if name == "grad" and receiver is None:
             return [] if any(word.arg == "create_graph" for word in node.keywords) else self._here(node, context, cut=True)
         may = any(self._may(one, context, depth) for one in inputs)
-        if name in CUTTING and receiver is not None and self._may(receiver, context, depth):
+        if name in CUTTING and inputs and self._may(inputs[0], context, depth):
             return self._here(node, context, cut=True)
         if may and (name in COPYING or not self._has_history(node, context)):
-            deeper = [origin for one in inputs for origin in self._follow(one, context, depth - 1) if origin.cut]
+            deeper = [origin for one in inputs for origin in self._part(one, None, context, depth) if origin.cut]
             return [*(origin._replace(before=_makes_numbers(origin.node)) for origin in deeper), *self._here(node, context, cut=True)]
-        found = [origin for one in inputs for origin in self._follow(one, context, depth - 1)]
+        found = [origin for one in inputs for origin in self._part(one, None, context, depth)]
         return found or self._here(node, context, cut=False)
 
     def _frozen(self) -> list[Origin]:
@@ -370,6 +387,37 @@ class History:
         if isinstance(site.statement, tree.Return) and site.statement.value is not None:
             span = site.statement.value.span
         return Origin(span, site.source, cut, site.statement, node)
+
+
+def part_of(value: Any, item: Any) -> Any:
+    """Return a part of a container, where it has that part; else the value."""
+    try:
+        return value[item] if item is not None and isinstance(value, dict | list | tuple) else value
+    except (KeyError, IndexError, TypeError):
+        return value
+
+
+def _constant(node: Any) -> Any:
+    return node.value if isinstance(node, tree.Constant) and isinstance(node.value, str | int) else None
+
+
+def _display_part(node: Any, item: Any) -> Any:
+    """Return the expression that gives a part of a container written out; None: all of it is meant."""
+    if item is None:
+        return None
+    if isinstance(node, tree.Dict):
+        return {_constant(key): value for key, value in zip(node.keys, node.values, strict=True)}.get(item)
+    return dict(enumerate(getattr(node, "elts", []))).get(item)
+
+
+def _place_in_targets(statement: stmt, name: str) -> int | None:
+    """Return at which place of a tuple an assignment binds a name."""
+    for target in statement.targets if isinstance(statement, tree.Assign) else ():
+        elements: list[Any] = getattr(target, "elts", [])
+        names = [path_of(one) for one in elements]
+        if name in names and not any(isinstance(one, tree.Starred) for one in elements):
+            return names.index(name)
+    return None
 
 
 def freezes(statement: stmt) -> bool:

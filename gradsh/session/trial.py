@@ -58,6 +58,8 @@ class Trace(NamedTuple):
     named: dict[str, tuple[Any, Any]]
     leaves: list[tuple[Any, Any]]
     over: bool
+    caused: set[Place]
+    """The failures that come from what the edits write or free."""
 
 
 class Trial:
@@ -117,11 +119,16 @@ class Trial:
         passes = _counted(session.machine, begun + self.effort.steps)
         found: list[tuple[Place, Problem]] = []
         lines: list[int] = []
+        caused: set[Place] = set()
+        edited = {(edit.file, edit.line) for edit in edits}
 
         def emit(event: Event) -> None:
             if isinstance(event, Failure):
                 line = lines[event.line - first] if 0 <= event.line - first < len(lines) else event.line
                 found.append(((event.source.name, line, event.problem.kind), event.problem))
+                if any(label.role in {"modified", "freed"} and 0 <= label.span.line - first < len(lines)
+                       and (event.source.name, lines[label.span.line - first]) in edited for label in event.problem.labels):
+                    caused.add(found[-1][0])
 
         try:
             clock.start()
@@ -135,7 +142,7 @@ class Trial:
             governor.ask = asked
             self.runs += 1
             self.steps += passes() + next_sequence_number() - begun
-        return Trace(Counter(place for place, _ in found), dict(found), _named(session), _values(leaves.values()), over)
+        return Trace(Counter(place for place, _ in found), dict(found), _named(session), _values(leaves.values()), over, caused)
 
     def verdict(self, fix: Fix) -> tuple[str, Problem | None]:
         """Return how a fix does, and the problem that stands in the way where it does not.
@@ -147,7 +154,9 @@ class Trial:
             return "fails", trace.problems[self.failed]
         new = trace.failures - self.before
         for place in new:
-            if (place[0] == self.failed[0] and place[1] <= self.end) or place[2] in {"syntax", "expect", self.failed[2]}:
+            if (place[0] == self.failed[0] and place[1] <= self.end) or (
+                place[2] in {"syntax", "expect", self.failed[2]} or place in trace.caused
+            ):
                 return "new error", trace.problems[place]
         if not trace.over:
             return "slow", None
