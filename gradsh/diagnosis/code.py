@@ -13,6 +13,7 @@ from gradsh.text.span import Source, Span
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
 
+SILENT = frozenset({"no_grad", "inference_mode", "set_grad_enabled"})
 BLOCKS = ("body", "orelse", "finalbody")
 _EXPECTED = re.compile(r"expect error(?:\s+\w+)?:\s*")
 
@@ -230,6 +231,61 @@ def _inside(node: Node) -> Iterator[Node]:
 def inside(node: Node) -> Iterator[Node]:
     """Yield a node and all below it."""
     return _inside(node)
+
+
+def constant(node: Any) -> Any:
+    """Return the text or the whole number that an expression writes out; None for any other."""
+    return node.value if isinstance(node, tree.Constant) and isinstance(node.value, str | int) else None
+
+
+def display_part(node: Any, item: Any) -> Any:
+    """Return the expression that gives a part of a container written out; None: all of it is meant."""
+    if item is None:
+        return None
+    if isinstance(node, tree.Dict):
+        return {constant(key): value for key, value in zip(node.keys, node.values, strict=True)}.get(item)
+    return dict(enumerate(getattr(node, "elts", []))).get(item)
+
+
+def place_in_targets(statement: stmt, name: str) -> int | None:
+    """Return at which place of a tuple an assignment binds a name."""
+    for target in statement.targets if isinstance(statement, tree.Assign) else ():
+        elements: list[Any] = getattr(target, "elts", [])
+        names = [path_of(one) for one in elements]
+        if name in names and not any(isinstance(one, tree.Starred) for one in elements):
+            return names.index(name)
+    return None
+
+
+def freezes(statement: stmt) -> bool:
+    """Whether a statement sets `requires_grad` to False."""
+    if isinstance(statement, tree.Assign):
+        return is_false(statement.value) and any(isinstance(one, tree.Attribute) and one.attr == "requires_grad"
+                                                  for one in statement.targets)
+    call = statement.value if isinstance(statement, tree.Expr) else None
+    return isinstance(call, tree.Call) and getattr(call.func, "attr", "") == "requires_grad_" and is_false(*call.args)
+
+
+def is_false(*nodes: Any) -> bool:
+    """Whether the first of some arguments is the word False."""
+    return bool(nodes) and isinstance(nodes[0], tree.Constant) and nodes[0].value is False
+
+
+def silenced(site: Site) -> tree.With | None:
+    """Return the innermost `with` around a statement, in its function, that turns histories off."""
+    found = None
+    for one in site.parents:
+        if isinstance(one, tree.FunctionDef):
+            found = None
+        elif isinstance(one, tree.With) and any(is_silent(item.context_expr) for item in one.items):
+            found = one
+    return found
+
+
+def is_silent(node: Any) -> bool:
+    """Whether an expression names what turns histories off, and does not turn them on."""
+    return any(path_of(part).rpartition(".")[2] in SILENT for part in inside(node)) and not any(
+        isinstance(part, tree.Constant) and part.value is True for part in inside(node))
 
 
 class Draft:

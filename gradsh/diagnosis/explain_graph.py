@@ -112,7 +112,8 @@ def _once(case: "Case", role: str) -> None:
 
 
 def _no_grad(case: "Case") -> None:
-    from gradsh.diagnosis.history import History, freezes
+    from gradsh.diagnosis.code import freezes
+    from gradsh.diagnosis.history import History
 
     operands = _operands(case)
     origins = History(case.origins).cuts(operands) or case.origins.cuts(case.fields.get("tensor"), operands)

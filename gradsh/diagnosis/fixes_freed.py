@@ -1,16 +1,14 @@
 """Fixes for a buffer that an earlier backward freed: compute it anew, cut it off, keep it, or go back once."""
 
-from collections.abc import Iterator
-from itertools import islice, product
+from itertools import product
 from typing import Any
 
 from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, reads, targets_of, text_of, written
-from gradsh.diagnosis.fixes import MOST_NODES, Finder, attribute, call_in, with_keyword
+from gradsh.diagnosis.fixes import Finder, call_in, with_keyword
+from gradsh.diagnosis.fixes_shared import building, cut_off, cut_unserved, second_cut_off
 from gradsh.diagnosis.fixes_state import OWN, carried, in_each_pass
 from gradsh.diagnosis.slices import dedented, slice_before
-from gradsh.engine.graph.tensor import Tensor
 from gradsh.language import tree
-from gradsh.probe.foreign import tensor_of
 from gradsh.probe.modules import is_module
 from gradsh.probe.snapshot import nodes_below
 from gradsh.runtime.activation import Place
@@ -41,7 +39,7 @@ def freed(finder: Finder) -> None:
         if cause.carried and not cut:
             carried(finder)
         one_pass(finder)
-        _second_cut_off(finder)
+        second_cut_off(finder)
         repeated_forward(finder)
         if cause.carried:
             again(finder)
@@ -80,7 +78,7 @@ def _through_gradient(finder: Finder, site: Site, call: tree.Call) -> None:
     cause = finder.cause
     parted = finder.parting(cause.freed, cause.needed) if cause.freed is not None and cause.needed is not None else None
     new = with_keyword(text_of(site.source, call.span), "create_graph=True")
-    if parted is not None and new is not None and any(one.statement is parted[0].statement for one in _building(finder, parted[1])):
+    if parted is not None and new is not None and any(one.statement is parted[0].statement for one in building(finder, parted[1])):
         effect = f"the gradient then goes through the gradient of line {call.span.line}, too, as a penalty needs it"
         finder.offer(f"let the gradient have a history: `create_graph=True` on line {call.span.line}",
                      Draft().replace(site.source, call.span, new), effect, changes=effect)
@@ -147,6 +145,8 @@ def again(finder: Finder) -> None:
             sources, reader = _in_function(finder, reader)
         if not sources:
             continue
+        if _is_data(finder, reader, sources):
+            _detached_before(finder, sources)
         lines = _listed(sources)
         words = f"compute it again in each pass: line{'s' if len(sources) > 1 else ''} {lines} before line {reader.line}"
         if all(site.function is reader.function for site in sources):
@@ -159,7 +159,27 @@ def again(finder: Finder) -> None:
             effect = f"what {path} was computed from gets no gradient"
             finder.offer(f"if it is data: `{path} = {path}.detach()` after line {sources[-1].statement.span.end_line}",
                          Draft().insert(sources[-1], "after", f"{path} = {path}.detach()"), effect, changes=effect)
+        if len(sources) > 1:
+            _detached_before(finder, sources)
     _read_again(finder, saving)
+
+
+def _is_data(finder: Finder, reader: Site, sources: list[Site]) -> bool:
+    """Whether the loop computes itself what a statement before it computed: what came before is then data, such as old values."""
+    values = {text_of(site.source, site.statement.value.span) for site in sources if isinstance(site.statement, tree.Assign)}
+    return any(site.loops and reader.loops and site.loops[-1] is reader.loops[-1] and isinstance(site.statement, tree.Assign)
+               and text_of(site.source, site.statement.value.span) in values for site in finder.code.sites)
+
+
+def _detached_before(finder: Finder, sources: list[Site]) -> None:
+    """What was computed before a loop, of several, may be data: cut it all off."""
+    draft, lines = Draft(), []
+    for site in sources:
+        for path in written(site.statement):
+            draft.insert(site, "after", f"{path} = {path}.detach()")
+            lines.append(f"`{path} = {path}.detach()` after line {site.statement.span.end_line}")
+    effect = f"line {_listed(sources)} then gives nothing a gradient: the gradient then is that of the pass alone"
+    finder.offer(f"if it is data: {', '.join(lines)}", draft, effect, changes=effect)
 
 
 def _built_outside(finder: Finder, reader: Site) -> list[Site]:
@@ -333,139 +353,6 @@ def _plain_root(site: Site) -> str:
     ):
         return path_of(call.func.value)
     return ""
-
-
-def cut_off(finder: Finder, first: Place) -> None:
-    """The first backward may not be meant for what made a shared tensor, as a discriminator's is not for the generator."""
-    for level in _roots(finder, first):
-        by_name: dict[str, list[tuple[Site, Any]]] = {}
-        for site in _building(finder, level):
-            for node, path in _handed(finder, site):
-                by_name.setdefault(path, []).append((site, node))
-        for path in _nearest_to_shared(finder, list(by_name)):
-            _cut_path(finder, level, path, by_name[path])
-
-
-def cut_unserved(finder: Finder, first: Place) -> None:
-    """The step after the first backward updates nothing that made a tensor which the backward goes through: cut it off there."""
-    for level in _roots(finder, first):
-        updated = _updated(finder, level)
-        for site in _building(finder, level) if updated else ():
-            by_name: dict[str, list[tuple[Site, Any]]] = {}
-            bound = set(map(id, targets_of(site.statement)))
-            for node in headed(site.statement):
-                path = path_of(node) if id(node) not in bound else ""
-                if path and finder.holds(value := finder.value(path), 1) and not _leads_to(finder, value, updated):
-                    by_name.setdefault(path, []).append((site, node))
-            for path, places in by_name.items():
-                _cut_path(finder, level, path, places)
-
-
-def _cut_path(finder: Finder, level: Site, path: str, places: list[tuple[Site, Any]]) -> None:
-    lines = " and ".join(dict.fromkeys(str(site.line) for site, _ in places))
-    effect = f"line {level.line} then gives what made {path} no gradient, as in a discriminator's step"
-    finder.offer(f"cut it off for the first backward: `{path}.detach()` on line {lines}",
-                 Draft().replace_all((site.source, node.span, f"{path}.detach()") for site, node in places),
-                 effect, changes=effect)
-
-
-def _roots(finder: Finder, first: Place) -> list[Site]:
-    """Return the statement of a pass, and those that led to it through calls."""
-    root = finder.site(first)
-    if root is None:
-        return []
-    return [root, *(site for site in finder.levels(first) if site is not root)] if first.calls else [root]
-
-
-def _building(finder: Finder, level: Site) -> Iterator[Site]:
-    """Yield the statements before one, in its function, whose results it is computed from, the nearest first; it is the first."""
-    names = set(reads(level.statement))
-    for site in _above(finder, level):
-        if written(site.statement) & names:
-            names.update(reads(site.statement))
-            yield site
-
-
-def _second_cut_off(finder: Finder) -> None:
-    """The second backward may not be meant for what the first has gone through, as an actor's is not for the critic."""
-    needed = finder.cause.needed
-    for level in reversed(finder.levels(needed)) if needed is not None else ():
-        roots = set(reads(level.statement))
-        for site in _above(finder, level):
-            if site.statement is level.statement or not written(site.statement) & roots:
-                continue
-            bound = set(map(id, targets_of(site.statement)))
-            by_name: dict[str, list[Any]] = {}
-            for node in headed(site.statement):
-                path = path_of(node)
-                if path and id(node) not in bound and isinstance(finder.value(path), Tensor) and finder.holds(finder.value(path)):
-                    by_name.setdefault(path, []).append(node)
-            for path, nodes in by_name.items():
-                if not _step_is_served(finder, level, finder.value(path)):
-                    continue
-                effect = f"line {level.line} then gives what made {path} no gradient, as an actor's step does for the critic"
-                finder.offer(f"cut it off for the second backward: `{path}.detach()` on line {site.line}", Draft().replace_all(
-                    (site.source, node.span, f"{path}.detach()") for node in nodes), effect, changes=effect)
-
-
-def _step_is_served(finder: Finder, level: Site, cut: Any) -> bool:
-    """Whether the optimizer that steps after a backward still gets a gradient from it, where its graph ends at a tensor."""
-    updated = _updated(finder, level)
-    return any(_leads_to(finder, finder.value(path), updated, {finder.root(cut)}) for path in reads(level.statement))
-
-
-def _updated(finder: Finder, level: Site) -> set[int]:
-    """Return what the optimizer updates that steps after a backward, or whose gradients are reset before it."""
-    near = [site for site in finder.code.sites if site.same_block(level)]
-    steps = [call for site in near if site.line > level.line and (call := call_in(site, "step")) is not None]
-    resets = [call for site in near if site.line < level.line and (call := call_in(site, "zero_grad")) is not None]
-    call = next(iter([*steps[:1], *resets[-1:]]), None)  # at the top level nothing is known of what comes after a failure
-    owner = finder.value(path_of(call.func.value)) if call is not None and isinstance(call.func, tree.Attribute) else None
-    return {id(tensor_of(one)) for group in attribute(owner, "param_groups") or () for one in group["params"]}
-
-
-def _leads_to(finder: Finder, value: Any, leaves: set[int], without: set[Any] | None = None) -> bool:
-    """Whether a tensor's graph, without what is below some nodes, has one of some leaves."""
-    root = finder.root(value)
-    below = nodes_below(root, without or set()) if root is not None else ()
-    return any(id(getattr(node, "variable", None)) in leaves for node in islice(below, MOST_NODES))
-
-
-def _nearest_to_shared(finder: Finder, paths: list[str]) -> list[str]:
-    """Leave out the tensors that were computed from another one of them: the cut belongs where what is shared ends."""
-    roots = {path: finder.root(finder.value(path)) for path in paths}
-    below = {path: set(map(id, islice(nodes_below(root), MOST_NODES))) - {id(root)} for path, root in roots.items()}
-    return [path for path in paths if not any(id(roots[other]) in below[path] for other in paths)]
-
-
-def _above(finder: Finder, level: Site) -> list[Site]:
-    """Return the statements of the same function before one, and it, the nearest first."""
-    near = [site for site in finder.code.sites if site.same_scope(level)
-            and site.line <= level.line and not isinstance(site.statement, tree.FunctionDef | tree.ClassDef)]
-    return sorted(near, key=lambda site: -site.line)
-
-
-def _handed(finder: Finder, site: Site) -> list[tuple[Any, str]]:
-    """Return the arguments with the failing graph that a statement hands to a module or a function of the script's."""
-    found = []
-    for node in headed(site.statement):
-        if not isinstance(node, tree.Call):
-            continue
-        name = path_of(node.func)
-        if not name or name.split(".")[0] in {"torch", "F", "nn"} or not _is_own(finder, name):
-            continue
-        for argument in node.args:
-            for part in inside(argument):
-                path = path_of(part)
-                if path and isinstance(part, tree.Name | tree.Attribute) and finder.holds(finder.value(path), 1):
-                    found.append((part, path))
-    return found
-
-
-def _is_own(finder: Finder, name: str) -> bool:
-    """Whether a name calls a module or a function of the script's, and no method of a tensor."""
-    value = finder.value(name)
-    return is_module(value) or bool(finder.code.functions(name.rpartition(".")[2]))
 
 
 # --- pins, gradsh's own ---------------------------------------------------------------------------------------------

@@ -3,10 +3,23 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, reads, tail_of, targets_of, text_of
+from gradsh.diagnosis.code import (
+    Draft,
+    Site,
+    closed,
+    headed,
+    inside,
+    is_false,
+    path_of,
+    reads,
+    silenced,
+    tail_of,
+    targets_of,
+    text_of,
+)
 from gradsh.diagnosis.fixes import Finder, call_in
 from gradsh.diagnosis.fixes_leaves import ask_for_gradient, asked_here, create_graph, frozen, inputs_asked, learnt
-from gradsh.diagnosis.history import CUTTING, is_false, silenced
+from gradsh.diagnosis.history import CUTTING
 from gradsh.diagnosis.provenance import Origin
 from gradsh.language import tree
 from gradsh.text.span import Source, Span
@@ -20,9 +33,9 @@ def no_grad(finder: Finder) -> None:
     inputs_asked(finder)
     for origin in finder.cause.cuts if not finder.fixes else ():
         site = finder.code.at(origin.span, origin.source)
-        if site is None:
-            continue
-        if origin.cut:
+        if origin.source.line(origin.span.line).lstrip().startswith("@"):
+            _undecorated(finder, origin)
+        elif origin.cut and site is not None:
             _uncut(finder, site, origin)
     _other_part(finder)
     _switched_on(finder)
@@ -54,9 +67,6 @@ def _other_part(finder: Finder) -> None:
 
 
 def _uncut(finder: Finder, site: Site, origin: Origin) -> None:
-    if site.source.line(origin.span.line).lstrip().startswith("@"):
-        _undecorated(finder, origin)
-        return
     call = origin.node if isinstance(origin.node, tree.Call) else None
     if call is not None and getattr(call.func, "attr", "") == "mark_non_differentiable":
         finder.offer(f"let the result have a gradient: leave out line {site.line}", Draft().remove(site),
@@ -198,6 +208,9 @@ def _uncopied(finder: Finder, site: Site) -> None:
                 _replaced(finder, site, node, inner if path_of(first) or isinstance(first, tree.Call) else f"({inner})", copies)
                 _replaced(finder, site, node, f"torch.stack({inner})", copies)
             _without_items(finder, site, node, first)
+        elif name == "state_dict" and isinstance(node.func, tree.Attribute):
+            owner = text_of(source, node.func.value.span)
+            _replaced(finder, site, node, f"dict({owner}.named_parameters())", "a state_dict holds values without history")
         elif name in {"argmax", "argmin"}:
             word = "amax" if name == "argmax" else "amin"
             text = text_of(source, node.span)
@@ -285,7 +298,9 @@ def _in_torch(finder: Finder, site: Site) -> None:
     parts: list[tuple[Source, Span, str]] = []
     lines: set[int] = set()
     near = [one for one in finder.code.sites if one.same_scope(site) and one.source is site.source]
-    for one in near if site.function is not None else [site]:
+    called = {path_of(node.func) for node in headed(site.statement) if isinstance(node, tree.Call)}
+    near = near if site.function is not None else [site]
+    for one in [*near, *(one for one in finder.code.sites if one.function is not None and one.function.name in called)]:
         found = list(_numpy_parts(finder, one))
         parts += found
         lines.update(span.line for _, span, _ in found)
@@ -305,7 +320,7 @@ def _numpy_parts(finder: Finder, site: Site) -> Iterator[tuple[Source, Span, str
         if head in _NUMPY and name not in {"array", "asarray"}:
             yield site.source, node.func.span, f"torch.{name}"
         elif name in {"from_numpy", "tensor", "as_tensor", "FloatTensor"} or (head in _NUMPY and name) or path == "float":
-            if node.args and not isinstance(node.args[0], tree.List | tree.ListComp | tree.Constant):
+            if node.args and not isinstance(node.args[0], tree.List | tree.Constant):
                 listed = isinstance(_bound_to(finder, site, node.args[0]), tree.List | tree.ListComp)
                 yield site.source, node.func.span, "torch.stack" if listed else ""
         elif isinstance(node.func, tree.Attribute) and node.func.attr in {"numpy", "detach", "cpu", "item"} and not node.args:

@@ -2,12 +2,11 @@
 
 import re
 
-from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, reads, targets_of, text_of
+from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, reads, silenced, targets_of, text_of
 from gradsh.diagnosis.fixes import Finder, call_in
 from gradsh.diagnosis.fixes_history import out_of_silence
 from gradsh.diagnosis.fixes_leaves import read_by
 from gradsh.diagnosis.fixes_version import written_path
-from gradsh.diagnosis.history import silenced
 from gradsh.diagnosis.out_of_place import anew
 from gradsh.language import tree
 
@@ -130,7 +129,8 @@ def view_inplace(finder: Finder) -> None:
                      Draft().insert(site, "before", f"{path} = {path}.clone()"), effect)
     _view_where_recorded(finder)
     _whole_copied(finder)
-    _cloned_view(finder, effect)
+    if not lost:
+        _cloned_view(finder, effect)
     if not _writes_a_result(finder, site):
         _unrecorded(finder, site)
 

@@ -2,9 +2,21 @@
 
 import re
 
-from gradsh.diagnosis.code import Draft, Site, base_of, closed, headed, inside, path_of, reads, targets_of, text_of
+from gradsh.diagnosis.code import (
+    Draft,
+    Site,
+    base_of,
+    closed,
+    freezes,
+    headed,
+    inside,
+    is_false,
+    path_of,
+    reads,
+    targets_of,
+    text_of,
+)
 from gradsh.diagnosis.fixes import Finder, call_in, with_keyword
-from gradsh.diagnosis.history import freezes, is_false
 from gradsh.diagnosis.provenance import Origin
 from gradsh.language import tree
 from gradsh.probe.modules import is_module
@@ -173,12 +185,27 @@ def not_leaf(finder: Finder) -> None:
             new = f"{inner}.detach().clone()"
             finder.offer(f"copy the values: `{new}` on line {needed.line}",
                          Draft().replace(needed.source, node.span, new), "the copy has no history")
-    for origin in finder.cause.cuts:
+    copied = "deepcopy" in finder.case.message and _stored_for_copy(finder)
+    for origin in finder.cause.cuts if not copied else ():
         site = finder.code.at(origin.span, origin.source)
         if site is None:
             continue
         _made_leaf(finder, site, origin)
     _grad_kept(finder, needed)
+
+
+def _stored_for_copy(finder: Finder) -> bool:
+    """A result that an object stores in an attribute stands in the way of its copy: store it without its history."""
+    found = False
+    for site in finder.code.sites:
+        value = site.statement.value if isinstance(site.statement, tree.Assign) else None
+        for target in targets_of(site.statement) if value is not None else ():
+            if value is not None and isinstance(target, tree.Attribute) and finder.root(finder.value(path_of(target))) is not None:
+                found = True
+                new = f"{closed(site.source, value)}.detach()"
+                finder.offer(f"store it without its history: `{new}` on line {site.line}",
+                             Draft().replace(site.source, value.span, new), f"what {path_of(target)} holds then has no history")
+    return found
 
 
 def _made_leaf(finder: Finder, site: Site, origin: Origin) -> None:

@@ -32,6 +32,12 @@ def scalar(finder: Finder) -> None:
     if root is None:
         return
     roots = root.elts if isinstance(root, tree.List | tree.Tuple) else [root]
+    if isinstance(finder.value(path_of(root)), list | tuple):
+        for word in ("sum", "mean"):
+            each = f"[part.{word}() for part in {path_of(root)}]"
+            finder.offer(f"reduce each to one number: `{each}` on line {needed.line}",
+                         Draft().replace(needed.source, root.span, each), f"the gradient of the {word} of all elements")
+        return
     _one_by_one(finder, needed, root)
     for word in ("sum", "mean"):
         reduced = Draft().replace_all((needed.source, one.span, f"{_closed(needed, one)}.{word}()") for one in roots)
@@ -102,8 +108,9 @@ def grad_shape(finder: Finder) -> None:
             owner = text_of(needed.source, target.value.span)
             value = needed.statement.value
             text = _closed(needed, value)
+            made = (f"torch.ones_like({owner})",) if re.match(r"torch\.(ones|tensor|full)\b", text) else ()
             for new in (f"{text}.expand_as({owner}).clone()", f"{text}.reshape({owner}.shape)", f"{text}.sum_to_size({owner}.shape)",
-                        f"torch.ones_like({owner})"):
+                        *made):
                 finder.offer(f"assign a gradient of its shape: `{new}` on line {needed.line}",
                              Draft().replace(needed.source, value.span, new),
                              "the gradient then has the shape of the tensor")

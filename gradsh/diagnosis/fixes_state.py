@@ -1,5 +1,6 @@
 """Fixes for a graph that is carried from one pass to the next: in a variable, an attribute, a list, a dictionary."""
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -167,6 +168,8 @@ def cut_of(path: str, value: Any) -> str:
     """Return the statement that cuts the history of what a path holds."""
     if isinstance(value, dict):
         return f"{path} = {{key: part.detach() for key, part in {path}.items()}}"
+    if isinstance(value, deque):
+        return f"{path} = type({path})((part.detach() for part in {path}), {path}.maxlen)"
     if isinstance(value, list):
         return f"{path} = [part.detach() for part in {path}]"
     if isinstance(value, tuple):
@@ -176,6 +179,7 @@ def cut_of(path: str, value: Any) -> str:
 
 def _cut(finder: Finder, one: Carrier, freed: Site | None) -> None:
     line, site = cut_of(one.path, one.value), one.site
+    _computed_anew(finder, one, freed)
     words = f"cut the history in each pass: `{line}`"
     if _is_initial(one):
         _stored_detached(finder, [one])
@@ -187,8 +191,21 @@ def _cut(finder: Finder, one: Carrier, freed: Site | None) -> None:
         _stored_detached(finder, [one])
         return
     _cut_where_read(finder, one)
+    if finder.value(one.path) is None:  # nothing more is known of it: it may begin as a number
+        _stored_detached(finder, [one])
     if not any(other.same_scope(site) and other.line > site.line and one.path in read_by(other) for other in finder.code.sites):
         finder.offer(f"{words} after line {site.statement.span.end_line}", Draft().insert(site, "after", line), STOPS, changes=STOPS)
+
+
+def _computed_anew(finder: Finder, one: Carrier, freed: Site | None) -> None:
+    """A result that is computed where there is none (`if self.weight is None:`): let there be none after each backward."""
+    guards = [parent.test for parent in one.site.parents if isinstance(parent, tree.If)]
+    kept = any(isinstance(test, tree.Compare) and path_of(test.left) == one.path and test.ops[0] == "is" for test in guards)
+    if freed is None or not kept:
+        return
+    for path in _paths_at(finder, one, freed):
+        finder.offer(f"compute it anew in each pass: `{path} = None` after line {freed.statement.span.end_line}",
+                     Draft().insert(freed, "after", f"{path} = None"), OWN, changes=OWN)
 
 
 def _cut_after(finder: Finder, one: Carrier, freed: Site | None) -> None:
@@ -217,7 +234,8 @@ def _paths_at(finder: Finder, one: Carrier, site: Site) -> list[str]:
         return [one.path]
     head, _, name = one.path.rpartition(".")
     if not head:
-        return [one.path] if one.site.function is None else []
+        shared = finder.case.machine.variables().get(name) if site.function is None else None
+        return [one.path] if one.site.function is None or (shared is not None and shared is one.value) else []
     found = [f"{path}.{name}" for path, owner in finder.owners(name)
              if one.value is not None and attribute(owner, name) is one.value]
     return list(dict.fromkeys(found))[:2]
@@ -225,7 +243,7 @@ def _paths_at(finder: Finder, one: Carrier, site: Site) -> list[str]:
 
 def _emptied(finder: Finder, one: Carrier, freed: Site | None) -> None:
     """A list or a dictionary that is never emptied: empty it when its pass is over."""
-    if freed is None:
+    if freed is None or _is_trimmed(finder, one):
         return
     ends = [freed]
     step = next((site for site in finder.code.sites if site.same_block(freed) and site.line > freed.line
@@ -240,6 +258,13 @@ def _emptied(finder: Finder, one: Carrier, freed: Site | None) -> None:
         for end in reversed(ends):
             finder.offer(f"empty it when its backward is over: `{line}` after line {end.statement.span.end_line}",
                          Draft().insert(end, "after", line), OWN, changes=OWN)
+
+
+def _is_trimmed(finder: Finder, one: Carrier) -> bool:
+    """Whether a list keeps no more than its last items: what it holds is meant to stay."""
+    return getattr(one.value, "maxlen", None) is not None or any(
+        isinstance(node, tree.Subscript) and isinstance(node.slice, tree.Slice) and path_of(node.value) == one.path
+        and one.path in map(path_of, targets_of(site.statement)) for site in finder.code.sites for node in headed(site.statement))
 
 
 def _stored_detached(finder: Finder, stores: list[Carrier]) -> None:

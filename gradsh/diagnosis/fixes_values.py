@@ -45,7 +45,8 @@ def _converted(finder: Finder, site: Site) -> None:
         node = next((one for one in headed(site.statement) if isinstance(one, tree.Call) and one.args), None)
     operands = [node.left, node.right] if isinstance(node, tree.BinOp) else list(node.args[:2]) if isinstance(node, tree.Call) else []
     owner = node.func.value if isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) else None
-    operands += [owner] if owner is not None and hasattr(finder.value(path_of(owner)), "grad_fn") else []
+    thrown_away = isinstance(site.statement, tree.Expr) and site.statement.value is node
+    operands += [owner] if not thrown_away and owner is not None and hasattr(finder.value(path_of(owner)), "grad_fn") else []
     operands += [node.slice] if isinstance(node, tree.Subscript) else []
     whole = re.search(r"Long|long|int64|index", finder.case.message)
     for method in ("long", "float", "double") if whole is not None else ("float", "double", "long"):

@@ -4,7 +4,8 @@ from typing import Any
 
 from gradsh.diagnosis.code import Draft, Site, base_of, headed, inside, path_of, targets_of, text_of
 from gradsh.diagnosis.fixes import Finder, call_in
-from gradsh.diagnosis.fixes_freed import amount, cut_off, repeated_forward
+from gradsh.diagnosis.fixes_freed import amount, repeated_forward
+from gradsh.diagnosis.fixes_shared import cut_off
 from gradsh.diagnosis.fixes_state import carried, in_each_pass
 from gradsh.diagnosis.out_of_place import anew
 from gradsh.language import tree
@@ -72,6 +73,10 @@ def _backward_first(finder: Finder, write: Place) -> None:
     finder.offer(f"run the backward first: move line {second.line} before line {first.line}",
                  Draft().remove(second).insert(first, "before", *second.text.split("\n")),
                  "the saved tensor is used before it changes")
+    if not is_step(finder, write):
+        finder.offer(f"write after the backward: move line {first.line} after line {second.line}",
+                     Draft().remove(first).insert(second, "after", *first.text.split("\n")),
+                     "the saved tensor is used before it changes")
 
 
 def _out_of_place(finder: Finder, place: Place) -> None:

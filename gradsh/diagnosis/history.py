@@ -8,7 +8,20 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from gradsh.compiler.scopes import bound_by, own_expressions, statements_of
-from gradsh.diagnosis.code import Code, Site, covers, inside, path_of, targets_of
+from gradsh.diagnosis.code import (
+    Code,
+    Site,
+    constant,
+    covers,
+    display_part,
+    freezes,
+    inside,
+    is_silent,
+    path_of,
+    place_in_targets,
+    silenced,
+    targets_of,
+)
 from gradsh.diagnosis.fixes import attribute
 from gradsh.diagnosis.provenance import Origin, Origins, expression_at, holds_tensor, place_of, requires
 from gradsh.language import tree
@@ -20,7 +33,6 @@ _DEPTH = 24
 CUTTING = frozenset({"detach", "item", "numpy", "tolist", "argmax", "argmin", "long", "int", "bool", "detach_", "argsort"})
 """Methods whose results have no history."""
 COPYING = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "Tensor", "FloatTensor"})
-_SILENT = frozenset({"no_grad", "inference_mode", "set_grad_enabled"})
 _NAMESPACES = frozenset({"torch", "nn", "F", "np", "math", "optim"})
 
 
@@ -122,8 +134,8 @@ class History:
             case tree.Lambda() | tree.Constant():
                 return []
             case tree.Subscript():
-                return self._part(node.value, _constant(node.slice), context, depth)
-            case tree.Dict() | tree.Tuple() | tree.List() if (part := _display_part(node, self._item)) is not None:
+                return self._part(node.value, constant(node.slice), context, depth)
+            case tree.Dict() | tree.Tuple() | tree.List() if (part := display_part(node, self._item)) is not None:
                 return self._part(part, None, context, depth)
             case tree.ListComp() | tree.GeneratorExp():
                 bound = {path_of(one.target): (one.iter, context) for one in node.generators}
@@ -156,7 +168,7 @@ class History:
                 value, outer = context.arguments[name]
                 return self._follow(value, outer, depth - 1)
             return []
-        place = _place_in_targets(bound[0].statement, name)
+        place = place_in_targets(bound[0].statement, name)
         return self._for(self._item if place is None else place, lambda: self._statement(*bound, depth))
 
     def _binder(self, name: str, context: Context) -> tuple[Site, Context] | None:
@@ -306,7 +318,7 @@ class History:
         function = site.statement
         assert isinstance(function, tree.FunctionDef)
         arguments = self._bound(node, function, context)
-        silent = next((one for one in function.decorator_list if _is_silent(one)), None)
+        silent = next((one for one in function.decorator_list if is_silent(one)), None)
         if self.leaf is None:
             found: list[Origin] = []
             if silent is not None:
@@ -397,43 +409,6 @@ def part_of(value: Any, item: Any) -> Any:
         return value
 
 
-def _constant(node: Any) -> Any:
-    return node.value if isinstance(node, tree.Constant) and isinstance(node.value, str | int) else None
-
-
-def _display_part(node: Any, item: Any) -> Any:
-    """Return the expression that gives a part of a container written out; None: all of it is meant."""
-    if item is None:
-        return None
-    if isinstance(node, tree.Dict):
-        return {_constant(key): value for key, value in zip(node.keys, node.values, strict=True)}.get(item)
-    return dict(enumerate(getattr(node, "elts", []))).get(item)
-
-
-def _place_in_targets(statement: stmt, name: str) -> int | None:
-    """Return at which place of a tuple an assignment binds a name."""
-    for target in statement.targets if isinstance(statement, tree.Assign) else ():
-        elements: list[Any] = getattr(target, "elts", [])
-        names = [path_of(one) for one in elements]
-        if name in names and not any(isinstance(one, tree.Starred) for one in elements):
-            return names.index(name)
-    return None
-
-
-def freezes(statement: stmt) -> bool:
-    """Whether a statement sets `requires_grad` to False."""
-    if isinstance(statement, tree.Assign):
-        return is_false(statement.value) and any(isinstance(one, tree.Attribute) and one.attr == "requires_grad"
-                                                  for one in statement.targets)
-    call = statement.value if isinstance(statement, tree.Expr) else None
-    return isinstance(call, tree.Call) and getattr(call.func, "attr", "") == "requires_grad_" and is_false(*call.args)
-
-
-def is_false(*nodes: Any) -> bool:
-    """Whether the first of some arguments is the word False."""
-    return bool(nodes) and isinstance(nodes[0], tree.Constant) and nodes[0].value is False
-
-
 def is_tensor_other(value: Any, leaf: Any) -> bool:
     """Whether a value is a tensor and another one than the leaf."""
     return hasattr(value, "grad_fn") and value is not leaf and getattr(value, "_base", None) is not leaf
@@ -442,22 +417,6 @@ def is_tensor_other(value: Any, leaf: Any) -> bool:
 def callable_by_name(value: Any) -> bool:
     """Whether a value is a function or a class: what a call runs is found by its name."""
     return isinstance(value, type) or hasattr(value, "__code__") or hasattr(value, "__func__")
-
-
-def silenced(site: Site) -> tree.With | None:
-    """Return the innermost `with` around a statement, in its function, that turns histories off."""
-    found = None
-    for one in site.parents:
-        if isinstance(one, tree.FunctionDef):
-            found = None
-        elif isinstance(one, tree.With) and any(_is_silent(item.context_expr) for item in one.items):
-            found = one
-    return found
-
-
-def _is_silent(node: Any) -> bool:
-    return any(path_of(part).rpartition(".")[2] in _SILENT for part in inside(node)) and not any(
-        isinstance(part, tree.Constant) and part.value is True for part in inside(node))
 
 
 def _makes(value: Any) -> bool:

@@ -1,0 +1,147 @@
+"""Fixes for a tensor that two backward passes share: cut it off for the one that is not meant for what made it."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, reads, targets_of, written
+from gradsh.diagnosis.fixes import MOST_NODES, Finder, attribute, call_in
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.language import tree
+from gradsh.probe.foreign import tensor_of
+from gradsh.probe.modules import is_module
+from gradsh.probe.snapshot import nodes_below
+from gradsh.runtime.activation import Place
+
+
+def cut_off(finder: Finder, first: Place) -> None:
+    """The first backward may not be meant for what made a shared tensor, as a discriminator's is not for the generator."""
+    for level in _roots(finder, first):
+        by_name: dict[str, list[tuple[Site, Any]]] = {}
+        for site in building(finder, level):
+            for node, path in _handed(finder, site):
+                by_name.setdefault(path, []).append((site, node))
+        for path in _nearest_to_shared(finder, list(by_name)):
+            _cut_path(finder, level, path, by_name[path])
+
+
+def cut_unserved(finder: Finder, first: Place) -> None:
+    """The step after the first backward updates nothing that made a tensor which the backward goes through: cut it off there."""
+    for level in _roots(finder, first):
+        updated = _updated(finder, level)
+        for site in building(finder, level) if updated else ():
+            by_name: dict[str, list[tuple[Site, Any]]] = {}
+            bound = set(map(id, targets_of(site.statement)))
+            for node in headed(site.statement):
+                path = path_of(node) if id(node) not in bound else ""
+                if path and finder.holds(value := finder.value(path), 1) and not _leads_to(finder, value, updated):
+                    by_name.setdefault(path, []).append((site, node))
+            for path, places in by_name.items():
+                _cut_path(finder, level, path, places)
+
+
+def _cut_path(finder: Finder, level: Site, path: str, places: list[tuple[Site, Any]]) -> None:
+    lines = " and ".join(dict.fromkeys(str(site.line) for site, _ in places))
+    effect = f"line {level.line} then gives what made {path} no gradient, as in a discriminator's step"
+    finder.offer(f"cut it off for the first backward: `{path}.detach()` on line {lines}",
+                 Draft().replace_all((site.source, node.span, f"{path}.detach()") for site, node in places),
+                 effect, changes=effect)
+
+
+def _roots(finder: Finder, first: Place) -> list[Site]:
+    """Return the statement of a pass, and those that led to it through calls."""
+    root = finder.site(first)
+    if root is None:
+        return []
+    return [root, *(site for site in finder.levels(first) if site is not root)] if first.calls else [root]
+
+
+def building(finder: Finder, level: Site) -> Iterator[Site]:
+    """Yield the statements before one, in its function, whose results it is computed from, the nearest first; it is the first."""
+    names = set(reads(level.statement))
+    for site in _above(finder, level):
+        if written(site.statement) & names:
+            names.update(reads(site.statement))
+            yield site
+
+
+def second_cut_off(finder: Finder) -> None:
+    """The second backward may not be meant for what the first has gone through, as an actor's is not for the critic."""
+    needed = finder.cause.needed
+    for level in reversed(finder.levels(needed)) if needed is not None else ():
+        roots = set(reads(level.statement))
+        for site in _above(finder, level):
+            if site.statement is level.statement or not written(site.statement) & roots:
+                continue
+            bound = set(map(id, targets_of(site.statement)))
+            by_name: dict[str, list[Any]] = {}
+            for node in headed(site.statement):
+                path = path_of(node)
+                if path and id(node) not in bound and isinstance(finder.value(path), Tensor) and finder.holds(finder.value(path)):
+                    by_name.setdefault(path, []).append(node)
+            for path, nodes in by_name.items():
+                if not _step_is_served(finder, level, finder.value(path)):
+                    continue
+                effect = f"line {level.line} then gives what made {path} no gradient, as an actor's step does for the critic"
+                finder.offer(f"cut it off for the second backward: `{path}.detach()` on line {site.line}", Draft().replace_all(
+                    (site.source, node.span, f"{path}.detach()") for node in nodes), effect, changes=effect)
+
+
+def _step_is_served(finder: Finder, level: Site, cut: Any) -> bool:
+    """Whether the optimizer that steps after a backward still gets a gradient from it, where its graph ends at a tensor."""
+    updated = _updated(finder, level)
+    return any(_leads_to(finder, finder.value(path), updated, {finder.root(cut)}) for path in reads(level.statement))
+
+
+def _updated(finder: Finder, level: Site) -> set[int]:
+    """Return what the optimizer updates that steps after a backward, or whose gradients are reset before it."""
+    near = [site for site in finder.code.sites if site.same_block(level)]
+    steps = [call for site in near if site.line > level.line and (call := call_in(site, "step")) is not None]
+    resets = [call for site in near if site.line < level.line and (call := call_in(site, "zero_grad")) is not None]
+    call = next(iter([*steps[:1], *resets[-1:]]), None)  # at the top level nothing is known of what comes after a failure
+    owner = finder.value(path_of(call.func.value)) if call is not None and isinstance(call.func, tree.Attribute) else None
+    return {id(tensor_of(one)) for group in attribute(owner, "param_groups") or () for one in group["params"]}
+
+
+def _leads_to(finder: Finder, value: Any, leaves: set[int], without: set[Any] | None = None) -> bool:
+    """Whether a tensor's graph, without what is below some nodes, has one of some leaves."""
+    root = finder.root(value)
+    below = nodes_below(root, without or set()) if root is not None else ()
+    return any(id(getattr(node, "variable", None)) in leaves for node in islice(below, MOST_NODES))
+
+
+def _nearest_to_shared(finder: Finder, paths: list[str]) -> list[str]:
+    """Leave out the tensors that were computed from another one of them: the cut belongs where what is shared ends."""
+    roots = {path: finder.root(finder.value(path)) for path in paths}
+    below = {path: set(map(id, islice(nodes_below(root), MOST_NODES))) - {id(root)} for path, root in roots.items()}
+    return [path for path in paths if not any(id(roots[other]) in below[path] for other in paths)]
+
+
+def _above(finder: Finder, level: Site) -> list[Site]:
+    """Return the statements of the same function before one, and it, the nearest first."""
+    near = [site for site in finder.code.sites if site.same_scope(level)
+            and site.line <= level.line and not isinstance(site.statement, tree.FunctionDef | tree.ClassDef)]
+    return sorted(near, key=lambda site: -site.line)
+
+
+def _handed(finder: Finder, site: Site) -> list[tuple[Any, str]]:
+    """Return the arguments with the failing graph that a statement hands to a module or a function of the script's."""
+    found = []
+    for node in headed(site.statement):
+        if not isinstance(node, tree.Call):
+            continue
+        name = path_of(node.func)
+        if not name or name.split(".")[0] in {"torch", "F", "nn"} or not _is_own(finder, name):
+            continue
+        for argument in node.args:
+            for part in inside(argument):
+                path = path_of(part)
+                if path and isinstance(part, tree.Name | tree.Attribute) and finder.holds(finder.value(path), 1):
+                    found.append((part, path))
+    return found
+
+
+def _is_own(finder: Finder, name: str) -> bool:
+    """Whether a name calls a module or a function of the script's, and no method of a tensor."""
+    value = finder.value(name)
+    return is_module(value) or bool(finder.code.functions(name.rpartition(".")[2]))
