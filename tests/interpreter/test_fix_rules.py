@@ -71,6 +71,43 @@ NO_SUPER = "class Net(nn.Module):\n    def __init__(self):\n        self.a = nn.
 NOT_CALLED = "x = torch.ones(2, requires_grad=True)\nloss = x.exp().sum\nloss.backward()\n"
 VECTOR = "rows, goal = torch.ones(3, 2), torch.ones(2)\nx = torch.cat([rows, goal], dim=1)\n"
 
+CRITIC = (
+    "g, c = nn.Linear(1, 2), nn.Linear(2, 1)\nopt, own = torch.optim.SGD(c.parameters()), torch.optim.SGD(g.parameters())\n"
+    "fake = g(torch.ones(3, 1))\nfor i in range(2):\n    loss = c(fake).mean()\n" + STEP
+    + "own.zero_grad()\nloss = -c(fake).mean()\nloss.backward()\nown.step()\n"
+)
+PENALTY = (
+    "net = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))\nx = torch.ones(1, 2, requires_grad=True)\n"
+    "y = net(x).sum()\ng, = torch.autograd.grad(y, x)\nloss = y + g.pow(2).sum()\nloss.backward()\n"
+)
+ROWS = (
+    "w = torch.ones(2, requires_grad=True)\ng, = torch.autograd.grad((w ** 3).sum(), w, create_graph=True)\n"
+    "rows = []\nfor i in range(2):\n    rows.append(torch.autograd.grad(g, w, retain_graph=True)[0])\n"
+)
+GUARDED = (
+    "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.code = nn.Parameter(torch.ones(2))\n"
+    "        self.made = None\n    def forward(self, x):\n        if self.made is None:\n            self.made = torch.tanh(self.code)\n"
+    "        return x * self.made\nnet = Net()\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    "for i in range(2):\n    loss = net(torch.ones(2)).sum()\n" + STEP
+)
+DECORATED = "@torch.no_grad()\ndef encode(x):\n    return net(x)\nnet = nn.Linear(1, 1)\nencode(torch.ones(1)).sum().backward()\n"
+SEVERAL = "w = torch.ones(2, requires_grad=True)\nlosses = [w * 2, w * 3]\ntorch.autograd.backward(losses)\n"
+QUEUE = (
+    "class Queue:\n    def __init__(self):\n        self.items = []\n    def push(self, z):\n        self.items.append(z)\n"
+    "        self.items = self.items[-2:]\nqueue, net = Queue(), nn.Linear(1, 1)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    "for i in range(2):\n    queue.push(net(torch.ones(1)).exp())\n    loss = sum(queue.items).sum()\n" + STEP
+)
+COPIED = (
+    "import copy\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.l = nn.Linear(1, 1)\n"
+    "    def forward(self, x):\n        h = self.l(x)\n        self.last = h\n        return h\nnet = Net()\n"
+    "net(torch.ones(1)).sum().backward()\ntwin = copy.deepcopy(net)\n"
+)
+ACCURACY = (
+    "net, y = nn.Linear(2, 2), torch.tensor([0, 1])\ndef scores(out):\n"
+    '    return {"loss": F.cross_entropy(out, y), "right": (out.argmax(1) == y).float().mean()}\n'
+    'found = scores(net(torch.eye(2)))\nloss = 1 - found["right"]\nloss.backward()\n'
+)
+
 
 @pytest.mark.parametrize(("text", "first", "never"), [
     (RUNNING, "`net[1].v = net[1].v.detach(); net[1].m = net[1].m.detach()`", "again"),
@@ -89,6 +126,15 @@ VECTOR = "rows, goal = torch.ones(3, 2), torch.ones(2)\nx = torch.cat([rows, goa
     (NO_GRADIENT_YET, "`if w.grad is not None:` around line 7", "leaf"),
     (NUMBERS, "leave out `.item()` on line 7", "tensor("),
     (CHANGED, "repeat lines 6 and 9 before line 12", "retain_graph"),
+    (CRITIC, "`fake.detach()` on line 9", "if it is data"),
+    (PENALTY, "`create_graph=True` on line 8", "no_grad"),
+    (ROWS, "`g[i]` on line 9", "retain_graph"),
+    (GUARDED, "`net.made = None` after line 19", "detach"),
+    (DECORATED, "leave out `@torch.no_grad()` on line 5", "requires_grad"),
+    (SEVERAL, "`[part.sum() for part in losses]`", "ones_like"),
+    (QUEUE, "`queue.items = [part.detach() for part in queue.items]`", "empty"),
+    (COPIED, "`h.detach()` on line 12", "requires_grad_"),
+    (ACCURACY, '`found["loss"]` on line 9', "sigmoid"),
 ])
 def test_the_first_fix_works_and_none_ends_the_learning(text: str, first: str, never: str) -> None:
     session = Session()
