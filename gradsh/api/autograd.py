@@ -5,18 +5,19 @@ from typing import Any
 
 from gradsh.engine.ambient import current
 from gradsh.engine.autograd import backward as engine
+from gradsh.engine.graph.gradient_edge import GradientEdge, tensor_at
 from gradsh.engine.graph.tensor import VOLATILE, Tensor
 from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
 
 def _sequence(value: Any) -> tuple[Any, ...]:
-    return (value,) if isinstance(value, Tensor) else tuple(value)
+    return (value,) if isinstance(value, (Tensor, GradientEdge)) else tuple(value)
 
 
 def _outputs(value: Any) -> tuple[Any, ...]:
     """Return what a pass starts from. Raises AssertionError for anything but tensors, as PyTorch does."""
-    found = _sequence(value)
+    found = tuple(tensor_at(one) for one in _sequence(value))
     if not all(isinstance(one, Tensor) for one in found):
         raise AssertionError("Expected output to be a torch.Tensor")
     return found
@@ -62,6 +63,8 @@ def grad(
     unused = materialize_grads if allow_unused is None else allow_unused
     cotangents = None if grad_outputs is None else _sequence(grad_outputs)
     roots, targets = _outputs(outputs), _sequence(inputs.values() if isinstance(inputs, dict) else inputs)
+    if materialize_grads and any(isinstance(one, GradientEdge) for one in targets):
+        raise fail("value", "materialize_grads cannot be used when the given input is a GradientEdge", RuntimeError)
     if is_grads_batched:
         found = _batched(roots, targets, cotangents, bool(retain_graph or create_graph), create_graph, unused, materialize_grads)
     else:

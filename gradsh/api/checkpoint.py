@@ -54,7 +54,7 @@ class NoopSaveInputsBackward(Node):
 class _Frame:
     """One call of checkpoint: the function and its arguments, and what its forward saved."""
 
-    __slots__ = ("args", "checked", "contexts", "early", "function", "holders", "kwargs", "random", "saver")
+    __slots__ = ("args", "checked", "completed", "contexts", "early", "function", "holders", "kwargs", "random", "saver")
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], keep: bool, checked: bool,
@@ -69,6 +69,8 @@ class _Frame:
         self.saver = NoopSaveInputsBackward(args)
         self.random = current().generator.get_state() if keep else None
         self.holders: list[weakref.ref[Recomputed]] = []
+        self.completed = False
+        """Whether the forward is over: what runs a pass within it computes again what it has saved so far."""
 
     def pack(self, tensor: Tensor) -> Recomputed:
         """Note that the forward saved a tensor of this shape."""
@@ -79,20 +81,26 @@ class _Frame:
     def unpack(self, holder: Recomputed) -> Tensor:
         """Return the tensor, computing the whole part again if this pass has not done so."""
         running = current().running
-        if holder.value is None or holder.running is None or holder.running() is not running:
+        if running is None or holder.running is None or holder.running() is not running:
             self._recompute(None if running is None else weakref.ref(running))
         if holder.value is None:
-            raise _different_number(len(self.holders), sum(one() is not None and one().value is not None  # type: ignore[union-attr]
-                                                           for one in self.holders))
-        value: Tensor = holder.value
-        return value
+            raise _mismatch(
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are calling "
+                "ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with details on your "
+                "use case."
+            )
+        value, holder.value = holder.value, None
+        return value  # type: ignore[no-any-return]
 
     def _recompute(self, running: Any) -> None:
         self.saver.check()
         found: list[Tensor] = []
 
         def collect(tensor: Tensor) -> Tensor:
-            found.append(tensor.detach())
+            found.append(tensor.detach() if tensor.requires_grad else tensor)
+            if len(found) > len(self.holders) and self.completed:
+                raise _mismatch("torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
+                                "forward pass.")
             if self.early and len(found) == len(self.holders):
                 raise _Enough
             return tensor
@@ -112,7 +120,7 @@ class _Frame:
         self._fill(found, running)
 
     def _fill(self, found: list[Tensor], running: Any) -> None:
-        if self.checked and len(found) != len(self.holders):
+        if len(found) < len(self.holders) or (self.completed and len(found) != len(self.holders)):
             raise _different_number(len(self.holders), len(found))
         changed = []
         for place, (reference, value) in enumerate(zip(self.holders, found)):  # noqa: B905  (unchecked, they may differ)
@@ -194,7 +202,9 @@ def checkpoint(
     early = early_stop if said is None else said
     frame = _Frame(function, args, kwargs, preserve_rng_state, determinism_check == "default", early, again)
     with saved_tensors_hooks(frame.pack, frame.unpack), around:
-        return function(*args, **kwargs)
+        found = function(*args, **kwargs)
+    frame.completed = True
+    return found
 
 
 _EARLY_STOP: ContextVar[bool | None] = ContextVar("early stop", default=None)

@@ -30,8 +30,8 @@ class FunctionNode(Node):
     """The node of a custom function. `own` holds what the program puts on its ctx, and lives as long as the graph."""
 
     __slots__ = (
-        "_args", "_context", "_function", "_given", "_inputs", "_shapes", "dirty", "materialize", "needs_input_grad", "own",
-        "to_save", "undifferentiable",
+        "_args", "_context", "_function", "_given", "_inputs", "_shapes", "dirty", "materialize", "materialize_undifferentiable",
+        "needs_input_grad", "own", "to_save", "undifferentiable",
     )
 
     def __init__(self, function: "type[Function]", args: tuple[Any, ...], recorded: bool) -> None:
@@ -42,7 +42,7 @@ class FunctionNode(Node):
         self._given = tuple(isinstance(one, Tensor) for one in args)
         self._inputs = tuple((one.array.shape, one.array.dtype) for one in tensors)
         self._shapes: tuple[Any, ...] = ()
-        self.materialize = True
+        self.materialize = self.materialize_undifferentiable = True
         self.to_save: Any = ()
         self.dirty: Any = ()
         self.undifferentiable: Any = ()
@@ -212,7 +212,7 @@ class Function(ScriptBase):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward on the arguments and put the function into the graph."""
         apart = cls.setup_context is not Function.setup_context
-        if kwargs:
+        if kwargs or apart:
             args = _bound(cls, args, kwargs, apart)
         recorded = current().grad_enabled and any(isinstance(one, Tensor) and is_tracked(one) for one in args)
         node = FunctionNode(cls, args, recorded)
@@ -239,7 +239,7 @@ def _bound(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any], a
     try:
         bound = signature.bind(*first, *args, **kwargs)
     except TypeError as error:
-        raise fail("type", f"forward() {error}", TypeError) from None
+        raise fail("type", str(error) if apart else f"forward() {error}", TypeError) from None
     bound.apply_defaults()
     return bound.args[len(first):]
 
@@ -271,7 +271,8 @@ class _Outputs:
             )
             raise fail("value", message, RuntimeError, node=node)
         shapes = [(one.array.shape, one.array.dtype) if isinstance(one, Tensor) else None for one in self.outputs]
-        node._shapes = tuple(shapes)
+        silent = () if node.materialize_undifferentiable else self.undifferentiable
+        node._shapes = tuple(None if id(one) in silent else shape for one, shape in zip(self.outputs, shapes, strict=True))
         node.outputs = tuple(((), np.dtype(np.float32)) if one is None else one for one in shapes)
         for one in node.dirty:
             one.counter.bump(node.location)
@@ -366,7 +367,8 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         if not current().grad_enabled or not any(isinstance(one, Tensor) and is_tracked(one) for one in args):
             return outputs
         found = outputs if isinstance(outputs, tuple) else (outputs,)
-        node = _Error((), tuple(
+        edges = [gradient_edge(one.detach().requires_grad_()) if isinstance(one, Tensor) else None for one in found]
+        node = _Error(tuple(edges), tuple(
             (one.array.shape, one.array.dtype) if isinstance(one, Tensor) else ((), np.dtype(np.float32)) for one in found
         ))
         node.message = "trying to differentiate twice a function that was marked with @once_differentiable"

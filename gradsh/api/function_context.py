@@ -64,6 +64,15 @@ class FunctionCtx(Facade, ScriptBase):
         self.__node__.materialize = bool(value)
 
     @property
+    def _materialize_non_diff_grads(self) -> bool:
+        """Whether backward gets zeros for outputs marked as not differentiable."""
+        return self.__node__.materialize_undifferentiable  # type: ignore[no-any-return]
+
+    @_materialize_non_diff_grads.setter
+    def _materialize_non_diff_grads(self, value: Any) -> None:
+        self.__node__.materialize_undifferentiable = bool(value)
+
+    @property
     def to_save(self) -> Any:
         """What save_for_backward was given, until forward is over."""
         return self.__node__.to_save or None

@@ -15,6 +15,8 @@ from gradsh.text.fault import fail
 class GradcheckError(RuntimeError):
     """A derivative that differs from the finite difference."""
 
+    __module__ = "torch.autograd.gradcheck"
+
 
 def _tensors(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)

@@ -8,6 +8,11 @@ from typing import Any
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.inference import inferring, switch
 
+_CLASSES = (
+    "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. To "
+    "preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else."
+)
+
 
 class _Mode:
     """A context that sets grad mode and puts it back; also decorates functions and generators."""
@@ -17,11 +22,10 @@ class _Mode:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Decorate at once when used without parentheses, as in `@torch.no_grad`."""
-        made = object.__new__(cls)
-        if cls is not set_grad_enabled and len(args) == 1 and callable(args[0]) and not kwargs:
-            made.__init__()  # type: ignore[misc]
-            return made(args[0])
-        return made
+        given = (*args, *kwargs.values())
+        if cls is not set_grad_enabled and len(given) == 1 and callable(given[0]):
+            return cls()(given[0])
+        return object.__new__(cls)
 
     def __init__(self) -> None:
         self._enabled = False
@@ -37,28 +41,38 @@ class _Mode:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return `function` running in this mode."""
+        if inspect.isclass(function):
+            current().warning(_CLASSES, FutureWarning)
         if inspect.isgeneratorfunction(function):
             return self._generator(function)
 
-        @functools.wraps(function)
         def decorated(*args: Any, **kwargs: Any) -> Any:
             with self:
                 return function(*args, **kwargs)
 
-        return decorated
+        return decorated if inspect.isclass(function) else functools.wraps(function)(decorated)
 
     def _generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a generator that runs in this mode from each `yield` to the next, whatever resumes it."""
+
         @functools.wraps(function)
         def decorated(*args: Any, **kwargs: Any) -> Any:
             running = function(*args, **kwargs)
-            sent = None
+            resume, given = running.send, None
             while True:
                 try:
                     with self:
-                        value = running.send(sent)
+                        value = resume(given)
                 except StopIteration as stop:
                     return stop.value
-                sent = yield value
+                try:
+                    resume, given = running.send, (yield value)
+                except GeneratorExit:
+                    with self:
+                        running.close()
+                    raise
+                except BaseException as error:  # noqa: BLE001  (the generator decides what becomes of it)
+                    resume, given = running.throw, error
 
         return decorated
 
@@ -118,13 +132,7 @@ class set_grad_enabled(_Mode):
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return `function` running in this mode; grad mode here stays as it was."""
         current().grad_enabled = self._before.pop()
-
-        @functools.wraps(function)
-        def decorated(*args: Any, **kwargs: Any) -> Any:
-            with set_grad_enabled(self._enabled):
-                return function(*args, **kwargs)
-
-        return decorated
+        return _Mode.__call__(no_grad() if not self._enabled else enable_grad(), function)
 
 
 def is_grad_enabled() -> bool:

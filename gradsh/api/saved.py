@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradsh.engine.ambient import current
+from gradsh.engine.graph.gradient_edge import GradientEdge
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import Facade, Node, behind
 from gradsh.engine.graph.tensor import Tensor, accumulator, gradient_edge, node_of
@@ -150,38 +151,19 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
         return copy
 
 
-class GradientEdge(tuple[Any, int]):
-    """Where a tensor's gradient goes: a node and the number of its output."""
-
-    __slots__ = ()
-    __script_attributes__ = frozenset({"node", "output_nr"})
-
-    @property
-    def node(self) -> Any:
-        """The node."""
-        return self[0]
-
-    @property
-    def output_nr(self) -> int:
-        """The number of the node's output."""
-        return self[1]
-
-    def __repr__(self) -> str:
-        return f"GradientEdge(node={self[0]!r}, output_nr={self[1]}, ownership_token=None)"
-
-
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """Return where the gradient of `tensor` goes."""
     edge = gradient_edge(tensor)
     if edge is None:
         message = "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         raise fail("no_grad", message, RuntimeError, tensor=tensor)
-    return GradientEdge((edge[0].facade(), edge[1]))
+    return GradientEdge(edge[0].facade(), edge[1])
 
 
-class MultiHandle:
+class _MultiHandle:
     """What register_multi_grad_hook returns; `remove()` takes all its hooks away."""
 
+    __module__ = "torch.autograd.graph"
     __slots__ = ("handles",)
     __script_attributes__ = frozenset({"remove", "handles"})
 
@@ -193,14 +175,14 @@ class MultiHandle:
         for handle in self.handles:
             handle.remove()
 
-    def __enter__(self) -> "MultiHandle":
+    def __enter__(self) -> "_MultiHandle":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.remove()
 
 
-def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> MultiHandle:
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> _MultiHandle:
     """Call `fn` in a backward pass once the gradients of all `tensors` that take part have been computed.
 
     It gets a list with None for the others. Mode "any": once, with the first gradient.
@@ -211,9 +193,9 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
         raise fail("no_grad", "Expected gradient function to be set", AssertionError)
     if mode == "any":
         first = _First(fn)
-        return MultiHandle(tuple(one.register_hook(first.hook) for one in tensors))
+        return _MultiHandle(tuple(one.register_hook(first.hook) for one in tensors))
     shared = _All(tensors, fn)
-    return MultiHandle(tuple(one.register_hook(shared.hook(place)) for place, one in enumerate(tensors)))
+    return _MultiHandle(tuple(one.register_hook(shared.hook(place)) for place, one in enumerate(tensors)))
 
 
 class _First:

@@ -222,7 +222,7 @@ NAMESPACES: dict[str, Namespace] = {
         lazily(
             "gradsh.api.saved",
             "saved_tensors_hooks save_on_cpu disable_saved_tensors_hooks allow_mutation_on_saved_tensors "
-            "register_multi_grad_hook Node=AnyNode get_gradient_edge",
+            "register_multi_grad_hook Node=AnyNode get_gradient_edge GradientEdge",
         ),
     ),
     "torch.autograd.function": Namespace(

@@ -111,14 +111,14 @@ class Ambient:
             self.standing_in.add(name)
             self.warning(f"{name} stands in {what}")
 
-    def warning(self, message: str) -> None:
+    def warning(self, message: str, category: type[Warning] = UserWarning) -> None:
         """Report a warning of PyTorch's."""
         if self.warn is not None:
             self.warn(message)
             return
         import warnings
 
-        warnings.warn(message, stacklevel=3)
+        warnings.warn(message, category, stacklevel=3)
 
 
 class ThreadAmbient(Ambient):

@@ -12,6 +12,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.autograd.backward_pass import BackwardPass, Observer
 from gradsh.engine.autograd.gradient_versions import noted
 from gradsh.engine.dispatch.views import view_of
+from gradsh.engine.graph.gradient_edge import GradientEdge, tensor_at
 from gradsh.engine.graph.node import Edge, Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, gradient_edge, make
 from gradsh.engine.values.size import Size
@@ -51,24 +52,27 @@ _CREATE_GRAPH_WARNING = (
 
 
 def _input_targets(inputs: Any) -> dict[Node, set[int] | None]:
-    chosen = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    chosen = (inputs,) if isinstance(inputs, (Tensor, GradientEdge)) else tuple(inputs)
     if not chosen:
         raise fail("value", "`inputs` argument to `backward()` cannot be empty.", RuntimeError)
     targets: dict[Node, set[int] | None] = {}
-    for tensor in chosen:
-        check_input(tensor)
-        tensor.retain_grad()
+    for one in chosen:
+        tensor = check_input(one)
+        if tensor is one:
+            tensor.retain_grad()
         edge = gradient_edge(tensor)
         if edge is not None:
             targets[edge[0]] = None
     return targets
 
 
-def check_input(value: Any) -> None:
-    """Refuse anything but a tensor as that which a pass differentiates with respect to."""
-    if not isinstance(value, Tensor):
+def check_input(value: Any) -> Tensor:
+    """Return the tensor that a pass differentiates with respect to; refuse what is neither that nor an edge."""
+    tensor = tensor_at(value)
+    if not isinstance(tensor, Tensor):
         message = f"all inputs have to be Tensors or GradientEdges, but got {type(value).__name__}"
         raise fail("type", message, RuntimeError)
+    return tensor
 
 
 def grad(
@@ -89,8 +93,8 @@ def grad(
     edges: list[Edge] = []
     if not inputs:
         raise fail("value", "`inputs` argument to `grad()` cannot be empty.", RuntimeError)
+    inputs = [check_input(one) for one in inputs]
     for place, tensor in enumerate(inputs):
-        check_input(tensor)
         edge = gradient_edge(tensor)
         if edge is None and not tensor.requires_grad:
             message = "One of the differentiated Tensors does not require grad"
@@ -108,7 +112,7 @@ def grad(
     for place, (node, output) in enumerate(edges):
         value = made.get((node, output), task.captured.get((node, output)))
         if value is None and materialize_grads:
-            value = np.zeros_like(inputs[place].array)
+            value = make(np.zeros_like(inputs[place].array)).requires_grad_(create_graph)
         if value is None and not allow_unused:
             message = (
                 f"The differentiated Tensor at index {place} appears to not have been used in the graph. Set "

@@ -17,6 +17,7 @@ from gradsh.engine.autograd.hooks import (
     as_tensor,
     owns_memory,
     run_node_hooks,
+    run_post_accumulate_hooks,
     run_post_hooks,
     run_prehooks,
     run_tensor_hooks,
@@ -354,8 +355,7 @@ class BackwardPass:
             if meta is not None:
                 if meta.hooks:
                     run_tensor_hooks(meta.hooks, None)
-                for hook in list(meta.post_hooks.values()):
-                    hook(node.variable)
+                run_post_accumulate_hooks(node.variable)
             return
         gradient = held[0]
         del held

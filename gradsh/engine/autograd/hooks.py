@@ -90,6 +90,13 @@ def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], grad: Any) -> Any:
     return value.array if plain and value is not None else value
 
 
+def run_post_accumulate_hooks(leaf: Tensor) -> None:
+    """Run the hooks that wait for a leaf's `.grad`; what they return has no place to go."""
+    hooks = autograd_meta(leaf).post_hooks
+    if hooks and run_tensor_hooks(hooks, leaf) is not leaf:
+        raise fail("other", "Tensor post accumulate grad hooks should return None.", RuntimeError, tensor=leaf)
+
+
 def _check_same(hook: Callable[..., Any], before: Tensor | None, after: Tensor) -> None:
     """Refuse what a hook returned if it changed dtype or shape."""
     name = getattr(hook, "__name__", "hook")
@@ -209,8 +216,7 @@ def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, sole: bool, loca
     else:
         _add_in_place(meta.grad, grad)
         meta.grad.counter.bump(location)
-    for hook in list(meta.post_hooks.values()):
-        hook(leaf)
+    run_post_accumulate_hooks(leaf)
     if node.extra is not None and node.extra.posthooks:
         run_post_hooks(node, [], [grad])
     return first

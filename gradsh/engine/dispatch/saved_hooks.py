@@ -62,7 +62,10 @@ def unpack(node: "Node", kept: SavedVariable, as_tensor: bool) -> Any:
         raise fail("type", message, TypeError, node=node)
     if not as_tensor:
         return found.array
-    return restored(SavedVariable(found.array, found.counter, found.counter.version, kept.edge), node.edge_of(kept) or None)
+    edge = node.edge_of(kept) or None
+    if edge is None and not found.requires_grad:
+        return found
+    return restored(SavedVariable(found.array, found.counter, found.counter.version, kept.edge), edge, anew=True)
 
 
 class RawSaved:

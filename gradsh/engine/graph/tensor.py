@@ -254,10 +254,11 @@ def make_result(array: Array, node: Node, output: int) -> Tensor:
     return fresh
 
 
-def restored(kept: SavedVariable, edge: Any) -> Tensor:
+def restored(kept: SavedVariable, edge: Any, anew: bool = False) -> Tensor:
     """Rebuild the tensor that a node kept: same memory, same version counter, same place in the graph.
 
-    Its edge is True where it requires a gradient that cannot reach it (a view made under no_grad).
+    Its edge is True where it requires a gradient that cannot reach it (a view made under no_grad). A leaf is the very tensor, unless
+    it is to be made anew.
     """
     assert kept.array is not None
     if edge is True:
@@ -266,7 +267,7 @@ def restored(kept: SavedVariable, edge: Any) -> Tensor:
         return cut
     if edge is not None and isinstance(edge[0], AccumulateGrad):
         variable = edge[0].variable
-        if variable.array is kept.array:
+        if variable.array is kept.array and not anew:
             return variable
     fresh = _new(Tensor)
     fresh.array = kept.array

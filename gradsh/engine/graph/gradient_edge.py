@@ -1,0 +1,32 @@
+"""Where a tensor's gradient goes, as programs name it to a pass in the place of the tensor."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradsh.engine.graph.node import behind
+from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, make
+
+
+class GradientEdge(NamedTuple):
+    """A node and the number of its output."""
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
+
+    __script_attributes__ = frozenset({"node", "output_nr", "ownership_token"})  # type: ignore[misc]
+
+
+def tensor_at(value: Any) -> Any:
+    """Return what stands for an edge: its leaf, or a tensor without memory of its own at that place; anything else as it is."""
+    if not isinstance(value, GradientEdge):
+        return value
+    node, output = behind(value.node), value.output_nr
+    if isinstance(node, AccumulateGrad):
+        return node.variable
+    shape, dtype = node.outputs[output]
+    stand_in: Tensor = make(np.broadcast_to(np.zeros((), dtype), shape))
+    stand_in.edge = (node, output)
+    stand_in.needs_grad = True
+    return stand_in
