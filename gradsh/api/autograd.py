@@ -1,6 +1,6 @@
 """torch.autograd: passes, gradients, and the old Variable."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradsh.engine.ambient import current
@@ -108,6 +108,20 @@ def _batched(
     return tuple(None if None in one else stack(list(one)) for one in zip(*rows, strict=True))
 
 
+class _ExecutionEngine:
+    """What hooks ask of the pass that runs them."""
+
+    __slots__ = ()
+    __script_attributes__ = frozenset({"queue_callback"})
+
+    def queue_callback(self, callback: Callable[[], Any]) -> None:
+        """Call a function at the end of the pass."""
+        running = current().running
+        if running is None:
+            raise fail("other", "Final callbacks can only be installed during backward pass.", RuntimeError)
+        running.callbacks.append(callback)
+
+
 class _VariableType(type):
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor)
@@ -115,6 +129,9 @@ class _VariableType(type):
 
 class Variable(metaclass=_VariableType):
     """The old wrapper: returns a leaf over the tensor's memory. `volatile` has no effect but a warning."""
+
+    __script_attributes__ = frozenset({"_execution_engine"})
+    _execution_engine = _ExecutionEngine()
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         """Return a leaf over the memory of `data`."""

@@ -17,8 +17,8 @@ Tensors = tuple[Tensor, ...]
 def _tuple(value: Any, what: str, name: str) -> tuple[bool, Tensors]:
     """Return whether there were several, and all as a tuple."""
     what = "outputs of the user-provided function" if what == "outputs" else what
-    many = isinstance(value, (tuple, list))
-    found = tuple(value) if many else (value,)
+    many = isinstance(value, tuple)
+    found = value if many else (value,)
     for place, one in enumerate(found):
         if not isinstance(one, Tensor):
             got = f"the value at index {place} has type {type(one)}" if many else f"the given {what} has type {type(one)}"
@@ -39,8 +39,8 @@ def _given(many: bool, found: Any) -> Any:
     return tuple(found) if many else found[0]
 
 
-def _cotangents(v: Any, like: Tensors, what: str, name: str) -> Tensors:
-    """Return `v` as a tuple fitting `like`; ones where it may be left out."""
+def _cotangents(v: Any, like: Tensors, many: bool, what: str, name: str) -> Tensors:
+    """Return `v` as a tuple fitting `like` (`many`: which the program gave as a tuple); ones where it may be left out."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             case = "the user-provided function returns" if what == "outputs" else "the input to the user-provided function is"
@@ -50,10 +50,11 @@ def _cotangents(v: Any, like: Tensors, what: str, name: str) -> Tensors:
     _, found = _tuple(v, "v", name)
     if len(found) != len(like):
         message = f"v is a tuple of invalid length: should be {len(like)} but got {len(found)}."
+        message = message if many else "The given v should contain a single Tensor."
         raise fail("value", message, RuntimeError)
     for place, (one, other) in enumerate(zip(found, like, strict=True)):
         if one.shape != other.shape:
-            at = f"Entry {place} in v" if len(like) > 1 else "v"
+            at = f"Entry {place} in v" if many else "v"
             message = f"{at} has invalid size: should be {other.shape} but got {one.shape}."
             raise fail("shape", message, RuntimeError)
     return found
@@ -126,7 +127,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         own = _fresh(given, create_graph)
         many_out, outputs = _tuple(func(*own), "outputs", "vjp")
         _check_outputs(outputs, strict)
-        found = _pull(outputs, own, _cotangents(v, outputs, "outputs", "vjp"), create_graph)
+        found = _pull(outputs, own, _cotangents(v, outputs, many_out, "outputs", "vjp"), create_graph)
     _strictly(found, strict, create_graph=create_graph)
     return _done(_given(many_out, outputs), create_graph), _done(_given(many, _filled(found, own)), create_graph)
 
@@ -134,9 +135,9 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return (outputs, J v), by differentiating a backward pass."""
     with grad_mode(True):
-        _, given = _tuple(inputs, "inputs", "jvp")
+        many, given = _tuple(inputs, "inputs", "jvp")
         own = _fresh(given, create_graph)
-        tangents = _cotangents(v, own, "inputs", "jvp")
+        tangents = _cotangents(v, own, many, "inputs", "jvp")
         many_out, outputs = _tuple(func(*own), "outputs", "jvp")
         _check_outputs(outputs, strict)
         probes = tuple(make(np.zeros_like(one.array)).requires_grad_() for one in outputs)
@@ -227,6 +228,7 @@ def hessian(
 
     def scalar(*values: Tensor) -> Tensor:
         many_out, outputs = _tuple(func(*values), "outputs", "hessian")
+        _check_outputs(outputs, strict)
         return _check_scalar(outputs, many_out, "hessian")
 
     def gradient(*values: Tensor) -> Any:
@@ -241,13 +243,17 @@ def hessian(
 
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return (output, H v) of a scalar function."""
+    return _hessian_product("hvp", func, inputs, v, create_graph, strict)
+
+
+def _hessian_product(name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool) -> Any:
     with grad_mode(True):
-        many, given = _tuple(inputs, "inputs", "hvp")
+        many, given = _tuple(inputs, "inputs", name)
         own = _fresh(given, create_graph)
-        tangents = _cotangents(v, own, "inputs", "hvp")
-        many_out, outputs = _tuple(func(*own), "outputs", "hvp")
+        tangents = _cotangents(v, own, many, "inputs", name)
+        many_out, outputs = _tuple(func(*own), "outputs", name)
         _check_outputs(outputs, strict)
-        output = _check_scalar(outputs, many_out, "hvp")
+        output = _check_scalar(outputs, many_out, name)
         first = _pull((output,), own, (None,), True)
         _strictly(first, strict)
         _check_jacobian(_filled(first, own), strict)
@@ -257,7 +263,7 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return (output, vᵀ H) of a scalar function: the Hessian is symmetric, so this is hvp."""
-    return hvp(func, inputs, v, create_graph, strict)
+    return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
 def functional_call(module: Any, parameters_and_buffers: Any, args: Any = None, kwargs: Any = None) -> Any:

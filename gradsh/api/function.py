@@ -18,6 +18,7 @@ from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.dispatch.op_node import invalid_gradient, sum_tensor_to
 from gradsh.engine.dispatch.saved_hooks import pack_entries
 from gradsh.engine.dispatch.views import is_tracked, rebase, view_of
+from gradsh.engine.graph.delayed_error import delayed_error
 from gradsh.engine.graph.node import Node, titled
 from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
@@ -294,13 +295,17 @@ class _Outputs:
                 return output.detach()
             if output._base is None and not given:
                 output.detach_()
-            return output
+            return self._as_view(place, output)
         if id(output) in self.dirty:
             return self._modified(place, output, given)
         if given:
             return view_of(output, output.array, self.node, place, "custom")
         output.edge = (self.node, place)
         output.needs_grad = True
+        return self._as_view(place, output)
+
+    def _as_view(self, place: int, output: Tensor) -> Tensor:
+        """Note of an output that is a view, made by forward, which function made it."""
         if output.meta is not None and output.meta.view is not None:
             view = output.meta.view
             view.creation = "custom"
@@ -340,23 +345,6 @@ def _check_tensors(message: str, values: tuple[Any, ...]) -> None:
             raise fail("type", message.format(place, type(one).__name__), TypeError)
 
 
-class _Error(Node):
-    """Stands behind the results of a once-differentiable backward: fails when a gradient arrives."""
-
-    __slots__ = ("message",)
-
-    message: str
-
-    def name(self) -> str:
-        """Return PyTorch's name."""
-        return "torch::autograd::Error"
-
-    def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
-        """Refuse."""
-        del grads, needs
-        raise fail("other", self.message, RuntimeError, node=self)
-
-
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a backward that cannot be differentiated itself: doing so raises."""
 
@@ -367,23 +355,16 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         if not current().grad_enabled or not any(isinstance(one, Tensor) and is_tracked(one) for one in args):
             return outputs
         found = outputs if isinstance(outputs, tuple) else (outputs,)
-        edges = [gradient_edge(one.detach().requires_grad_()) if isinstance(one, Tensor) else None for one in found]
-        node = _Error(tuple(edges), tuple(
-            (one.array.shape, one.array.dtype) if isinstance(one, Tensor) else ((), np.dtype(np.float32)) for one in found
-        ))
-        node.message = "trying to differentiate twice a function that was marked with @once_differentiable"
-        results = tuple(_behind(node, place, one) for place, one in enumerate(found))
+        leaves = [one.detach().requires_grad_() if isinstance(one, Tensor) else one for one in found]
+        results = tuple(delayed_error("trying to differentiate twice a function that was marked with @once_differentiable", leaves))
         return results if isinstance(outputs, tuple) else results[0]
 
     return wrapper
 
 
-def _behind(node: Node, place: int, value: Any) -> Any:
-    if not isinstance(value, Tensor):
-        return value
-    fresh = value.detach()
-    fresh.edge = (node, place)
-    fresh.needs_grad = True
-    return fresh
+class InplaceFunction(Function):
+    """The old base of functions that write in place."""
 
-
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace

@@ -108,6 +108,12 @@ class FunctionCtx(Facade, ScriptBase):
         return tuple(node.unpack(0, as_tensor=True)) if node.entries else ()
 
     @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """The old name of the saved tensors."""
+        current().warning("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
+        return self.saved_tensors
+
+    @property
     def needs_input_grad(self) -> Any:
         """Whether each argument of forward requires a gradient."""
         return self.__node__.needs_input_grad

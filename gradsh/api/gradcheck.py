@@ -1,13 +1,14 @@
 """gradcheck and gradgradcheck: derivatives held against finite differences."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradsh.engine.ambient import current, grad_mode
+from gradsh.engine.ambient import current
 from gradsh.engine.autograd.backward import grad as gradients
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
 from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
@@ -18,39 +19,49 @@ class GradcheckError(RuntimeError):
     __module__ = "torch.autograd.gradcheck"
 
 
+class _Tolerance(NamedTuple):
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    dtypes: bool
+
+
 def _tensors(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-def _outputs(func: Callable[..., Any], inputs: tuple[Any, ...]) -> list[Tensor]:
+def _outputs(func: Callable[..., Any], inputs: Sequence[Any]) -> list[Tensor]:
     return [one for one in _tensors(func(*inputs)) if isinstance(one, Tensor) and one.array.dtype.kind == "f"]
+
+
+def _refused(message: str, tensor: Tensor | None = None) -> Exception:
+    return fail("value", message, GradcheckError, tensor=tensor)
 
 
 def gradcheck(
     func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
-    raise_exception: bool = True, **_other: Any,
+    raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False, check_batched_forward_grad: bool = False, check_forward_ad: bool = False,
+    check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
 ) -> bool:
     """Return True if all derivatives of `func` agree with finite differences of step `eps`.
 
-    Inputs should be float64. Raises GradcheckError, or returns False without `raise_exception`, where one does not.
+    Inputs should be float64. Raises GradcheckError, or returns False without `raise_exception`, where one does not. `fast_mode` computes
+    the same as without it, and batches of gradients are computed one by one: neither needs a check of its own.
     """
+    del check_batched_grad, fast_mode, masked
+    if not (check_forward_ad or check_backward_ad):
+        message = "Expected at least one of check_forward_ad or check_backward_ad to be True"
+        raise fail("assert", message, AssertionError)
+    if check_forward_ad or check_batched_forward_grad:
+        raise fail("value", "gradcheck has no forward mode: leave out check_forward_ad", NotImplementedError)
     given = _tensors(inputs)
-    wanted = [one for one in given if isinstance(one, Tensor) and one.requires_grad]
-    if not wanted:
-        message = (
-            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
-        )
-        raise fail("no_grad", message, ValueError)
-    for place, one in enumerate(given):
-        if isinstance(one, Tensor) and one.requires_grad and one.array.dtype != np.float64:
-            current().warning(
-                f"Input #{place} requires gradient and is not a double precision floating point. This check will likely fail "
-                "if all the inputs are not of double precision floating point. "
-            )
-        if isinstance(one, Tensor) and one.requires_grad:
-            _check_apart(place, one)
+    wanted = _checked_inputs(given)
     try:
-        _check(func, given, wanted, eps, atol, rtol)
+        _compare(func, given, wanted, _Tolerance(eps, atol, rtol, nondet_tol, check_grad_dtypes))
+        if check_undefined_grad:
+            _without_gradients(func, given, wanted)
     except GradcheckError:
         if raise_exception:
             raise
@@ -58,34 +69,48 @@ def gradcheck(
     return True
 
 
-def _check_apart(place: int, one: Tensor) -> None:
-    """Refuse an input whose elements share memory: they cannot be shifted one by one."""
-    if any(step == 0 and extent > 1 for step, extent in zip(one.stride(), one.array.shape, strict=True)):
+def _checked_inputs(given: tuple[Any, ...]) -> list[Tensor]:
+    """Return the inputs to differentiate by; refuse those whose elements cannot be shifted one by one."""
+    wanted = [(place, one) for place, one in enumerate(given) if isinstance(one, Tensor) and one.requires_grad]
+    for place, one in wanted:
+        if one.array.dtype != np.float64:
+            current().warning(
+                f"Input #{place} requires gradient and is not a double precision floating point or complex. This check will "
+                "likely fail if all the inputs are not of double precision floating point or complex. "
+            )
+        if any(step == 0 and extent > 1 for step, extent in zip(one.stride(), one.array.shape, strict=True)):
+            message = (
+                f"The {place}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be "
+                "able to compute the numerical gradients correctly. You should call .contiguous on the input before passing it to "
+                "gradcheck."
+            )
+            raise fail("value", message, RuntimeError, tensor=one)
+    if not wanted:
         message = (
-            f"The {place}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be "
-            "able to compute the numerical gradients correctly. You should call .contiguous on the input before passing it to "
-            "gradcheck."
+            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
         )
-        raise fail("value", message, RuntimeError, tensor=one)
+        raise fail("no_grad", message, ValueError)
+    return [one for _, one in wanted]
 
 
-def _check(
-    func: Callable[..., Any], given: tuple[Any, ...], wanted: list[Tensor], eps: float, atol: float, rtol: float
-) -> None:
+def _compare(func: Callable[..., Any], given: tuple[Any, ...], wanted: list[Tensor], tolerance: _Tolerance) -> None:
+    """Hold the gradients of each output by each input against finite differences."""
     outputs = _outputs(func, given)
-    numerical = [_numerical(func, given, one, eps, len(outputs)) for one in wanted]
+    numerical = [_numerical(func, given, one, tolerance.eps, len(outputs)) for one in wanted]
     numbers = [number for number, output in enumerate(outputs) if output.requires_grad]
-    if not numbers and any(found.any() for jacobians in numerical for found in jacobians):
-        raise fail("value", "Numerical gradient for function expected to be zero", GradcheckError)
+    if not numbers:
+        if any(found.any() for jacobians in numerical for found in jacobians):
+            raise _refused("Numerical gradient for function expected to be zero")
+        return
     for shown, number in enumerate(numbers):
-        for place, one in enumerate(wanted):
-            analytical, expected = _analytical(func, given, one, number), numerical[place][number]
-            if not np.allclose(analytical, expected, rtol, atol, equal_nan=True):
-                message = (
+        for place, analytical in enumerate(_analytical(outputs[number], wanted, tolerance)):
+            expected = numerical[place][number]
+            if not np.allclose(analytical, expected, tolerance.rtol, tolerance.atol, equal_nan=True):
+                raise _refused(
                     f"Jacobian mismatch for output {shown} with respect to input {place},\n"
-                    f"numerical:{make(expected)!r}\nanalytical:{make(analytical)!r}\n"
+                    f"numerical:{make(expected)!r}\nanalytical:{make(analytical)!r}\n", wanted[place],
                 )
-                raise fail("value", message, GradcheckError, tensor=one)
+    _by_zeros([outputs[number] for number in numbers], wanted)
 
 
 def _numerical(
@@ -93,61 +118,148 @@ def _numerical(
 ) -> list[Array]:
     """Return the Jacobian of each output by one input, (elements of input, elements of output)."""
     columns: list[list[Array]] = [[] for _ in range(count)]
-    with grad_mode(False):
-        for index in np.ndindex(*one.array.shape):
-            held = one.array[index].copy()
-            one.array[index] = held + eps
-            above = [np.array(output.array) for output in _outputs(func, given)]
-            one.array[index] = held - eps
-            below = [np.array(output.array) for output in _outputs(func, given)]
-            one.array[index] = held
-            for number in range(count):
-                columns[number].append(((above[number] - below[number]) / (2 * eps)).reshape(-1))
+    for index in np.ndindex(*one.array.shape):
+        held = one.array[index].copy()
+        sides = []
+        for step in (-eps, eps):
+            one.array[index] = held + step
+            sides.append([make(np.array(output.array)) for output in _outputs(func, given)])
+        one.array[index] = held
+        for number, (below, above) in enumerate(zip(*sides, strict=True)):
+            _check_alike(below, above, index, eps)
+            columns[number].append(((above.array - below.array) / (2 * eps)).reshape(-1))
     return [np.stack(found) if found else np.zeros((0, 0)) for found in columns]
 
 
-def _analytical(func: Callable[..., Any], given: tuple[Any, ...], one: Tensor, number: int) -> Array:
-    with grad_mode(True):
-        output = _outputs(func, given)[number]
-        rows = []
-        for index in np.ndindex(*output.array.shape):
-            seed = np.zeros_like(output.array)
-            seed[index] = 1
-            found = None
-            if output.requires_grad:
-                (found,) = gradients([output], [one], [make(seed)], retain_graph=True, allow_unused=True)
-            rows.append(np.zeros(one.array.size) if found is None else found.array.reshape(-1))
-    return np.stack(rows, 1) if rows else np.zeros((one.array.size, 0))
+def _check_alike(below: Tensor, above: Tensor, index: tuple[int, ...], eps: float) -> None:
+    for what, plural in (("shape", "shapes"), ("dtype", "dtypes")):
+        one, other = getattr(below, what), getattr(above, what)
+        if one != other:
+            message = (
+                f"Expected `func` to return outputs with the same {what} when inputs are perturbed on index {index} by {eps}, but "
+                f"got: {plural} {one} and {other}."
+            )
+            raise fail("assert", message, AssertionError)
+
+
+def _analytical(output: Tensor, wanted: list[Tensor], tolerance: _Tolerance) -> list[Array]:
+    """Return the Jacobian of an output by each input, computed twice: both must be the same."""
+    first, second = (_rows(output, wanted) for _ in range(2))
+    pairs = [(row, one) for rows in first for row, one in zip(rows, wanted, strict=True) if row is not None]
+    if tolerance.dtypes and any(row.dtype != one.dtype for row, one in pairs):
+        raise _refused("Gradient has dtype mismatch")
+    if any(row.shape != one.shape for row, one in pairs):
+        raise _refused("Analytical gradient has incorrect size")
+    found, again = (
+        [_stacked([row[place] for row in rows], one) for place, one in enumerate(wanted)] for rows in (first, second)
+    )
+    if any(one.size and abs(one - other).max() > tolerance.nondet_tol for one, other in zip(found, again, strict=True)):
+        raise _refused(
+            "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
+            f"values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {tolerance.nondet_tol}."
+        )
+    return found
+
+
+def _rows(output: Tensor, wanted: list[Tensor]) -> list[tuple[Tensor | None, ...]]:
+    """Return the gradients of each element of an output."""
+    rows = []
+    for index in np.ndindex(*output.array.shape):
+        seed = np.zeros_like(output.array)
+        seed[index] = 1
+        rows.append(gradients([output], wanted, [make(seed)], retain_graph=True, allow_unused=True))
+    return rows
+
+
+def _stacked(rows: list[Tensor | None], one: Tensor) -> Array:
+    return np.stack([np.zeros(one.array.size) if row is None else row.array.reshape(-1) for row in rows], 1) if rows else \
+        np.zeros((one.array.size, 0))
+
+
+def _by_zeros(outputs: list[Tensor], wanted: list[Tensor]) -> None:
+    """Refuse a backward that zeros do not make zero."""
+    zeros = [make(np.zeros_like(one.array)) for one in outputs]
+    for found, one in zip(gradients(outputs, wanted, zeros, allow_unused=True), wanted, strict=True):
+        if found is not None:
+            if found.array.any():
+                raise _refused("backward not multiplied by grad_output", one)
+            if found.dtype != one.dtype:
+                raise _refused("grad is incorrect type", one)
+            if found.shape != one.shape:
+                raise _refused("grad is incorrect size", one)
+
+
+class _NoGradient(Node):
+    """Stands behind an output: no gradient goes further."""
+
+    __slots__ = ()
+
+    def name(self) -> str:
+        """Return PyTorch's name."""
+        return "torch::autograd::UndefinedGradBackward"
+
+    def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
+        """Drop the gradient."""
+        del grads, needs
+        return [None]
+
+
+def _undefined(output: Tensor) -> Tensor:
+    fresh = output.detach()
+    fresh.edge = (_NoGradient((gradient_edge(output),), ((output.array.shape, output.array.dtype),)), 0)
+    fresh.needs_grad = True
+    return fresh
+
+
+def _without_gradients(func: Callable[..., Any], given: tuple[Any, ...], wanted: list[Tensor]) -> None:
+    """Refuse a backward that cannot do without the gradients of its outputs: of all, and of each in turn."""
+    count = len([one for one in _outputs(func, given) if one.requires_grad])
+    for left_out in (range(count), *([place] for place in range(count) if count > 1)):
+        outputs = [one for one in _outputs(func, given) if one.requires_grad]
+        cut = [_undefined(one) if place in left_out else one for place, one in enumerate(outputs)]
+        zeros = [make(np.zeros_like(one.array)) for one in cut]
+        notes = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+        try:
+            found = gradients(cut, wanted, zeros, allow_unused=True) if cut else ()
+        except RuntimeError as error:
+            current().warning(_UNDEFINED)
+            raise _refused(f"Expected backward function to handle undefined output grads. {notes}") from error
+        if any(one is not None and one.array.any() for one in found):
+            current().warning(_UNDEFINED)
+            raise _refused(f"Expected all input grads to be undefined or zero when all output grads are undefined or zero. {notes}")
+
+
+_UNDEFINED = (
+    "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing "
+    'callers of this function. If this is true for you, you can call this function with "check_undefined_grad=False" to disable '
+    "the feature"
+)
 
 
 def gradgradcheck(
-    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
-    rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True, **other: Any,
+    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, gen_non_contig_grad_outputs: bool = False,
+    check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, **options: Any,
 ) -> bool:
-    """Return True if the second derivatives of `func` agree with finite differences of the first."""
+    """Return True if the second derivatives of `func` agree with finite differences of the first; options are those of gradcheck."""
     del gen_non_contig_grad_outputs
     given = _tensors(inputs)
     generator = current().generator
     if grad_outputs is None:
         cotangents = tuple(
-            make(generator.normal(one.array.shape, dtype=one.array.dtype)).requires_grad_() for one in _outputs(func, given)
+            make(generator.normal(one.array.shape, dtype=one.array.dtype)).requires_grad_()
+            for one in _outputs(func, given) if one.requires_grad
         )
     else:
         cotangents = _tensors(grad_outputs)
     size = len(cotangents)
+    sources = [place for place, one in enumerate(given) if isinstance(one, Tensor) and one.requires_grad]
 
     def first(*values: Any) -> tuple[Any, ...]:
-        arguments = tuple(
-            one.requires_grad_() if isinstance(one, Tensor) and one.array.dtype.kind == "f" and one.grad_fn is None and
-            not one.requires_grad and given[place].requires_grad else one
-            for place, one in enumerate(values[:-size])
-        )
-        with grad_mode(True):
-            outputs = [one for one in _outputs(func, arguments) if one.requires_grad]
-            sources = [one for one in arguments if isinstance(one, Tensor) and one.requires_grad]
-            found = gradients(outputs, sources, values[-size:], create_graph=True, allow_unused=True)
+        arguments = [one.requires_grad_() if place in sources else one for place, one in enumerate(values[:-size])]
+        outputs = [one for one in _outputs(func, arguments) if one.requires_grad]
+        found = gradients(outputs, [arguments[place] for place in sources], values[-size:], create_graph=True, allow_unused=True)
         return tuple(one for one in found if one is not None)
 
     return gradcheck(
-        first, (*given, *cotangents), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, **other
+        first, (*given, *cotangents), check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev, **options
     )

@@ -135,6 +135,22 @@ class set_grad_enabled(_Mode):
         return _Mode.__call__(no_grad() if not self._enabled else enable_grad(), function)
 
 
+class set_multithreading_enabled(_Mode):
+    """Accept whether backward may use threads: it uses one."""
+
+    __slots__ = ()
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self._enabled = bool(mode)
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing."""
+
+
 def is_grad_enabled() -> bool:
     """Return whether operations are being recorded."""
     return current().grad_enabled

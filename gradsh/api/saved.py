@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradsh.engine.ambient import current
+from gradsh.engine.dispatch.inference import is_inference
 from gradsh.engine.graph.gradient_edge import GradientEdge
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import Facade, Node, behind
-from gradsh.engine.graph.tensor import Tensor, accumulator, gradient_edge, node_of
+from gradsh.engine.graph.tensor import Tensor, accumulator, gradient_edge, node_of, written
 from gradsh.text.fault import fail
 
 DISABLED = "saved_tensors_hooks_disabled"
@@ -158,6 +159,13 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         message = "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         raise fail("no_grad", message, RuntimeError, tensor=tensor)
     return GradientEdge(edge[0].facade(), edge[1])
+
+
+def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
+    """Count a write in place to each tensor that nothing else counts; an inference tensor counts none."""
+    for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if not is_inference(one):
+            written(one)
 
 
 class _MultiHandle:

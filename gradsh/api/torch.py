@@ -143,7 +143,7 @@ _TORCH: dict[str, Any] = {
 
 _AUTOGRAD: dict[str, Any] = {
     **lazily("gradsh.api.autograd", "backward grad Variable"),
-    **lazily("gradsh.api.modes", "no_grad enable_grad set_grad_enabled inference_mode"),
+    **lazily("gradsh.api.modes", "no_grad enable_grad set_grad_enabled inference_mode set_multithreading_enabled"),
     **lazily("gradsh.api.function", "Function"),
     **lazily("gradsh.api.gradcheck", "gradcheck gradgradcheck"),
     **lazily("gradsh.api.anomaly", "set_detect_anomaly detect_anomaly"),
@@ -222,11 +222,11 @@ NAMESPACES: dict[str, Namespace] = {
         lazily(
             "gradsh.api.saved",
             "saved_tensors_hooks save_on_cpu disable_saved_tensors_hooks allow_mutation_on_saved_tensors "
-            "register_multi_grad_hook Node=AnyNode get_gradient_edge GradientEdge",
+            "register_multi_grad_hook Node=AnyNode get_gradient_edge GradientEdge increment_version",
         ),
     ),
     "torch.autograd.function": Namespace(
-        "torch.autograd.function", lazily("gradsh.api.function", "Function once_differentiable")
+        "torch.autograd.function", lazily("gradsh.api.function", "Function once_differentiable InplaceFunction")
     ),
     "torch.autograd.variable": Namespace("torch.autograd.variable", lazily("gradsh.api.autograd", "Variable")),
     "torch.func": Namespace("torch.func", lazily("gradsh.api.derivatives", "functional_call")),

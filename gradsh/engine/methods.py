@@ -4,6 +4,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.attributes import (
     assign_requires_grad,
     check_assigned_data,
@@ -14,7 +15,7 @@ from gradsh.engine.dispatch.attributes import (
 )
 from gradsh.engine.dispatch.inference import is_inference, version_of
 from gradsh.engine.graph.hook_handle import Handle
-from gradsh.engine.graph.tensor import Parameter, Tensor, autograd_meta, make
+from gradsh.engine.graph.tensor import AccumulateGrad, Parameter, Tensor, autograd_meta, make
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ class _Methods(_Base):
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         assign_requires_grad(self, value)
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise fail("type", "requires_grad must be a bool", RuntimeError, tensor=self)
 
     @property
     def grad(self) -> "Tensor | None":
@@ -83,6 +88,10 @@ class _Methods(_Base):
         replace_data(self, before)
         if self.meta is not None and before.dtype != self.array.dtype:
             self.meta.accumulator = None
+
+    @data.deleter
+    def data(self) -> None:
+        raise fail("attribute", "Deleting tensor data is not allowed. Delete tensor instead!", RuntimeError, tensor=self)
 
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,
@@ -166,6 +175,15 @@ def _parameter_repr(self: Parameter) -> str:
     return format_parameter(Tensor.__repr__(self))
 
 
+def _accumulate(self: AccumulateGrad, grads: list[Any], _needs: Any) -> tuple[()]:
+    from gradsh.engine.autograd.hooks import accumulate
+
+    recorded = grads[0].requires_grad
+    accumulate(self, grads[0] if recorded else grads[0].array, recorded, False, current().location())
+    return ()
+
+
+setattr(AccumulateGrad, "run", _accumulate)  # noqa: B010  (called by a program: a pass has its own way)
 for _name, _value in vars(_Methods).items():
     if isinstance(_value, FunctionType):
         _value.__qualname__ = f"Tensor.{_name}"  # Python's errors say it

@@ -9,6 +9,8 @@ import numpy as np
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import op
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.delayed_error import delayed_error
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
@@ -251,6 +253,7 @@ class Along:
         self.add = add
         self.reduce = reduce
         self.wipe = wipe
+        self.source = "src" if reduce.name == "scatter_reduce" else "source"
 
 
 def _product_gradients(
@@ -267,6 +270,12 @@ def _product_gradients(
     grad_src = where(
         single, way.read(grad * src_result, dim, index), way.read(grad * result, dim, index) / fill(src, src_zero, 1)
     )
+    if isinstance(grad_src, Tensor) and grad_src.requires_grad and (zeros.detach().array > 1).any():
+        message = (
+            f"{way.reduce.name}(): Double backward is unsupported for {way.source} when >1 zeros in {way.source} are scattered to "
+            "the same position in self"
+        )
+        (grad_src,) = delayed_error(message, [grad_src])
     return grad_self, grad_src
 
 

@@ -15,9 +15,10 @@ OFFERED = frozenset({
     "save_for_backward", "save_for_forward", "mark_dirty", "mark_non_differentiable", "mark_shared_storage", "set_materialize_grads",
     "saved_tensors", "needs_input_grad", "to_save", "dirty_tensors", "non_differentiable", "next_functions", "metadata", "requires_grad",
     "name", "register_hook", "register_prehook", "_materialize_non_diff_grads", "_sequence_nr", "saved",
+    "saved_variables",
 })
 FIXED = frozenset({"saved_tensors", "needs_input_grad", "to_save", "dirty_tensors", "non_differentiable", "next_functions", "metadata",
-                   "requires_grad"})
+                   "requires_grad", "saved_variables"})
 """Properties of PyTorch's: they keep their meaning."""
 SLOTS = {name for kind in FunctionNode.__mro__ for name in getattr(kind, "__slots__", ())}
 NAMES = sorted(name for name in SLOTS | set(dir(FunctionNode)) | {"x", "mask", "shape", "_x"} if name[:2] != "__" and name not in FIXED)

@@ -76,6 +76,7 @@ class BackwardPass:
         "ambient",
         "arriving",
         "buffers",
+        "callbacks",
         "captured",
         "create",
         "deferred",
@@ -112,6 +113,8 @@ class BackwardPass:
         """Where gradients were summed into an array of the pass's own: how often in place."""
         self.captured: dict[tuple[Node, int], Any] = {}
         self.wrote: list[Tensor] = []
+        self.callbacks: list[Callable[[], Any]] = []
+        """What runs at the end of the pass; it may add more."""
         self.position = 0
         self.deferred: list[Callable[[], None]] | None = [] if self.ambient.atomic else None
         self.order, self.arriving = toposort(edge[0] for edge, _ in roots)
@@ -122,6 +125,7 @@ class BackwardPass:
     def run(self) -> None:
         """Run the pass. An exception carries, in its fault's field `done`, what had been done before it."""
         outer, self.ambient.running = self.ambient.running, self
+        hooks = self.ambient.saved_hooks
         watch = self.ambient.passes
         with grad_mode(self.create):
             try:
@@ -135,11 +139,14 @@ class BackwardPass:
                 if self.deferred is not None:
                     for action in self.deferred:
                         action()
+                for callback in self.callbacks:
+                    callback()
             except BaseException as error:
                 self._tell(error)
                 raise
             finally:
                 self.ambient.running = outer
+                self.ambient.saved_hooks = hooks  # what a hook entered and did not leave ends with the pass
                 self.buffers.clear()
                 if watch is not None:
                     watch(self, True)

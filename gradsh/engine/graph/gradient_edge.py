@@ -15,7 +15,8 @@ class GradientEdge(NamedTuple):
     output_nr: int
     ownership_token: Any = None
 
-    __script_attributes__ = frozenset({"node", "output_nr", "ownership_token"})  # type: ignore[misc]
+
+setattr(GradientEdge, "__script_attributes__", frozenset(GradientEdge._fields))  # noqa: B010  (no field of a named tuple)
 
 
 def tensor_at(value: Any) -> Any:

@@ -264,6 +264,15 @@ class Node:
         self.extra.lent = view is None
         return view or self, kept.edge
 
+    def __call__(self, *grads: Any) -> Any:
+        """Return the gradients of the inputs for given gradients of the outputs, outside of any pass."""
+        if len(grads) != len(self.outputs):
+            raise fail("type", f"expected {len(self.outputs)} arguments, got {len(grads)} instead", TypeError, node=self)
+        results = [None] * len(self.edges)
+        if any(grad is not None for grad in grads):
+            results = list(self.run(list(grads), tuple(edge is not None for edge in self.edges)))
+        return results[0] if len(results) == 1 else tuple(results)
+
     def register_hook(self, hook: Callable[..., Any]) -> "Handle":
         """Call `hook(grad_inputs, grad_outputs)` after the node has run; a returned tuple replaces grad_inputs."""
         return Handle(self.more().posthooks, hook)
