@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
 from gradsh.commands.leaks import run as leaks_of
 from gradsh.commands.leaks import view as leaks_view
 from gradsh.lens.looks import look
@@ -93,10 +95,19 @@ def _hints(watcher: "Watcher", variables: Mapping[str, object]) -> Iterable[str]
     """Yield what fails silently: parameters that no pass ever reached, passes that retain their graph for nothing."""
     if not watcher.passes.notes:
         return
+    told: set[int] = set(watcher.passes.reached)
+    sharded = False
     for name, value in variables.items():
         for path, parameter in parameters_of(value) if is_module(value) else ():
-            if parameter.needs_grad and id(parameter.torch) not in watcher.passes.reached:
+            if not parameter.needs_grad or id(parameter.torch) in told:
+                continue
+            told.add(id(parameter.torch))
+            if is_traceable_wrapper_subclass(parameter.torch):
+                sharded = True
+            else:
                 yield f"hint: {name}.{path} requires grad, but no pass ever reached it"
+    if sharded:
+        yield "not seen: which parameters a pass reached that are sharded (passes run through tensors gathered from the parts)"
     for place in dict.fromkeys(note.place for note in watcher.passes.notes if note.retained):
         if place is not None:
             yield f"hint: {where_of(watcher, place)}: retain_graph keeps what is saved: is a second pass through it meant?"

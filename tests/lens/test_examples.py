@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ torch = pytest.importorskip("torch")
 from tests.lens.traced import run_python, trace  # noqa: E402
 
 HOME = Path(__file__).parents[2] / "examples" / "torch"
+PROGRAMS = Path(__file__).parent / "programs"
 
 
 def line_of(name: str, text: str) -> int:
@@ -58,12 +60,15 @@ def test_the_growing_total_is_told_at_the_end() -> None:
     assert f"line {line_of('mlp_mistake.py', 'total = total')}: total = total + loss" in ran.err
 
 
-def torchrun(*words: str) -> subprocess.CompletedProcess[str]:
+def torchrun(*words: str, folder: Path = HOME) -> subprocess.CompletedProcess[str]:
     """Run `gradsh trace` in two processes."""
-    launcher = ["torch.distributed.run", "--nproc-per-node", "2", "--master-addr", "127.0.0.1", "--master-port", "29537"]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    launcher = ["torch.distributed.run", "--nproc-per-node", "2", "--master-addr", "127.0.0.1", "--master-port", port]
     return subprocess.run(
         [sys.executable, "-m", *launcher, "-m", "gradsh", "trace", *words],
-        cwd=HOME, capture_output=True, text=True, timeout=500, check=False,
+        cwd=folder, capture_output=True, text=True, timeout=500, check=False,
         env={"PYTHONPATH": str(HOME.parents[1]), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"},
     )
 
@@ -89,3 +94,24 @@ def test_events_carry_the_rank() -> None:
     ran = torchrun("--format", "json", "ddp_mistake.py")
     events = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
     assert {event["rank"] for event in events if event["event"] == "error"} == {0, 1}
+
+
+def test_sharded_parameters_keep_working() -> None:
+    ran = torchrun("--summary", "fsdp.py", folder=PROGRAMS)
+    told = ran.stderr + ran.stdout
+    assert {"done 0", "done 1"} <= set(ran.stdout.splitlines())
+    for number in (0, 1):
+        story = [line for line in told.splitlines() if line.startswith(f"[rank {number}]")]
+        assert any("error[freed]: backward needs PowBackward0.self" in line for line in story)
+        assert [line.rpartition(" | ")[0].split()[-1] for line in story if re.search(r"\d \| ", line)] == ["16", "18", "21"]
+        assert any("not seen: which parameters a pass reached that are sharded" in line for line in story)
+        assert not any("no pass ever reached it" in line for line in story)
+
+
+def test_pipeline_stages_keep_working() -> None:
+    ran = torchrun("pipeline.py", folder=PROGRAMS)
+    assert {"done 0", "done 1"} <= set(ran.stdout.splitlines())
+    story = ran.stderr.partition("PyTorch says")[0]
+    assert "[rank 1] error[freed]: backward needs PowBackward0.self" in story
+    assert "[rank 0] error" not in ran.stderr
+    assert re.findall(r"^\[rank 1\] +(\d+) \|", story, re.MULTILINE) == ["10", "19", "23"]
