@@ -32,7 +32,7 @@ class Log:
         self.files = files
         self.next_number = next_number
         self.numbers: list[int] = []
-        self.places: list[Place] = []
+        self.places: list[Place | None] = []
         self.stack: list[Running] = []
         """The user's functions that are running, outermost first."""
         self.modules: list[tuple[Running | None, Any]] = []
@@ -230,6 +230,20 @@ class Lines:
             for log in self.logs:
                 log.muted = None
         self.log().stack.clear()
+
+    def resume(self) -> None:
+        """Follow this thread's lines again where a debugger, or the program itself, took the trace function away.
+
+        What was made since the last line that was seen has no known line.
+        """
+        log = self.log()
+        if self._outer is None or log.muted is not None or sys.gettrace() is not None:
+            return
+        if log.places:
+            log.places[-1] = None
+        log.stack.clear()
+        self._join_running(sys._getframe(1))
+        sys.settrace(log.tracer())
 
     @contextmanager
     def paused(self) -> Iterator[None]:

@@ -136,6 +136,12 @@ class LensControl:
         found = Origins(self.machine, [Frame(step, local)]).cuts(tensor, [])
         return [(one.span.line, source.line(one.span.line).strip(), one.cut) for one in found]
 
+    @staticmethod
+    def tried(failed: Failed, *, at_once: bool = False) -> Failed:
+        """Return a failure as it is: a program that Python runs is not run again."""
+        del at_once
+        return failed
+
     def number_of(self, name: str) -> int | None:
         """Refuse: a program that Python runs is not run again with another number."""
         del name

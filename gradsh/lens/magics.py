@@ -1,5 +1,6 @@
 """`%load_ext gradsh`: the commands as magics in IPython and Jupyter, and the story when a cell's backward fails."""
 
+import traceback
 from typing import Any
 
 from gradsh.lens import missing
@@ -39,7 +40,9 @@ def _magic(shell: Any, name: str) -> Any:
             return run_line(api.watcher(), f"{name} {line}", shell.user_ns)
         except ProblemError as error:
             print(error.problem.message)  # noqa: T201
-            return None
+        except Exception as error:  # noqa: BLE001  # an expression that a person typed may fail in any way
+            print("".join(traceback.format_exception_only(error)), end="")  # noqa: T201
+        return None
 
     magic.__doc__ = f"{find(name).doc} The arguments are those of gradsh's command `{name}`."
     return magic

@@ -75,6 +75,7 @@ class Passes:
     def _run(self, original: Any, roots: Any, args: Any, kwargs: Any) -> Any:
         self.number += 1
         retain, some = bool(args[1]), bool(args[3]) if len(args) > 3 else False
+        self.watcher.lines.resume()
         log = self.watcher.lines.log()
         place = log.here()
         if self.before is not None:

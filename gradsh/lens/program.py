@@ -24,13 +24,13 @@ class Program:
         if module:
             self._as_module(name)
         else:
-            self.file = name
-            self.main.__file__ = name
+            self.file = os.path.abspath(name)  # noqa: PTH100
+            self.main.__file__ = self.file
             self.main.__dict__["__cached__"] = None
             self.main.__dict__["__spec__"] = None
-            self.main.__dict__["__loader__"] = importlib.machinery.SourceFileLoader("__main__", name)
+            self.main.__dict__["__loader__"] = importlib.machinery.SourceFileLoader("__main__", self.file)
             sys.path[0] = os.path.dirname(os.path.realpath(name))  # noqa: PTH120
-        sys.argv[:] = [self.file, *arguments]
+        sys.argv[:] = [self.file if module else name, *arguments]
         sys.modules["__main__"] = self.main
 
     def _as_module(self, name: str) -> None:

@@ -42,14 +42,15 @@ class Prompt(code.InteractiveConsole):
 
 
 def _talk(frame: Any) -> None:
-    api.watcher().lines.log()
-    trace = sys.gettrace()
+    log = api.watcher().lines.log()
+    log.muted = trace = sys.gettrace()
     sys.settrace(None)
     try:
         Prompt(frame).interact(_BANNER, "")
     except SystemExit:
         pass
     finally:
+        log.muted = None
         sys.settrace(trace)
 
 

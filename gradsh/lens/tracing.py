@@ -5,6 +5,7 @@ The program's output and exit status are its own. A diagnosis goes to standard e
 """
 
 import sys
+import threading
 import time
 from typing import Any, NamedTuple
 
@@ -142,6 +143,7 @@ class _Trace:
             from gradsh.lens.streams import Printed
 
             sys.stdout = Printed(lambda text: self.sink(Print(text, False)))
+        threads, threading.excepthook = threading.excepthook, self._in_thread(threading.excepthook)
         try:
             if self.options.keep_going:
                 self._run_statements(text)
@@ -149,7 +151,23 @@ class _Trace:
                 self._run_whole(text)
         finally:
             self._finish()
+            if getattr(threading.excepthook, "gradsh", False):
+                threading.excepthook = threads
         return self.status
+
+    def _in_thread(self, shown: Any) -> Any:
+        """Return what tells the story of an exception that ends a thread before it is shown."""
+        from gradsh.lens.program import strip
+
+        def told(failure: Any) -> None:
+            if failure.exc_value is not None:
+                self._tell(failure.exc_value, None)
+                strip(failure.exc_value)
+                failure = threading.ExceptHookArgs((failure.exc_type, failure.exc_value, failure.exc_value.__traceback__, failure.thread))
+            shown(failure)
+
+        told.gradsh = True  # type: ignore[attr-defined]
+        return told
 
     def _run_whole(self, text: bytes) -> None:
         from gradsh.lens.program import end_by_interrupt, show

@@ -26,6 +26,8 @@ _OPERATORS = (
 )
 _SETTERS = frozenset({"requires_grad_", "retain_grad_", "share_memory_", "rename_", "coalesce_", "detach_"})
 """Methods that end in an underscore and write no elements."""
+_PLAIN = frozenset({torch.Tensor, torch.nn.Parameter})
+_mode_is_on = torch._C._is_torch_function_mode_enabled
 _OUT_HOMES = (torch, torch.linalg, torch.special, torch.fft)
 """Where functions stand that may be given `out=`."""
 _STATISTICS = {"batch_norm": (3, 4), "instance_norm": (3, 4), "embedding_renorm_": (0,)}
@@ -48,10 +50,7 @@ class Writes:
 
     def note(self, tensor: torch.Tensor, before: int, after: int) -> None:
         """Note the writes to a tensor since version `before`."""
-        try:
-            key = tensor.untyped_storage()._cdata
-        except (RuntimeError, NotImplementedError):
-            key = -id(tensor)
+        key = _memory(tensor)
         stack = self.lines.log().stack
         place = stack[-1].place if stack else None
         writes = self.known.get(key)
@@ -109,15 +108,14 @@ class Writes:
         note = self.note
 
         def writing(*args: Any, **kwargs: Any) -> Any:
-            try:
-                before = args[0]._version
-            except (IndexError, AttributeError, RuntimeError):  # no tensor, or an inference tensor
+            before = _version(args[0]) if args else -1
+            if before < 0:
                 return function(*args, **kwargs)
             try:
                 return function(*args, **kwargs)
             finally:
                 tensor = args[0]
-                after = tensor._version
+                after = _version(tensor)
                 if after != before:
                     note(tensor, before, after)
 
@@ -150,13 +148,14 @@ class Writes:
         return writing
 
     def _noting(self, function: Any, written: list[Any], args: Any, kwargs: Any) -> Any:
-        before = [(one, _version(one)) for one in written if isinstance(one, torch.Tensor)]
+        before = [(one, _version(one)) for one in written]
         try:
             return function(*args, **kwargs)
         finally:
             for tensor, version in before:
-                if 0 <= version < tensor._version:
-                    self.note(tensor, version, tensor._version)
+                after = _version(tensor)
+                if 0 <= version < after:
+                    self.note(tensor, version, after)
 
 
 def _writers() -> Iterator[tuple[Any, str]]:
@@ -172,16 +171,23 @@ def _writers() -> Iterator[tuple[Any, str]]:
         yield torch._VF, name
 
 
-def _version(tensor: torch.Tensor) -> int:
-    """Return a tensor's version, -1 for one that has none."""
+def _version(value: Any) -> int:
+    """Return a tensor's version, -1 for one that has none and for what is no tensor; no class or mode of the program's is asked."""
     try:
-        return int(tensor._version)
-    except RuntimeError:
+        if type(value) in _PLAIN and not _mode_is_on():
+            return value._version  # type: ignore[no-any-return]
+        with torch._C.DisableTorchFunction():
+            return value._version if isinstance(value, torch.Tensor) else -1
+    except RuntimeError:  # an inference tensor's
         return -1
 
 
 def _memory(tensor: torch.Tensor) -> int:
+    """Return the key of a tensor's memory; no class or mode of the program's is asked."""
     try:
-        return int(tensor.untyped_storage()._cdata)
+        if type(tensor) in _PLAIN and not _mode_is_on():
+            return int(tensor.untyped_storage()._cdata)
+        with torch._C.DisableTorchFunction():
+            return int(tensor.untyped_storage()._cdata)
     except (RuntimeError, NotImplementedError):
         return -id(tensor)

@@ -71,8 +71,8 @@ class TestOnPyTorch:
         ran = self.run(tmp_path, "def f():\n    return 1 / 0\nf()")
         assert ran.status == 1
         assert ran.err == (
-            'Traceback (most recent call last):\n  File "prog.py", line 3, in <module>\n    f()\n'
-            '  File "prog.py", line 2, in f\n    return 1 / 0\n           ~~^~~\nZeroDivisionError: division by zero\n'
+            f'Traceback (most recent call last):\n  File "{tmp_path}/prog.py", line 3, in <module>\n    f()\n'
+            f'  File "{tmp_path}/prog.py", line 2, in f\n    return 1 / 0\n           ~~^~~\nZeroDivisionError: division by zero\n'
         )
 
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
@@ -292,6 +292,63 @@ def test_what_passes_and_optimizers_call_of_the_user_s_is_followed(tmp_path: Pat
     found = [line.split(" ", 1) for line in ran.out.splitlines()]
     assert len(found) == 6
     assert all(lines[int(number) - 1].lstrip().startswith(text) for number, text in found), found
+
+
+@pytest.mark.parity
+def test_a_failure_in_a_thread_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "prog.py").write_text(
+        "import threading, torch\ndef work():\n    z = torch.ones(2, requires_grad=True).exp().sum()\n    z.backward()\n    z.backward()\n"
+        "t = threading.Thread(target=work)\nt.start()\nt.join()\nprint('done')\n", encoding="utf-8",
+    )
+    ran = trace("prog.py", folder=tmp_path)
+    assert (ran.status, ran.out) == (0, "done\n")
+    story, _, shown = ran.err.partition("Exception in thread")
+    assert [line.split()[0] for line in story.splitlines() if line[:4].strip().isdigit()] == ["3", "4", "5"]
+    assert "gradsh" not in shown
+    assert "RuntimeError: Trying to backward" in shown
+
+
+@pytest.mark.parity
+def test_after_a_debugger_lines_are_followed_again(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "prog.py").write_text(
+        "import sys, torch\nw = torch.ones(2, requires_grad=True)\nsys.settrace(None)\nlost = w.exp().sum()\nlost.backward()\n"
+        "z = w.exp().sum()\nz.backward()\nfrom gradsh import lens\nprint([\n"
+        "    lens.buffers(one).rows[0].saved_line for one in (lost, z)])\nz.backward()\n", encoding="utf-8",
+    )
+    ran = trace("prog.py", folder=tmp_path)
+    story = ran.err.partition("PyTorch says")[0]
+    assert [line.split()[0] for line in story.splitlines() if line[:4].strip().isdigit()] == ["6", "7", "11"]
+    assert ran.out == ("[None, 6]\n" if sys.version_info < (3, 12) else "[4, 6]\n")
+
+
+@pytest.mark.parity
+def test_a_class_of_the_program_s_is_not_asked_about_versions(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    text = """import torch
+from torch.overrides import TorchFunctionMode
+calls = []
+class Own(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        calls.append(function.__name__)
+        return super().__torch_function__(function, types, args, kwargs or {})
+class Mode(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        calls.append("mode " + function.__name__)
+        return function(*args, **(kwargs or {}))
+p = torch.zeros(2).as_subclass(Own)
+p.add_(1)
+p[0] = 3
+with Mode():
+    torch.zeros(2).mul_(2)
+print(calls)
+"""
+    (tmp_path / "prog.py").write_text(text, encoding="utf-8")
+    ran = trace("prog.py", folder=tmp_path)
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out == "['add_', '__setitem__', 'mode zeros', 'mode mul_']\n"
 
 
 @pytest.mark.parity

@@ -58,8 +58,10 @@ def _run(action: Callable[[], int], out: Path, err: Path, folder: Path | None) -
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), number)
         sys.stdout, sys.stderr = os.fdopen(1, "w", encoding="utf-8"), os.fdopen(2, "w", encoding="utf-8")
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        import threading
         import warnings
 
+        threading.excepthook = threading.__excepthook__  # pytest has put its own there
         warnings.resetwarnings()
         if folder is not None:
             os.chdir(folder)
