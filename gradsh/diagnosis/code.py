@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
 
 SILENT = frozenset({"no_grad", "inference_mode", "set_grad_enabled"})
+FACTORIES = frozenset({
+    "tensor", "zeros", "ones", "rand", "randn", "full", "empty", "linspace", "eye", "arange", "zeros_like", "ones_like", "rand_like",
+    "randn_like", "full_like", "logspace", "normal",
+})
+WITH_INDICES = frozenset({"max", "min", "sort", "topk", "median", "mode", "kthvalue"})
+"""Operations that return values and the indices where they were."""
 BLOCKS = ("body", "orelse", "finalbody")
 _EXPECTED = re.compile(r"expect error(?:\s+\w+)?:\s*")
 
@@ -286,6 +292,11 @@ def is_silent(node: Any) -> bool:
     """Whether an expression names what turns histories off, and does not turn them on."""
     return any(path_of(part).rpartition(".")[2] in SILENT for part in inside(node)) and not any(
         isinstance(part, tree.Constant) and part.value is True for part in inside(node))
+
+
+def callable_by_name(value: Any) -> bool:
+    """Whether a value is a function or a class: what a call runs is found by its name."""
+    return isinstance(value, type) or hasattr(value, "__code__") or hasattr(value, "__func__")
 
 
 class Draft:

@@ -34,12 +34,12 @@ def freed(finder: Finder) -> None:
         retained(finder)
     else:
         cut_off(finder, cause.freed)
+        second_cut_off(finder)
         cut = bool(finder.fixes)
         retained(finder)
         if cause.carried and not cut:
             carried(finder)
         one_pass(finder)
-        second_cut_off(finder)
         repeated_forward(finder)
         if cause.carried:
             again(finder)
@@ -192,7 +192,16 @@ def _built_outside(finder: Finder, reader: Site) -> list[Site]:
     if not sources and saved is not None:  # what functions read, or a call that stores its results
         sources = [site for site in finder.levels(saved) if isinstance(site.statement, tree.Expr | tree.Assign)
                    and site.same_scope(reader) and site.line < first and not site.loops]
+    bound_in_loop = {path for site in finder.code.sites if any(loop is reader.loops[-1] for loop in site.loops)
+                     for path in written(site.statement)}
+    sources = [site for site in sources if not (written(site.statement) & bound_in_loop and _is_computed(finder, site))]
     return [] if any(_makes_what_learns(finder, site) for site in sources) else sources
+
+
+def _is_computed(finder: Finder, site: Site) -> bool:
+    """Whether a statement computes with what learns: each pass leaves such a result to the next, and does not begin anew."""
+    values = [finder.value(path) for path in reads(site.statement)]
+    return any(is_module(value) or getattr(value, "requires_grad", False) for value in values)
 
 
 def _makes_what_learns(finder: Finder, site: Site) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradsh.diagnosis.code import (
+    WITH_INDICES,
     Draft,
     Site,
     closed,
@@ -25,7 +26,6 @@ from gradsh.language import tree
 from gradsh.text.span import Source, Span
 
 _ENDING = CUTTING - {"argmax", "argmin", "argsort"}
-_WITH_INDICES = frozenset({"max", "min", "sort", "topk", "median", "mode", "kthvalue"})
 _GOES_ON = "the history goes on"
 
 def no_grad(finder: Finder) -> None:
@@ -216,7 +216,7 @@ def _uncopied(finder: Finder, site: Site) -> None:
             text = text_of(source, node.span)
             _softly(finder, site, node)
             _replaced(finder, site, node, text.replace(name, word, 1), "values have a gradient, indices have none")
-        elif name in _WITH_INDICES:
+        elif name in WITH_INDICES:
             _swapped(finder, site, node)
             for part in headed(site.statement):
                 if isinstance(part, tree.Subscript) and part.value is node and text_of(source, part.slice.span) == "1":

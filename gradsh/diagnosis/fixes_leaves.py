@@ -1,11 +1,14 @@
 """Fixes that say what is a leaf and what needs a gradient: ask for one, do not freeze, make a leaf of a result."""
 
 import re
+from typing import Any
 
 from gradsh.diagnosis.code import (
+    FACTORIES,
     Draft,
     Site,
     base_of,
+    callable_by_name,
     closed,
     freezes,
     headed,
@@ -21,10 +24,6 @@ from gradsh.diagnosis.provenance import Origin
 from gradsh.language import tree
 from gradsh.probe.modules import is_module
 
-_FACTORIES = frozenset({
-    "tensor", "zeros", "ones", "rand", "randn", "full", "empty", "linspace", "eye", "arange", "zeros_like", "ones_like", "rand_like",
-    "randn_like", "full_like", "logspace", "normal",
-})
 _WHOLE = frozenset({"tensor", "arange", "full"})
 
 
@@ -44,25 +43,37 @@ def learnt(finder: Finder, made: list[Site]) -> list[Site]:
         return [path_of(one) for one in targets_of(site.statement)]
 
     sure = [site for site in made if any(f"{name}.grad" in read or name in given or name in updated for name in names(site))]
-    likely = [site for site in made if not all(_DATA.fullmatch(name) for name in names(site)) and not _computed(finder, site)]
+    data = [site for site in made if names(site) and all(_DATA.fullmatch(name) for name in names(site))]
+    likely = [site for site in made if site not in data and not _computed(finder, site)]
     return sure or likely or made
 
 
 def _computed(finder: Finder, site: Site) -> bool:
-    """Whether a statement computes with tensors or modules that have names: what it gives is no leaf to be learnt."""
-    values = [finder.value(path) for path in reads(site.statement)]
-    return any(is_module(value) or hasattr(value, "grad_fn") for value in values)
+    """Whether a statement computes with tensors, modules or objects that have names: what it gives is no leaf to be learnt."""
+    called = {path_of(node.func) for node in headed(site.statement) if isinstance(node, tree.Call)}
+    values = [(path, finder.value(path)) for path in reads(site.statement)]
+    return any(is_module(value) or hasattr(value, "grad_fn") or (path in called and _is_object(value)) for path, value in values)
+
+
+def _is_object(value: Any) -> bool:
+    """Whether what is called is an object of one of the script's classes."""
+    return hasattr(value, "__dict__") and not callable_by_name(value)
 
 
 def ask_for_gradient(finder: Finder, site: Site) -> None:
     """Ask for a gradient where a leaf is made."""
     statement, source = site.statement, site.source
+    call = statement.value if isinstance(statement, tree.Expr) else None
+    if isinstance(call, tree.Call) and getattr(call.func, "attr", "") == "append" and isinstance(call.args[0], tree.BinOp):
+        new = f"{closed(source, call.args[0])}.requires_grad_()"
+        finder.offer(f"ask for a gradient where it is made: `{new}` on line {site.line}",
+                     Draft().replace(source, call.args[0].span, new), "for what is to be learnt")
     for node in headed(statement):
         if not isinstance(node, tree.Call):
             continue
         text = text_of(source, node.span)
         name = path_of(node.func).rpartition(".")[2]
-        if name in _FACTORIES and "\n" not in text:
+        if name in FACTORIES and "\n" not in text:
             new = needing(text, name)
             finder.offer(f"ask for a gradient where it is made: `{new}` on line {node.span.line}",
                          Draft().replace(source, node.span, new), "for what is to be learnt")

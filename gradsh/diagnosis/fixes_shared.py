@@ -18,8 +18,11 @@ def cut_off(finder: Finder, first: Place) -> None:
     """The first backward may not be meant for what made a shared tensor, as a discriminator's is not for the generator."""
     for level in _roots(finder, first):
         by_name: dict[str, list[tuple[Site, Any]]] = {}
+        updated = _updated(finder, level)
         for site in building(finder, level):
             for node, path in _handed(finder, site):
+                if _leads_to(finder, finder.value(path), updated):
+                    continue  # the step that follows is meant for what made it, too
                 by_name.setdefault(path, []).append((site, node))
         for path in _nearest_to_shared(finder, list(by_name)):
             _cut_path(finder, level, path, by_name[path])
@@ -80,7 +83,9 @@ def second_cut_off(finder: Finder) -> None:
                 if path and id(node) not in bound and isinstance(finder.value(path), Tensor) and finder.holds(finder.value(path)):
                     by_name.setdefault(path, []).append(node)
             for path, nodes in by_name.items():
-                if not _step_is_served(finder, level, finder.value(path)):
+                if not _step_is_served(finder, level, finder.value(path)) or _leads_to(
+                    finder, finder.value(path), _updated(finder, level)
+                ):
                     continue
                 effect = f"line {level.line} then gives what made {path} no gradient, as an actor's step does for the critic"
                 finder.offer(f"cut it off for the second backward: `{path}.detach()` on line {site.line}", Draft().replace_all(
@@ -95,7 +100,7 @@ def _step_is_served(finder: Finder, level: Site, cut: Any) -> bool:
 
 def _updated(finder: Finder, level: Site) -> set[int]:
     """Return what the optimizer updates that steps after a backward, or whose gradients are reset before it."""
-    near = [site for site in finder.code.sites if site.same_block(level)]
+    near = sorted((site for site in finder.code.sites if site.same_block(level)), key=lambda site: site.line)
     steps = [call for site in near if site.line > level.line and (call := call_in(site, "step")) is not None]
     resets = [call for site in near if site.line < level.line and (call := call_in(site, "zero_grad")) is not None]
     call = next(iter([*steps[:1], *resets[-1:]]), None)  # at the top level nothing is known of what comes after a failure

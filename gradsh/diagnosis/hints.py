@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from gradsh.diagnosis.code import Code, Site
+from gradsh.diagnosis.code import Code, Site, inside
 from gradsh.diagnosis.fixes import attribute, held
 from gradsh.diagnosis.silent_writes import Write, silent_writes, untrained_layers
 from gradsh.engine.values.storage import memory_key
@@ -114,12 +114,24 @@ class Hints:
         return bool(leaf.counter.version != known.version)
 
     def _accumulated(self, known: _Leaf, leaf: Any) -> None:
-        update = self._line(leaf.counter.writes[-1][1]) if leaf.counter.writes else 0
+        where = leaf.counter.writes[-1][1] if leaf.counter.writes else None
+        if where is not None and not self._uses_gradients(where):
+            return
+        update = self._line(where) if where is not None else 0
         self._hint(
             "accumulated", (update, known.line),
             f"line {known.line} adds to gradients that the update of line {update} has used already: nothing resets them between",
             f"write `optimizer.zero_grad()`, or `.grad = None`, before line {known.line}",
         )
+
+    def _uses_gradients(self, where: Any) -> bool:
+        """Whether an update computes with gradients, as far as its function (at the top level its outermost statement) tells."""
+        place = self.machine.locate(where)
+        site = None if place is None else self._code().at(place.statement, place.source)
+        if site is None:
+            return True
+        around = site.function or next(iter(site.parents), site.statement)
+        return any(isinstance(part, tree.Attribute) and part.attr in {"grad", "step"} for part in inside(around))
 
     def after(self, wrote: Iterable[Any], where: Any, scope: Mapping[str, Any]) -> None:
         """Note the leaves to which a pass brought gradients."""

@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 
 from gradsh.compiler.scopes import bound_by, own_expressions, statements_of
 from gradsh.diagnosis.code import (
+    FACTORIES,
+    WITH_INDICES,
     Code,
     Site,
+    callable_by_name,
     constant,
     covers,
     display_part,
@@ -124,7 +127,7 @@ class History:
             case tree.Attribute():
                 if node.attr == "data" and self.leaf is None and self._may(node.value, context, depth):
                     return self._here(node, context, cut=True)
-                if node.attr == "grad":
+                if node.attr == "grad" or (node.attr == "indices" and isinstance(node.value, tree.Call)):
                     return self._here(node, context, cut=True)
                 return self._attribute(node, context, depth)
             case tree.Call():
@@ -267,6 +270,10 @@ class History:
         module = self._live(path_of(func), context) if path_of(func) else None
         if self.leaf is None and is_module(module) and any(True for _ in parameters_of(module)) and not requires(module):
             return [*self._frozen(), *self._follow(func, context, depth - 1)]
+        if name in FACTORIES - COPYING and receiver is None:
+            return self._here(node, context, cut=False)
+        if self._item == 1 and name in WITH_INDICES and self._may(inputs[0], context, depth):
+            return self._here(node, context, cut=True)
         if self.leaf is not None:
             found = [origin for one in inputs for origin in self._part(one, None, context, depth)] if name in {
                 "parameters", "list", "chain", "zip", "enumerate", "reversed", "values", "items", "requires_grad_", "to"} else []
@@ -412,11 +419,6 @@ def part_of(value: Any, item: Any) -> Any:
 def is_tensor_other(value: Any, leaf: Any) -> bool:
     """Whether a value is a tensor and another one than the leaf."""
     return hasattr(value, "grad_fn") and value is not leaf and getattr(value, "_base", None) is not leaf
-
-
-def callable_by_name(value: Any) -> bool:
-    """Whether a value is a function or a class: what a call runs is found by its name."""
-    return isinstance(value, type) or hasattr(value, "__code__") or hasattr(value, "__func__")
 
 
 def _makes(value: Any) -> bool:

@@ -107,6 +107,27 @@ ACCURACY = (
     '    return {"loss": F.cross_entropy(out, y), "right": (out.argmax(1) == y).float().mean()}\n'
     'found = scores(net(torch.eye(2)))\nloss = 1 - found["right"]\nloss.backward()\n'
 )
+ENCODER = (
+    "enc, dec, dis = nn.Linear(2, 2), nn.Linear(2, 2), nn.Linear(2, 1)\nboth = torch.optim.SGD([*enc.parameters(), *dec.parameters()])\n"
+    "opt = torch.optim.SGD(dis.parameters())\ncode = torch.tanh(enc(torch.ones(3, 2)))\nboth.zero_grad()\n"
+    "dec(code).pow(2).mean().backward()\nboth.step()\nloss = dis(code).mean()\nopt.zero_grad()\nloss.backward()\nopt.step()\n"
+)
+CARRIED_VALUE = (
+    "v = nn.Sequential(nn.Linear(1, 2), nn.Tanh(), nn.Linear(2, 1))\nopt = torch.optim.SGD(v.parameters(), lr=0.1)\n"
+    "next_value = v(torch.ones(1))\n"
+    "for i in range(2):\n    value = v(torch.zeros(1) + i)\n    loss = (1 + next_value - value).pow(2).sum()\n" + STEP
+    + "    next_value = value\n"
+)
+WEIGHTS = (
+    "class Net:\n    def __init__(self):\n        self.w = []\n        for n in range(1, 3):\n"
+    "            self.w.append(torch.randn(2, 2) / n)\n"
+    "    def __call__(self, x):\n        for w in self.w:\n            x = x @ w\n        return x\n"
+    "net = Net()\nloss = net(torch.randn(1, 2)).sum()\nloss.backward()\n"
+)
+PLACES = (
+    "net = nn.Linear(2, 3)\ndef best(x):\n    _, place = net(x).topk(1)\n    return place.float().mean()\n"
+    "loss = best(torch.ones(1, 2))\nloss.backward()\n"
+)
 
 
 @pytest.mark.parametrize(("text", "first", "never"), [
@@ -134,6 +155,10 @@ ACCURACY = (
     (SEVERAL, "`[part.sum() for part in losses]`", "ones_like"),
     (QUEUE, "`queue.items = [part.detach() for part in queue.items]`", "empty"),
     (COPIED, "`h.detach()` on line 12", "requires_grad_"),
+    (ENCODER, "`code.detach()` on line 12", "on line 11"),
+    (CARRIED_VALUE, "`.detach()` on line 14", "line 7 before"),
+    (WEIGHTS, "`(torch.randn(2, 2) / n).requires_grad_()` on line 9", "loss"),
+    (PLACES, "`place, _` on line 7", "requires_grad"),
     (ACCURACY, '`found["loss"]` on line 9', "sigmoid"),
 ])
 def test_the_first_fix_works_and_none_ends_the_learning(text: str, first: str, never: str) -> None:
