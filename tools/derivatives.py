@@ -73,6 +73,8 @@ def formula_text(formula: Callable[..., Any] | None, named: dict[str, str]) -> s
     if formula is None:
         return MISSING
     formula = inspect.unwrap(formula)
+    if hasattr(formula, "applies"):
+        return f"{formula.applies}({', '.join(inspect.signature(formula).parameters)})"
     if not inspect.isfunction(formula):
         return f"{getattr(formula, 'name', formula)}(…)"
     if formula.__name__ == "<lambda>":

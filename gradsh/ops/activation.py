@@ -8,7 +8,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.registry import REGISTRY, find
 from gradsh.engine.values.dtype import of_numpy
-from gradsh.ops.arguments import zeros
+from gradsh.ops.arguments import applied, zeros
 from gradsh.ops.kernels.common import bounded, gated, in_blocks, pick, refusing, reusing
 from gradsh.ops.scalars import times
 from gradsh.ops.select import where
@@ -353,10 +353,6 @@ functional("hardswish", "input", "x clamp(x + 3, 0, 6) / 6.", hardswish, find("h
 # --- prelu --------------------------------------------------------------------------------------------------------
 
 
-def _prelu_gradients(grad: Any, self: Any, weight: Any) -> tuple[Any, Any]:
-    return _prelu_backward(grad, self, weight)  # type: ignore[no-any-return]
-
-
 def _prelu_double(grads: Any, grad_output: Any, self: Any, weight: Any, needs: tuple[bool, ...]) -> tuple[Any, Any, Any]:
     first, second = grads
     above = self >= 0
@@ -379,7 +375,8 @@ _prelu_backward: Operation = op(
 )
 _prelu_kernel = op(
     "_prelu_kernel(self, weight)", "PreluKernelBackward0", "x above 0, weight * x below.", spaces=(),
-    forward=lambda self, weight: pick(self > 0, self, self * weight), grads={("self", "weight"): _prelu_gradients},
+    forward=lambda self, weight: pick(self > 0, self, self * weight),
+    grads={("self", "weight"): applied("_prelu_kernel_backward", "grad self weight")},
     samples=(sample((2, 3), (1, 3)),),
 )
 

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
+from gradsh.engine.dispatch.declare import op
+from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
+from gradsh.engine.schema.overload import Formula
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.text.fault import fail
@@ -42,15 +45,39 @@ def no_gradient(value: Any, argument: str, function: str) -> None:
         raise fail("other", message, RuntimeError, tensor=value)
 
 
-def with_parameters(function: Callable[..., Any], *names: str) -> Callable[..., Any]:
-    """Return a formula whose parameters have these names, which declare what a node keeps; it gets them in order."""
+def applied(name: str, reads: str) -> Formula:
+    """Return a formula that the operation called `name` computes of what the words of `reads` stand for."""
 
     def formula(*values: Any) -> Any:
-        return function(*values)
+        return find(name)(*values)
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    formula.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]
+    formula.__signature__ = inspect.Signature([inspect.Parameter(word, kind) for word in reads.split()])  # type: ignore[attr-defined]
+    formula.applies = name  # type: ignore[attr-defined]
     return formula
+
+
+def words(parameters: str) -> str:
+    """Return the names in the text of parameters."""
+    return " ".join(one.partition(":")[0] for one in parameters.split(", "))
+
+
+def with_gradient(
+    text: str, gradient: str, node: str, doc: str, *, forward: Formula, backward: Formula, reads: str, second: Formula
+) -> Operation:
+    """Declare an operation and its gradient, an operation of its own, which PyTorch's graphs of gradients show.
+
+    `gradient` is its signature, `reads` what it gets besides the gradient, `second` its derivative; of `self` it has one of zeros.
+    """
+    name = gradient.partition("(")[0]
+    op(
+        gradient, f"{node}BackwardBackward0", f"Gradient of {text.partition('(')[0]}.", forward=backward, unguarded=True, spaces=(),
+        grads={"grad_output": second, "self": lambda self: find("zeros_like")(self)},
+    )
+    return op(
+        text, f"{node}Backward0", doc, layout="channels", forward=forward, spaces=(),
+        grads={"self": applied(name, f"grad {reads}")},
+    )
 
 
 def underivable(what: str) -> Callable[[Any], Any]:

@@ -8,7 +8,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.ops.arguments import word
+from gradsh.ops.arguments import applied, word, words
 from gradsh.ops.kernels.conv import adjoints, correlate, filter_of, spread
 from gradsh.ops.kernels.conv_windows import ConvGeometry
 from gradsh.ops.kernels.geometry import array_of
@@ -277,19 +277,13 @@ convolution_backward: Operation = op(
 )
 
 
-def _gradients(
-    grad: Any, input: Any, weight: Any, bias_optsizes: Any, stride: Any, padding: Any, dilation: Any,
-    transposed: bool, output_padding: Any, groups: int, needs: Any,
-) -> Any:
-    return convolution_backward(
-        grad, input, weight, bias_optsizes, stride, padding, dilation, transposed, output_padding, groups, needs
-    )
-
-
 convolution: Operation = op(
     f"convolution(input, weight, bias: Tensor?, {_REST})", "ConvolutionBackward0",
     "Convolution of any number of dims, plain or transposed.", layout="channels", forward=_forward,
-    grads={("input", "weight", "bias"): _gradients}, spaces=("torch",),
+    spaces=("torch",),
+    grads={
+        ("input", "weight", "bias"): applied("convolution_backward", f"grad input weight bias_optsizes {words(_REST)} needs"),
+    },
     note="Saves input and weight whichever needs a gradient, also when only the bias does.",
 )
 

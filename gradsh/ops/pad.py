@@ -8,6 +8,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
+from gradsh.ops.arguments import applied, with_gradient
 from gradsh.text.fault import fail
 
 # --- constant ---------------------------------------------------------------------------------------------------
@@ -117,23 +118,13 @@ def _write_back(kind: str, grad: Array, shape: tuple[int, ...], padding: tuple[i
 
 def _records(kind: str, dims: int) -> Operation:
     """Declare one kind of padding for one number of dims, and its gradient."""
-    node = f"{kind.title()}Pad{dims}DBackward"
     name = f"{kind}_pad{dims}d"
-    backward: Operation = op(
-        f"{name}_backward(grad_output, self, padding: ints)", node + "Backward0", f"Gradient of {name}.",
-        forward=lambda grad_output, self, padding: _write_back(kind, grad_output, self.shape, padding, dims),
-        unguarded=True, spaces=(),
-        grads={
-            "grad_output": lambda grad, padding: forward(grad, padding),
-            "self": lambda self: find("zeros_like")(self),
-        },
+    return with_gradient(
+        f"{name}(self, padding: ints)", f"{name}_backward(grad_output, self, padding: ints)", f"{kind.title()}Pad{dims}D",
+        f"Padding by {kind} of the last {dims} dims.", forward=lambda self, padding: _read(kind, self, padding, dims),
+        backward=lambda grad_output, self, padding: _write_back(kind, grad_output, self.shape, padding, dims),
+        reads="self padding", second=applied(name, "grad padding"),
     )
-    forward = op(
-        f"{name}(self, padding: ints)", node + "0", f"Padding by {kind} of the last {dims} dims.",
-        layout="channels", forward=lambda self, padding: _read(kind, self, padding, dims), spaces=(),
-        grads={"self": lambda grad, self, padding: backward(grad, self, padding)},
-    )
-    return forward
 
 
 _RECORDS = {(kind, dims): _records(kind, dims) for kind in ("reflection", "replication") for dims in (1, 2, 3)}

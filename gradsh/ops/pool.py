@@ -8,6 +8,7 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
+from gradsh.ops.arguments import applied, with_gradient, words
 from gradsh.ops.kernels import pool as kernels
 from gradsh.ops.kernels.pool import PoolWindow
 from gradsh.text.fault import fail
@@ -57,38 +58,21 @@ def _gathered(grad: Any, indices: Any, dims: int) -> Any:
 def _max_records(dims: int) -> Operation:
     """Declare max pooling with indices in `dims` dims and its gradient."""
     name = f"max_pool{dims}d_with_indices"
-    node = f"MaxPool{dims}DWithIndicesBackward"
 
-    def forward(
-        self: Array, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
-    ) -> tuple[Array, Array]:
-        window = _window(self, dims, kernel_size, stride, padding, dilation, ceil_mode)
+    def forward(self: Array, *given: Any) -> tuple[Array, Array]:
+        window = _window(self, dims, *given)
         kernels.check_pool(self, window, dims)
         return kernels.max_pool(self, window)
 
-    def backward(
-        grad_output: Array, self: Array, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
-        indices: Array,
-    ) -> Array:
-        window = _window(self, dims, kernel_size, stride, padding, dilation, ceil_mode)
+    def backward(grad_output: Array, self: Array, *given: Any) -> Array:
+        *settings, indices = given
+        window = _window(self, dims, *settings)
         return kernels.scatter_indices(grad_output, indices, self.shape, dims, window.disjoint())
 
-    gradient = op(
-        f"{name}_backward(grad_output, self, {_MAX}, indices)", node + "Backward0", "Gradient of max pooling.",
-        forward=backward, unguarded=True, spaces=(),
-        grads={
-            "grad_output": lambda grad, indices: _gathered(grad, indices, dims),
-            "self": lambda self: find("zeros_like")(self),
-        },
-    )
-    return op(
-        f"{name}(self, {_MAX})", node + "0", "Greatest value of each window, and its index.",
-        layout="channels", forward=forward,
-        spaces=(),
-        grads={
-            "self": lambda grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1:
-                gradient(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1),
-        },
+    return with_gradient(
+        f"{name}(self, {_MAX})", f"{name}_backward(grad_output, self, {_MAX}, indices)", f"MaxPool{dims}DWithIndices",
+        "Greatest value of each window, and its index.", forward=forward, backward=backward,
+        reads=f"self {words(_MAX)} result1", second=lambda grad, indices: _gathered(grad, indices, dims),
     )
 
 
@@ -173,40 +157,27 @@ _AVG = (
 
 def _avg_records(dims: int) -> Operation:
     """Declare average pooling in `dims` dims and its gradient."""
-    node = f"AvgPool{dims}DBackward"
 
     def prepared(self: Array, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, *rest: Any) -> Any:
         window = _window(self, dims, kernel_size, stride, padding, (1,) * dims, ceil_mode)
-        return window, kernels.divisors(window, *rest)
+        return window, lambda: kernels.divisors(window, *rest)
 
-    def forward(self: Array, *rest: Any) -> Array:
-        kernel_size, stride, padding, ceil_mode = rest[:4]
-        if rest[5] == 0:
+    def forward(self: Array, *given: Any) -> Array:
+        if given[-1] == 0:
             raise fail("value", "divisor must be not zero", RuntimeError)
-        window = _window(self, dims, kernel_size, stride, padding, (1,) * dims, ceil_mode)
+        window, divisors = prepared(self, *given)
         kernels.check_pool(self, window, dims)
-        return kernels.avg_pool(self, window, kernels.divisors(window, *rest[4:]))
+        return kernels.avg_pool(self, window, divisors())
 
-    def backward(grad_output: Array, self: Array, *rest: Any) -> Array:
-        return kernels.spread_average(grad_output, *prepared(self, *rest))
+    def backward(grad_output: Array, self: Array, *given: Any) -> Array:
+        window, divisors = prepared(self, *given)
+        return kernels.spread_average(grad_output, window, divisors())
 
-    gradient: Operation = op(
-        f"avg_pool{dims}d_backward(grad_output, self, {_AVG})", node + "Backward0", "Gradient of average pooling.",
-        forward=backward, unguarded=True, spaces=(),
-        grads={
-            "grad_output": lambda grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
-                forward_op(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
-            "self": lambda self: find("zeros_like")(self),
-        },
+    return with_gradient(
+        f"_avg_pool{dims}d(self, {_AVG})", f"avg_pool{dims}d_backward(grad_output, self, {_AVG})", f"AvgPool{dims}D",
+        "Average of each window.", forward=forward, backward=backward, reads=f"self {words(_AVG)}",
+        second=applied(f"_avg_pool{dims}d", f"grad {words(_AVG)}"),
     )
-    forward_op = op(
-        f"_avg_pool{dims}d(self, {_AVG})", node + "0", "Average of each window.", layout="channels", forward=forward, spaces=(),
-        grads={
-            "self": lambda grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
-                gradient(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
-        },
-    )
-    return forward_op
 
 
 _AVG_POOLS = {dims: _avg_records(dims) for dims in (2, 3)}
@@ -301,27 +272,17 @@ def _adaptive_avg_records(dims: int) -> Operation:
 
 
 def _adaptive_max_records(dims: int) -> Operation:
-    node = f"AdaptiveMaxPool{dims}DBackward"
 
     def forward(self: Array, output_size: Any) -> tuple[Array, Array]:
         _check_adaptive(f"adaptive_max_pool{dims}d", self, dims)
         return kernels.adaptive_max(self, output_size)
 
-    gradient = op(
-        f"adaptive_max_pool{dims}d_backward(grad_output, self, indices)", node + "Backward0",
-        "Gradient of adaptive max pooling.",
-        forward=lambda grad_output, self, indices:
-            kernels.scatter_indices(grad_output, indices, self.shape, dims, False),
-        unguarded=True, spaces=(),
-        grads={
-            "grad_output": lambda grad, indices: _gathered(grad, indices, dims),
-            "self": lambda self: find("zeros_like")(self),
-        },
-    )
-    return op(
-        f"_adaptive_max_pool{dims}d(self, output_size: ints)", node + "0", "Greatest values of even parts.",
-        layout="channels",
-        forward=forward, spaces=(), grads={"self": lambda grad, self, result1: gradient(grad, self, result1)},
+    name = f"adaptive_max_pool{dims}d"
+    return with_gradient(
+        f"_{name}(self, output_size: ints)", f"{name}_backward(grad_output, self, indices)", f"AdaptiveMaxPool{dims}D",
+        "Greatest values of even parts.", forward=forward, reads="self result1",
+        backward=lambda grad_output, self, indices: kernels.scatter_indices(grad_output, indices, self.shape, dims, False),
+        second=lambda grad, indices: _gathered(grad, indices, dims),
     )
 
 

@@ -9,7 +9,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
-from gradsh.ops.arguments import with_parameters
+from gradsh.ops.arguments import applied
 from gradsh.ops.conv import spatial
 from gradsh.ops.kernels.conv_windows import ConvGeometry, add_windows, out_extents, padded, windows
 from gradsh.ops.kernels.resize import interpolated, spread_back
@@ -48,18 +48,17 @@ def _records(name: str, node: str, mode: str, dims: int) -> Operation:
     def backward_kernel(grad_output: Array, output_size: Any, input_size: Any, *values: Any) -> Array:
         return spread_back(grad_output, tuple(input_size), mode, *split(values))
 
-    names = (("align_corners",) if corners else ()) + scales
-    backward: Operation = op(
+    names = " ".join(("align_corners",) * corners + scales)
+    op(
         f"{name}_backward(grad_output, output_size: ints, input_size: ints, {rest})", node + "Backward0",
         f"Gradient of {name}.", forward=backward_kernel, spaces=(),
-        grads={"grad_output": with_parameters(lambda *values: forward(*values), "grad", "output_size", *names)},
+        grads={"grad_output": applied(name, f"grad output_size {names}")},
     )
-    forward = op(
+    return op(
         f"{name}(self, output_size: ints, {rest})", node + "0", f"Interpolation ({mode}) of the last {dims} dims.",
         layout="channels", forward=kernel, spaces=(),
-        grads={"self": with_parameters(backward, "grad", "output_size", "self_sizes", *names)},
+        grads={"self": applied(f"{name}_backward", f"grad output_size self_sizes {names}")},
     )
-    return forward
 
 
 _MODES: dict[tuple[str, int], Operation] = {}

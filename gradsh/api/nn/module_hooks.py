@@ -148,11 +148,7 @@ class _Around:
             gradients = _spread(self.input_places, grad_input, self.inputs_count)
             for one in self.hooks:
                 found = one(self.module, gradients, self.grad_outputs)
-                if found is None:
-                    continue
-                found = found if isinstance(found, tuple) else (found,)
-                _check_count("Backward hook returned an invalid number of grad_input", found, gradients)
-                gradients = found
+                gradients = _replaced(gradients, found, "Backward hook returned an invalid number of grad_input")
             self.grad_outputs = None
             assert self.input_places is not None
             return tuple(gradients[place] for place in self.input_places)
@@ -164,11 +160,7 @@ class _Around:
             gradients = _spread(self.output_places, grad_output, self.outputs_count)
             for one in self.prehooks:
                 found = one(self.module, gradients)
-                if found is None:
-                    continue
-                found = found if isinstance(found, tuple) else (found,)
-                _check_count("Backward pre hook returned an invalid number of grad_output", found, gradients)
-                gradients = found
+                gradients = _replaced(gradients, found, "Backward pre hook returned an invalid number of grad_output")
             self.grad_outputs = gradients
             if self.input_places is None:
                 self._fire()
@@ -190,9 +182,14 @@ class _Around:
         self.grad_outputs = None
 
 
-def _check_count(message: str, found: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
-    if len(found) != len(expected):
-        raise fail("value", f"{message}, got {len(found)}, but expected {len(expected)}", RuntimeError)
+def _replaced(gradients: tuple[Any, ...], found: Any, message: str) -> tuple[Any, ...]:
+    """Return the gradients, or as many that a hook returned in their place."""
+    if found is None:
+        return gradients
+    found = found if isinstance(found, tuple) else (found,)
+    if len(found) != len(gradients):
+        raise fail("value", f"{message}, got {len(found)}, but expected {len(gradients)}", RuntimeError)
+    return found  # type: ignore[no-any-return]
 
 
 def _identity(args: tuple[Any, ...], place_hook: Callable[[Node], None]) -> tuple[tuple[Any, ...], list[int] | None]:

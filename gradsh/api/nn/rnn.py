@@ -1,7 +1,7 @@
 """RNN, LSTM and GRU over sequences: several layers, both directions, dropout between layers."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -125,6 +125,26 @@ class RNNBase(Module):
             )
             raise fail("shape", message, RuntimeError, tensor=input)
 
+    @property
+    def _paired(self) -> bool:
+        """Whether the state is a pair (h, c): an LSTM's."""
+        return self.gates == 4
+
+    def _widths(self) -> tuple[int, ...]:
+        return (self.proj_size or self.hidden_size, self.hidden_size) if self._paired else (self.hidden_size,)
+
+    def _check_dims(self, input: Tensor, parts: Sequence[Tensor]) -> None:
+        if any(part.ndim != input.ndim for part in parts):
+            sort = "unbatched 2-D" if input.ndim == 2 else "batched 3-D"
+            got = f"({parts[0].ndim}-D, {parts[1].ndim}-D) tensors" if self._paired else f"{parts[0].ndim}-D tensor"
+            message = f"For {sort} input, hx {'and cx ' * self._paired}should also be {input.ndim}-D but got {got}"
+            raise fail("shape", message, RuntimeError, tensor=parts[0])
+
+    def _check_states(self, parts: Sequence[Tensor], batch: int) -> None:
+        for number, (part, width) in enumerate(zip(parts, self._widths(), strict=True)):
+            name = f"hidden[{number}]" if self._paired else "hidden"
+            self._check_state(part, width, batch, f"Expected {name} size {{}}, got {{}}")
+
     def _check_state(self, state: Tensor, size: int, batch: int, text: str) -> None:
         directions = 2 if self.bidirectional else 1
         expected = (self.num_layers * directions, batch, size)
@@ -172,31 +192,56 @@ class RNNBase(Module):
             outputs.reverse()
         return find("stack")(outputs, 0), state
 
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """Return the outputs of all steps and the last state (layers · directions, N, hidden); an LSTM's is a pair (h, c)."""
+        if isinstance(input, PackedSequence):
+            return self._over_packed(input, hx)
+        self._check_input(input)
+        alone, where = input.ndim == 2, 0 if self.batch_first else 1
+        parts = [] if hx is None else [hx[0], hx[1]] if self._paired else [hx]
+        self._check_dims(input, parts)
+        if alone:
+            input = input.unsqueeze(where)
+            parts = [part.unsqueeze(1) for part in parts]
+        batch = input.shape[where]
+        parts = parts or [self._zeros(batch, width, input) for width in self._widths()]
+        self._check_states(parts, batch)
+        output, ends = self._run(input, parts)
+        if alone:
+            output, ends = output.squeeze(where), [end.squeeze(1) for end in ends]
+        return output, tuple(ends) if self._paired else ends[0]
+
+    def _run(self, input: Any, parts: Sequence[Any]) -> tuple[Any, list[Any]]:
+        output, final = self._walk(self._sequence(input), self._split(parts))
+        return output.transpose_(0, 1) if self.batch_first else output, self._together(final)
+
+    def _split(self, parts: Sequence[Any]) -> list[Any]:
+        """Return the state of each layer and direction."""
+        unbound = [find("unbind")(part, 0) for part in parts]
+        return list(zip(*unbound, strict=True)) if self._paired else list(unbound[0])
+
+    def _together(self, final: list[Any]) -> list[Any]:
+        """Return the parts of which the states of all layers and directions are."""
+        return [find("stack")([state[n] for state in final] if self._paired else final, 0) for n in range(1 + self._paired)]
+
     def _over_packed(self, packed: PackedSequence, hx: Any) -> Any:
         """Run over a packed sequence; the states are those of each sequence's own last step."""
         self._check_input(packed.data)
-        sizes, paired = packed.batch_sizes.tolist(), self.gates == 4
-        widths = (self.proj_size or self.hidden_size, self.hidden_size) if paired else (self.hidden_size,)
+        sizes = packed.batch_sizes.tolist()
         if hx is None:
-            parts = [self._zeros(sizes[0], width, packed.data) for width in widths]
+            parts = [self._zeros(sizes[0], width, packed.data) for width in self._widths()]
         else:
-            parts = [_reordered(part, packed.sorted_indices) for part in (hx if paired else (hx,))]
-        for number, (part, width) in enumerate(zip(parts, widths, strict=True)):
-            name = f"hidden[{number}]" if paired else "hidden"
-            self._check_state(part, width, sizes[0], f"Expected {name} size {{}}, got {{}}")
-        unbound = [find("unbind")(part, 0) for part in parts]
-        states = list(zip(*unbound, strict=True)) if paired else list(unbound[0])
-
+            parts = [_reordered(part, packed.sorted_indices) for part in (hx if self._paired else (hx,))]
+        self._check_states(parts, sizes[0])
         def layer(steps: Any, state: Any, place: int, reverse: bool) -> tuple[Any, Any]:
             w_ih, w_hh, b_ih, b_hh = self._weights(place)
             products = find("linear")(steps, w_ih, b_ih)
             own = (None, w_hh, None, b_hh)
             return run_packed(products, sizes, state, reverse, lambda step, state: self._cell(step, state, own, place))
 
-        output, final = self._walk(packed.data, states, layer)
-        ends = [find("stack")([state[n] for state in final] if paired else final, 0) for n in range(len(parts))]
-        ends = [_reordered(end, packed.unsorted_indices) for end in ends]
-        return packed._replace(data=output), tuple(ends) if paired else ends[0]
+        output, final = self._walk(packed.data, self._split(parts), layer)
+        ends = [_reordered(end, packed.unsorted_indices) for end in self._together(final)]
+        return packed._replace(data=output), tuple(ends) if self._paired else ends[0]
 
     def _cell(self, step: Any, state: Any, weights: Any, place: int) -> tuple[Any, Any]:
         raise AssertionError("a recurrent module says what its cell is")
@@ -213,34 +258,7 @@ def _reordered(state: Any, order: Any) -> Any:
     return state if order is None else find("index_select")(state, 1, order)
 
 
-class _OneState(RNNBase):
-    """RNN and GRU: the state is one tensor."""
-
-    def forward(self, input: Any, hx: Any = None) -> Any:
-        """Return the outputs of all steps and the last states (layers · directions, N, hidden)."""
-        if isinstance(input, PackedSequence):
-            return self._over_packed(input, hx)
-        self._check_input(input)
-        alone = input.ndim == 2
-        if hx is not None and hx.ndim != input.ndim:
-            sort = "unbatched 2-D" if alone else "batched 3-D"
-            message = f"For {sort} input, hx should also be {input.ndim}-D but got {hx.ndim}-D tensor"
-            raise fail("shape", message, RuntimeError, tensor=hx)
-        where = 0 if self.batch_first else 1
-        if alone:
-            input = input.unsqueeze(where)
-            hx = None if hx is None else hx.unsqueeze(1)
-        batch = input.shape[where]
-        hx = self._zeros(batch, self.hidden_size, input) if hx is None else hx
-        self._check_state(hx, self.hidden_size, batch, "Expected hidden size {}, got {}")
-        output, final = self._walk(self._sequence(input), list(find("unbind")(hx, 0)))
-        if self.batch_first:
-            output = output.transpose_(0, 1)
-        states = find("stack")(final, 0)
-        return (output.squeeze(where), states.squeeze(1)) if alone else (output, states)
-
-
-class RNN(_OneState):
+class RNN(RNNBase):
     """h' = tanh(W_ih x + b_ih + W_hh h + b_hh) at each step."""
 
     def __init__(
@@ -262,7 +280,7 @@ class RNN(_OneState):
         return found, found
 
 
-class GRU(_OneState):
+class GRU(RNNBase):
     """A gated recurrent unit at each step."""
 
     gates = 3
@@ -278,44 +296,13 @@ class LSTM(RNNBase):
 
     gates = 4
 
-    def forward(self, input: Any, hx: Any = None) -> Any:
-        """Return the outputs of all steps and the last (h, c), each (layers · directions, N, hidden)."""
-        if isinstance(input, PackedSequence):
-            return self._over_packed(input, hx)
-        self._check_input(input)
-        alone = input.ndim == 2
-        where = 0 if self.batch_first else 1
-        if hx is not None and (hx[0].ndim != input.ndim or hx[1].ndim != input.ndim):
-            sort = "unbatched 2-D" if alone else "batched 3-D"
-            message = (
-                f"For {sort} input, hx and cx should also be {input.ndim}-D but got ({hx[0].ndim}-D, {hx[1].ndim}-D) tensors"
-            )
-            raise fail("shape", message, RuntimeError, tensor=hx[0])
-        if alone:
-            input = input.unsqueeze(where)
-            hx = None if hx is None else (hx[0].unsqueeze(1), hx[1].unsqueeze(1))
-        batch = input.shape[where]
-        out = self.proj_size or self.hidden_size
-        if hx is None:
-            hx = self._zeros(batch, out, input), self._zeros(batch, self.hidden_size, input)
-        self._check_state(hx[0], out, batch, "Expected hidden[0] size {}, got {}")
-        self._check_state(hx[1], self.hidden_size, batch, "Expected hidden[1] size {}, got {}")
-        output, (h, c) = self._run(input, hx)
-        return (output.squeeze(where), (h.squeeze(1), c.squeeze(1))) if alone else (output, (h, c))
-
-    def _run(self, input: Any, hx: Any) -> tuple[Any, tuple[Any, Any]]:
-        unbind = find("unbind")
-        whole = input.array.dtype == np.float32 and not self.proj_size and input.array.size
+    def _run(self, input: Any, parts: Sequence[Any]) -> tuple[Any, list[Any]]:
+        if input.array.dtype != np.float32 or self.proj_size or not input.array.size:
+            return super()._run(input, parts)
         input = self._sequence(input)
-        states = list(zip(unbind(hx[0], 0), unbind(hx[1], 0), strict=True))
-        if whole:
-            output, final = self._walk(input.contiguous(), states, self._whole_layer)
-        else:
-            output, final = self._walk(input, states)
-        if self.batch_first:
-            output = output.transpose(0, 1) if whole else output.transpose_(0, 1)
-        stack = find("stack")
-        return output, (stack([h for h, _ in final], 0), stack([c for _, c in final], 0))
+        states = self._split(parts)
+        output, final = self._walk(input.contiguous(), states, self._whole_layer)
+        return output.transpose(0, 1) if self.batch_first else output, self._together(final)
 
     def _whole_layer(self, input: Any, state: Any, place: int, reverse: bool) -> tuple[Any, Any]:
         w_ih, w_hh, b_ih, b_hh = self._weights(place)

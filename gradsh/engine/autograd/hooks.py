@@ -18,7 +18,7 @@ from gradsh.engine.graph.node import Edge, Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, autograd_meta, current_edge, make
 from gradsh.engine.registry import find, method
 from gradsh.engine.values.dtype import Array
-from gradsh.engine.values.overlap import check_distinct
+from gradsh.engine.values.overlap import check_distinct, dense
 from gradsh.text.fault import fail
 
 
@@ -293,15 +293,7 @@ def _recorded(grad: Tensor, leaf: Tensor) -> Tensor:
 
 def _wanted_strides(array: Array) -> tuple[int, ...] | None:
     """Return the strides that a leaf's gradient must have: the leaf's own, None (row-major) where it has gaps or overlaps."""
-    if array.flags.forc:
-        return array.strides
-    step = array.itemsize
-    for stride, extent in sorted(zip(array.strides, array.shape, strict=True)):
-        if extent != 1:
-            if stride != step:
-                return None
-            step *= extent
-    return array.strides
+    return array.strides if dense(array) else None
 
 
 def _lies(grad: Array, strides: tuple[int, ...]) -> bool:

@@ -146,20 +146,10 @@ def constant(number: Any, dtype: Any) -> Any:
     return found
 
 
-def _save(record: Overload, arity: int) -> list[str]:
-    """Write the saving of operands and results, slot by slot."""
-    slots: list[str] = []
-    for slot, save in enumerate(record.plan.saves):
-        if save.output >= 0:
-            slots.append(fragments.save_result(slot))
-            continue
-        needed = " or ".join(f"_e{edge} is not None" for edge in save.guard if edge < arity) if save.guard else "True"
-        if save.param == 0:
-            slots.append(fragments.save_operand(slot, needed, "_a", "self", "None"))
-        else:
-            number = f"other if _number and ({needed}) else None"
-            slots.append(fragments.save_operand(slot, f"not _number and ({needed})", "_b", "other", number))
-    return slots
+def _operand(place: int, needed: str) -> tuple[str, str, str, str]:
+    if place == 0:
+        return needed, "_a", "self", "None"
+    return f"not _number and ({needed})", "_b", "other", f"other if _number and ({needed}) else None"
 
 
 def is_elementwise(record: Overload) -> bool:
@@ -200,7 +190,8 @@ def write_elementwise(record: Overload, general: Callable[..., Any] | None = Non
     edges = fragments.find_edge(0, "self", decline)
     if arity == 2:
         edges += "\n" + fill("if not _number:\n    {edge}", edge=fragments.find_edge(1, "other", decline))
-    node = fragments.make_node(record, "_outputs", fragments.LOCATION_OF_CALLER, _values(record), _save(record, arity))
+    saves = fragments.save_slots(record, _operand, arity)
+    node = fragments.make_node(record, "_outputs", fragments.LOCATION_OF_CALLER, _values(record), saves)
     source = fill(
         _FORWARD, parameters=parameters, decline=decline, compute=_compute(record, arity, decline), edges=edges,
         first=fill(_FIRST) if general is None else "",  # what is behind an operator is called with a Tensor

@@ -319,15 +319,11 @@ def _values(record: Overload) -> str:
 
 def _save(record: Overload) -> list[str]:
     """Write the saving of operands and of the result, slot by slot."""
-    params = record.signature.params
-    slots: list[str] = []
-    for slot, save in enumerate(record.plan.saves):
-        if save.output >= 0:
-            slots.append(fragments.save_result(slot))
-            continue
-        name = params[save.param].name
-        needed = " or ".join(f"_e{edge} is not None" for edge in save.guard) if save.guard else "True"
-        if params[save.param].optional:
-            needed = f"{name} is not None and ({needed})"
-        slots.append(fragments.save_operand(slot, needed, f"{name}.array", name, "None"))
-    return slots
+
+    def operand(place: int, needed: str) -> tuple[str, str, str, str]:
+        param = record.signature.params[place]
+        if param.optional:
+            needed = f"{param.name} is not None and ({needed})"
+        return needed, f"{param.name}.array", param.name, "None"
+
+    return fragments.save_slots(record, operand)

@@ -9,6 +9,7 @@ they cannot clash. Functions of the backward pass have no parameters of an opera
 """
 
 import sys
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,6 +106,21 @@ LOCATION_OF_CALLER = fill("""
         _node.activation = None if _locate is None else _locate()
 """)
 """The same for a function that the program calls itself: its caller is the frame that stands there."""
+
+
+def save_slots(record: Overload, operand: Callable[[int, str], tuple[str, str, str, str]], arity: int = 1 << 8) -> list[str]:
+    """Write the saving of operands and of the result, slot by slot.
+
+    `operand` returns what `save_operand` wants to know of a parameter, given the edges of which one must lead somewhere.
+    """
+    slots: list[str] = []
+    for slot, save in enumerate(record.plan.saves):
+        if save.output >= 0:
+            slots.append(save_result(slot))
+            continue
+        needed = " or ".join(f"_e{edge} is not None" for edge in save.guard if edge < arity) if save.guard else "True"
+        slots.append(save_operand(slot, *operand(save.param, needed)))
+    return slots
 
 
 def save_operand(slot: int, needed: str, array: str, tensor: str, otherwise: str) -> str:

@@ -34,14 +34,14 @@ def check_apart(target: Array, inputs: Iterable[Any]) -> None:
         if type(one) is list:
             check_apart(target, one)
         elif isinstance(one, np.ndarray) and one is not target and np.may_share_memory(target, one):
-            if _same(target, one) or not (_dense(target) and _dense(one)):
+            if _same(target, one) or not (dense(target) and dense(one)):
                 continue
             raise _shared()
 
 
 def check_outside(target: Array, source: Array) -> None:
     """Refuse a source that stands in the written tensor's memory at all, where both lie densely."""
-    if np.may_share_memory(target, source) and _dense(target) and _dense(source):
+    if np.may_share_memory(target, source) and dense(target) and dense(source):
         raise _shared()
 
 
@@ -63,7 +63,7 @@ def _steps(array: Array) -> list[int]:
     return [step for step, extent in zip(array.strides, array.shape, strict=True) if extent > 1]
 
 
-def _dense(array: Array) -> bool:
+def dense(array: Array) -> bool:
     """Whether the elements fill a stretch of memory without gaps, in whatever order of dimensions."""
     if array.flags.forc:
         return True
