@@ -71,7 +71,7 @@ def with_gradient(
     """
     name = gradient.partition("(")[0]
     op(
-        gradient, f"{node}BackwardBackward0", f"Gradient of {text.partition('(')[0]}.", forward=backward, unguarded=True, spaces=(),
+        gradient, f"{node}BackwardBackward0", f"Gradient of {name.removesuffix('_backward')}.", forward=backward, unguarded=True, spaces=(),
         grads={"grad_output": second, "self": lambda self: find("zeros_like")(self)},
     )
     return op(
