@@ -31,12 +31,15 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NewType, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, NewType, get_args, get_origin, get_type_hints
 
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.runtime.machine import Invocation
 from gradsh.text.fault import fail
 from gradsh.text.tuples import NamedTuple
+
+if TYPE_CHECKING:
+    from gradsh.contracts.state import State
 
 Name = NewType("Name", str)
 Word = NewType("Word", str)
@@ -152,6 +155,12 @@ def command(name: str, doc: str, *, examples: Sequence[str] = ()) -> Callable[[C
         return run
 
     return attach
+
+
+def check_alone(state: State, name: str) -> None:
+    """Refuse a command inside a block: kind `value`."""
+    if not state.call.top:
+        raise fail("value", f"{name} stands for itself: it takes no effect inside a loop or a function", ValueError)
 
 
 def _parameter(parameter: inspect.Parameter, hint: Any) -> CommandParameter:

@@ -2,10 +2,9 @@
 
 from typing import NamedTuple
 
-from gradsh.commands.record import command
+from gradsh.commands.record import check_alone, command
 from gradsh.commands.undo import Undone, redoable, told
 from gradsh.contracts.state import Entry, State
-from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 
 
@@ -22,8 +21,7 @@ class Report(NamedTuple):
 )
 def run(state: State) -> Report:
     """Run the statements that were undone last. Raises (kind `value`) inside a block."""
-    if not state.call.top:
-        raise fail("value", "redo stands for itself: it takes no effect inside a loop or a function", ValueError)
+    check_alone(state, "redo")
     stack: list[Undone] = redoable(state)
     if not stack:
         return Report(())

@@ -2,9 +2,8 @@
 
 from typing import NamedTuple
 
-from gradsh.commands.record import command
+from gradsh.commands.record import check_alone, command
 from gradsh.contracts.state import State
-from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 
 
@@ -17,8 +16,7 @@ class Report(NamedTuple):
 @command("reset", "Forget every variable, pin and setting, and start from the seed again.", examples=["x = ones(2)\nreset\nvars"])
 def run(state: State) -> Report:
     """Begin anew. Raises (kind `value`) inside a block."""
-    if not state.call.top:
-        raise fail("value", "reset stands for itself: it takes no effect inside a loop or a function", ValueError)
+    check_alone(state, "reset")
     number = len(state.names_in_reach())
     state.control.reset()
     return Report(number)

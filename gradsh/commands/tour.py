@@ -5,9 +5,8 @@ Where a person is there, each statement waits for Enter (or for what is typed in
 
 from typing import NamedTuple
 
-from gradsh.commands.record import command
+from gradsh.commands.record import check_alone, command
 from gradsh.contracts.state import State
-from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 
 SOURCE = "<tour>"
@@ -78,8 +77,7 @@ class Report(NamedTuple):
 @command("tour", "A guided session in seven steps: a graph, its buffers, what a backward frees, the famous error.", examples=["tour"])
 def run(state: State) -> Report:
     """Go through the steps. Raises (kind `value`) inside a block."""
-    if not state.call.top:
-        raise fail("value", "tour stands for itself: it takes no effect inside a loop or a function", ValueError)
+    check_alone(state, "tour")
     total = len(STOPS) + 1
     show = state.control.show
     if state.control.interactive():

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gradsh.commands.record import command
+from gradsh.commands.record import check_alone, command
 from gradsh.commands.words import count, listed
 from gradsh.contracts.settings import SETTINGS
 from gradsh.contracts.state import Entry, State
@@ -48,8 +48,7 @@ class Report(NamedTuple):
 )
 def run(state: State, n: int = 1) -> Report:
     """Run all statements but the last N anew. Raises (kind `value`) inside a block, and for no number of statements."""
-    if not state.call.top:
-        raise fail("value", "undo stands for itself: it takes no effect inside a loop or a function", ValueError)
+    check_alone(state, "undo")
     if n < 1:
         raise fail("value", f"undo takes back 1 statement or more, not {n}", ValueError)
     first, groups = steps(state)

@@ -13,7 +13,7 @@ from gradsh.engine.schema.formulas import identity, product
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.ops.kernels import remainders
 from gradsh.ops.kernels.common import refusing, together, unsupported, zero_division
-from gradsh.ops.operators import FIT, binary, exchanged, inplace, reflected
+from gradsh.ops.operators import FIT, binary, exchanged, inplace
 from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
 
@@ -240,7 +240,7 @@ for _symbol, _operation in (
     binary(_symbol, _operation)
     inplace(_symbol, _operation.name + "_")
 for _symbol, _operation in (("add", add), ("mul", mul), ("sub", rsub)):
-    reflected(_symbol, _operation)
+    binary(_symbol, _operation, True)
 exchanged("floordiv", floor_divide)
 exchanged("mod", remainder)
 implements("neg")(lambda self: neg(self))

@@ -9,7 +9,7 @@ from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.ops.arguments import zeros
 from gradsh.ops.kernels.common import refusing
-from gradsh.ops.operators import binary, exchanged, inplace, reflected
+from gradsh.ops.operators import binary, exchanged, inplace
 from gradsh.text.fault import fail
 
 _COMPARISONS: tuple[tuple[str, Any, str], ...] = (
@@ -135,7 +135,7 @@ for _name, _kernel in (("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", n
         forward=refusing("f", f"bitwise_{_name}_cpu")(_kernel), dtypes="promote", inplace=True,
     )
     binary(_name, _operation)
-    reflected(_name, _operation)
+    binary(_name, _operation, True)
     inplace(_name, f"bitwise_{_name}_")
 
 

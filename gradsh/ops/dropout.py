@@ -1,5 +1,6 @@
 """Dropout in its forms; the mask is drawn from the default generator."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,18 +20,26 @@ def _check_probability(p: float) -> None:
         raise fail("value", f"dropout probability has to be between 0 and 1, but got {p}", ValueError)
 
 
-def _dropout(input: Any, p: float, training: bool, inplace: bool) -> Any:
+def _dropping(some: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a dropout of what it does where some elements may go and others stay: `some(times, input, p, …)`."""
+
+    def dropout(input: Any, p: float, training: bool, inplace: bool, *more: Any) -> Any:
+        _check_probability(p)
+        array = array_of(input)
+        if not training or p == 0 or array.size == 0:
+            return input
+        times = find("mul_" if inplace else "mul")
+        return times(input, make(np.zeros((), array.dtype))) if p == 1 else some(times, input, p, *more)
+
+    return dropout
+
+
+@_dropping
+def _dropout(times: Any, input: Any, p: float) -> Any:
     """Multiply with a mask that is already divided by 1-p: one MulBackward0."""
-    _check_probability(p)
-    times = find("mul_" if inplace else "mul")
-    if not training or p == 0 or array_of(input).size == 0:
-        return input
     array = array_of(input)
-    if p == 1:
-        return times(input, make(np.zeros((), array.dtype)))
     stream = current().generator
-    mask = in_memory_order(array, lambda shape, flat: stream.dropout_mask(shape, p, array.dtype))
-    return times(input, _drawn(mask))
+    return times(input, _drawn(in_memory_order(array, lambda shape, flat: stream.dropout_mask(shape, p, array.dtype))))
 
 
 composite(
@@ -55,22 +64,17 @@ def _drawn(noise: Any) -> Any:
     return made
 
 
-def _feature_mask(input: Any, p: float) -> Any:
-    array = array_of(input)
-    shape = (*array.shape[:2], *(1,) * (array.ndim - 2))
-    return _drawn(current().generator.dropout_mask(shape, p, array.dtype))
-
-
-def _feature_dropout(input: Any, p: float, training: bool, inplace: bool) -> Any:
-    _check_probability(p)
-    times = find("mul_" if inplace else "mul")
-    if not training or p == 0 or array_of(input).size == 0:
-        return input
-    if p == 1:
-        return times(input, make(np.zeros((), array_of(input).dtype)))
+def _check_channels(input: Any) -> tuple[int, ...]:
+    """Return the shape of one number for each channel."""
     if input.ndim < 2:
         raise fail("shape", "Feature dropout requires at least 2 dimensions in the input", RuntimeError)
-    return times(input, _feature_mask(input, p))
+    return (*input.shape[:2], *(1,) * (input.ndim - 2))
+
+
+@_dropping
+def _feature_dropout(times: Any, input: Any, p: float) -> Any:
+    shape = _check_channels(input)
+    return times(input, _drawn(current().generator.dropout_mask(shape, p, array_of(input).dtype)))
 
 
 def _batched(name: str, batched: int, allowed: tuple[int, ...]) -> None:
@@ -103,24 +107,18 @@ _batched("dropout3d", 5, ())
 _ALPHA = 1.7580993408473766
 
 
-def _alpha_dropout(input: Any, p: float, training: bool, inplace: bool, feature: bool = False) -> Any:
+@_dropping
+def _alpha_dropout(times: Any, input: Any, p: float, feature: bool = False) -> Any:
     """Keep mean and variance of SELU activations: dropped elements become -alpha', and the whole is rescaled."""
-    _check_probability(p)
     array = array_of(input)
-    if not training or p == 0 or array.size == 0:
-        return input
-    if p == 1:
-        return find("mul_" if inplace else "mul")(input, make(np.zeros((), array.dtype)))
-    if feature and array.ndim < 2:
-        raise fail("shape", "Feature dropout requires at least 2 dimensions in the input", RuntimeError)
     a = 1.0 / np.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     stream = current().generator
     if feature:
-        noise = stream.bernoulli(1 - p, (*array.shape[:2], *(1,) * (array.ndim - 2)), array.dtype)
+        noise = stream.bernoulli(1 - p, _check_channels(array), array.dtype)
     else:
         noise = in_memory_order(array, lambda shape, flat: stream.bernoulli(1 - p, shape, array.dtype))
     shift = ((noise + array.dtype.type(-1)) * array.dtype.type(_ALPHA * a)) + array.dtype.type(_ALPHA * a * p)
-    scaled = find("mul_" if inplace else "mul")(input, _drawn(noise * array.dtype.type(a)))
+    scaled = times(input, _drawn(noise * array.dtype.type(a)))
     return find("add_")(scaled, make(shift))
 
 

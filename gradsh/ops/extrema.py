@@ -42,6 +42,12 @@ def at_indices(grad: Any, dim: int, indices: Any, sizes: tuple[int, ...], keepdi
     return find("scatter")(find("zeros")(sizes, dtype=grad.dtype), dim, indices, grad)
 
 
+@writes(2)
+def selected_grad(grad: Any, dim: int, indices: Any, self_sizes: tuple[int, ...], keepdim: bool) -> Any:
+    """Put the gradient of values chosen along a dimension where they came from."""
+    return at_indices(grad, dim, indices, self_sizes, keepdim)
+
+
 def shared_by_count(grad: Any, self: Any, result: Any, dim: Dims, keepdim: bool) -> Any:
     """Share the gradient among the elements of each slice that equal its extremum."""
     dim = dim or ()
@@ -118,11 +124,7 @@ def _declare_along(name: str, arg: Any, word: str) -> None:
     op(
         f"{name}(self, dim: int, keepdim: bool = False)", f"{name.capitalize()}Backward0",
         f"The {word} element along a dimension, and where.", forward=along, fields=("values", "indices"),
-        grads={
-            "self": writes(2)(
-                lambda grad, dim, indices, self_sizes, keepdim: at_indices(grad, dim, indices, self_sizes, keepdim)
-            )
-        },
+        grads={"self": selected_grad},
         samples=(sample((2, 3), 1), sample((2, 3), 0, True)),
         note="Of elements that tie, the one at the returned index gets the whole gradient.",
     )

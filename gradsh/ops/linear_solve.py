@@ -43,23 +43,30 @@ def with_info(result: Any, name: str, field: str, A: Any) -> Any:
 def _check_system(A: Array, B: Array, name: str, left: bool) -> bool:
     """Check the operands of a linear system; return whether the right-hand side is a vector."""
     check_float(A, name)
-    if A.dtype != B.dtype:
-        titles = of_numpy(A.dtype).title, of_numpy(B.dtype).title
-        message = f"{name}: Expected A and B to have the same dtype, but found A of type {titles[0]} and B of type {titles[1]} instead"
-        raise fail("dtype", message, RuntimeError)
+    _check_dtypes(A, B, name)
     check_square(A, name)
     vector = is_vector(A.shape, B.shape)
     if vector and not left:
         message = f"{name}: Vector broadcasting of the left hand side is not supported for left=False. In this case {name} is "
         raise fail("shape", message + "equivalent to B / A.squeeze(-1)", RuntimeError)
-    other = B[..., None] if vector else B
-    if other.ndim < 2 or A.shape[-2] != other.shape[-2 if left else -1]:
+    _check_fit(A, B[..., None] if vector else B, name, left)
+    return vector
+
+
+def _check_dtypes(A: Array, B: Array, name: str) -> None:
+    if A.dtype != B.dtype:
+        titles = of_numpy(A.dtype).title, of_numpy(B.dtype).title
+        message = f"{name}: Expected A and B to have the same dtype, but found A of type {titles[0]} and B of type {titles[1]} instead"
+        raise fail("dtype", message, RuntimeError)
+
+
+def _check_fit(A: Array, B: Array, name: str, left: bool) -> None:
+    if B.ndim < 2 or A.shape[-2] != B.shape[-2 if left else -1]:
         message = (
             f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
-            f"({A.shape[-2]}x{A.shape[-1]} and {other.shape[-2]}x{other.shape[-1]})"
+            f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
         )
         raise fail("shape", message, RuntimeError)
-    return vector
 
 
 _NO_SOLUTION = "The solver failed because the input matrix is singular."
@@ -115,18 +122,10 @@ composite(
 
 def _solve_triangular(self: Array, B: Array, upper: bool, left: bool, unitriangular: bool) -> Array:
     name = "linalg.solve_triangular"
-    if self.dtype != B.dtype:
-        titles = of_numpy(self.dtype).title, of_numpy(B.dtype).title
-        message = f"{name}: Expected A and B to have the same dtype, but found A of type {titles[0]} and B of type {titles[1]} instead"
-        raise fail("dtype", message, RuntimeError)
+    _check_dtypes(self, B, name)
     check_square(self, name)
     check_matrix(B, name, "B")
-    if self.shape[-2] != B.shape[-2 if left else -1]:
-        message = (
-            f"{name}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
-            f"({self.shape[-2]}x{self.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
-        )
-        raise fail("shape", message, RuntimeError)
+    _check_fit(self, B, name, left)
     return column_major(solve_triangular_array(self, B, upper, left, unitriangular))
 
 

@@ -12,20 +12,10 @@ from gradsh.engine.registry import find
 FIT = (Tensor, int, float, np.ndarray, np.generic)
 
 
-def binary(symbol: str, operation: Operation) -> None:
-    """Make `operation` the operator `symbol` between a tensor and a tensor or number."""
+def binary(symbol: str, operation: Operation, reflected: bool = False) -> None:
+    """Make `operation` the operator `symbol` between a tensor and a tensor or number; reflected, of a number on the left."""
 
-    @implements(symbol)
-    def operator(self: Tensor, other: Any) -> Any:
-        return operation(self, other) if isinstance(other, FIT) else NotImplemented
-
-    binary_operator(operator, operation)
-
-
-def reflected(symbol: str, operation: Operation) -> None:
-    """Make a commutative `operation` also the operator of a number on the left."""
-
-    @implements(symbol, reflected=True)
+    @implements(symbol, reflected=reflected)
     def operator(self: Tensor, other: Any) -> Any:
         return operation(self, other) if isinstance(other, FIT) else NotImplemented
 

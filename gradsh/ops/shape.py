@@ -254,14 +254,19 @@ composite(
 # --- channels ---------------------------------------------------------------------------------------------------
 
 
-def _pixel_shuffle(self: Array, upscale_factor: int) -> Array:
-    r = upscale_factor
+def _pixels(name: str, self: Array, factor: str, r: int) -> tuple[int, ...]:
+    """Return the shape of an image whose pixels a factor can join or part."""
     if self.ndim < 3:
-        message = f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.ndim} dimension(s)"
+        message = f"{name} expects input to have at least 3 dimensions, but got input with {self.ndim} dimension(s)"
         raise fail("shape", message, RuntimeError)
     if r <= 0:
-        raise fail("value", f"pixel_shuffle expects a positive upscale_factor, but got {r}", RuntimeError)
-    *batch, channels, height, width = self.shape
+        raise fail("value", f"{name} expects a positive {factor}, but got {r}", RuntimeError)
+    return self.shape
+
+
+def _pixel_shuffle(self: Array, upscale_factor: int) -> Array:
+    r = upscale_factor
+    *batch, channels, height, width = _pixels("pixel_shuffle", self, "upscale_factor", r)
     if channels % (r * r):
         message = (
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
@@ -274,12 +279,7 @@ def _pixel_shuffle(self: Array, upscale_factor: int) -> Array:
 
 def _pixel_unshuffle(self: Array, downscale_factor: int) -> Array:
     r = downscale_factor
-    if self.ndim < 3:
-        message = f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.ndim} dimension(s)"
-        raise fail("shape", message, RuntimeError)
-    if r <= 0:
-        raise fail("value", f"pixel_unshuffle expects a positive downscale_factor, but got {r}", RuntimeError)
-    *batch, channels, height, width = self.shape
+    *batch, channels, height, width = _pixels("pixel_unshuffle", self, "downscale_factor", r)
     for what, extent in (("height", height), ("width", width)):
         if extent % r:
             message = (

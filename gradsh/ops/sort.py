@@ -11,7 +11,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, int64
 from gradsh.engine.values.layout import in_order, order_of
 from gradsh.engine.values.shape import wrap_dim
-from gradsh.ops.extrema import at_indices, chosen, nonzero_extent, shared_evenly
+from gradsh.ops.extrema import at_indices, chosen, nonzero_extent, selected_grad, shared_evenly
 from gradsh.ops.kernels.common import unsupported
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.kernels.topk_ties import top_places
@@ -201,15 +201,10 @@ def _partition(values: list[Any], low: int, high: int, above: Any, swap: Any) ->
     return left, right
 
 
-@writes(2)
-def _selected_grad(grad: Any, dim: int, indices: Any, self_sizes: tuple[int, ...], keepdim: bool) -> Any:
-    return at_indices(grad, dim, indices, self_sizes, keepdim)
-
-
 op(
     "kthvalue(self, k: int, dim: int = -1, keepdim: bool = False)", "KthvalueBackward0",
     "The k-th smallest element along a dimension, and where.", forward=_kthvalue, fields=("values", "indices"),
-    grads={"self": _selected_grad}, samples=(sample((2, 4), 2), sample((2, 4), 1, 0, True)),
+    grads={"self": selected_grad}, samples=(sample((2, 4), 2), sample((2, 4), 1, 0, True)),
 )
 
 
@@ -245,7 +240,7 @@ def _declare_median(name: str, skip_nan: bool, doc: str) -> None:
        note="Saves self and result: elements that tie share the gradient evenly.")
     op(
         f"{name}(self, dim: int, keepdim: bool = False)", f"{node}Backward1", doc, forward=along, fields=("values", "indices"),
-        grads={"self": _selected_grad}, samples=(sample((2, 3), 1), sample((2, 3), 0, True)),
+        grads={"self": selected_grad}, samples=(sample((2, 3), 1), sample((2, 3), 0, True)),
         note="Saves only the indices: the one returned gets the whole gradient.",
     )
 
@@ -275,7 +270,7 @@ def _mode_of_row(row: Array) -> int:
 
 op(
     "mode(self, dim: int = -1, keepdim: bool = False)", "ModeBackward0", "The most frequent value along a dimension, and where.",
-    forward=_mode, fields=("values", "indices"), grads={"self": _selected_grad}, samples=(sample((2, 4)),),
+    forward=_mode, fields=("values", "indices"), grads={"self": selected_grad}, samples=(sample((2, 4)),),
 )
 
 # --- quantiles --------------------------------------------------------------------------------------------------

@@ -95,32 +95,25 @@ def std_backward(grad: Any, self: Any, result: Any, dim: Dims, correction: Any, 
     return var_backward(ratio, self, dim, correction, keepdim)
 
 
-def _sum_of(parts: list[Any]) -> Any:
-    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
-
-
-def _mean_part(grad: Any, sizes: tuple[int, ...], dim: Dims, keepdim: bool) -> Any:
-    return mean_backward(grad, sizes, dim, _counted(sizes, None), keepdim)
+def _mean_added(found: Any, grad: Any, self: Any, dim: Dims, keepdim: bool) -> Any:
+    """Add to the gradient through the spread (None without one) that through the mean."""
+    if grad is None:
+        return found
+    sizes = tuple(self.shape)
+    part = mean_backward(grad, sizes, dim, _counted(sizes, None), keepdim)
+    return part if found is None else found + part
 
 
 def _var_mean_grad(grad0: Any, grad1: Any, self: Any, dim: Dims, correction: Any, keepdim: bool) -> Any:
-    parts = []
-    if grad0 is not None:
-        parts.append(var_backward(grad0, self, dim, correction, keepdim))
-    if grad1 is not None:
-        parts.append(_mean_part(grad1, tuple(self.shape), dim, keepdim))
-    return _sum_of(parts)
+    found = None if grad0 is None else var_backward(grad0, self, dim, correction, keepdim)
+    return _mean_added(found, grad1, self, dim, keepdim)
 
 
 def _std_mean_grad(
     grad0: Any, grad1: Any, self: Any, result0: Any, dim: Dims, correction: Any, keepdim: bool
 ) -> Any:
-    parts = []
-    if grad0 is not None:
-        parts.append(std_backward(grad0, self, result0, dim, correction, keepdim))
-    if grad1 is not None:
-        parts.append(_mean_part(grad1, tuple(self.shape), dim, keepdim))
-    return _sum_of(parts)
+    found = None if grad0 is None else std_backward(grad0, self, result0, dim, correction, keepdim)
+    return _mean_added(found, grad1, self, dim, keepdim)
 
 
 # --- records ----------------------------------------------------------------------------------------------------

@@ -33,20 +33,17 @@ def given_back(nodes: Iterable[Node]) -> dict[int, int]:
 
 
 def kept_in(node: Node) -> list[SavedVariable]:
-    """Return the live entries of a node that hold an array (of a write inside CopySlices: that write's)."""
-    entries = node.entries
-    if type(node) is CopySlices:
-        entries = node.function.entries
+    """Return the live entries of a node that hold an array."""
+    return [one for one in _live(node) if one.array is not None]
+
+
+def _live(node: Node) -> list[Any]:
+    """Return the live entries of a node, those of lists one by one (of a write inside CopySlices: that write's)."""
+    entries = node.function.entries if type(node) is CopySlices else node.entries
     if not entries or type(entries) is FreedVariables:
         return []
-    found = []
-    for entry in entries:
-        if type(entry) is SavedVariable:
-            if entry.array is not None:
-                found.append(entry)
-        elif entry is not None:
-            found += [one for one in entry if one is not None and one.array is not None]
-    return found
+    slots = [entry if type(entry) is list else (entry,) for entry in entries]
+    return [one for slot in slots for one in slot if one is not None]
 
 
 def arrays_in(node: Node) -> list[Any]:
@@ -55,18 +52,9 @@ def arrays_in(node: Node) -> list[Any]:
         arrays: list[Any] | None = node.live_arrays()
         if arrays is not None:
             return arrays
-    entries = node.function.entries if type(node) is CopySlices else node.entries
-    if not entries or type(entries) is FreedVariables:
-        return []
     found = []
-    for entry in entries:
-        for kept in entry if type(entry) is list else (entry,):
-            if kept is None:
-                continue
-            if kept.array is not None:
-                found.append(kept.array)
-            else:
-                found += arrays_instead(kept.packed[1])
+    for kept in _live(node):
+        found += arrays_instead(kept.packed[1]) if kept.array is None else [kept.array]
     return found
 
 

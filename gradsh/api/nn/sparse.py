@@ -6,12 +6,34 @@ from gradsh.api.nn import init
 from gradsh.api.nn.conversion import blank, factory
 from gradsh.api.nn.declared import functional
 from gradsh.api.nn.module import Module, differing
-from gradsh.engine.ambient import grad_mode
 from gradsh.engine.graph.tensor import Parameter, written
 from gradsh.text.fault import fail
 
 
-class Embedding(Module):
+class _Table(Module):
+    """A matrix of rows, one of which may stand for nothing."""
+
+    def _take(self, rows: int, columns: int, padding_idx: int | None, weight: Any, kind: Any, freeze: bool = False) -> None:
+        self.num_embeddings = rows
+        self.embedding_dim = columns
+        self.padding_idx = _padding(padding_idx, rows)
+        if weight is None:
+            self.weight = blank((rows, columns), kind).requires_grad_(not freeze)
+            self.reset_parameters()
+        elif list(weight.shape) != [rows, columns]:
+            raise fail("shape", "Shape of weight does not match num_embeddings and embedding_dim", AssertionError)
+        else:
+            self.weight = Parameter(weight, requires_grad=not freeze)
+
+    def reset_parameters(self) -> None:
+        """Draw the rows; that of padding_idx is 0."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            self.weight.array[self.padding_idx] = 0
+            written(self.weight)
+
+
+class Embedding(_Table):
     """A row of `weight` (num_embeddings, embedding_dim) for each index."""
 
     def __init__(
@@ -20,29 +42,11 @@ class Embedding(Module):
         _freeze: bool = False, device: Any = None, dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
-        self.padding_idx = _padding(padding_idx, num_embeddings)
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
-        if _weight is None:
-            self.weight = blank((num_embeddings, embedding_dim), factory(device, dtype)).requires_grad_(not _freeze)
-            self.reset_parameters()
-        else:
-            if list(_weight.shape) != [num_embeddings, embedding_dim]:
-                message = "Shape of weight does not match num_embeddings and embedding_dim"
-                raise fail("shape", message, AssertionError)
-            self.weight = Parameter(_weight, requires_grad=not _freeze)
-
-    def reset_parameters(self) -> None:
-        """Draw the rows; that of padding_idx is 0."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            with grad_mode(False):
-                self.weight.array[self.padding_idx] = 0
-                written(self.weight)
+        self._take(num_embeddings, embedding_dim, padding_idx, _weight, factory(device, dtype), _freeze)
 
     def forward(self, input: Any) -> Any:
         """Return the rows at the indices: (…) to (…, embedding_dim)."""
@@ -73,7 +77,7 @@ def _padding(index: int | None, rows: int) -> int | None:
     return index % rows
 
 
-class EmbeddingBag(Module):
+class EmbeddingBag(_Table):
     """The sum, mean or largest of the rows at the indices of each bag."""
 
     def __init__(
@@ -82,27 +86,13 @@ class EmbeddingBag(Module):
         include_last_offset: bool = False, padding_idx: int | None = None, device: Any = None, dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         self.mode = mode
         self.sparse = sparse
         self.include_last_offset = include_last_offset
-        self.padding_idx = _padding(padding_idx, num_embeddings)
-        if _weight is None:
-            self.weight = blank((num_embeddings, embedding_dim), factory(device, dtype))
-            self.reset_parameters()
-        else:
-            self.weight = Parameter(_weight)
-
-    def reset_parameters(self) -> None:
-        """Draw the rows; that of padding_idx is 0."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            self.weight.array[self.padding_idx] = 0
-            written(self.weight)
+        self._take(num_embeddings, embedding_dim, padding_idx, _weight, factory(device, dtype))
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         """Return one row for each bag."""
