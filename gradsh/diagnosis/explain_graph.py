@@ -15,7 +15,7 @@ from gradsh.runtime.activation import circumstances
 from gradsh.text.problem import Label
 
 if TYPE_CHECKING:
-    from gradsh.diagnosis.diagnose import Case
+    from gradsh.diagnosis.case import Case
 
 Story = Callable[["Case"], None]
 

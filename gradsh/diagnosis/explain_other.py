@@ -20,7 +20,7 @@ from gradsh.runtime.modules import MODULES
 from gradsh.text.span import Span
 
 if TYPE_CHECKING:
-    from gradsh.diagnosis.diagnose import Case
+    from gradsh.diagnosis.case import Case
 
 INTERNAL = frozenset({*Tensor.__slots__, "counter", "edge", "category", "numpy"})
 """Attributes of the engine's objects that no script has."""

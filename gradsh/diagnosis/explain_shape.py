@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradsh.diagnosis.provenance import is_tensor, statement_at
+from gradsh.diagnosis.provenance import is_tensor
 from gradsh.language import tree
 from gradsh.language.node import Node
 from gradsh.probe.modules import is_module, modules_of
 
 if TYPE_CHECKING:
-    from gradsh.diagnosis.diagnose import Case
+    from gradsh.diagnosis.case import Case
 
 Shape = tuple[int, ...]
 
@@ -46,7 +46,7 @@ def _matched(operands: list[Operand], shapes: list[Shape], positions: Any) -> li
 
 def _operands(case: "Case") -> list[Operand]:
     """Return what may be the operands of the failing expression, in their order."""
-    node: Any = case.expression or statement_at(case)
+    node: Any = case.expression or case.statement
     found: list[Any] = []
     if isinstance(node, tree.Call) and any(True for _ in getattr(_value(case, node.func), "_modules", ())):
         return []  # it failed somewhere inside: what came there is not what was given here

@@ -1,16 +1,18 @@
-"""The list of a failure's fixes: candidates by rule, PyTorch's own before gradsh's commands. `trial.py` tries them.
+"""What finds the fixes of a failure: candidates by rule, PyTorch's own before gradsh's commands. `trial.py` tries them.
 
 Each rule looks at the cause and at the script's tree and offers edits; it needs no proof that they work, since only those
-that were seen to work are offered with their edits. A kind's rules stand in a file `fixes_*.py`.
+that were seen to work are offered with their edits. A kind's rules stand in a file `fixes_*.py`; `rules.py` has the list.
 """
 
 import re
 from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gradsh.diagnosis.case import Case
 from gradsh.diagnosis.cause import Cause
-from gradsh.diagnosis.code import Code, Draft, Site, path_of
+from gradsh.diagnosis.code import Code, Draft, Site, headed, path_of
+from gradsh.diagnosis.provenance import expression_at
 from gradsh.engine.graph.node import behind
 from gradsh.language import tree
 from gradsh.probe.snapshot import nodes_below
@@ -18,16 +20,13 @@ from gradsh.runtime.activation import Place
 from gradsh.text.fix import Fix
 from gradsh.text.span import Source, Span
 
-if TYPE_CHECKING:
-    from gradsh.diagnosis.diagnose import Case
-
 MOST_NODES = 20_000
 
 
 class Finder:
     """Collects the fixes of one failure, with what its rules ask of the program."""
 
-    def __init__(self, case: "Case") -> None:
+    def __init__(self, case: Case) -> None:
         self.case = case
         self.cause: Cause = case.cause
         self.code = Code(case.machine)
@@ -62,8 +61,6 @@ class Finder:
 
     def expression(self, span: Span, source: Source) -> Any:
         """Return the outermost expression that has a span."""
-        from gradsh.diagnosis.provenance import expression_at
-
         for unit in self.case.machine.units.all():
             if unit.source is source and (found := expression_at(unit, span)) is not None:
                 return found
@@ -166,8 +163,6 @@ def held(value: Any) -> list[tuple[str, Any]]:
 
 def call_in(site: Site, name: str) -> tree.Call | None:
     """Return the call of a method or function of a name in a statement."""
-    from gradsh.diagnosis.code import headed
-
     for node in headed(site.statement):
         if isinstance(node, tree.Call) and (path_of(node.func).rpartition(".")[2] or getattr(node.func, "attr", "")) == name:
             return node
@@ -183,49 +178,3 @@ def with_keyword(text: str, word: str) -> str | None:
         return None
     inside = text[:-1].rstrip().removesuffix(",")
     return f"{inside}{'' if inside.endswith('(') else ', '}{word})"
-
-
-GUESSED = frozenset({"shape", "dtype", "value", "index"})
-"""Kinds of which only what was tried says what is right."""
-ADVICE = {
-    "freed": "build the graph again before the second backward, or keep it with `retain_graph=True` in the one before",
-    "version": "what the forward saved has to be there unchanged: compute the forward again after the write",
-    "scalar": "reduce it to one number first, with `.sum()` or `.mean()`",
-    "leaf_inplace": "an update belongs into `with torch.no_grad():`; a computation makes a new tensor",
-    "view_inplace": "write to a copy: `.clone()` the view first",
-    "not_leaf": "make it a leaf where it is made: `.detach().requires_grad_()`",
-    "unused": "pass `allow_unused=True` to get None for it, or use it in the computation",
-}
-"""By kind, what to do where no edit was seen to work."""
-
-
-def advice_of(case: "Case") -> list[Fix]:
-    """Return what is to be said where no edit was seen to work."""
-    cut = next((one for one in case.cause.cuts if getattr(one, "cut", False)), None)
-    if case.story == "no_grad" and cut is not None:
-        line = cut.span.line
-        return [Fix(f"line {line} gives something without history: an operation without derivative, or grad mode was off")]
-    return [Fix(ADVICE[case.story])] if case.story in ADVICE else []
-
-
-def fixes_of(case: "Case") -> list[Fix]:
-    """Return the fixes of a failure, PyTorch's before gradsh's own, the most likely first."""
-    from gradsh.diagnosis.fixes_freed import freed
-    from gradsh.diagnosis.fixes_history import no_grad
-    from gradsh.diagnosis.fixes_inplace import leaf_inplace, view_inplace
-    from gradsh.diagnosis.fixes_leaves import not_leaf
-    from gradsh.diagnosis.fixes_simple import SIMPLE
-    from gradsh.diagnosis.fixes_values import VALUES
-    from gradsh.diagnosis.fixes_version import version
-
-    rules: dict[str, Callable[[Finder], None]] = {
-        "freed": freed, "version": version, "no_grad": no_grad, "leaf_inplace": leaf_inplace, "view_inplace": view_inplace,
-        "not_leaf": not_leaf, **SIMPLE, **VALUES,
-    }
-    rule = rules.get(case.story)
-    if rule is None:
-        return []
-    finder = Finder(case)
-    rule(finder)
-    guess = case.story in GUESSED
-    return [fix._replace(guess=guess) for fix in sorted(finder.fixes, key=lambda fix: fix.here)]

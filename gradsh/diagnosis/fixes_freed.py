@@ -4,6 +4,7 @@ from itertools import product
 from typing import Any
 
 from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, reads, targets_of, text_of, written
+from gradsh.diagnosis.explain_graph import trunk_of
 from gradsh.diagnosis.fixes import Finder, call_in, with_keyword
 from gradsh.diagnosis.fixes_shared import building, cut_off, cut_unserved, second_cut_off
 from gradsh.diagnosis.fixes_state import OWN, carried, in_each_pass
@@ -374,7 +375,7 @@ def _pinned(finder: Finder) -> None:
     if parted is None or not parted[0].alone() or not finder.case.machine.has_pins:
         return
     first = parted[0]
-    trunk = finder.case.trunk(_plain_root(first), _plain_root(parted[1]))
+    trunk = trunk_of(finder.case, _plain_root(first), _plain_root(parted[1]))
     if trunk:
         finder.offer(f"pin what both share: `retain {trunk}` before line {first.line}",
                      Draft().insert(first, "before", f"retain {trunk}"),

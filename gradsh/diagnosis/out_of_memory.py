@@ -9,7 +9,7 @@ from gradsh.probe.accounts import saved_memories, take_account
 from gradsh.probe.names import named_tensors, roots_among
 
 if TYPE_CHECKING:
-    from gradsh.diagnosis.diagnose import Case
+    from gradsh.diagnosis.case import Case
 
 MOST = 3
 """Variables that are named, those that hold most first."""

@@ -6,7 +6,7 @@ up (by identity), and their binding statements in what has been run.
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from gradsh.compiler.scopes import bound_by, children, own_expressions, statements_of
 from gradsh.language import tree
@@ -16,11 +16,11 @@ from gradsh.text.span import Source, Span
 
 if TYPE_CHECKING:
     from gradsh.compiler.lower import Unit
-    from gradsh.diagnosis.diagnose import Case
     from gradsh.diagnosis.trace import Step
     from gradsh.runtime.machine import Machine
 
 _DEPTH = 12
+_Kind = TypeVar("_Kind", bound=Node)
 
 
 class Frame(NamedTuple):
@@ -260,26 +260,19 @@ def requires(value: Any) -> bool:
     return any(part.requires_grad for _, part in _parts(value))
 
 
-def statement_at(case: "Case") -> stmt | None:
-    """Return the statement that failed as a whole, such as `x += y`."""
-    unit = case.machine.units.of(case.steps[-1].code) if case.steps else None
-    stack: list[Node] = [] if unit is None else [unit.stmt]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, stmt) and node.span == case.span:
-            return node
-        if node.span[:2] <= case.span[:2] and case.span[2:] <= node.span[2:]:
-            stack.extend(children(node))
-    return None
-
-
 def expression_at(unit: "Unit", span: Span) -> expr | None:
     """Return the outermost expression of a unit that covers exactly a span."""
+    return node_at(unit, span, expr)
+
+
+def node_at(unit: "Unit", span: Span, kind: type[_Kind]) -> _Kind | None:
+    """Return the outermost node of a kind that covers exactly a span."""
     stack: list[Node] = [unit.stmt]
     while stack:
         node = stack.pop()
-        if isinstance(node, expr) and node.span == span:
+        if isinstance(node, kind) and node.span == span:
             return node
         if node.span[:2] <= span[:2] and span[2:] <= node.span[2:]:
             stack.extend(children(node))
     return None
+

@@ -3,8 +3,9 @@
 import os
 from typing import TYPE_CHECKING, Any
 
+from gradsh.diagnosis.case import Case
 from gradsh.diagnosis.classify import kind_of, words_of
-from gradsh.diagnosis.diagnose import Case
+from gradsh.diagnosis.diagnose import problem_of
 from gradsh.diagnosis.explain_graph import GRAPH_STORIES
 from gradsh.lens.faults import fault_of_call
 from gradsh.lens.machine import PythonMachine
@@ -32,7 +33,7 @@ def diagnose(watcher: "Watcher", error: BaseException, top: int | None = None) -
             case.fields = fault.fields
         GRAPH_STORIES.get(case.kind, Case.failed)(case)
         first = case.steps[0].statement.line if case.steps else case.line
-        watcher.told = Failed(case.problem(), case.line, top or first, case.source, type(error).__name__)
+        watcher.told = Failed(problem_of(case), case.line, top or first, case.source, type(error).__name__)
         return watcher.told  # type: ignore[no-any-return]
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from gradsh.diagnosis.classify import kind_of
-from gradsh.diagnosis.provenance import statement_at
 from gradsh.language import tree
 from gradsh.lens.machine import variables_of
 from gradsh.lens.mirror import World
@@ -16,7 +15,7 @@ from gradsh.probe.plan import Course
 from gradsh.text.fault import Fault, fault_of
 
 if TYPE_CHECKING:
-    from gradsh.diagnosis.diagnose import Case
+    from gradsh.diagnosis.case import Case
     from gradsh.lens.watcher import Watcher
 
 
@@ -94,7 +93,7 @@ def _fault_of_node(world: World, case: "Case", subject: Any) -> Fault | None:
 
 def _subject(case: "Case") -> Any:
     """Return the value that the failing expression or statement works on: names, attributes and items alone are evaluated."""
-    node: Any = case.expression or statement_at(case)
+    node: Any = case.expression or case.statement
     if isinstance(node, tree.Expr):
         node = node.value
     if isinstance(node, tree.Call):

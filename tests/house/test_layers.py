@@ -72,13 +72,7 @@ def test_torch_is_imported_by_the_lens_alone() -> None:
             assert not any(name.split(".")[0] == "torch" for name in names), path
 
 
-CIRCLES = {  # the imports inside functions that still close a circle of files
-    "diagnosis.fixes": {
-        "diagnosis.fixes_freed", "diagnosis.fixes_history", "diagnosis.fixes_inplace", "diagnosis.fixes_leaves", "diagnosis.fixes_simple",
-        "diagnosis.fixes_values", "diagnosis.fixes_version",
-    },
-}
-TYPED_CIRCLES = {"diagnosis", "lens"}
+TYPED_CIRCLES = {"lens"}
 """The rooms in which imports for type checkers alone still close circles of files."""
 LAZY_IN_ENGINE = {  # imports inside functions: what a small script does not need, or what is chosen at run time
     "ambient": {"printing.format", "rng.generator"},
@@ -138,9 +132,7 @@ def circles(graph: dict[str, set[str]]) -> dict[str, list[str]]:
 
 
 def test_no_files_import_each_other() -> None:
-    lazy = edges(typing=False)
-    assert circles({name: {*targets} - CIRCLES.get(name, set()) for name, targets in lazy.items()}) == {}
-    assert all(lazy[name][target] for name, targets in CIRCLES.items() for target in targets)
+    assert circles({name: {*targets} for name, targets in edges(typing=False).items()}) == {}
 
 
 def test_no_types_import_each_other() -> None:

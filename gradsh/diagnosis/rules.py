@@ -1,0 +1,51 @@
+"""Which rules look for the fixes of a failure, by its kind, and what is said where none of them finds one."""
+
+from collections.abc import Callable
+
+from gradsh.diagnosis.case import Case
+from gradsh.diagnosis.fixes import Finder
+from gradsh.diagnosis.fixes_freed import freed
+from gradsh.diagnosis.fixes_history import no_grad
+from gradsh.diagnosis.fixes_inplace import leaf_inplace, view_inplace
+from gradsh.diagnosis.fixes_leaves import not_leaf
+from gradsh.diagnosis.fixes_simple import SIMPLE
+from gradsh.diagnosis.fixes_values import VALUES
+from gradsh.diagnosis.fixes_version import version
+from gradsh.text.fix import Fix
+
+RULES: dict[str, Callable[[Finder], None]] = {
+    "freed": freed, "version": version, "no_grad": no_grad, "leaf_inplace": leaf_inplace, "view_inplace": view_inplace,
+    "not_leaf": not_leaf, **SIMPLE, **VALUES,
+}
+GUESSED = frozenset({"shape", "dtype", "value", "index"})
+"""Kinds of which only what was tried says what is right."""
+ADVICE = {
+    "freed": "build the graph again before the second backward, or keep it with `retain_graph=True` in the one before",
+    "version": "what the forward saved has to be there unchanged: compute the forward again after the write",
+    "scalar": "reduce it to one number first, with `.sum()` or `.mean()`",
+    "leaf_inplace": "an update belongs into `with torch.no_grad():`; a computation makes a new tensor",
+    "view_inplace": "write to a copy: `.clone()` the view first",
+    "not_leaf": "make it a leaf where it is made: `.detach().requires_grad_()`",
+    "unused": "pass `allow_unused=True` to get None for it, or use it in the computation",
+}
+"""By kind, what to do where no edit was seen to work."""
+
+
+def advice_of(case: Case) -> list[Fix]:
+    """Return what is to be said where no edit was seen to work."""
+    cut = next((one for one in case.cause.cuts if getattr(one, "cut", False)), None)
+    if case.story == "no_grad" and cut is not None:
+        line = cut.span.line
+        return [Fix(f"line {line} gives something without history: an operation without derivative, or grad mode was off")]
+    return [Fix(ADVICE[case.story])] if case.story in ADVICE else []
+
+
+def fixes_of(case: Case) -> list[Fix]:
+    """Return the fixes of a failure, PyTorch's before gradsh's own, the most likely first."""
+    rule = RULES.get(case.story)
+    if rule is None:
+        return []
+    finder = Finder(case)
+    rule(finder)
+    guess = case.story in GUESSED
+    return [fix._replace(guess=guess) for fix in sorted(finder.fixes, key=lambda fix: fix.here)]
