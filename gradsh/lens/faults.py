@@ -1,7 +1,7 @@
 """What an exception of PyTorch's does not say: the node and saved tensor that a pass needed, the tensor that was refused."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -16,7 +16,6 @@ from gradsh.text.fault import Fault, fault_of
 
 if TYPE_CHECKING:
     from gradsh.diagnosis.case import Case
-    from gradsh.lens.watcher import Watcher
 
 
 class LostNode(TorchNode):
@@ -25,13 +24,15 @@ class LostNode(TorchNode):
     __slots__ = ()
 
 
-def fault_of_pass(watcher: "Watcher", error: BaseException, roots: Sequence[Any], retain: bool, inputs: Sequence[Any]) -> Fault | None:
-    """Return what a failed pass needed: its nodes are gone through in the pass's order, as they were before it."""
+def fault_of_pass(
+    look: Callable[[], Any], number: int, error: BaseException, roots: Sequence[Any], retain: bool, inputs: Sequence[Any],
+) -> Fault | None:
+    """Return what the failed pass of a number needed: its nodes are gone through in the pass's order, as they were before it."""
     kind = kind_of(error)
     if kind not in {"freed", "version"}:
         return None
-    with watcher.look() as world:
-        world.before = watcher.passes.number
+    with look() as world:
+        world.before = number
         starts = [world.node(one.grad_fn if isinstance(one, torch.Tensor) else one.node) for one in roots]
         targets = {world.node(one.node if hasattr(one, "node") else one.grad_fn) for one in inputs if _has_node(one)} or None
         refusal = Course(starts, targets, retain).run()

@@ -8,7 +8,7 @@ was saved at, unless hooks have packed it.
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -16,6 +16,7 @@ from gradsh.engine.graph.node import LAST, Node
 from gradsh.engine.graph.tensor import AccumulateGrad, AutogradMeta, Tensor
 from gradsh.engine.values.storage import VersionCounter
 from gradsh.lens.arrays import Storage, TorchArray, TorchDType, dtype_of
+from gradsh.lens.lines import Lines
 from gradsh.lens.nodes import TorchNode, TorchParameter, TorchTensor
 from gradsh.lens.saved_tensors import (
     MARK,
@@ -28,18 +29,17 @@ from gradsh.lens.saved_tensors import (
     saved_version,
 )
 from gradsh.lens.uses import only_these, storage_uses
+from gradsh.lens.writes import Writes
 from gradsh.probe.foreign import looking
 from gradsh.probe.modules import modules_of
-
-if TYPE_CHECKING:
-    from gradsh.lens.watcher import Watcher
 
 
 class World:
     """Answers the probes for one question: each tensor, node and storage has one object in it."""
 
-    def __init__(self, watcher: "Watcher") -> None:
-        self.watcher = watcher
+    def __init__(self, lines: Lines, writes: Writes) -> None:
+        self.lines = lines
+        self.writes = writes
         self.tensors: dict[int, TorchTensor] = {}
         self.nodes: dict[Any, Node] = {}
         self.leaves: dict[int, AccumulateGrad] = {}
@@ -163,7 +163,7 @@ class World:
             return UNWRITTEN
         counter = VersionCounter()
         counter.version = version
-        counter.writes = self.watcher.writes.of(value, version)
+        counter.writes = self.writes.of(value, version)
         return counter
 
     # --- nodes ----------------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ class World:
         fresh.extra = None
         number = function._sequence_nr()
         fresh.seq = number
-        fresh.location = self.watcher.lines.find(number)
+        fresh.location = self.lines.find(number)
         fresh._entries = None
         fresh.found = self._saved(function)
         return fresh
@@ -284,9 +284,9 @@ def _is_leaf(function: Any) -> bool:
 
 
 @contextmanager
-def world_of(watcher: "Watcher") -> Iterator[World]:
+def world_of(lines: Lines, writes: Writes) -> Iterator[World]:
     """Let the probes look at PyTorch's world within the block."""
-    world = World(watcher)
+    world = World(lines, writes)
     token = looking.set(world)
     try:
         yield world

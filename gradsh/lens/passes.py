@@ -8,14 +8,12 @@ told afterwards; nothing is kept alive.
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
+from gradsh.lens.lines import Lines
 from gradsh.lens.saved_tensors import MARK, NAMES, outlines_of, raw_entries, saved_names
-
-if TYPE_CHECKING:
-    from gradsh.lens.watcher import Watcher
 
 _ENTRY = "_engine_run_backward"
 
@@ -36,8 +34,8 @@ class PassNote(NamedTuple):
 class Passes:
     """Follows the passes; `notes` has the latest of them, `failure` what the latest failed one was found to need."""
 
-    def __init__(self, watcher: "Watcher", explain: Callable[..., Any]) -> None:
-        self.watcher = watcher
+    def __init__(self, lines: Lines, explain: Callable[..., Any]) -> None:
+        self.lines = lines
         self.explain = explain
         """Tells what a failed pass needed, while its graph is there."""
         self.number = 0
@@ -75,8 +73,8 @@ class Passes:
     def _run(self, original: Any, roots: Any, args: Any, kwargs: Any) -> Any:
         self.number += 1
         retain, some = bool(args[1]), bool(args[3]) if len(args) > 3 else False
-        self.watcher.lines.resume()
-        log = self.watcher.lines.log()
+        self.lines.resume()
+        log = self.lines.log()
         place = log.here()
         if self.before is not None:
             self.before([node for root in roots if (node := _node_of(root)) is not None])
@@ -139,14 +137,14 @@ class Passes:
         self._saved = saving, sum(measured.sizes.values())
         if self._saved[1] > sum(nbytes for _, nbytes in self.largest) * 1.05:
             self.largest_place = place
-            self.largest = measured.by_place(self.watcher.lines.find)
+            self.largest = measured.by_place(self.lines.find)
         return marked
 
     def _failed(self, error: BaseException, roots: Any, args: Any, marked: list[Any], place: Any) -> None:
         """Find out what the failed pass needed, while its graph is there; take back the marks of what it has not freed."""
         _unmark(marked)
         with torch._C.DisableTorchFunction():
-            fault = self.explain(self.watcher, error, roots, bool(args[1]), args[3] if len(args) > 3 else ())
+            fault = self.explain(self.number, error, roots, bool(args[1]), args[3] if len(args) > 3 else ())
         self.failure = (id(error), fault, place)
 
 

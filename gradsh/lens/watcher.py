@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -27,7 +28,7 @@ class Watcher:
         self.lines = Lines(self.files, torch._C._autograd._get_sequence_nr)
         self.writes = Writes(self.lines)
         self.modules = Modules(self.lines)
-        self.passes = Passes(self, fault_of_pass)
+        self.passes = Passes(self.lines, partial(fault_of_pass, self.look))
         self.quiet = Quiet(self.lines)
         self.told: Any = None
         """The latest failure that was told."""
@@ -66,7 +67,7 @@ class Watcher:
         collecting = gc.isenabled()
         gc.disable()  # tens of thousands of objects are made that die at the end of the question
         try:
-            with self.lines.paused(), torch._C.DisableTorchFunction(), world_of(self) as world:
+            with self.lines.paused(), torch._C.DisableTorchFunction(), world_of(self.lines, self.writes) as world:
                 yield world
         finally:
             if collecting:

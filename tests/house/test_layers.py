@@ -72,8 +72,6 @@ def test_torch_is_imported_by_the_lens_alone() -> None:
             assert not any(name.split(".")[0] == "torch" for name in names), path
 
 
-TYPED_CIRCLES = {"lens"}
-"""The rooms in which imports for type checkers alone still close circles of files."""
 LAZY_IN_ENGINE = {  # imports inside functions: what a small script does not need, or what is chosen at run time
     "ambient": {"printing.format", "rng.generator"},
     "codegen.specialize": {"codegen.backward", "codegen.forward_elementwise"}, "dispatch.call": {"values.named_result"},
@@ -132,12 +130,8 @@ def circles(graph: dict[str, set[str]]) -> dict[str, list[str]]:
 
 
 def test_no_files_import_each_other() -> None:
-    assert circles({name: {*targets} for name, targets in edges(typing=False).items()}) == {}
-
-
-def test_no_types_import_each_other() -> None:
-    whole = {name: {*targets} for name, targets in edges(typing=True).items()}
-    assert circles({name: targets for name, targets in whole.items() if name.split(".")[0] not in TYPED_CIRCLES}) == {}
+    """Neither when they are loaded, nor inside functions, nor for type checkers."""
+    assert circles({name: {*targets} for name, targets in edges(typing=True).items()}) == {}
 
 
 def test_the_lazy_imports_of_the_engine_are_known() -> None:
