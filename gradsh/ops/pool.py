@@ -264,7 +264,7 @@ def _adaptive_avg_records(dims: int) -> Operation:
             "self": lambda self: find("zeros_like")(self),
         },
     )
-    forward_op = op(
+    forward_op: Operation = op(
         f"_adaptive_avg_pool{dims}d(self, output_size: ints)", node + "0", "Averages of even parts.",
         layout="channels", forward=forward, spaces=(), grads={"self": lambda grad, self: gradient(grad, self)},
     )

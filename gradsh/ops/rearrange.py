@@ -93,7 +93,7 @@ def _triangle(name: str, function: Callable[..., Any]) -> Any:
         return np.asarray(function(self, diagonal), self.dtype)
 
     half = "lower" if name == "tril" else "upper"
-    made = op(
+    made: Any = op(
         f"{name}(self, diagonal: int = 0)", f"{name.capitalize()}Backward0", f"A copy with zeros outside the {half} triangle.",
         layout="contiguous", forward=kernel, inplace=True, grads={"self": lambda grad, diagonal: made(grad, diagonal)},
         samples=(sample((3, 4)), sample((2, 3, 3), 1)),

@@ -19,7 +19,7 @@ An input that one formula alone reads, for the gradient of one input, is saved o
 and results are saved whenever the node is built. `saves=` names exceptions.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from numpy import ufunc as np_ufunc
@@ -31,7 +31,7 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.lazy_methods import install
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import OPERATORS, REGISTRY, special_name
-from gradsh.engine.schema.overload import Formula, Overload
+from gradsh.engine.schema.overload import PARTS, Formula, Overload
 
 SPACES = ("torch", "Tensor")
 _INPLACE_FUNCTIONS = (
@@ -67,34 +67,7 @@ Operation.run = staticmethod(run_record)
 Operation.specialize, Operation.write_out, Operation.mismatch = _specialize, _write_out, _mismatch
 
 
-def op(
-    text: str,
-    node: str = "",
-    doc: str = "",
-    *,
-    forward: Callable[..., Any],
-    check: Callable[..., None] | None = None,
-    grads: Mapping[Any, Formula | None] | None = None,
-    dtypes: str = "keep",
-    kind: str = "primitive",
-    inplace: Any = None,
-    returns: int | None = None,
-    fields: tuple[str, ...] = (),
-    outputs: tuple[str, ...] = (),
-    saves: tuple[str, ...] = (),
-    unguarded: bool = False,
-    guards: dict[str, tuple[str, ...]] | None = None,
-    writes: bool = False,
-    multi_view: bool = False,
-    spaces: tuple[str, ...] = SPACES,
-    attributes: tuple[str, ...] | None = None,
-    samples: tuple[Any, ...] = (),
-    note: str = "",
-    example: str = "",
-    ufunc: Callable[..., Any] | None = None,
-    layout: str | None = None,
-    plain: dict[str, Formula] | None = None,
-) -> Operation:
+def op(text: str, node: str = "", doc: str = "", *, spaces: tuple[str, ...] = SPACES, **parts: Any) -> Operation:
     """Declare one overload and return the operation of that name (overloads are tried in the order of declaration).
 
     text        the signature (see `signature.py`)
@@ -128,16 +101,9 @@ def op(
                 "channels" (last where the first input's are), "" as the kernel makes it (otherwise)
     plain       what formulas of `grads` come to where arguments that are no tensors have their defaults (add's alpha is 1)
     """
-    if layout is None:
-        layout = "operands" if kind == "primitive" and dtypes in {"promote", "float"} else ""
-    if ufunc is None and grads and kind == "primitive" and isinstance(forward, np_ufunc):
-        ufunc = forward
-    record = Overload(
-        text, node, doc, forward=forward, check=check, grads=grads or {}, dtypes=dtypes, kind=kind, inplace=inplace, returns=returns,
-        fields=fields, outputs=outputs or fields, saves=saves, unguarded=unguarded, guards=guards or {},
-        writes=writes, multi_view=multi_view,
-        attributes=attributes, samples=samples, note=note, example=example, ufunc=ufunc, layout=layout, plain=plain or {},
-    )
+    record = Overload(text, node, doc, **parts)
+    if record.ufunc is None and record.grads and record.kind == "primitive" and isinstance(record.forward, np_ufunc):
+        record.ufunc = record.forward
     return register(record, spaces)
 
 
@@ -169,7 +135,7 @@ def _where(name: str, spaces: tuple[str, ...]) -> tuple[str, ...]:
 
 def register_inplace(record: Overload, spaces: tuple[str, ...]) -> None:
     """Register NAME_ from the record of NAME."""
-    parts = {part: getattr(record, part) for part in _INHERITED}
+    parts = {part: getattr(record, part) for part in PARTS if part != "ufunc"}
     node = record.node
     if isinstance(record.inplace, dict):
         changed = dict(record.inplace)
@@ -180,13 +146,6 @@ def register_inplace(record: Overload, spaces: tuple[str, ...]) -> None:
     form.kind = "inplace"
     form.inplace = None
     register(form, tuple(space for space in spaces if space in {"torch", "Tensor"}))
-
-
-_INHERITED = (
-    "attributes", "check", "dtypes", "example", "fields", "forward", "grads", "guards", "kind", "layout",
-    "multi_view", "note", "outputs", "plain", "returns",
-    "samples", "saves", "unguarded", "writes", "inplace",
-)
 
 
 def composite(text: str, doc: str, body: Callable[..., Any], spaces: tuple[str, ...] = SPACES, **parts: Any) -> Operation:

@@ -162,52 +162,27 @@ _BARE: dict[str, frozenset[type]] = {
 """The types of arguments that a signature would hand on as they are, by the type of the parameter."""
 
 
+PARTS: dict[str, Any] = {
+    "forward": None, "check": None, "grads": {}, "plain": {}, "dtypes": "keep", "kind": "primitive", "inplace": None, "ufunc": None,
+    "layout": None, "returns": None, "fields": (), "outputs": (), "saves": (), "guards": {}, "unguarded": False, "writes": False,
+    "multi_view": False, "attributes": None, "samples": (), "note": "", "example": "",
+}
+"""What `op` takes by name, documented there, with what it is where it is not given."""
+
+
 class Overload:
     """One overload of an operation. Attributes are the arguments of `op`, documented there."""
 
     __slots__ = (
-        "_accepted",
-        "_defaults",
-        "_plan",
-        "_required",
-        "_signature",
-        "attributes",
-        "check",
-        "compact_step",
-        "doc",
-        "dtypes",
-        "example",
-        "fields",
-        "forward",
-        "grads",
-        "guards",
-        "inplace",
-        "kind",
-        "layout",
-        "multi_view",
-        "name",
-        "node",
-        "note",
-        "outputs",
-        "plain",
-        "recorded_step",
-        "returns",
-        "samples",
-        "saves",
-        "spaces",
-        "step",
-        "steps",
-        "tensors",
-        "text",
-        "ufunc",
-        "unguarded",
-        "writes",
+        "_accepted", "_defaults", "_plan", "_required", "_signature", "compact_step", "doc", "name", "node", "recorded_step", "spaces",
+        "step", "steps", "tensors", "text", *PARTS,
     )
 
     forward: Callable[..., Any]
     ufunc: Callable[..., Any] | None
     check: Callable[..., None] | None
     grads: dict[Any, Any]
+    plain: dict[str, Formula]
     guards: dict[str, tuple[str, ...]]
     dtypes: str
     kind: str
@@ -242,13 +217,14 @@ class Overload:
         self.recorded_step: Callable[..., Any]
         """The same in a pass that is recorded itself."""
         self.steps = 0
-        self.plain: dict[str, Formula] = {}
-        self.ufunc = None
         self.tensors: tuple[int, ...] | None = None
         self.spaces: tuple[str, ...] = ()
         """The namespaces that it was declared for."""
-        for part, value in parts.items():
+        for part, value in {**PARTS, **parts}.items():
             setattr(self, part, value)
+        self.outputs = self.outputs or self.fields
+        if self.layout is None:
+            self.layout = "operands" if self.kind == "primitive" and self.dtypes in {"promote", "float"} else ""
 
     @property
     def signature(self) -> Signature:
