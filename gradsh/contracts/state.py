@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gradsh.contracts.settings import Settings, defaults
+from gradsh.engine.graph.types import LineOf
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
 from gradsh.text.tuples import NamedTuple
@@ -162,7 +163,7 @@ class State:
     )
 
     def __init__(
-        self, variables: MutableMapping[str, object], control: Control, line_of: Callable[[Any], int | None],
+        self, variables: MutableMapping[str, object], control: Control, line_of: LineOf,
         place_of: Callable[[Any], Any],
     ) -> None:
         self.variables = variables

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Parameter, Tensor
+from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.foreign import tensor_of
 from gradsh.probe.given import arrays_in
@@ -149,7 +150,7 @@ def _below(path: str, paths: Iterable[str]) -> bool:
 
 
 def budget_of(
-    roots: Iterable[Tensor], variables: Mapping[str, object], line_of: Callable[[Any], int | None], followed: ModuleCalls,
+    roots: Iterable[Tensor], variables: Mapping[str, object], line_of: LineOf, followed: ModuleCalls,
     notes: tuple[str, ...] = (),
 ) -> Budget:
     """Return what a training step needs whose pass begins at `roots`."""

@@ -7,13 +7,13 @@ from typing import Any, Literal, NamedTuple
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.saved import SavedTensor
 from gradsh.engine.graph.tensor import AccumulateGrad
+from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.given import arrays_instead
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
 from gradsh.probe.snapshot import node_name, nodes_below
 
-LineOf = Callable[[Any], int | None]
 FunctionOf = Callable[[Any], str]
 BufferState = Literal["live", "freed", "pinned", "modified", "packed"]
 

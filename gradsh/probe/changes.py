@@ -4,17 +4,18 @@ Nothing is noted while statements run: nodes carry their birth, freed ones who f
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.saved import FreedVariables
 from gradsh.engine.graph.tensor import Tensor, node_of
+from gradsh.engine.graph.types import Location
 from gradsh.probe.foreign import tensor_of
 from gradsh.probe.names import Names, named_tensors, roots_of
 from gradsh.probe.passes import saved_inside, saved_title
 from gradsh.probe.snapshot import node_name, nodes_below
 
-UnitOf = Callable[[Any], int]
+UnitOf = Callable[[Location], int]
 
 
 class MadeNode(NamedTuple):

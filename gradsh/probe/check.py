@@ -15,6 +15,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.autograd.backward import grad
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, make, node_of
+from gradsh.engine.graph.types import LineOf
 from gradsh.probe.names import Names, named_tensors
 from gradsh.probe.snapshot import node_name, nodes_below
 from gradsh.text.fault import fail
@@ -60,7 +61,7 @@ class CheckReport(NamedTuple):
 
 def check(
     evaluate: Callable[[], Any], chosen: Sequence[Tensor] | None, variables: Mapping[str, object],
-    line_of: Callable[[Any], int | None],
+    line_of: LineOf,
 ) -> CheckReport:
     """Compare the gradients of what `evaluate` returns with difference quotients. Raises RuntimeError of kind value, no_grad."""
     names = Names(variables)
@@ -109,7 +110,7 @@ def _doubled(tensors: list[Tensor]) -> Iterator[None]:
 
 def _check(
     evaluate: Callable[[], Any], chosen: Sequence[Tensor] | None, names: Names, tensors: Mapping[int, Tensor],
-    line_of: Callable[[Any], int | None], *, double: bool,
+    line_of: LineOf, *, double: bool,
 ) -> CheckReport:
     run = _Runs(evaluate, tensors, names)
     out = run.once()
@@ -200,7 +201,7 @@ def _quotient(run: _Runs, array: Any, index: tuple[int, ...], cotangent: Any, st
     return (above - below) / (upper - lower), abs(right - left) <= 1e-3 + 10 * rtol * max(abs(right), abs(left))
 
 
-def _suspects(out: Tensor, line_of: Callable[[Any], int | None]) -> tuple[tuple[str, int | None], ...]:
+def _suspects(out: Tensor, line_of: LineOf) -> tuple[tuple[str, int | None], ...]:
     found: dict[tuple[str, int | None], None] = {}
     for node in nodes_below(node_of(out)):
         if _custom(node):

@@ -1,12 +1,13 @@
 """The graph behind tensors as plain data: nodes with names, shapes, saved tensors and lines; edges; what was left out."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gradsh.engine.autograd.topology import needed_nodes
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad
+from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.fold import NodeFold, ScopesOf, by_call, fold
 from gradsh.probe.given import freed_count, kept_in
@@ -14,7 +15,6 @@ from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
 from gradsh.probe.snapshot import node_name
 
-LineOf = Callable[[Any], int | None]
 FOLD_FROM = 40
 """Graphs of more nodes are folded, unless they are to be shown whole."""
 _FAN = 60

@@ -10,12 +10,13 @@ from typing import Any, Literal, NamedTuple
 
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor
+from gradsh.engine.graph.types import Location
 from gradsh.probe.accounts import saved_memories
 from gradsh.probe.foreign import looking
 from gradsh.probe.names import named_tensors, top_name
 from gradsh.probe.snapshot import node_name, nodes_below
 
-PlaceOf = Callable[[Any], Any]
+PlaceOf = Callable[[Location], Any]
 Site = tuple[str, int, int]
 Kind = Literal["total", "list", "carried", "grad", "unreachable"]
 FEWEST = 3

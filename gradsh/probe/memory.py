@@ -1,13 +1,14 @@
 """Bytes by owner, now and at the peak; what each variable keeps alive; everything that holds one tensor's memory."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from numpy import zeros
 
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.accounts import Account, saved_memories, take_account
 from gradsh.probe.foreign import looking
@@ -17,7 +18,6 @@ from gradsh.probe.names import Names, named_tensors, roots_of, top_name
 from gradsh.probe.passes import live_entries
 from gradsh.probe.snapshot import node_name, nodes_below
 
-LineOf = Callable[[Any], int | None]
 _BUDGET = 400_000
 """Nodes that may be visited to tell variables apart; beyond it the smaller ones are left out."""
 

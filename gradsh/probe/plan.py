@@ -4,7 +4,7 @@ The pass's own order and counts are used (`engine.backward`), so that a plan can
 script's own code decides: hooks and custom functions. `assumes` says where it does.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gradsh.api.function import FunctionNode
@@ -16,14 +16,13 @@ from gradsh.engine.dispatch.views import CopySlices
 from gradsh.engine.graph.node import FREED_SENTENCE, Node
 from gradsh.engine.graph.saved import FreedVariables, SavedVariable
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, gradient_edge
+from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.given import given_back
 from gradsh.probe.names import Names
 from gradsh.probe.passes import Buffer, PassReport, Written, live_entries, saves
 from gradsh.probe.snapshot import node_name
 from gradsh.text.fault import fail, fault_of
-
-LineOf = Callable[[Any], int | None]
 
 
 class Foreseen(NamedTuple):

@@ -8,13 +8,13 @@ from typing import Any
 
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor, node_of
+from gradsh.engine.graph.types import LineOf
 from gradsh.probe.foreign import tensor_of
 from gradsh.probe.modules import is_module, parameters_of
 from gradsh.text.fault import fail
 
 LARGEST = 1 << 27
 """Elements of the largest tensor whose data are told."""
-LineOf = Callable[[Any], int | None]
 _OF_A_SCRIPT = "saved_tensors"
 """What a script's own Function saves stands under this name."""
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor
+from gradsh.engine.graph.types import LineOf
 from gradsh.probe.names import Names
 from gradsh.probe.passes import Recorder, saved_inside, saved_title
 from gradsh.probe.snapshot import node_name
@@ -61,7 +62,7 @@ class StepRecorder(Recorder):
 
     __slots__ = ("_arrived", "_buffers", "_sent", "_written", "names", "node", "pause", "steps")
 
-    def __init__(self, line_of: Callable[[Any], int | None], names: Names, pause: Callable[[Step], None] | None) -> None:
+    def __init__(self, line_of: LineOf, names: Names, pause: Callable[[Step], None] | None) -> None:
         super().__init__(line_of)
         self.names = names
         self.pause = pause

@@ -8,13 +8,13 @@ import numpy as np
 
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, node_of
+from gradsh.engine.graph.types import LineOf
 from gradsh.probe.accounts import saved_memories
 from gradsh.probe.modules import parameters_of
 from gradsh.probe.names import Names, roots_of, top_name
 from gradsh.probe.passes import live_entries, saves
 from gradsh.probe.snapshot import node_name, nodes_below
 
-LineOf = Callable[[Any], int | None]
 GradState = Literal["some", "zero", "none"]
 GradCause = Literal[
     "", "no_need", "not_leaf", "frozen", "not_reached", "reachable", "cleared", "blocked", "spent",

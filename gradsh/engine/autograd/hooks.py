@@ -16,6 +16,7 @@ from gradsh.engine.autograd.gradient_versions import noted
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import Edge, Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, autograd_meta, current_edge, make
+from gradsh.engine.graph.types import Location
 from gradsh.engine.registry import find, method
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.overlap import check_distinct, dense
@@ -192,7 +193,7 @@ def _like(found: tuple[Any, ...], grads: Any) -> list[Any]:
     return [one.array if isinstance(one, Tensor) and not recorded else one for one in found]
 
 
-def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, sole: bool, location: Any, written: int = 0) -> bool:
+def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, sole: bool, location: Location, written: int = 0) -> bool:
     """Add a gradient to the leaf's `.grad`, after the leaf's hooks; returns whether `.grad` was empty before.
 
     A later gradient is added in place (which bumps the version of `.grad`) unless the pass is recorded, when a new tensor

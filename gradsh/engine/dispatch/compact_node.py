@@ -13,6 +13,7 @@ from typing import Any
 from gradsh.engine.dispatch.op_node import OpNode, keep
 from gradsh.engine.graph.node import Edge, Node
 from gradsh.engine.graph.saved import FreedVariables, SavedTensor, SavedVariable, slot_shape_and_dtype
+from gradsh.engine.graph.types import Location
 from gradsh.engine.values.storage import VersionCounter
 
 SAVED: Any = object()
@@ -186,7 +187,7 @@ class CompactNode(OpNode):
             return any(array is not None for array, _, _ in self.slots())
         return super().has_saved()
 
-    def free(self, location: Any) -> None:
+    def free(self, location: Location) -> None:
         """Drop the saved tensors, keeping their names, shapes and the place that freed them."""
         if self.raw is SAVED:
             self.entries = FreedVariables(location, tuple([slot_shape_and_dtype(array) for array, _, _ in self.slots()]))

@@ -15,6 +15,7 @@ from gradsh.engine.dispatch.inference import is_inference
 from gradsh.engine.graph.node import FREED_SENTENCE, Edge, Node, forward_name, offer
 from gradsh.engine.graph.saved import FreedVariables
 from gradsh.engine.graph.tensor import Tensor, View, _new, autograd_meta, gradient_edge
+from gradsh.engine.graph.types import Location
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.overlap import check_distinct
@@ -275,7 +276,7 @@ class CopySlices(Node):
         """Whether there is anything to free: the write itself counts, though PyTorch shows no saved tensor."""
         return type(self.entries) is not FreedVariables
 
-    def free(self, location: Any) -> None:
+    def free(self, location: Location) -> None:
         """Free the write's saved tensors."""
         if type(self.entries) is not FreedVariables:
             if self.function.extra is None or not self.function.extra.lent:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gradsh.engine.ambient import current, sequence_numbers
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.saved import FreedVariables, SavedTensor, SavedVariable, shape_and_dtype
+from gradsh.engine.graph.types import Location
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Node:
     outputs: Any
     """(shape, numpy dtype) of each output, in order."""
     extra: NodeMeta | None
-    location: Any
+    location: Location
     seq: int
     titled = False
     """Whether the class has the name of its nodes: the class of each name is made when the first of them is shown."""
@@ -228,7 +229,7 @@ class Node:
                     found.append(SavedTensor(self, name, index if many else None, None, (*one, freed.location)))
         return tuple(found)
 
-    def free(self, location: Any) -> None:
+    def free(self, location: Location) -> None:
         """Drop the saved tensors, keeping their names, shapes and the place that freed them."""
         entries = self.entries
         if entries and type(entries) is not FreedVariables:

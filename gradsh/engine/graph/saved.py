@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradsh.engine.graph.types import Location
 from gradsh.engine.values.dtype import Array, DType, of_numpy
 from gradsh.engine.values.storage import VersionCounter
 
@@ -36,7 +37,7 @@ class FreedVariables:
 
     __slots__ = ("location", "shapes")
 
-    def __init__(self, location: Any, shapes: tuple[Any, ...]) -> None:
+    def __init__(self, location: Location, shapes: tuple[Any, ...]) -> None:
         self.location = location
         self.shapes = shapes
 
