@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 from gradsh.text.tuples import NamedTuple
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 _PROFILES: dict[str, tuple[int, float, int, float]] = {
     "default": (4, 1000, 3, 80),

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 _SCALAR_NAMES = {
     "float32": "Float",

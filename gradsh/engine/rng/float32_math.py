@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from gradsh.engine.values.dtype import Array
+
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
 
 _REST = np.int64(35)

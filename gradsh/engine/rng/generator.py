@@ -25,9 +25,9 @@ from gradsh.engine.rng.distribution_arguments import (
 )
 from gradsh.engine.rng.mt19937 import BLOCK, Twister, Words
 from gradsh.engine.rng.permutation import shuffled
+from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Shape = tuple[int, ...]
 
 UNSEEDED = 67280421310721

@@ -4,15 +4,12 @@ and the Box-Muller transform of whole blocks (of float32 with the functions of `
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from gradsh.engine.rng import float32_math
-from gradsh.engine.rng.float32_math import nudged, sum_error
-
-Array = np.ndarray[Any, np.dtype[Any]]
-Doubles = np.ndarray[Any, np.dtype[np.float64]]
+from gradsh.engine.rng.float32_math import Doubles, nudged, sum_error
+from gradsh.engine.values.dtype import Array
 
 _CHUNK = 16384  # elements a pass: a dozen temporaries of 128 kB stay near the processor
 _TINY = 2.0**-126  # below it float32 has fewer bits, and the half lies elsewhere

@@ -1,10 +1,8 @@
 """A long row of swaps done at once: what Fisher and Yates's shuffle leaves, without a step for each swap."""
 
-from typing import Any
-
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from gradsh.engine.values.dtype import Array
 
 
 def shuffled(targets: Array) -> Array:
