@@ -34,10 +34,14 @@ def freed(finder: Finder) -> None:
             carried(finder)
         retained(finder)
     else:
-        cut_off(finder, cause.freed)
+        stepped = _steps_between(finder)
+        if stepped:
+            cut_off(finder, cause.freed)
         second_cut_off(finder)
         cut = bool(finder.fixes)
         retained(finder)
+        if not stepped:  # the gradients of both passes add up
+            cut_off(finder, cause.freed)
         if cause.carried and not cut:
             carried(finder)
         one_pass(finder)
@@ -45,6 +49,16 @@ def freed(finder: Finder) -> None:
         if cause.carried:
             again(finder)
         _pinned(finder)
+
+
+def _steps_between(finder: Finder) -> bool:
+    """Whether an optimizer steps after the pass that freed the buffer and before the one that needs it."""
+    freed, needed = finder.cause.freed, finder.cause.needed
+    parted = finder.parting(freed, needed) if freed is not None and needed is not None else None
+    levels = finder.levels(freed) if freed is not None else []
+    return any(call_in(site, "step") is not None for level in levels for site in finder.code.sites
+               if site.same_block(level) and site.line > level.line
+               and not (parted is not None and site.same_block(parted[1]) and site.line > parted[1].line))
 
 
 def _written_to_keep(finder: Finder) -> None:

@@ -63,6 +63,11 @@ def _is_object(value: Any) -> bool:
 def ask_for_gradient(finder: Finder, site: Site) -> None:
     """Ask for a gradient where a leaf is made."""
     statement, source = site.statement, site.source
+    made = [(source, node.span, needing(text_of(source, node.span), path_of(node.func).rpartition(".")[2])) for node in headed(statement)
+            if isinstance(node, tree.Call) and path_of(node.func).rpartition(".")[2] in FACTORIES]
+    if len(made) > 1 and isinstance(getattr(statement, "value", None), tree.List | tree.Tuple | tree.Dict):
+        finder.offer(f"ask for gradients where they are made: `requires_grad=True` on line {site.line}",
+                     Draft().replace_all(made), "for what is to be learnt")
     call = statement.value if isinstance(statement, tree.Expr) else None
     if isinstance(call, tree.Call) and getattr(call.func, "attr", "") == "append" and isinstance(call.args[0], tree.BinOp):
         new = f"{closed(source, call.args[0])}.requires_grad_()"

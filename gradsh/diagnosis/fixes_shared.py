@@ -20,7 +20,7 @@ def cut_off(finder: Finder, first: Place) -> None:
         by_name: dict[str, list[tuple[Site, Any]]] = {}
         updated = _updated(finder, level)
         for site in building(finder, level):
-            for node, path in _handed(finder, site):
+            for node, path in _handed(finder, site, level):
                 if _leads_to(finder, finder.value(path), updated):
                     continue  # the step that follows is meant for what made it, too
                 by_name.setdefault(path, []).append((site, node))
@@ -35,7 +35,7 @@ def cut_unserved(finder: Finder, first: Place) -> None:
         for site in building(finder, level) if updated else ():
             by_name: dict[str, list[tuple[Site, Any]]] = {}
             bound = set(map(id, targets_of(site.statement)))
-            for node in headed(site.statement):
+            for node in _read_for(site, level):
                 path = path_of(node) if id(node) not in bound else ""
                 if path and finder.holds(value := finder.value(path), 1) and not _leads_to(finder, value, updated):
                     by_name.setdefault(path, []).append((site, node))
@@ -129,10 +129,22 @@ def _above(finder: Finder, level: Site) -> list[Site]:
     return sorted(near, key=lambda site: -site.line)
 
 
-def _handed(finder: Finder, site: Site) -> list[tuple[Any, str]]:
+def _read_for(site: Site, level: Site) -> Iterator[Any]:
+    """Yield the expressions of a statement; of one that binds several results at once, those of the ones that a pass reads."""
+    value = getattr(site.statement, "value", None)
+    targets, wanted = targets_of(site.statement), set(reads(level.statement))
+    if not isinstance(value, tree.Tuple) or len(value.elts) != len(targets) or not wanted & written(site.statement):
+        yield from headed(site.statement)
+        return
+    for target, part in zip(targets, value.elts, strict=True):
+        if path_of(target) in wanted:
+            yield from inside(part)
+
+
+def _handed(finder: Finder, site: Site, level: Site) -> list[tuple[Any, str]]:
     """Return the arguments with the failing graph that a statement hands to a module or a function of the script's."""
     found = []
-    for node in headed(site.statement):
+    for node in _read_for(site, level):
         if not isinstance(node, tree.Call):
             continue
         name = path_of(node.func)

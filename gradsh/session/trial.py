@@ -78,24 +78,25 @@ class Trial:
         self.before = first.failures
         self.problem = first.problems.get(failed)
         self.hopeless = not first.over or failed not in first.failures  # the copy may take another way: nothing can be tried
-        self._reference: Trace | None = None
+        self._references: dict[tuple[Edit, ...], Trace] = {}
 
     def spent(self) -> bool:
         """Whether all effort is used up."""
         effort = self.effort
         return self.hopeless or self.runs > effort.runs or self.steps > effort.all or time.monotonic() > self._deadline
 
-    def reference(self) -> Trace | None:
-        """Return what the program's passes ask for, where that can be computed."""
-        if self.failed[2] not in REFERENCED:
+    def reference(self, edits: tuple[Edit, ...] = (), kind: str = "") -> Trace | None:
+        """Return what the program's passes ask for, where that can be computed; after the edits for another failure's kind."""
+        kind = kind or self.failed[2]
+        if kind not in REFERENCED:
             return None
         text = "\n".join(source.text for source in self.sources)
-        if self.failed[2] == "version" and ".data" in text:
+        if kind == "version" and ".data" in text:
             return None  # what is written there, no copy of what is saved can tell
-        if self._reference is None:
-            self._reference = self.run((), keep=True, copy="create_graph" not in text)
-        known = self._reference.failures
-        return None if self.failed in known or not self._reference.over else self._reference
+        if edits not in self._references:
+            self._references[edits] = self.run(edits, keep=True, copy="create_graph" not in text)
+        found = self._references[edits]
+        return None if self.failed in found.failures or not found.over else found
 
     def run(self, edits: tuple[Edit, ...], *, keep: bool = False, copy: bool = False) -> Trace:
         """Run the program after edits; `keep` every graph, `copy` every saved tensor."""
@@ -144,8 +145,8 @@ class Trial:
             self.steps += passes() + next_sequence_number() - begun
         return Trace(Counter(place for place, _ in found), dict(found), _named(session), _values(leaves.values()), over, caused)
 
-    def verdict(self, fix: Fix) -> tuple[str, Problem | None]:
-        """Return how a fix does, and the problem that stands in the way where it does not.
+    def verdict(self, fix: Fix, after: tuple[Edit, ...] = (), kind: str = "") -> tuple[str, Problem | None]:
+        """Return how a fix does, and the problem that stands in the way where it does not; `after`: a second one, of a kind.
 
         `fails`, `new error`, `slow`, `exact`, `good` (nothing to compare with), `other` gradients, `lost`: none for some leaf.
         """
@@ -160,7 +161,7 @@ class Trial:
                 return "new error", trace.problems[place]
         if not trace.over:
             return "slow", None
-        reference = self.reference()
+        reference = self.reference(after, kind)
         if reference is None or _without(reference.failures) != _without(trace.failures):
             return "good", None
         same = agree(reference, trace)
@@ -205,13 +206,14 @@ def tried(trial: Trial, fixes: Iterable[Fix]) -> tuple[Fix, ...]:
     What was not tried comes after them, advice without edits last.
     """
     good, late, halves = _sorted_out(trial, [fix for fix in fixes if fix.edits])
-    if not good:
-        pairs = [pair for half, problem in halves[:_FIRST] for pair in _with_second(trial, half, problem)]
-        good = _sorted_out(trial, pairs)[0]
+    for half, problem in halves[:_FIRST] if not good else ():
+        good += _sorted_out(trial, _with_second(trial, half, problem), half.edits, problem.kind)[0]
     return (*_distinct(good), *late, *(fix for fix in fixes if not fix.edits))
 
 
-def _sorted_out(trial: Trial, fixes: list[Fix]) -> tuple[list[Fix], list[Fix], list[tuple[Fix, Problem]]]:
+def _sorted_out(
+    trial: Trial, fixes: list[Fix], after: tuple[Edit, ...] = (), kind: str = ""
+) -> tuple[list[Fix], list[Fix], list[tuple[Fix, Problem]]]:
     """Return the fixes that work, those for which no effort was left, and those after which something else stands in the way."""
     good: list[Fix] = []
     lost: list[Fix] = []
@@ -220,7 +222,7 @@ def _sorted_out(trial: Trial, fixes: list[Fix]) -> tuple[list[Fix], list[Fix], l
         if trial.spent():
             late.append(fix)
             continue
-        verdict, problem = trial.verdict(fix)
+        verdict, problem = trial.verdict(fix, after, kind)
         if verdict == "slow":
             late.append(fix)
         elif problem is not None:
