@@ -215,8 +215,9 @@ def _built_outside(finder: Finder, reader: Site) -> list[Site]:
 
 def _is_computed(finder: Finder, site: Site) -> bool:
     """Whether a statement computes with what learns: each pass leaves such a result to the next, and does not begin anew."""
-    values = [finder.value(path) for path in reads(site.statement)]
-    return any(is_module(value) or getattr(value, "requires_grad", False) for value in values)
+    called = [path_of(node.func) for node in headed(site.statement) if isinstance(node, tree.Call)]
+    return any(is_module(finder.value(path)) for path in called if path) or any(
+        getattr(finder.value(path), "requires_grad", False) for path in reads(site.statement))
 
 
 def _makes_what_learns(finder: Finder, site: Site) -> bool:
