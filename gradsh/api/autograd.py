@@ -63,8 +63,6 @@ def grad(
     unused = materialize_grads if allow_unused is None else allow_unused
     cotangents = None if grad_outputs is None else _sequence(grad_outputs)
     roots, targets = _outputs(outputs), _sequence(inputs.values() if isinstance(inputs, dict) else inputs)
-    if materialize_grads and any(isinstance(one, GradientEdge) for one in targets):
-        raise fail("value", "materialize_grads cannot be used when the given input is a GradientEdge", RuntimeError)
     if is_grads_batched:
         found = _batched(roots, targets, cotangents, bool(retain_graph or create_graph), create_graph, unused, materialize_grads)
     else:

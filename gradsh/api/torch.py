@@ -58,7 +58,7 @@ _OPTIMIZERS = {
     "rms": "RMSprop Adagrad Adadelta Rprop ASGD", "lbfgs": "LBFGS",
 }
 _SCHEDULERS = {
-    "scheduler_base": "LRScheduler _LRScheduler=LRScheduler",
+    "scheduler_base": "LRScheduler _LRScheduler=LRScheduler EPOCH_DEPRECATION_WARNING",
     "schedulers": "LambdaLR MultiplicativeLR StepLR MultiStepLR ConstantLR LinearLR ExponentialLR PolynomialLR CosineAnnealingLR",
     "cycles": "CosineAnnealingWarmRestarts CyclicLR OneCycleLR",
     "combined": "SequentialLR ChainedScheduler ReduceLROnPlateau",

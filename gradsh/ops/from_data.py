@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite
 from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, number_dtype, of_numpy, promote_pair
 from gradsh.engine.values.size import Size
 from gradsh.ops.copy_cast import check_device, to_dtype
@@ -164,12 +165,19 @@ composite(
     "as_tensor(data: any?, dtype: dtype? = None, device: any? = None)",
     "The tensor itself, or a tensor over an array's memory, or one from numbers.", _as_tensor, TORCH,
 )
+def _asarray(obj: Any, dtype: Any, device: Any, copy: Any, requires_grad: bool | None) -> Tensor:
+    found = _as_tensor(obj, dtype, device)
+    if copy and (found is obj or not isinstance(obj, Tensor)):
+        found = find("clone")(found)
+    if requires_grad is None or found.requires_grad is requires_grad:
+        return found
+    return found.requires_grad_() if requires_grad else found.detach()
+
+
 composite(
-    "asarray(obj: any?, *, dtype: dtype? = None, device: any? = None, copy: bool? = None, requires_grad: bool = False)",
+    "asarray(obj: any?, *, dtype: dtype? = None, device: any? = None, copy: bool? = None, requires_grad: bool? = None)",
     "A tensor from anything, sharing memory where possible.",
-    lambda obj, dtype, device, copy, requires_grad: (
-        finished(to_array(obj, dtype), requires_grad) if copy else _as_tensor(obj, dtype, device)
-    ), TORCH,
+    _asarray, TORCH,
 )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradsh.api.optim.optimizer import Optimizer
-from gradsh.api.optim.scheduler_base import LRScheduler, check_optimizer, rates
+from gradsh.api.optim.scheduler_base import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, rates, set_rate
+from gradsh.engine.ambient import current
 from gradsh.text.fault import fail
 
 
@@ -65,7 +66,7 @@ class SequentialLR(_Combined):
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
         for group in optimizer.param_groups:
-            group["lr"] = group["initial_lr"]
+            set_rate(group, group["initial_lr"])
         _back_one(self)
         first = schedulers[bisect_right(milestones, 0)]
         first._begin()
@@ -154,10 +155,12 @@ class ReduceLROnPlateau(LRScheduler):
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Look at the metric of an epoch and reduce the rates if it is time."""
-        current = float(metrics)
+        metric = float(metrics)
+        if epoch is not None:
+            current().warning(EPOCH_DEPRECATION_WARNING)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        if self._is_better(current):
-            self.best = current
+        if self._is_better(metric):
+            self.best = metric
             self.num_bad_epochs = 0
         else:
             self.num_bad_epochs += 1
@@ -179,9 +182,18 @@ class ReduceLROnPlateau(LRScheduler):
         return value < bound if sign == 1 else value > bound
 
     def _reduce(self) -> None:
-        least = [*self.min_lrs, *[0.0] * (len(self.optimizer.param_groups) - len(self.min_lrs))]
-        for group, bound in zip(self.optimizer.param_groups, least, strict=True):
+        groups = self.optimizer.param_groups
+        if len(groups) != len(self.min_lrs):
+            if self.default_min_lr is None:
+                message = (
+                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when `ReduceLROnPlateau` was "
+                    f"initialized ({len(self.min_lrs)}), usually due to a new param group being added to the optimizer. Please "
+                    "modify the `min_lrs` field to match the length of the `optimizer` param groups."
+                )
+                raise fail("value", message, RuntimeError)
+            self.min_lrs = [self.default_min_lr] * len(groups)
+        for group, bound in zip(groups, self.min_lrs, strict=True):
             rate = float(group["lr"])
             reduced = max(rate * self.factor, bound)
             if rate - reduced > self.eps:
-                group["lr"] = reduced
+                set_rate(group, reduced)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradsh.api.optim.optimizer import Optimizer
-from gradsh.api.optim.scheduler_base import LRScheduler, check_optimizer, rates
+from gradsh.api.optim.scheduler_base import LRScheduler, check_optimizer, rates, set_rate
 from gradsh.engine.attribute_names import attributes_of, take_over
 from gradsh.text.fault import fail
 
@@ -88,7 +88,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.last_epoch = math.floor(epoch)
         self._get_lr_called_within_step = False
         for group, value in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
-            group["lr"] = value
+            set_rate(group, value)
         self._last_lr = rates(self.optimizer)
 
     def _jump(self, epoch: float) -> None:
@@ -119,7 +119,7 @@ class CyclicLR(_WithMomentum):
         lowest = _for_groups("base_lr", optimizer, base_lr)
         if last_epoch == -1:
             for rate, group in zip(lowest, optimizer.param_groups, strict=True):
-                group["lr"] = rate
+                set_rate(group, rate)
         self.max_lrs = _for_groups("max_lr", optimizer, max_lr)
         up = float(step_size_up)
         self.total_size = up + (up if step_size_down is None else float(step_size_down))

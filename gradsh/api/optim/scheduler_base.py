@@ -6,9 +6,10 @@ from typing import Any
 from gradsh.api.optim.optimizer import Optimizer
 from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import ScriptBase, take_over
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.text.fault import fail
 
-_EPOCH = (
+EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
     "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed form is "
     "used instead of the new chainable form, where available. Please open an issue if you are unable to replicate your use "
@@ -21,9 +22,23 @@ _ORDER = (
     "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 )
 
-def rates(optimizer: Optimizer) -> list[Any]:
-    """Return the learning rates of the groups."""
-    return [group["lr"] for group in optimizer.param_groups]
+
+def rates(optimizer: Optimizer, key: str = "lr") -> list[Any]:
+    """Return the learning rates of the groups (or their first ones); tensors as copies, since steps write into them."""
+    return [copied(group[key]) for group in optimizer.param_groups]
+
+
+def copied(rate: Any) -> Any:
+    """Return a rate that no step writes into."""
+    return rate.clone() if isinstance(rate, Tensor) else rate
+
+
+def set_rate(group: dict[str, Any], rate: Any) -> None:
+    """Give a group a learning rate: a tensor stays the same one."""
+    if isinstance(group["lr"], Tensor):
+        group["lr"].fill_(float(rate))
+    else:
+        group["lr"] = rate
 
 
 def check_optimizer(optimizer: Any) -> None:
@@ -40,10 +55,10 @@ class LRScheduler(ScriptBase):
         self.optimizer = optimizer
         for place, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", group["lr"])
+                group.setdefault("initial_lr", copied(group["lr"]))
             elif "initial_lr" not in group:
                 raise fail("key", _resuming(place), KeyError)
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.base_lrs = rates(optimizer, "initial_lr")
         self.last_epoch = last_epoch
         self._steps_before = getattr(optimizer, "_step_count", 0)
         self._begin()
@@ -78,7 +93,7 @@ class LRScheduler(ScriptBase):
             current().warning(_ORDER)
         self._step_count += 1
         if epoch is not None:
-            current().warning(_EPOCH)
+            current().warning(EPOCH_DEPRECATION_WARNING)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -91,7 +106,7 @@ class LRScheduler(ScriptBase):
             values = closed()
         self._get_lr_called_within_step = False
         for group, value in zip(self.optimizer.param_groups, values, strict=True):
-            group["lr"] = value
+            set_rate(group, value)
         self._last_lr = rates(self.optimizer)
 
     def _scaled(self, factor: float) -> list[Any]:

@@ -4,10 +4,12 @@ import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any
 
 from gradsh.api.optim.optimizer import Optimizer
 from gradsh.api.optim.scheduler_base import LRScheduler, rates
+from gradsh.engine.attribute_names import attributes_of, take_over
 from gradsh.text.fault import fail
 
 
@@ -22,14 +24,22 @@ class _ByFunction(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return everything but the optimizer and the functions."""
+        """Return everything but the optimizer and the functions; of callable objects, their attributes."""
         state = super().state_dict()
         del state["lr_lambdas"]
-        return {**state, "lr_lambdas": [None] * len(self.lr_lambdas)}
+        return {**state, "lr_lambdas": [attributes_of(one) if _is_own(one) else None for one in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what state_dict returned; the functions stay."""
         super().load_state_dict({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
+        for one, held in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=False):
+            if held is not None and _is_own(one):
+                take_over(one, held)
+
+
+def _is_own(function: Any) -> bool:
+    """Whether what computes a rate is an object of a class of the program's: its attributes are part of the state."""
+    return not isinstance(function, FunctionType) and type(function).__module__.partition(".")[0] not in {"builtins", "gradsh", "torch"}
 
 
 class LambdaLR(_ByFunction):

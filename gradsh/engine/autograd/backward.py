@@ -93,7 +93,7 @@ def grad(
     edges: list[Edge] = []
     if not inputs:
         raise fail("value", "`inputs` argument to `grad()` cannot be empty.", RuntimeError)
-    inputs = [check_input(one) for one in inputs]
+    given, inputs = inputs, [check_input(one) for one in inputs]
     for place, tensor in enumerate(inputs):
         edge = gradient_edge(tensor)
         if edge is None and not tensor.requires_grad:
@@ -112,6 +112,9 @@ def grad(
     for place, (node, output) in enumerate(edges):
         value = made.get((node, output), task.captured.get((node, output)))
         if value is None and materialize_grads:
+            if inputs[place] is not given[place]:
+                message = "materialize_grads cannot be used when the given input is a GradientEdge"
+                raise fail("value", message, RuntimeError)
             value = make(np.zeros_like(inputs[place].array)).requires_grad_(create_graph)
         if value is None and not allow_unused:
             message = (

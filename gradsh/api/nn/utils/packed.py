@@ -72,9 +72,8 @@ def _check_lengths(lengths: Any, batch: int, longest: int) -> None:
 
 
 def _inverse(order: Any) -> Tensor:
-    found = np.empty_like(order.array)
-    found[order.array] = np.arange(len(found))
-    return make(found)
+    places = make(np.arange(len(order.array)))
+    return make(np.empty_like(order.array)).scatter_(0, order, places)  # type: ignore[no-any-return]
 
 
 def pad_packed_sequence(
