@@ -106,9 +106,10 @@ def _batched(
     return tuple(None if None in one else stack(list(one)) for one in zip(*rows, strict=True))
 
 
-class _ExecutionEngine:
+class _EngineBase:
     """What hooks ask of the pass that runs them."""
 
+    __module__ = "torch._C"
     __slots__ = ()
     __script_attributes__ = frozenset({"queue_callback"})
 
@@ -129,7 +130,7 @@ class Variable(metaclass=_VariableType):
     """The old wrapper: returns a leaf over the tensor's memory. `volatile` has no effect but a warning."""
 
     __script_attributes__ = frozenset({"_execution_engine"})
-    _execution_engine = _ExecutionEngine()
+    _execution_engine = _EngineBase()
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         """Return a leaf over the memory of `data`."""

@@ -140,6 +140,8 @@ class BackwardPass:
                     for action in self.deferred:
                         action()
                 for callback in self.callbacks:
+                    if self.ambient.check is not None:
+                        self.ambient.check(0)
                     callback()
             except BaseException as error:
                 self._tell(error)
