@@ -1,4 +1,4 @@
-"""torch.autograd.functional: Jacobians, Hessians and products with them; and torch.func, which is left out."""
+"""torch.autograd.functional: Jacobians, Hessians and products with them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -264,24 +264,3 @@ def _hessian_product(name: str, func: Callable[..., Any], inputs: Any, v: Any, c
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return (output, vᵀ H) of a scalar function: the Hessian is symmetric, so this is hvp."""
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
-
-
-def functional_call(module: Any, parameters_and_buffers: Any, args: Any = None, kwargs: Any = None) -> Any:
-    """Call a module with other tensors in place of its parameters and buffers."""
-    given = parameters_and_buffers
-    tensors = {name: one for part in given for name, one in part.items()} if isinstance(given, (tuple, list)) else given
-    held: list[tuple[dict[str, Any], str, Any]] = []
-    try:
-        for path, tensor in tensors.items():
-            owner, _, name = path.rpartition(".")
-            inner = module.get_submodule(owner)
-            table = next((t for t in (inner._parameters, inner._buffers) if name in t), None)
-            if table is None:
-                raise fail("key", f"Unexpected key(s): {path}.", RuntimeError)
-            held.append((table, name, table[name]))
-            table[name] = tensor
-        positional = () if args is None else args if isinstance(args, tuple) else (args,)
-        return module(*positional, **(kwargs or {}))
-    finally:
-        for table, name, before in reversed(held):
-            table[name] = before

@@ -152,6 +152,12 @@ def no_gpu(*_args: Any, **_kwargs: Any) -> NoReturn:
     raise no_device("cuda")
 
 
+def no_group(*_args: Any, **_kwargs: Any) -> NoReturn:
+    """Refuse as PyTorch does in a program of one process."""
+    message = "Default process group has not been initialized, please make sure to call init_process_group."
+    raise fail("value", message, ValueError)
+
+
 def ignore(*_args: Any, **_kwargs: Any) -> None:
     """Take any arguments and do nothing (settings that have no meaning here: thread counts, cuDNN switches)."""
 

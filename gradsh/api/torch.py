@@ -65,7 +65,8 @@ _SCHEDULERS = {
 }
 _DISTRIBUTIONS = {
     "distribution": "Distribution", "continuous": "Normal Uniform Exponential Independent",
-    "discrete": "Categorical Bernoulli", "multivariate": "MultivariateNormal", "mixture": "MixtureSameFamily",
+    "discrete": "Categorical OneHotCategorical Bernoulli", "gamma": "Gamma Dirichlet Beta",
+    "multivariate": "MultivariateNormal", "mixture": "MixtureSameFamily",
     "transformed": "TransformedDistribution LogNormal Laplace", "kl": "kl_divergence",
 }
 _DATA_FILES = {
@@ -131,11 +132,12 @@ _TORCH: dict[str, Any] = {
     "utils": _spaces("torch.utils"),
     "cuda": _spaces("torch.cuda"),
     "backends": _spaces("torch.backends"),
-    **{name: _spaces(f"torch.{name}") for name in ("version", "accelerator", "mps")},
+    **{name: _spaces(f"torch.{name}") for name in ("version", "accelerator", "mps", "distributed", "testing")},
     "random": _spaces("torch.random"),
     "special": _spaces("torch.special"),
     "linalg": _spaces("torch.linalg"),
     "func": _spaces("torch.func"),
+    "vmap": lazy("gradsh.api.func", "vmap"),
     **lazily("gradsh.engine.dispatch.inference", "is_inference"),
     **lazily("gradsh.api.anomaly", "is_anomaly_enabled is_anomaly_check_nan_enabled"),
     "Generator": lazy("gradsh.ops.random", "Generator"),
@@ -229,7 +231,9 @@ NAMESPACES: dict[str, Namespace] = {
         "torch.autograd.function", lazily("gradsh.api.function", "Function once_differentiable InplaceFunction")
     ),
     "torch.autograd.variable": Namespace("torch.autograd.variable", lazily("gradsh.api.autograd", "Variable")),
-    "torch.func": Namespace("torch.func", lazily("gradsh.api.derivatives", "functional_call")),
+    "torch.func": Namespace("torch.func", lazily(
+        "gradsh.api.func", "functional_call grad grad_and_value vmap jacrev jacfwd=jacrev hessian vjp stack_module_state",
+    )),
     "torch.nn": Namespace(
         "torch.nn",
         {
@@ -320,6 +324,10 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.accelerator": Namespace("torch.accelerator", lazily(
         _SETTINGS, "is_available=cuda_is_available device_count current_accelerator=none synchronize=ignore",
     )),
+    "torch.distributed": Namespace("torch.distributed", lazily(
+        _SETTINGS, "is_available=cuda_is_available is_initialized=cuda_is_available get_rank=no_group get_world_size=no_group",
+    )),
+    "torch.testing": Namespace("torch.testing", lazily("gradsh.api.testing", "assert_close")),
     "torch.mps": Namespace("torch.mps", lazily(_SETTINGS, "empty_cache=ignore manual_seed=ignore synchronize=ignore device_count")),
     "torch.backends.cuda": Namespace("torch.backends.cuda", {"matmul": _spaces("torch.backends.cuda.matmul")}),
     "torch.backends.cuda.matmul": Switches("torch.backends.cuda.matmul", {"allow_tf32": False}),

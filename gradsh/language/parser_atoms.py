@@ -77,7 +77,12 @@ class AtomParser(TargetChecks, ExpressionParser):
             return tree.JoinedStr(self.span_from(start), _merged(parts))
         if len(parts) == 1:
             return parts[0]
-        return tree.Constant(self.span_from(start), "".join(str(part.value) for part in parts if isinstance(part, tree.Constant)))
+        values = [part.value for part in parts if isinstance(part, tree.Constant)]
+        texts = [value for value in values if isinstance(value, str)]
+        octets = [value for value in values if isinstance(value, bytes)]
+        if texts and octets:
+            self.fail("cannot mix bytes and nonbytes literals", "write all of them with the b, or none", span=self.span_from(start))
+        return tree.Constant(self.span_from(start), "".join(texts) if texts else b"".join(octets))
 
     def fstring(self) -> list[expr]:
         """Read an f-string.

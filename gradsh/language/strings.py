@@ -60,13 +60,21 @@ def _bad_number(text: str, reason: str) -> Trouble:
     return Trouble(f"invalid {base} literal", "write digits, with single underscores only between them")
 
 
-def string(text: str) -> str | Trouble:
+def string(text: str) -> str | bytes | Trouble:
     """Return the value of a STRING token: prefix, quotes, escapes."""
+    quote = text.index(text[-1])
+    if "b" not in text[:quote].lower():
+        return _text(text)
+    if not text.isascii():
+        return Trouble("bytes can only contain ASCII literal characters", "write the text without the b, then `.encode()`")
+    value = _text(text)
+    return value.encode("latin-1", "replace") if isinstance(value, str) else value
+
+
+def _text(text: str) -> str | Trouble:
     quote = text[-1]
     at = text.index(quote)
     prefix = text[:at].lower()
-    if "b" in prefix:
-        return Trouble("bytes are not part of the language", "leave the b away", 0, at)
     width = 3 if text.startswith(quote * 3, at) and len(text) >= at + 6 else 1
     body = text[at + width : len(text) - width]
     if "r" in prefix or "\\" not in body:

@@ -40,8 +40,36 @@ def _members(names: Any) -> Iterator[Any]:
 
 KINDS: dict[str, Any] = {
     kind.__name__: EnumType(kind.__name__, (kind,), EnumType.__prepare__(kind.__name__, (kind,)))
-    for kind in (enum.Enum, enum.IntEnum, enum.Flag, enum.IntFlag)
+    for kind in (enum.Enum, enum.IntEnum, enum.StrEnum, enum.Flag, enum.IntFlag)
 }
-"""The classes that a script derives from, by name. Texts with methods of a script's are left out: names are texts."""
+"""The classes that a script derives from, by name."""
 for _kind in KINDS.values():
     _kind.__module__ = "enum"
+
+
+class Text(str):  # noqa: SLOT000 - members of an enumeration have attributes
+    """What `str` is as a base beside Enum: the members are texts, whose own methods a script cannot replace."""
+
+    __module__ = "builtins"
+
+    def __new__(cls, value: Any = "") -> Any:
+        """Return a text that knows the plain one as its value."""
+        made = super().__new__(cls, value)
+        made._value_ = str(value)  # type: ignore[attr-defined]
+        return made
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        if not issubclass(cls, enum.Enum):
+            raise fail("type", "a class can derive from `str` only beside Enum: `class Name(str, Enum):`", TypeError)
+        super().__init_subclass__(**options)
+
+
+Text.__name__ = Text.__qualname__ = "str"
+_OWN = frozenset({"__doc__", "__repr__", "__str__"})
+
+
+def check_text(names: tuple[str, ...]) -> None:
+    """Raise TypeError where the members of an enumeration of texts would not be what their text says."""
+    for name in names:
+        if name in dir(str) and name not in _OWN:
+            raise fail("name", f"an enumeration of texts cannot define `{name}`: give it another name", TypeError, name=name)

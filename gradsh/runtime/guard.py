@@ -167,8 +167,10 @@ class Guard:
         return next((base for base in bases if name in type.__getattribute__(base, "__dict__")), None)
 
     def _replacement(self, owner: Any, kind: type, name: str) -> Any:
-        if name in _FORMATS and (kind is str or owner is str or (kind is super and isinstance(owner.__self__, str))):
-            return Format(self, name, owner if kind is str else None)
+        if name in _FORMATS and isinstance(owner, str):
+            return Format(self, name, str.__str__(owner))
+        if name in _FORMATS and issubclass(owner.__self_class__ if kind is super else owner if isinstance(owner, type) else kind, str):
+            return Format(self, name, None)
         if name in LOOKUPS and (kind is super or owner is object):
             return Lookup(self, name, owner)
         if name == "__new__" and (kind is super or owner is object):
@@ -259,6 +261,8 @@ class Guard:
     def lets_set(self, owner: Any, name: str) -> bool:
         """Tell whether a script may set the attribute."""
         kind = type(owner)
+        if hasattr(str, name) and issubclass(owner if isinstance(owner, type) else kind, str):
+            return False
         if isinstance(owner, type):
             return is_script_class(owner) and (name in SPECIAL_METHODS or (public(name) and not self.reserved(owner, name)))
         if is_script_class(kind) or issubclass(kind, (ScriptBase, Tensor)):

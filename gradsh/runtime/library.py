@@ -208,8 +208,9 @@ def load_collections(_: RuntimeHost) -> Mapping[str, Any]:
 
     from gradsh.runtime.hints import ABSTRACT, HINTS, named_tuple
 
+    offer(collections.ChainMap, "get items keys values pop popitem setdefault update clear copy maps parents new_child")
     abstract = Library("collections.abc", lambda: {name: HINTS[name] for name in ABSTRACT.split()})
-    return listed(collections, "OrderedDict defaultdict Counter deque") | {"namedtuple": named_tuple, "abc": abstract}
+    return listed(collections, "OrderedDict defaultdict Counter deque ChainMap") | {"namedtuple": named_tuple, "abc": abstract}
 
 
 def load_functools(machine: RuntimeHost) -> Mapping[str, Any]:
@@ -245,8 +246,37 @@ def load_functools(machine: RuntimeHost) -> Mapping[str, Any]:
             raise TypeError("total_ordering() takes a class that the program defines")
         return functools.total_ordering(cls)
 
-    own = {"wraps": wraps, "reduce": _named(reduce), "total_ordering": total_ordering}
+    offer(type(functools.lru_cache(abs).cache_info()), "hits misses maxsize currsize")
+    own = {"wraps": wraps, "reduce": _named(reduce), "total_ordering": total_ordering, "singledispatch": Dispatched}
     return listed(functools, "partial lru_cache cache cmp_to_key cached_property") | own
+
+
+class Dispatched:
+    """What `singledispatch` makes: a function of several, chosen by the class of the first argument."""
+
+    __module__ = "functools"
+    __script_attributes__ = frozenset({"register", "dispatch"})
+
+    def __init__(self, func: Any) -> None:
+        self._functions: dict[type, Any] = {object: func}
+
+    def register(self, cls: Any, func: Any = None) -> Any:
+        """Add a function for a class, which its first annotation may name."""
+        if func is None and isinstance(cls, type):
+            return lambda function: self.register(cls, function)
+        if not isinstance(cls, type):
+            text = "register() takes a class here, since functions keep no annotations: write `@NAME.register(some_class)`"
+            raise fail("type", text, TypeError)
+        self._functions[cls] = func
+        return func
+
+    def dispatch(self, cls: type) -> Any:
+        """Return the function for a class."""
+        return next(self._functions[base] for base in type.__getattribute__(cls, "__mro__") if base in self._functions)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function for the first argument's class."""
+        return self.dispatch(type(args[0]))(*args, **kwargs)
 
 
 def load_typing(_: RuntimeHost) -> Mapping[str, Any]:

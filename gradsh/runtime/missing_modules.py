@@ -24,17 +24,12 @@ _TORCH = {
     "torch.quantization": "gradsh computes in float32 or float64", "torch.ao": "gradsh computes in float32 or float64",
     "torch.fft": "gradsh has no complex numbers", "torch.distributions": "write the density with tensor operations",
     "torch.backends.mps": "gradsh computes on the CPU",
-    "torch.nn.utils.prune": "multiply the weight by a mask in `forward`", "torch.testing": "write `assert torch.allclose(a, b)`",
+    "torch.nn.utils.prune": "multiply the weight by a mask in `forward`",
     **dict.fromkeys(
         ("torch.nn.LazyConv2d", "torch.nn.LazyConv1d", "torch.nn.LazyBatchNorm2d", "torch.nn.LazyBatchNorm1d"),
         "write the layer with its input size",
     ),
-    **dict.fromkeys(
-        ("torch.func.stack_module_state", "torch.func.jacrev", "torch.func.jacfwd", "torch.func.hessian", "torch.func.vjp"),
-        "call the models one by one, or use `torch.autograd.functional`",
-    ),
-    "torch.func.grad": "use `torch.autograd.grad` with `create_graph=True`",
-    **dict.fromkeys(("torch.func.vmap", "torch.vmap"), "loop over the batch, or write the function for a whole batch"),
+    "torch.func.jvp": "use `torch.autograd.functional.jvp`", "torch.func.linearize": "use `torch.autograd.functional.jvp`",
     "torch.gradient": "write the differences of neighbours", "torch.optim.SparseAdam": "use Adam: gradients are dense here",
 }  # fmt: skip
 """What PyTorch has and gradsh has not -> the way to do without it."""

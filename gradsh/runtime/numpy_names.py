@@ -53,7 +53,7 @@ def load_numpy(_: "Machine") -> Mapping[str, Any]:
     guarded = {name: numbers_only(value) for name, value in listed(np, _FUNCTIONS).items()}
     return guarded | listed(np, f"{_CONSTANTS} {_TYPES}") | {
         "ndarray": Kind(np.ndarray), "random": Library("numpy.random", _random),
-        "linalg": Library("numpy.linalg", _linalg),
+        "linalg": Library("numpy.linalg", _linalg), "testing": Library("numpy.testing", _testing),
         "set_printoptions": _print_options, "__version__": np.__version__,
     }
 
@@ -63,6 +63,13 @@ def _linalg() -> Mapping[str, Any]:
 
     found = {name: numbers_only(value) for name, value in listed(np.linalg, _LINALG).items()}
     return found | {"LinAlgError": np.linalg.LinAlgError}
+
+
+def _testing() -> Mapping[str, Any]:
+    import numpy.testing
+
+    names = "assert_allclose assert_array_equal assert_almost_equal assert_array_almost_equal assert_equal assert_array_less"
+    return {name: numbers_only(value) for name, value in listed(numpy.testing, names).items()}
 
 
 def _print_options(**_: Any) -> None:

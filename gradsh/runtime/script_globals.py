@@ -64,6 +64,13 @@ class Offer:
         if isinstance(base, Kind) and base.stands_for(ABCMeta):  # of `class A(metaclass=ABCMeta)`
             return ABC
         if isinstance(base, type):
+            if issubclass(base, str):
+                from gradsh.runtime.enumerations import Text, check_text
+
+                check_text(names)
+                base = Text if base is str else base
+                if base is Text:
+                    return base
             if is_script_class(base) or base is object or (issubclass(base, Exception) and not base.__dict__.get("fault")):
                 return base
             if base in {ABC, dict} or type(base).__name__ == "EnumType":  # of enumerations.py: Python's own is not within reach

@@ -1,10 +1,14 @@
 """Files that a program writes: they are kept in the session, and can be read again. No file of the disk is touched."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from itertools import count
+from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.runtime.machine import Machine
 
 
 class OpenFile:
@@ -86,3 +90,39 @@ def open(file: Any, mode: str = "r", *_: Any, **__: Any) -> OpenFile:
     if "a" not in mode or name not in current().files:
         current().files[name] = b"" if "b" in mode else ""
     return OpenFile(name, mode)
+
+
+class TemporaryFolder:
+    """What `tempfile.TemporaryDirectory` gives: a name below which the session keeps files until the block ends."""
+
+    __module__ = "tempfile"
+    __script_attributes__ = frozenset({"name", "cleanup"})
+    _numbers = count(1)
+
+    def __init__(self, suffix: str = "", prefix: str = "tmp", *_: Any, **__: Any) -> None:
+        self.name = f"/tmp/{prefix}{next(self._numbers)}{suffix}"
+
+    def cleanup(self) -> None:
+        """Forget the files below the name."""
+        for name in [name for name in current().files if name.startswith(f"{self.name}/")]:
+            del current().files[name]
+
+    def __enter__(self) -> str:
+        return self.name
+
+    def __exit__(self, *_: object) -> None:
+        self.cleanup()
+
+
+def load_tempfile(_: "Machine") -> Mapping[str, Any]:
+    """Return what `tempfile` offers: names below which the session keeps files."""
+
+    def file(mode: str = "w+b", *_: Any, suffix: str = "", prefix: str = "tmp", **__: Any) -> OpenFile:
+        """Open a new file of the session."""
+        opened: OpenFile = open(TemporaryFolder(suffix, prefix).name, mode)
+        return opened
+
+    return {
+        "gettempdir": lambda: "/tmp", "mkdtemp": lambda *args, **named: TemporaryFolder(*args, **named).name,
+        "TemporaryDirectory": TemporaryFolder, "NamedTemporaryFile": file, "TemporaryFile": file,
+    }

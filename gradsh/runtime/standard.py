@@ -137,7 +137,22 @@ def load_io(_: "Machine") -> Mapping[str, Any]:
 
     for kind in (io.StringIO, io.BytesIO):
         offer(kind, "read readline readlines write writelines getvalue seek tell truncate close closed flush")
-    return listed(io, "StringIO BytesIO")
+    return {**listed(io, "StringIO BytesIO"), **load_codecs(_)}
+
+
+def load_codecs(_: "Machine") -> Mapping[str, Any]:
+    """Return what `codecs` offers: the builtin `open`."""
+    from gradsh.runtime.session_files import open
+
+    return {"open": open}
+
+
+def load_hashlib(_: "Machine") -> Mapping[str, Any]:
+    """Return what `hashlib` offers."""
+    import hashlib
+
+    offer(type(hashlib.md5()), "update digest hexdigest name digest_size copy")
+    return listed(hashlib, "md5 sha1 sha224 sha256 sha384 sha512")
 
 
 def load_json(_: "Machine") -> Mapping[str, Any]:
@@ -373,6 +388,13 @@ BAGS.update((Namespace, SimpleNamespace, Signature))
 def load_types(_: "Machine") -> Mapping[str, Any]:
     """Return what `types` offers."""
     return {"SimpleNamespace": SimpleNamespace}
+
+
+def load_unicodedata(_: "Machine") -> Mapping[str, Any]:
+    """Return what `unicodedata` offers."""
+    import unicodedata
+
+    return listed(unicodedata, "normalize category name lookup combining bidirectional decimal digit numeric")
 
 
 def load_warnings(machine: "Machine") -> Mapping[str, Any]:

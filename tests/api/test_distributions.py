@@ -25,6 +25,8 @@ MAKERS = {
     "bernoulli of probs": "D.Bernoulli(b)",
     "bernoulli of logits": "D.Bernoulli(logits=a)",
     "bernoulli of a number": "D.Bernoulli(0.3)",
+    "one-hot of logits": "D.OneHotCategorical(logits=a)",
+    "one-hot of probs": "D.OneHotCategorical(b)",
     "independent normal": "D.Independent(D.Normal(a, b.exp()), 1)",
     "independent bernoulli": "D.Independent(D.Bernoulli(logits=a), 2)",
 }

@@ -133,7 +133,7 @@ def test_stand_ins_say_so_once_and_change_no_number() -> None:
     "import os; os.path.os",
     "import pathlib; pathlib.Path('/etc').iterdir()",
     "import pathlib; pathlib.Path('x')._text",
-    "import io; io.open('/etc/passwd')",
+    "import io; io.open_code('/etc/passwd')",
     "import io; io.FileIO('/etc/passwd')",
     "import weakref; weakref.finalize",
     "import re; re._compiler",

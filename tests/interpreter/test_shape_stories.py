@@ -39,9 +39,9 @@ REFUSED = [
     ("torch.nn.Linear(1, 1).half()", "compute in float32"),
     ("torch.ones(1).to(torch.bfloat16)", "gradsh trace FILE"),
     ("torch.sparse_coo_tensor(1)", "gradsh check FILE"),
-    ("from torch.func import jacrev\njacrev(1)", "gradsh trace FILE"),
-    ("torch.func.grad(abs)", "use `torch.autograd.grad`"),
-    ("torch.vmap(abs)", "loop over the batch"),
+    ("from torch.func import linearize\nlinearize(1)", "gradsh trace FILE"),
+    ("torch.func.jvp(abs)", "use `torch.autograd.functional.jvp`"),
+    ("torch.vmap(abs, randomness='same')", "draw the random numbers before"),
     ("import gymnasium\ngymnasium.make('x')", "write the environment as a class"),
     ("resnet18()", "torchvision has it"),
 ]

@@ -100,6 +100,70 @@ class Categorical(_Discrete):
         return self._listed(find("arange")(self._num_events, dtype=dtypes.int64), expand)
 
 
+class OneHotCategorical(Distribution):
+    """The distribution of a class among several, each of which is a vector with one 1."""
+
+    arg_constraints = Categorical.arg_constraints
+    support = constraints.one_hot
+    has_enumerate_support = True
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        self._categorical = Categorical(probs, logits)
+        shape = self._categorical.param_shape
+        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
+
+    def expand(self, batch_shape: Any) -> Any:
+        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
+        made = self._expanded(Size(batch_shape), {})
+        made._categorical = self._categorical.expand(batch_shape)
+        return made
+
+    def _one_hot(self, index: Any) -> Any:
+        return find("one_hot")(index, self._categorical._num_events).to(self._categorical._param)
+
+    @property
+    def probs(self) -> Any:
+        """The probabilities."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Any:
+        """The log of the probabilities."""
+        return self._categorical.logits
+
+    @property
+    def mean(self) -> Any:
+        """The mean: the probabilities."""
+        return self._categorical.probs
+
+    @property
+    def mode(self) -> Any:
+        """The most probable vector."""
+        return self._one_hot(self.probs.argmax(dim=-1))
+
+    @property
+    def variance(self) -> Any:
+        """The variance."""
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Return random vectors."""
+        with no_grad():
+            return self._one_hot(self._categorical.sample(sample_shape))
+
+    def log_prob(self, value: Any) -> Any:
+        """Return the log of the probability of the vectors in `value`."""
+        return self._categorical.log_prob(self._checked(value).max(-1)[1])
+
+    def entropy(self) -> Any:
+        """Return the entropy."""
+        return self._categorical.entropy()
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """Return all vectors, along a new first axis."""
+        return self._one_hot(self._categorical.enumerate_support(expand))
+
+
 class Bernoulli(_Discrete):
     """The distribution of 0 and 1."""
 

@@ -1,0 +1,228 @@
+"""torch.func: derivatives of functions of tensors, dictionaries and lists of them; `vmap` as a loop over the batch."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gradsh.api.modes import enable_grad
+from gradsh.engine.ambient import current, standing_in, tell
+from gradsh.engine.autograd.backward import grad as gradients
+from gradsh.engine.autograd.topology import toposort
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.registry import find
+from gradsh.text.fault import fail
+
+
+def _leaves(tree: Any) -> list[Tensor]:
+    """Return the tensors in nested dictionaries, lists and tuples, in order."""
+    if isinstance(tree, Tensor):
+        return [tree]
+    parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, (list, tuple)) else ()
+    return [leaf for part in parts for leaf in _leaves(part)]
+
+
+def _with(tree: Any, leaves: Iterator[Any]) -> Any:
+    """Return the tree with other leaves in place of its tensors."""
+    if isinstance(tree, Tensor):
+        return next(leaves)
+    if isinstance(tree, dict):
+        return {name: _with(part, leaves) for name, part in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        parts = [_with(part, leaves) for part in tree]
+        return parts if isinstance(tree, list) else tuple(parts)
+    return tree
+
+
+class _Call:
+    """One call of a function whose chosen arguments are fresh leaves, or views where a graph leads on from them."""
+
+    def __init__(self, func: Callable[..., Any], argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        view_as: Any = find("view_as")
+        places = (argnums,) if isinstance(argnums, int) else argnums
+        self.chosen = args[argnums] if isinstance(argnums, int) else tuple(args[place] for place in places)
+        self.inputs = [view_as(one, one) if one.requires_grad else one.detach().requires_grad_() for one in _leaves(self.chosen)]
+        fresh, given = iter(self.inputs), list(args)
+        for place in places:
+            given[place] = _with(args[place], fresh)
+        self.output = func(*given, **kwargs)
+
+    def leads_on(self, outputs: list[Tensor]) -> bool:
+        """Tell whether a graph leads from the outputs to a leaf that is not the call's own."""
+        _, arriving = toposort([one.grad_fn for one in outputs if one.grad_fn is not None])
+        own = {id(one) for one in self.inputs}
+        return any(id(leaf.variable) not in own for leaf in arriving)
+
+    def pull(self, output: Tensor, cotangent: Any = None, *, lead: bool) -> list[Tensor]:
+        """Return the gradients of the chosen arguments, zeros where the output does not depend on them."""
+        zeros: Any = find("zeros_like")
+        if not output.requires_grad:
+            return [zeros(one.detach()) for one in self.inputs]
+        found = gradients([output], self.inputs, [cotangent], retain_graph=True, create_graph=lead, allow_unused=True)
+        return [zeros(b.detach()) if a is None else a for a, b in zip(found, self.inputs, strict=True)]
+
+    def like_arguments(self, found: list[Any]) -> Any:
+        """Return one result a tensor in the form of the chosen arguments."""
+        return _with(self.chosen, iter(found))
+
+
+def _split(output: Any, has_aux: bool) -> tuple[Any, Any]:
+    return output if has_aux else (output, None)
+
+
+def _cut(tree: Any, lead: bool) -> Any:
+    return tree if lead else _with(tree, iter([one.detach() for one in _leaves(tree)]))
+
+
+def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Return a function that computes the gradient of a scalar function, and its value."""
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with enable_grad():
+            call = _Call(func, argnums, args, kwargs)
+            output, aux = _split(call.output, has_aux)
+            if not isinstance(output, Tensor) or output.dim():
+                start = "grad_and_value(f)(*args): Expected f(*args) to return a"
+                if not isinstance(output, Tensor):
+                    raise fail("type", f"{start} Tensor, got {type(output)}", RuntimeError)
+                advice = "Maybe you wanted to use the vjp or jacrev APIs instead?"
+                raise fail("shape", f"{start} scalar Tensor, got tensor with {output.dim()} dims. {advice}", RuntimeError)
+            lead = call.leads_on([output])
+            found = call.like_arguments(call.pull(output, lead=lead))
+        value = _cut(output, lead)
+        return found, ((value, _cut(aux, lead)) if has_aux else value)
+
+    return wrapper
+
+
+def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Return a function that computes the gradient of a scalar function."""
+    both = grad_and_value(func, argnums, has_aux)
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        found, value = both(*args, **kwargs)
+        return (found, value[1]) if has_aux else found
+
+    return wrapper
+
+
+def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False) -> Callable[..., Any]:
+    """Return a function that computes the Jacobian, a row for each element of the output."""
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with enable_grad():
+            call = _Call(func, argnums, args, kwargs)
+            output, aux = _split(call.output, has_aux)
+            lead = call.leads_on(_leaves(output))
+            found = _with(output, iter([_jacobian(call, one, lead) for one in _leaves(output)]))
+        return (found, _cut(aux, lead)) if has_aux else found
+
+    return wrapper
+
+
+def _jacobian(call: _Call, output: Tensor, lead: bool) -> Any:
+    stack: Any = find("stack")
+    rows = [call.pull(one, lead=lead) for one in output.reshape(-1)]
+    columns = [stack(column).reshape(output.shape + one.shape) for column, one in zip(zip(*rows, strict=True), call.inputs, strict=True)]
+    return call.like_arguments(columns)
+
+
+def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
+    """Return a function that computes the second derivatives."""
+    return jacrev(jacrev(func, argnums), argnums)
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """Return the outputs, and a function that multiplies a vector with the Jacobian."""
+    with enable_grad():
+        call = _Call(func, tuple(range(len(primals))), primals, {})
+    output, aux = _split(call.output, has_aux)
+    lead = call.leads_on(_leaves(output))
+
+    def product(cotangents: Any) -> Any:
+        pulled = [call.pull(one, each, lead=lead) for one, each in zip(_leaves(output), _leaves(cotangents), strict=True)]
+        return call.like_arguments([sum(column[1:], column[0]) for column in zip(*pulled, strict=True)])
+
+    return (_cut(output, lead), product, _cut(aux, lead)) if has_aux else (_cut(output, lead), product)
+
+
+@standing_in("vmap", "as a loop over the batch: the same numbers, a node for each round")
+def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", **_: Any) -> Callable[..., Any]:
+    """Return a function that applies `func` to each element of a batch."""
+    tell(vmap)
+    if randomness != "error":
+        way = "draw the random numbers before, and give them as an argument"
+        raise fail("type", "gradsh's vmap is a loop, whose random numbers would not be PyTorch's", NotImplementedError, way=way)
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        dims = in_dims if isinstance(in_dims, (tuple, list)) else (in_dims,) * len(args)
+        size = _batch_size(args, dims)
+        random = current().generator.clone()
+        rounds = [func(*(_picked(arg, dim, row) for arg, dim in zip(args, dims, strict=True)), **kwargs) for row in range(size)]
+        if (current().generator.get_state() != random.get_state()).any():
+            advice = "Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap"
+            raise fail("value", f"vmap: called random operation while in randomness error mode. {advice}", RuntimeError)
+        stack: Any = find("stack")
+        columns = zip(*map(_leaves, rounds), strict=True)
+        dims_out = _leaf_dims(rounds[0], out_dims)
+        return _with(rounds[0], iter([stack(list(column), dim) for column, dim in zip(columns, dims_out, strict=True)]))
+
+    return wrapper
+
+
+def _leaf_dims(tree: Any, dims: Any) -> list[Any]:
+    """Return the batch dimension of each tensor of a tree; `dims` may follow the tree's form."""
+    if isinstance(tree, Tensor) or not isinstance(dims, (tuple, list, dict)):
+        return [dims] * len(_leaves(tree))
+    pairs = ((part, dims[name]) for name, part in tree.items()) if isinstance(tree, dict) else zip(tree, dims, strict=True)
+    return [dim for part, inner in pairs for dim in _leaf_dims(part, inner)]
+
+
+def _batch_size(args: tuple[Any, ...], dims: Any) -> int:
+    mapped = [
+        one.shape[dim] for arg, given in zip(args, dims, strict=True)
+        for one, dim in zip(_leaves(arg), _leaf_dims(arg, given), strict=True) if dim is not None
+    ]
+    if not mapped:
+        raise fail("value", "vmap(func, in_dims)(*inputs): at least one input has to be mapped over", ValueError)
+    if len(set(mapped)) > 1:
+        message = f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {mapped} for the mapped dimension"
+        raise fail("shape", message, ValueError)
+    return int(mapped[0])
+
+
+def _picked(arg: Any, dim: Any, row: int) -> Any:
+    """Return one element of the batch of an argument."""
+    dims = _leaf_dims(arg, dim)
+    return _with(arg, iter([one if at is None else one.select(at, row) for one, at in zip(_leaves(arg), dims, strict=True)]))
+
+
+def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters and the buffers of equal modules, each stacked along a new first axis."""
+    stack: Any = find("stack")
+    parameters = [dict(model.named_parameters()) for model in models]
+    buffers = [dict(model.named_buffers()) for model in models]
+    stacked = {
+        name: stack([each[name].detach() for each in parameters]).requires_grad_(one.requires_grad)
+        for name, one in parameters[0].items()
+    }
+    return stacked, {name: stack([each[name] for each in buffers]) for name in buffers[0]}
+
+
+def functional_call(module: Any, parameters_and_buffers: Any, args: Any = None, kwargs: Any = None) -> Any:
+    """Call a module with other tensors in place of its parameters and buffers."""
+    given = parameters_and_buffers
+    tensors = {name: one for part in given for name, one in part.items()} if isinstance(given, (tuple, list)) else given
+    held: list[tuple[dict[str, Any], str, Any]] = []
+    try:
+        for path, tensor in tensors.items():
+            owner, _, name = path.rpartition(".")
+            inner = module.get_submodule(owner)
+            table = next((t for t in (inner._parameters, inner._buffers) if name in t), None)
+            if table is None:
+                raise fail("key", f"Unexpected key(s): {path}.", RuntimeError)
+            held.append((table, name, table[name]))
+            table[name] = tensor
+        positional = () if args is None else args if isinstance(args, tuple) else (args,)
+        return module(*positional, **(kwargs or {}))
+    finally:
+        for table, name, before in reversed(held):
+            table[name] = before

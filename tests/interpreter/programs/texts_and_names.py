@@ -1,0 +1,53 @@
+"""Enumerations of texts, bytes, digests, chained maps, functions by class, temporary names."""
+
+import hashlib
+import os
+import tempfile
+import unicodedata
+from collections import ChainMap
+from enum import Enum, StrEnum
+from functools import lru_cache, singledispatch
+
+
+class Phase(str, Enum):
+    TRAIN = "train"
+    VALID = "valid"
+
+    def __str__(self):
+        return self.value.upper()
+
+    def folder(self):
+        return f"{self.value}/{self.name}"
+
+
+class Color(StrEnum):
+    RED = "red"
+
+
+print(Phase("valid"), Phase.TRAIN == "train", repr(Phase.TRAIN), Phase.TRAIN.folder(), type(Phase.TRAIN.value), {"train": 1}[Phase.TRAIN])
+print("a" + Phase.TRAIN, Phase.VALID.upper(), "x".join(Phase), isinstance(Color.RED, str), f"{Color.RED:>5}", [one.name for one in Color])
+print(b"ab" + b"\x00\n", b"a" b"b", rb"\d", "x".encode() == b"x", list(b"ab"), hashlib.md5(b"config").hexdigest(), hashlib.sha256("é".encode()).hexdigest()[:8])
+print("".join(c for c in unicodedata.normalize("NFD", "là né") if unicodedata.category(c) != "Mn"))
+settings = ChainMap({"epochs": 8}, {"epochs": 1, "lr": 0.1})
+print(settings["epochs"], settings["lr"], dict(settings), settings.new_child({"lr": 2})["lr"])
+
+
+@singledispatch
+def describe(value):
+    return f"object {value!r}"
+
+
+@describe.register(int)
+def describe_int(value):
+    return f"int {value}"
+
+
+@lru_cache(maxsize=None)
+def binomial(n, k):
+    return 1 if k in (0, n) else binomial(n - 1, k - 1) + binomial(n - 1, k)
+
+
+print(describe(True), describe("x"), [binomial(5, k) for k in range(6)], binomial.cache_info().hits)
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "a.txt")
+    print(os.path.basename(path), os.path.exists(path), folder.startswith(tempfile.gettempdir()))
