@@ -65,7 +65,7 @@ _SCHEDULERS = {
 }
 _DISTRIBUTIONS = {
     "distribution": "Distribution", "continuous": "Normal Uniform Exponential Independent",
-    "discrete": "Categorical OneHotCategorical Bernoulli", "gamma": "Gamma Dirichlet Beta",
+    "discrete": "Categorical OneHotCategorical Bernoulli Poisson", "gamma": "Gamma Dirichlet Beta",
     "multivariate": "MultivariateNormal", "mixture": "MixtureSameFamily",
     "transformed": "TransformedDistribution LogNormal Laplace", "kl": "kl_divergence",
 }

@@ -120,7 +120,7 @@ FAMILIES = {
     ),
     "random": (
         "bernoulli bernoulli_ cauchy_ exponential_ geometric_ get_rng_state initial_seed log_normal_ manual_seed multinomial "
-        "normal normal_ rand rand_like randint randint_like randn randn_like random_ randperm seed set_rng_state uniform_ "
+        "normal normal_ poisson rand rand_like randint randint_like randn randn_like random_ randperm seed set_rng_state uniform_ "
     ),
     "rearrange": "diag diag_embed diagflat diagonal_copy flip fliplr flipud roll rot90 tril tril_ triu triu_",
     "recurrent": "_pack_padded_sequence mkldnn_rnn_layer unsafe_chunk unsafe_split",

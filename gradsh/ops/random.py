@@ -214,6 +214,13 @@ bernoulli = op(
 
 
 op(
+    "poisson(self, *, generator: any? = None)", "PoissonBackward0", "Poisson numbers with the elements as rates.",
+    forward=lambda self, generator: stream_of(generator).poisson(np.ascontiguousarray(self).reshape(self.shape)),
+    spaces=("torch",), attributes=(), grads={"self": zeros_of},
+)
+
+
+op(
     "bernoulli(self, p: float, *, generator: any? = None)", "", "Ones with probability p, in the shape of `self`.",
     forward=lambda self, p, generator: stream_of(generator).bernoulli(p, self.shape, self.dtype), grads={"self": None},
 )

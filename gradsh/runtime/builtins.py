@@ -30,7 +30,7 @@ REFUSED = {
     "compile": "write the statements themselves",
     "input": "assign the value to a name at the top of the script",
     "__import__": "write `import NAME` at the top",
-    "globals": "the command `vars` lists the variables",
+    "globals": "put what you look up into a dictionary, as in `{'Net': Net}[name]`; the command `vars` lists the variables",
     "locals": "the command `vars` lists the variables",
     "breakpoint": "put the commands `graph`, `buffers` or `watch` where you want to look",
     "memoryview": "index the tensor or the list itself",

@@ -80,6 +80,7 @@ MODULES: dict[str, Module] = {
     "traceback": _real("traceback", "the sentence of an exception without Python's frames"),
     "types": _real("types"),
     "unicodedata": _real("unicodedata"),
+    "uuid": _real("uuid", "random names"),
     "warnings": _real("warnings"),
     "weakref": _real("weakref"),
     "tqdm": _stands_in("as its argument", "tqdm", "tqdm.auto", "tqdm.notebook", "tqdm.autonotebook"),

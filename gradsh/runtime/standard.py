@@ -397,6 +397,14 @@ def load_unicodedata(_: "Machine") -> Mapping[str, Any]:
     return listed(unicodedata, "normalize category name lookup combining bidirectional decimal digit numeric")
 
 
+def load_uuid(_: "Machine") -> Mapping[str, Any]:
+    """Return what `uuid` offers: random names."""
+    import uuid
+
+    offer(uuid.UUID, "hex int bytes version")
+    return listed(uuid, "uuid4 UUID")
+
+
 def load_warnings(machine: "Machine") -> Mapping[str, Any]:
     """Return what `warnings` offers: a warning is told with its line; filters are kept simple: all or none."""
 

@@ -94,6 +94,7 @@ def _sums_to_one(value: Any) -> Any:
 
 real = Constraint("Real", lambda value: value == value)  # noqa: PLR0124 - not equal to itself: NaN
 boolean = Constraint("Boolean", lambda value: (value == 0) | (value == 1))
+nonnegative_integer = Constraint("IntegerGreaterThan", lambda value: (value % 1 == 0) & (value >= 0), lower_bound=0)
 one_hot = Constraint("OneHot", lambda value: ((value == 0) | (value == 1)).all(-1) & (value.sum(-1) == 1))
 one_hot.event_dim = 1
 simplex = Constraint("Simplex", _sums_to_one)

@@ -214,3 +214,37 @@ class Bernoulli(_Discrete):
     def enumerate_support(self, expand: bool = True) -> Any:
         """Return 0 and 1, along a new first axis."""
         return self._listed(find("arange")(2, dtype=self._param.dtype), expand)
+
+
+class Poisson(Distribution):
+    """The distribution of counts with the given `rate`."""
+
+    arg_constraints = Constraints(rate=constraints.nonnegative)
+    support = constraints.nonnegative_integer
+    _parameters = ("rate",)
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(shape_of(self.rate, rate), validate_args=validate_args)
+
+    @property
+    def mean(self) -> Any:
+        """The mean."""
+        return self.rate
+
+    variance = mean
+
+    @property
+    def mode(self) -> Any:
+        """The most probable count."""
+        return self.rate.floor()
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        """Return random counts."""
+        with no_grad():
+            return find("poisson")(self.rate.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Any) -> Any:
+        """Return the log of the probability of the counts in `value`."""
+        rate, value = broadcast_all(self.rate, self._checked(value))
+        return value.xlogy(rate) - rate - (value + 1).lgamma()

@@ -267,6 +267,34 @@ class Generator:
 
     # Discrete distributions
 
+    def poisson(self, rates: Array) -> Array:
+        """Return a Poisson number for each rate, in its dtype. Raises RuntimeError for a negative rate."""
+        check_floating(rates.dtype, "poisson_cpu")
+        if not (rates >= 0).all():
+            raise fail("value", "invalid Poisson rate, expected rate to be non-negative")
+        return np.array([self._poisson(float(one)) for one in rates.ravel()], rates.dtype).reshape(rates.shape)
+
+    def _poisson(self, rate: float) -> float:
+        """Return one number: by products of uniforms, from 10 on by transformed rejection (Hörmann, 1993)."""
+        if rate < 10.0:
+            end, product, found = math.exp(-rate), 1.0, 0
+            while rate and (product := product * float(self._doubles(1)[0])) > end:
+                found += 1
+            return found
+        b = 0.931 + 2.53 * math.sqrt(rate)
+        a = -0.059 + 0.02483 * b
+        inverse = 1.1239 + 1.1328 / (b - 3.4)
+        while True:
+            u, v = float(self._doubles(1)[0]) - 0.5, float(self._doubles(1)[0])
+            us = 0.5 - abs(u)
+            k = math.floor((2.0 * a / us + b) * u + rate + 0.43)
+            if us >= 0.07 and v <= 0.9277 - 3.6224 / (b - 2.0):
+                return k
+            if k < 0 or (us < 0.013 and v > us):
+                continue
+            if math.log(v * inverse / (a / (us * us) + b)) <= -rate + k * math.log(rate) - math.lgamma(k + 1.0):
+                return k
+
     def geometric(self, shape: Shape, p: float, dtype: np.dtype[Any] = _FLOAT32) -> Array:
         """Return the numbers of trials up to the first success, as `dtype`. Raises RuntimeError unless 0 < p < 1."""
         if not 0.0 < p < 1.0:

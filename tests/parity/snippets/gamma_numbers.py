@@ -20,4 +20,8 @@ print(parts.sample(), parts.mean, parts.variance, parts.entropy(), parts.log_pro
 mix = Beta(torch.tensor([0.5, 2.0]), 0.7)
 print(mix, mix.sample((3,)), mix.mean, mix.variance, mix.entropy(), mix.log_prob(torch.tensor([0.2, 0.9])))
 print(Beta(0.4, 0.4).sample().item(), torch.randn(2))
+rates = torch.tensor([0.0, 0.5, 3.0, 9.9, 12.0, 55.5, 400.0], requires_grad=True)
+counts = torch.poisson(rates)
+counts.sum().backward()
+print(counts, rates.grad, torch.distributions.Poisson(rates.detach()[1:]).log_prob(counts.detach()[1:]))
 Gamma(torch.tensor(-1.0), 1.0)
