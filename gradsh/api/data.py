@@ -218,12 +218,12 @@ def default_collate(batch: Sequence[Any]) -> Any:
     first = batch[0]
     if isinstance(first, Tensor):
         return find("stack")(list(batch), 0)
+    if isinstance(first, (np.ndarray, np.generic)):
+        return make(np.stack(list(batch)))
     if isinstance(first, float):
         return make(np.asarray(batch, np.float64))
     if isinstance(first, int):
         return make(np.asarray(batch, np.int64))
-    if isinstance(first, np.ndarray):
-        return make(np.stack(list(batch)))
     if isinstance(first, dict):
         return {key: default_collate([one[key] for one in batch]) for key in first}
     if isinstance(first, (tuple, list)):

@@ -136,7 +136,7 @@ FAMILIES = {
     ),
     "rrelu": "rrelu rrelu_ rrelu_with_noise rrelu_with_noise_ rrelu_with_noise_backward",
     "scalars": "_add_scalar _div_scalar _mul_scalar _mul_scalar_ _sub_scalar",
-    "scan": "cummax cummin cumprod cumprod_ cumsum cumsum_ cumulative_trapezoid diff logcumsumexp trapezoid trapz",
+    "scan": "cummax cummin cumprod cumprod_ cumsum cumsum_ cumulative_trapezoid diff gradient logcumsumexp trapezoid trapz",
     "scatter": "gather scatter scatter_ scatter_add scatter_add_ scatter_reduce scatter_reduce_",
     "select": "Tensor_where masked_fill masked_fill_ where",
     "shape": (

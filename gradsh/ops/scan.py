@@ -267,3 +267,45 @@ for _name, _body, _doc in (
         f"{_name}(y, x: Tensor? = None, *, dx: number = 1, dim: int = -1)", _doc, _body, ("torch",),
         samples=(sample((2, 4)), sample((2, 4), (4,))),
     )
+
+
+def _gradient(input: Any, spacing: Any, dim: Any, edge_order: int) -> tuple[Any, ...]:
+    """Return the central differences along each dimension, with one-sided ones at its ends."""
+    if input.array.dtype.kind != "f":
+        input = find("true_divide")(input, 1)
+    if edge_order not in (1, 2):
+        raise fail("value", "torch.gradient only supports edge_order=1 and edge_order=2.")
+    given = range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+    axes = [wrap_dim(one, input.ndim) for one in given]
+    if any(input.shape[axis] <= edge_order for axis in axes):
+        raise fail("shape", "torch.gradient expected each dimension size to be at least edge_order+1")
+    steps = list(spacing) if isinstance(spacing, (list, tuple)) else [1 if spacing is None else spacing] * len(axes)
+    if not all(isinstance(step, (int, float)) for step in steps):
+        way = "give the distance of neighbours as a number, or run the program on PyTorch: `gradsh trace FILE`"
+        raise fail("type", "gradsh's torch.gradient takes no coordinates", NotImplementedError, way=way)
+    if len(steps) != len(axes):
+        argument = f"dim() = {input.ndim}', since dim argument was not given" if dim is None else "dim' argument"
+        text = f"unspecified, a scalar, or a list of length equal to 'self.{argument}, but got a list of length {len(steps)}"
+        raise fail("value", f"torch.gradient expected spacing to be {text}")
+    return tuple(_differences(input, axis, step, edge_order) for axis, step in zip(axes, steps, strict=True))
+
+
+def _differences(input: Any, axis: int, step: Any, edge_order: int) -> Any:
+    narrow, size = find("narrow"), input.shape[axis]
+
+    def at(place: int) -> Any:
+        return narrow(input, axis, place % size, 1)
+
+    if edge_order == 1:
+        first, last = at(1) - at(0), at(-1) - at(-2)
+    else:
+        first = times(at(0), -1.5) + times(at(1), 2.0) - times(at(2), 0.5)
+        last = times(at(-1), 1.5) - times(at(-2), 2.0) + times(at(-3), 0.5)
+    inner = narrow(input, axis, 2, size - 2) - narrow(input, axis, 0, size - 2)
+    return find("cat")([over(first, step), over(over(inner, step), 2), over(last, step)], axis)
+
+
+composite(
+    "gradient(input, *, spacing: any? = None, dim: any? = None, edge_order: int = 1)",
+    "Central differences along each dimension, as a tuple.", _gradient, ("torch",), samples=(sample((3, 4)),),
+)

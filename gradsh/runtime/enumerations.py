@@ -47,7 +47,7 @@ for _kind in KINDS.values():
     _kind.__module__ = "enum"
 
 
-class Text(str):  # noqa: SLOT000 - members of an enumeration have attributes
+class TextBase(str):  # noqa: SLOT000 - members of an enumeration have attributes
     """What `str` is as a base beside Enum: the members are texts, whose own methods a script cannot replace."""
 
     __module__ = "builtins"
@@ -64,7 +64,7 @@ class Text(str):  # noqa: SLOT000 - members of an enumeration have attributes
         super().__init_subclass__(**options)
 
 
-Text.__name__ = Text.__qualname__ = "str"
+TextBase.__name__ = TextBase.__qualname__ = "str"
 _OWN = frozenset({"__doc__", "__repr__", "__str__"})
 
 

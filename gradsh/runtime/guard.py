@@ -108,7 +108,7 @@ class Guard:
         text = f"def get(owner):\n if type(owner) in known: return owner.{name}\n return slowly(owner)"
         exec(compile(text, "<attribute>", "exec"), scope)
         getter: Getter = FunctionType(
-            scope["get"].__code__, {"known": known, "slowly": slowly, "__builtins__": {"type": type}}, "get"
+            scope["get"].__code__, {"known": known, "slowly": slowly, "__builtins__": {"type": type, "__import__": __import__}}, "get"
         )
         return getter
 

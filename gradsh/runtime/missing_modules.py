@@ -30,7 +30,7 @@ _TORCH = {
         "write the layer with its input size",
     ),
     "torch.func.jvp": "use `torch.autograd.functional.jvp`", "torch.func.linearize": "use `torch.autograd.functional.jvp`",
-    "torch.gradient": "write the differences of neighbours", "torch.optim.SparseAdam": "use Adam: gradients are dense here",
+    "torch.optim.SparseAdam": "use Adam: gradients are dense here",
 }  # fmt: skip
 """What PyTorch has and gradsh has not -> the way to do without it."""
 

@@ -65,11 +65,11 @@ class Offer:
             return ABC
         if isinstance(base, type):
             if issubclass(base, str):
-                from gradsh.runtime.enumerations import Text, check_text
+                from gradsh.runtime.enumerations import TextBase, check_text
 
                 check_text(names)
-                base = Text if base is str else base
-                if base is Text:
+                base = TextBase if base is str else base
+                if base is TextBase:
                     return base
             if is_script_class(base) or base is object or (issubclass(base, Exception) and not base.__dict__.get("fault")):
                 return base

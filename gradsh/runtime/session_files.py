@@ -2,13 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.text.fault import fail
-
-if TYPE_CHECKING:
-    from gradsh.runtime.machine import Machine
 
 
 class OpenFile:
@@ -114,7 +111,7 @@ class TemporaryFolder:
         self.cleanup()
 
 
-def load_tempfile(_: "Machine") -> Mapping[str, Any]:
+def load_tempfile(_: Any) -> Mapping[str, Any]:
     """Return what `tempfile` offers: names below which the session keeps files."""
 
     def file(mode: str = "w+b", *_: Any, suffix: str = "", prefix: str = "tmp", **__: Any) -> OpenFile:

@@ -7,7 +7,6 @@ import numpy as np
 
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.graph.tensor import Tensor, written
-from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
 _GAINS = {
@@ -33,7 +32,7 @@ def calculate_gain(nonlinearity: str, param: Any = None) -> float:
 
 def _write(name: str, tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     with grad_mode(False):
-        return find(name)(tensor, *args, **kwargs)  # type: ignore[no-any-return]
+        return getattr(tensor, name)(*args, **kwargs)  # type: ignore[no-any-return]
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:

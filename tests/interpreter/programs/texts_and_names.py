@@ -8,6 +8,8 @@ from collections import ChainMap
 from enum import Enum, StrEnum
 from functools import lru_cache, singledispatch
 
+import numpy as np
+
 
 class Phase(str, Enum):
     TRAIN = "train"
@@ -51,3 +53,4 @@ print(describe(True), describe("x"), [binomial(5, k) for k in range(6)], binomia
 with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "a.txt")
     print(os.path.basename(path), os.path.exists(path), folder.startswith(tempfile.gettempdir()))
+print([values.dtype.name for values in (np.arange(3), np.zeros(2), np.zeros(1, dtype="f4"))])
