@@ -135,7 +135,7 @@ collections.namedtuple("T", "a b")._make.__func__
 collections.OrderedDict.__init__
 functools.wraps(f)(lambda: 3).__wrapped__
 functools.update_wrapper
-functools.singledispatch
+functools.singledispatchmethod
 functools.partial(f).__setstate__
 functools.partial.__new__
 functools.lru_cache(f).__wrapped__
