@@ -56,6 +56,15 @@ class Log:
         """Return the place that runs now, None outside of the user's files."""
         return self.stack[-1].place if self.stack else None
 
+    def exactly(self, frame: Any) -> Place | None:
+        """Return the place that runs now, to the instruction, where a frame was called from it."""
+        if not self.stack:
+            return None
+        running = self.stack[-1]
+        while frame is not None and frame.f_code is not running.code:
+            frame = frame.f_back
+        return running.place if frame is None else (running.activation, running.code, frame.f_lasti)
+
     def find(self, number: int) -> Place | None:
         """Return the place that made the node of this number."""
         index = bisect_right(self.numbers, number) - 1

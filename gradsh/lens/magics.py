@@ -49,10 +49,19 @@ def _magic(shell: Any, name: str) -> Any:
 
 
 def _complete(shell: Any, event: Any) -> list[str]:
-    """Return the names of tensors that begin as the word that is typed."""
+    """Return the command's options after dashes, else the names of tensors and modules that begin as the word that is typed."""
     import torch
 
-    return [name for name, value in shell.user_ns.items() if name.startswith(event.symbol) and isinstance(value, torch.Tensor)]
+    from gradsh.commands import find
+
+    word = event.line.rpartition(" ")[2]
+    if word.startswith("-"):
+        name = event.line.split()[0].lstrip("%")
+        options = [f"--{one.name.rstrip('_').replace('_', '-')}" for one in find(name).parameters() if one.option]
+        dashes = len(word) - len(event.symbol)
+        return [one[dashes:] for one in options if one.startswith(word)]
+    kinds = torch.Tensor | torch.nn.Module
+    return [name for name, value in shell.user_ns.items() if name.startswith(event.symbol) and isinstance(value, kinds)]
 
 
 def _tell(shell: Any, kind: type[BaseException], error: BaseException, trace: Any, tb_offset: int | None = None) -> None:

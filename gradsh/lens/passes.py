@@ -75,7 +75,7 @@ class Passes:
         retain, some = bool(args[1]), bool(args[3]) if len(args) > 3 else False
         self.lines.resume()
         log = self.lines.log()
-        place = log.here()
+        place = log.exactly(sys._getframe(1))
         if self.before is not None:
             self.before([node for root in roots if (node := _node_of(root)) is not None])
         trace = sys.gettrace()

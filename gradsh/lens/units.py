@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from gradsh.compiler.lower import characters
+from gradsh.compiler.scopes import children
 from gradsh.language import tree
 from gradsh.language.node import Node, stmt
 from gradsh.runtime.activation import Units, statement_lines
@@ -36,7 +37,28 @@ class FileUnit:
         self.commands: tuple[()] = ()
         whole = Span(1, 1, len(source.lines) + 1, 1)
         self.stmt: stmt = tree.If(whole, tree.Constant(whole, True), _statements(source), [])
-        self.lines = {line: span for line, span in statement_lines(self.stmt) if span is not whole}
+        self.lines = _by_line(self.stmt)
+
+
+def _by_line(whole: stmt) -> dict[int, Span]:
+    """Return the innermost statement of each line; of several on one line the last that binds or returns a value, else the first."""
+    found: dict[int, Span] = {}
+    makes = {id(node.span) for node in _statements_in(whole) if isinstance(node, tree.Assign | tree.AugAssign | tree.Return)}
+    for line, span in statement_lines(whole):
+        known = found.get(line)
+        beside = known is not None and known is not whole.span and (span.line, span.column) >= (known.end_line, known.end_column)
+        if not beside or id(span) in makes:
+            found[line] = span
+    return {line: span for line, span in found.items() if span is not whole.span}
+
+
+def _statements_in(whole: stmt) -> Iterator[stmt]:
+    stack: list[Node] = [whole]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, stmt):
+            yield node
+        stack.extend(children(node))
 
 
 class Sources:

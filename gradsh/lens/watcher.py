@@ -83,4 +83,7 @@ class Watcher:
 
     def line_of(self, where: Any) -> int | None:
         """Return the first line of the innermost statement at a place, or None where there is none."""
-        return None if where is None else self.sources.span(where[1], where[2]).line
+        if where is None:
+            return None
+        line = self.sources.span(where[1], where[2]).line
+        return line if where[2] < 0 else self.sources.statement(where[1], line).line

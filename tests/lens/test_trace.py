@@ -352,6 +352,21 @@ print(calls)
 
 
 @pytest.mark.parity
+def test_of_several_statements_on_a_line_the_one_that_ran_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "prog.py").write_text(
+        "import torch\nw = torch.ones(2, requires_grad=True)\nz = w.exp().sum(); z.backward(); print(w.shape)\nz.backward()\n",
+        encoding="utf-8",
+    )
+    ran = trace("--plain", "prog.py", folder=tmp_path)
+    line, saved, freed = ran.err.splitlines()[1:4]
+    assert line == "  3 | z = w.exp().sum(); z.backward(); print(w.shape)"
+    assert saved.startswith("    | ^^^^^^^^^^^^^^^^^ saved here: result")
+    assert freed.startswith("    |                    ^^^^^^^^^^^^ freed here")
+    assert "`z.backward(retain_graph=True)`" in ran.err
+
+
+@pytest.mark.parity
 def test_writes_through_out_are_told(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     (tmp_path / "prog.py").write_text(
