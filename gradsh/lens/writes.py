@@ -51,8 +51,7 @@ class Writes:
     def note(self, tensor: torch.Tensor, before: int, after: int) -> None:
         """Note the writes to a tensor since version `before`."""
         key = _memory(tensor)
-        stack = self.lines.log().stack
-        place = stack[-1].place if stack else None
+        place = self.lines.log().here()
         writes = self.known.get(key)
         if writes is None or writes[-1][0] > before:  # in the latter case the memory is another's now
             writes = self.known[key] = []
@@ -105,9 +104,17 @@ class Writes:
 
     def _first(self, function: Any) -> Any:
         """Return a function that calls `function` and notes what it writes into its first argument."""
-        note = self.note
+        note, plain, mode_is_on = self.note, _PLAIN, _mode_is_on
 
         def writing(*args: Any, **kwargs: Any) -> Any:
+            if args and type(args[0]) in plain and not (mode_is_on() or args[0].is_inference()):  # as below, with no calls of ours
+                tensor = args[0]
+                before = tensor._version
+                try:
+                    return function(*args, **kwargs)
+                finally:
+                    if tensor._version != before:
+                        note(tensor, before, tensor._version)
             before = _version(args[0]) if args else -1
             if before < 0:
                 return function(*args, **kwargs)
