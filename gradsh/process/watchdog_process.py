@@ -60,7 +60,7 @@ class Guardian(LineCell):
 
     def __init__(self) -> None:
         super().__init__()
-        self._silent = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123  # kept for faulthandler
+        self._silent = os.open(os.devnull, os.O_WRONLY)
         reader, self._writer = os.pipe()
         parent = os.getpid()
         if os.fork() == 0:
@@ -70,7 +70,7 @@ class Guardian(LineCell):
             finally:
                 os._exit(0)
         os.close(reader)
-        sandbox.keep(self._writer, self._silent.fileno())
+        sandbox.keep(self._writer, self._silent)
 
     def arm(self, seconds: float, name: str, message: str, *, as_json: bool, rescue: tuple[str, str] | None = None) -> None:
         """After so many seconds, have `rescue` (path, text) written, the message told and this process ended, with status 1."""
