@@ -94,10 +94,9 @@ class TemporaryFolder:
 
     __module__ = "tempfile"
     __script_attributes__ = frozenset({"name", "cleanup"})
-    _numbers = count(1)
 
-    def __init__(self, suffix: str = "", prefix: str = "tmp", *_: Any, **__: Any) -> None:
-        self.name = f"/tmp/{prefix}{next(self._numbers)}{suffix}"
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def cleanup(self) -> None:
         """Forget the files below the name."""
@@ -112,14 +111,19 @@ class TemporaryFolder:
 
 
 def load_tempfile(_: Any) -> Mapping[str, Any]:
-    """Return what `tempfile` offers: names below which the session keeps files."""
+    """Return what `tempfile` offers: names below which the session keeps files, numbered in each session anew."""
+    numbers = count(1)
 
-    def file(mode: str = "w+b", *_: Any, suffix: str = "", prefix: str = "tmp", **__: Any) -> OpenFile:
+    def folder(suffix: str | None = None, prefix: str | None = None, *_: Any, **__: Any) -> TemporaryFolder:
+        """Return a folder with a name of its own."""
+        return TemporaryFolder(f"/tmp/{prefix or 'tmp'}{next(numbers)}{suffix or ''}")
+
+    def file(mode: str = "w+b", *_: Any, suffix: str | None = None, prefix: str | None = None, **__: Any) -> OpenFile:
         """Open a new file of the session."""
-        opened: OpenFile = open(TemporaryFolder(suffix, prefix).name, mode)
+        opened: OpenFile = open(folder(suffix, prefix).name, mode)
         return opened
 
     return {
-        "gettempdir": lambda: "/tmp", "mkdtemp": lambda *args, **named: TemporaryFolder(*args, **named).name,
-        "TemporaryDirectory": TemporaryFolder, "NamedTemporaryFile": file, "TemporaryFile": file,
+        "gettempdir": lambda: "/tmp", "mkdtemp": lambda *args, **named: folder(*args, **named).name,
+        "TemporaryDirectory": folder, "NamedTemporaryFile": file, "TemporaryFile": file,
     }
