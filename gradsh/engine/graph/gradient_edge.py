@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradsh.engine.graph.node import behind
+from gradsh.engine.graph.node import Node, behind
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, make
+from gradsh.text.fault import fail
 
 
 class GradientEdge(NamedTuple):
@@ -24,6 +25,9 @@ def tensor_at(value: Any) -> Any:
     if not isinstance(value, GradientEdge):
         return value
     node, output = behind(value.node), value.output_nr
+    if not isinstance(node, Node):
+        message = f"GradientEdge's first object must be an autograd.graph.Node but got {type(node).__name__}"
+        raise fail("type", message, RuntimeError)
     if isinstance(node, AccumulateGrad):
         return node.variable
     shape, dtype = node.outputs[output]
