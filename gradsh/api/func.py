@@ -207,22 +207,86 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return stacked, {name: stack([each[name] for each in buffers]) for name in buffers[0]}
 
 
-def functional_call(module: Any, parameters_and_buffers: Any, args: Any = None, kwargs: Any = None) -> Any:
-    """Call a module with other tensors in place of its parameters and buffers."""
-    given = parameters_and_buffers
-    tensors = {name: one for part in given for name, one in part.items()} if isinstance(given, (tuple, list)) else given
-    held: list[tuple[dict[str, Any], str, Any]] = []
+def functional_call(
+    module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *, tie_weights: bool = True, strict: bool = False,
+) -> Any:
+    """Call a module with other tensors in place of its parameters and buffers.
+
+    A tensor that the module has under several names is replaced under all of them, unless `tie_weights` is False. With `strict`,
+    exactly the module's names must be given; else a name that it has not is an attribute during the call.
+    """
+    given = _one_dictionary(parameter_and_buffer_dicts)
+    if strict:
+        _check_names(module, given)
+    tensors = _tied(module, given) if tie_weights else given
+    undo: list[Callable[[], Any]] = []
     try:
         for path, tensor in tensors.items():
             owner, _, name = path.rpartition(".")
-            inner = module.get_submodule(owner)
-            table = next((t for t in (inner._parameters, inner._buffers) if name in t), None)
-            if table is None:
-                raise fail("key", f"Unexpected key(s): {path}.", RuntimeError)
-            held.append((table, name, table[name]))
-            table[name] = tensor
+            undo.append(_put(module.get_submodule(owner), name, tensor))
         positional = () if args is None else args if isinstance(args, tuple) else (args,)
         return module(*positional, **(kwargs or {}))
     finally:
-        for table, name, before in reversed(held):
-            table[name] = before
+        for step in reversed(undo):
+            step()
+
+
+def _put(module: Any, name: str, tensor: Any) -> Callable[[], Any]:
+    """Put a tensor in the place of a parameter, a buffer, or an attribute that is a tensor or missing; return what undoes it."""
+    if not isinstance(tensor, Tensor):
+        raise fail("type", f"{tensor!r} is not an instance of torch.Tensor", TypeError)
+    table: Any = next((t for t in (module._parameters, module._buffers) if name in t), None)
+    if table is not None:
+        before = table[name]
+        table[name] = tensor
+        return lambda: table.update({name: before})
+    before = getattr(module, name, None)
+    if name.startswith("__") or not (before is None or isinstance(before, Tensor)):
+        raise fail("type", f"attribute `{name}`: {before} is not an instance of torch.Tensor", TypeError)
+    setattr(module, name, tensor)
+    return lambda: delattr(module, name) if before is None else setattr(module, name, before)
+
+
+def _one_dictionary(given: Any) -> dict[str, Any]:
+    if isinstance(given, dict):
+        return given
+    if not isinstance(given, (tuple, list)) or not all(isinstance(part, dict) for part in given):
+        message = f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(given)}"
+        raise fail("type", message, ValueError)
+    names = [name for part in given for name in part]
+    if len(set(names)) < len(names):
+        repeated = list(dict.fromkeys(name for name in names if names.count(name) > 1))
+        raise fail("value", f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous", ValueError)
+    return {name: one for part in given for name, one in part.items()}
+
+
+def _named(module: Any) -> dict[str, Any]:
+    """Return the parameters and buffers of a module under all their names."""
+    return dict([*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)])
+
+
+def _tied(module: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the given tensors under all names that the module has for what they replace."""
+    names: dict[int, list[str]] = {}
+    for name, one in _named(module).items():
+        names.setdefault(id(one), []).append(name)
+    found = dict(given)
+    for tied in names.values():
+        said = sorted(name for name in tied if name in given)
+        if len({id(given[name]) for name in said}) > 1:
+            message = f"functional_call got multiple values for keys {said}, which are tied. Consider using tie_weights=False"
+            raise fail("value", message, ValueError)
+        found.update((name, given[said[0]]) for name in tied if said)
+    return found
+
+
+def _check_names(module: Any, given: dict[str, Any]) -> None:
+    own = _named(module)
+    told = [
+        f"{what} key(s): {', '.join(map(repr, names))}."
+        for what, names in (("Unexpected", [one for one in given if one not in own]), ("Missing", [one for one in own if one not in given]))
+        if names
+    ]
+    if told:
+        lines = "\n\t".join(told)
+        raise fail("value", f"Error(s) in reparametrizing for {type(module).__name__}:\n\t{lines}", RuntimeError)

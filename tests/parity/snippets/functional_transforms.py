@@ -34,3 +34,19 @@ for pair in ((torch.ones(2), torch.zeros(2)), (1.0, 1.1), (torch.ones(2), torch.
     except AssertionError as error:
         print(error)
 grad(lambda a: a * 2)(torch.ones(2))
+
+for given, options in (
+    ({"q": torch.ones(1), "weight": torch.ones(1, 1)}, {}), ({"weight": torch.ones(1, 1), "q": torch.ones(1)}, {"strict": True}),
+    ([{"weight": torch.ones(1, 1)}, {"weight": torch.ones(1, 1)}], {}), ({"weight": 3}, {}), ({"forward": torch.ones(1)}, {}),
+):
+    plain = nn.Linear(1, 1, bias=False)
+    try:
+        print(functional_call(plain, given, torch.ones(1), **options), hasattr(plain, "q"))
+    except (RuntimeError, TypeError, ValueError) as error:
+        print(type(error).__name__, str(error).split(": <bound")[0])
+tied = nn.Sequential(plain, plain)
+print(functional_call(tied, {"0.weight": torch.full((1, 1), 3.0)}, torch.ones(1)), plain.bias)
+try:
+    functional_call(tied, {"0.weight": torch.ones(1, 1), "1.weight": torch.zeros(1, 1)}, torch.ones(1))
+except ValueError as error:
+    print(error)
