@@ -1,6 +1,7 @@
 """What the machine promises beside meaning: places, memory that goes at once, limits, commands, imports, bare names."""
 
 import gc
+import re
 import threading
 import weakref
 
@@ -134,6 +135,9 @@ ENDLESS = [
 
 @pytest.mark.parametrize("text", ENDLESS)
 def test_what_does_not_end_is_stopped(script, text):
+    *before, text = re.split(r"\n(?=\S)", text)
+    for statement in before:
+        script.run(statement)
     timer = threading.Timer(0.15, script.machine.stop, ["it ran too long"])
     timer.start()
     script.run(text)
@@ -155,10 +159,10 @@ def test_an_interrupt_ends_the_statement(script):
 
 
 def test_a_script_may_catch_an_interrupt_by_name(script):
-    timer = threading.Timer(0.1, script.machine.interrupt)
-    timer.start()
+    script.machine.program["soon"] = threading.Timer(0.1, script.machine.interrupt).start
     script.run(
-        "try:\n    while True:\n        pass\nexcept KeyboardInterrupt:\n    print('stopped')\n    for i in range(3):\n        print(i)\n"
+        "try:\n    soon()\n    while True:\n        pass\n"
+        "except KeyboardInterrupt:\n    print('stopped')\n    for i in range(3):\n        print(i)\n"
     )
     assert not script.failures
     assert script.output == "stopped\n0\n1\n2\n"
