@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+import gradsh as torch
+from gradsh.engine.codegen.specialize import STEPS
+from gradsh.engine.registry import find
+from gradsh.engine.schema.overload import SPECIALIZE_AFTER
 from gradsh.session.session import Session
 
 PROGRAMS = {
@@ -145,3 +149,15 @@ def test_hooks_can_be_set_on_one_saved_tensor_by_a_script() -> None:
         "y.grad_fn._raw_saved_self.register_hooks(lambda t: t.clone(), lambda t: t * 10)\ny.sum().backward()\nprint(x.grad.tolist())"
     )
     assert any("[11.0, 22.0]" in one for one in shown)
+
+
+def test_a_leaf_takes_its_gradient_over_also_where_a_step_is_just_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    for record in find("sub").records:
+        monkeypatch.setattr(record, "steps", 0)
+        monkeypatch.setattr(record, "compact_step", STEPS["compact_step"])
+    versions = []
+    for _ in range(SPECIALIZE_AFTER + 3):
+        x = torch.ones(3, requires_grad=True)
+        (x - torch.ones(3)).mean().backward()
+        versions.append(x.grad._version)
+    assert versions == [0] * len(versions)

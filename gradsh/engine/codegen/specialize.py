@@ -71,6 +71,7 @@ def _step_on_use(kind: str) -> Callable[..., Any]:
         if type(gradient) is list and len(gradient) == 1:
             (gradient,) = gradient
         heavy = type(gradient) is ndarray and gradient.nbytes >= SPECIALIZE_NOW_BYTES
+        del gradient  # a leaf may take it over only if nobody else refers to it
         record.steps = SPECIALIZE_AFTER + 1 if heavy else record.steps + 1
         if record.steps <= SPECIALIZE_AFTER:
             return FALLBACK
