@@ -17,6 +17,6 @@ for step in range(3):
     opt.zero_grad()
     loss.backward()
     opt.step()
-print("done", dist.get_rank())
+print(f"done {dist.get_rank()}\n", end="", flush=True)
 loss.backward()
 dist.destroy_process_group()

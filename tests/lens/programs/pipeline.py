@@ -18,7 +18,7 @@ for step in range(2):
         losses = []
         schedule.step(target=torch.zeros(4, 8), losses=losses)
     opt.step()
-print("done", rank)
+print(f"done {rank}\n", end="", flush=True)
 if rank == 1:
     sum(losses).backward()
 dist.destroy_process_group()
