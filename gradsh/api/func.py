@@ -218,33 +218,40 @@ def functional_call(
     given = _one_dictionary(parameter_and_buffer_dicts)
     if strict:
         _check_names(module, given)
-    tensors = _tied(module, given) if tie_weights else given
-    undo: list[Callable[[], Any]] = []
+    before: dict[str, Any] = {}
     try:
-        for path, tensor in tensors.items():
-            owner, _, name = path.rpartition(".")
-            undo.append(_put(module.get_submodule(owner), name, tensor))
+        for path, tensor in (_tied(module, given) if tie_weights else given).items():
+            before[path] = _swap(module, path, tensor)
         positional = () if args is None else args if isinstance(args, tuple) else (args,)
         return module(*positional, **(kwargs or {}))
     finally:
-        for step in reversed(undo):
-            step()
+        # The order is PyTorch's: a submodule that the module holds twice keeps the tensor that was given for it.
+        after = {path: _swap(module, path, tensor) for path, tensor in before.items()}
+        given.update({path: after[path] for path in given if path in after})
 
 
-def _put(module: Any, name: str, tensor: Any) -> Callable[[], Any]:
-    """Put a tensor in the place of a parameter, a buffer, or an attribute that is a tensor or missing; return what undoes it."""
-    if not isinstance(tensor, Tensor):
+_MISSING = object()
+
+
+def _swap(module: Any, path: str, tensor: Any) -> Any:
+    """Put a tensor, None or `_MISSING` in the place of a parameter, a buffer or an attribute; return what was there."""
+    if not (isinstance(tensor, Tensor) or tensor is None or tensor is _MISSING):
         raise fail("type", f"{tensor!r} is not an instance of torch.Tensor", TypeError)
-    table: Any = next((t for t in (module._parameters, module._buffers) if name in t), None)
-    if table is not None:
-        before = table[name]
-        table[name] = tensor
-        return lambda: table.update({name: before})
-    before = getattr(module, name, None)
-    if name.startswith("__") or not (before is None or isinstance(before, Tensor)):
+    prefix, _, name = path.rpartition(".")
+    if not name:
+        raise fail("lookup", 'tensor name can\'t be empty string ""', KeyError)
+    owner = module.get_submodule(prefix)
+    before = getattr(owner, name, _MISSING)
+    if name.startswith("__") or not (isinstance(before, Tensor) or before is None or before is _MISSING):
         raise fail("type", f"attribute `{name}`: {before} is not an instance of torch.Tensor", TypeError)
-    setattr(module, name, tensor)
-    return lambda: delattr(module, name) if before is None else setattr(module, name, before)
+    table = next((t for t in (owner._parameters, owner._buffers) if name in t), None)
+    if tensor is _MISSING:
+        delattr(owner, name)
+    elif table is not None:
+        table[name] = tensor
+    else:
+        setattr(owner, name, tensor)
+    return before
 
 
 def _one_dictionary(given: Any) -> dict[str, Any]:

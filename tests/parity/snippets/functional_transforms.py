@@ -50,3 +50,19 @@ try:
     functional_call(tied, {"0.weight": torch.ones(1, 1), "1.weight": torch.zeros(1, 1)}, torch.ones(1))
 except ValueError as error:
     print(error)
+
+
+class Count(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("n", torch.zeros(()))
+
+    def forward(self, x):
+        self.n = self.n + 1
+        return x * self.n
+
+
+count, state = Count(), {"n": torch.full((), 5.0)}
+print(functional_call(count, state, torch.ones(1)), state, count.n)
+affine = nn.Linear(1, 1)
+print(functional_call(affine, {"weight": torch.ones(1, 1), "bias": None}, torch.ones(1)), affine.bias is None)
