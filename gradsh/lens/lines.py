@@ -88,21 +88,20 @@ class Log:
         if stack:
             self.note(stack[-1].place)
 
-    @contextmanager
-    def heard(self) -> Iterator[None]:
-        """Follow lines within the block, also where a function of PyTorch's turned that off."""
+    def hear(self) -> Any:
+        """Follow lines again where a function of PyTorch's turned that off; return what `mute` needs to turn it off."""
         muted = self.muted
         if muted is None or sys.gettrace() is not None:
-            yield
-            return
+            return None
         self.muted = None
         sys.settrace(muted)
-        try:
-            yield
-        finally:
-            if sys.gettrace() is muted:
-                sys.settrace(None)
-                self.muted = muted
+        return muted
+
+    def mute(self, trace: Any) -> None:
+        """Follow no lines until the function of PyTorch's ends, if `hear` has begun to."""
+        if trace is not None and sys.gettrace() is trace:
+            sys.settrace(None)
+            self.muted = trace
 
     def tracer(self) -> Callable[[Any, str, Any], "Running | None"]:
         """Return the trace function of this log's thread. It is called for each Python function that runs: nothing is looked up twice."""

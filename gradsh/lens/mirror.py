@@ -24,7 +24,6 @@ from gradsh.lens.saved_tensors import (
     TorchSaved,
     gone,
     is_freed,
-    raw_entries,
     saved_names,
     saved_version,
 )
@@ -33,12 +32,15 @@ from gradsh.lens.writes import Writes
 from gradsh.probe.foreign import looking
 from gradsh.probe.modules import modules_of
 
+_UNMARKED: tuple[None, None, tuple[()]] = (None, None, ())
+
 
 class World:
     """Answers the probes for one question: each tensor, node and storage has one object in it."""
 
     def __init__(self, lines: Lines, writes: Writes) -> None:
         self.lines = lines
+        self.log = lines.log()
         self.writes = writes
         self.tensors: dict[int, TorchTensor] = {}
         self.nodes: dict[Any, Node] = {}
@@ -47,6 +49,8 @@ class World:
         self.storages: dict[int, Storage] = {}
         self.arrays: dict[int, TorchArray] = {}
         """id of a tensor -> what stands for its array, which keeps the tensor while the question lasts"""
+        self.packed: list[TorchSaved] = []
+        """Entries in whose place a hook keeps something"""
         self.shapes: dict[Any, tuple[int, ...]] = {}
         self.before: int | None = None
         """Where it is set, what the pass of this number freed counts as not freed: a pass that failed is looked at."""
@@ -54,9 +58,10 @@ class World:
     def close(self) -> None:
         """Let go of everything: objects that a report holds by mistake keep no tensor alive."""
         for node in self.nodes.values():
-            node.edges = ()
-            if isinstance(node, TorchNode):
-                node.torch, node.found, node._entries = None, (), ()
+            if type(node) is TorchNode:
+                node.torch, node._entries = None, ()
+        for saved in self.packed:
+            saved.packed = None
         for tensor in self.tensors.values():
             tensor.meta, tensor.grad_fn_ref, tensor._base = None, None, None
             del tensor.torch
@@ -209,39 +214,46 @@ class World:
         fresh.extra = None
         number = function._sequence_nr()
         fresh.seq = number
-        fresh.location = self.lines.find(number)
+        fresh.location = self.log.find(number) or self.lines.find(number)
         fresh._entries = None
-        fresh.found = self._saved(function)
+        names = saved_names(function)
+        fresh.found = tuple(self._saved(function, names)) if names else ()
         return fresh
 
-    def _saved(self, function: Any) -> tuple[TorchSaved, ...]:
-        names = saved_names(function)
-        if not names:
-            return ()
-        place, number, outlines = function.metadata.get(MARK, (None, None, ()))
+    def _saved(self, function: Any, names: tuple[tuple[str, str], ...]) -> Iterable[TorchSaved]:
+        place, number, outlines = function.metadata.get(MARK, _UNMARKED)
         if outlines:
             if number == self.before:
                 return ()  # it ran in the pass that is looked at, so nothing was wrong with it
-            return tuple(gone(place, *outline) for outline in outlines)
+            return [gone(place, *outline) for outline in outlines]
         found: list[TorchSaved] = []
-        for name, index, raw in raw_entries(function):
-            data = raw.data
-            if raw.unpack_hook is not None:
-                found.append(self._packed(name, index, raw, data))
-            elif data is not None:
-                found.append(self._live(function, name, index, raw, data))
-            elif is_freed(raw):
-                found.append(gone(place, name, index, (), None))
-        return tuple(found)
+        for name, attribute in names:
+            try:
+                raw: Any = getattr(function, attribute)
+            except RuntimeError:  # a custom function's that is freed
+                continue
+            if type(raw) is not tuple:
+                self._add(found, function, name, None, raw)
+                continue
+            for index, one in enumerate(raw):
+                self._add(found, function, name, index, one)
+        return found
 
-    def _live(self, function: Any, name: str, index: int | None, raw: Any, data: torch.Tensor) -> TorchSaved:
-        array = self.array(data)
-        saved = TorchSaved(name, index, array.shape, array.dtype, array.nbytes, array)
-        counter = saved.counter = self.counter(data)
-        if counter.version:
-            saved.current_version = counter.version
-            saved.version = saved_version(function, name, index, raw, counter.version)
-        return saved
+    def _add(self, found: list[TorchSaved], function: Any, name: str, index: int | None, raw: Any) -> None:
+        """Add what stands for an entry to those of its node, if it has a tensor or had one."""
+        data = raw.data
+        if raw.unpack_hook is not None:
+            found.append(self._packed(name, index, raw, data))
+        elif data is not None:
+            array = self.arrays.get(id(data)) or self.array(data)
+            saved = TorchSaved(name, index, array.shape, array.dtype, array.nbytes, array)
+            counter = self.counter(data)
+            if counter is not UNWRITTEN:
+                saved.counter, saved.current_version = counter, counter.version
+                saved.version = saved_version(function, name, index, raw, counter.version)
+            found.append(saved)
+        elif is_freed(raw):
+            found.append(gone(None, name, index, (), None))
 
     def _packed(self, name: str, index: int | None, raw: Any, data: Any) -> TorchSaved:
         held = data if isinstance(data, torch.Tensor) else None
@@ -253,6 +265,7 @@ class World:
         saved.recomputed = type(data).__name__ == "_Holder"
         saved.version = saved.current_version = None
         saved.packed = (raw.unpack_hook, data, shape, dtype)
+        self.packed.append(saved)
         return saved
 
     # --- memories -------------------------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
+from gradsh.lens.replaced import Replaced, is_compiling
+
 if TYPE_CHECKING:
     from gradsh.lens.lines import Lines
 
@@ -17,26 +19,35 @@ class InModule(NamedTuple):
 
 
 class Modules:
-    """Follows the calls of all modules while it is on."""
+    """Follows the calls of all modules while it is on. (A hook of all modules would be compiled into their graphs.)"""
 
     def __init__(self, lines: "Lines") -> None:
         self.lines = lines
-        self._handles: list[Any] = []
+        self._replaced = Replaced()
 
     def start(self) -> None:
         """Begin to follow."""
-        home = torch.nn.modules.module
-        self._handles = [
-            home.register_module_forward_pre_hook(self._enter), home.register_module_forward_hook(self._leave, always_call=True),
-        ]
+        self._replaced.put(torch.nn.Module, "__call__", self._calling)
 
     def stop(self) -> None:
         """Follow no longer."""
-        for handle in self._handles:
-            handle.remove()
-        self._handles.clear()
+        self._replaced.put_back()
 
-    def _enter(self, module: Any, _: Any) -> None:
+    def _calling(self, original: Any) -> Any:
+        enter, leave = self._enter, self._leave
+
+        def calling(module: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_compiling():
+                return original(module, *args, **kwargs)
+            enter(module)
+            try:
+                return original(module, *args, **kwargs)
+            finally:
+                leave()
+
+        return calling
+
+    def _enter(self, module: Any) -> None:
         log = self.lines.log()
         running = log.stack[-1] if log.stack else None
         log.modules.append((running, None if running is None else running.activation))
@@ -47,7 +58,7 @@ class Modules:
             running.place = (running.activation, running.code, -running.line)
             log.note(running.place)
 
-    def _leave(self, *_: Any) -> None:
+    def _leave(self) -> None:
         log = self.lines.log()
         if not log.modules:
             return

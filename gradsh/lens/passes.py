@@ -16,6 +16,8 @@ from gradsh.lens.lines import Lines
 from gradsh.lens.saved_tensors import MARK, NAMES, outlines_of, raw_entries, saved_names
 
 _ENTRY = "_engine_run_backward"
+_MOST = 20_000
+"""Passes that are remembered; the older half is dropped beyond that."""
 
 
 class PassNote(NamedTuple):
@@ -75,27 +77,30 @@ class Passes:
         retain, some = bool(args[1]), bool(args[3]) if len(args) > 3 else False
         self.lines.resume()
         log = self.lines.log()
-        place = log.exactly(sys._getframe(1))
-        if self.before is not None:
-            self.before([node for root in roots if (node := _node_of(root)) is not None])
         trace = sys.gettrace()
         sys.settrace(None)  # our own functions need not be followed
         try:
+            place = log.exactly(sys._getframe(1))
+            if self.before is not None:
+                self.before([node for root in roots if (node := _node_of(root)) is not None])
             with torch._C.DisableTorchFunction():
                 marked = self._mark(roots, place, retain)
         finally:
             sys.settrace(trace)
         begun = time.perf_counter()
+        heard = log.hear()
         try:
-            with log.heard():
+            try:
                 found = original(roots, *args, **kwargs)
+            finally:
+                log.mute(heard)
         except BaseException as error:
             self._failed(error, roots, args, marked, place)
             raise
         finally:
-            note = PassNote(self.number, place, *self._saved, time.perf_counter() - begun, retain)
-            self.notes.append(note)
-            del self.notes[:-10_000]
+            self.notes.append(PassNote(self.number, place, *self._saved, time.perf_counter() - begun, retain))
+            if len(self.notes) > _MOST:
+                del self.notes[: _MOST // 2]
         if some and not retain:
             _unmark(marked)
         return found
@@ -109,8 +114,8 @@ class Passes:
         """
         nodes = [node for root in roots if (node := _node_of(root)) is not None]
         seen, marked = set(nodes), []
-        saving, detailed, number, known = 0, self.detailed, self.number, NAMES
-        measured = _Sizes()
+        saving, number, known = 0, self.number, NAMES
+        measured = _Sizes() if self.detailed else None
         for node in nodes:  # which grows as it is gone through
             for below, _ in node.next_functions:
                 if below is not None and below not in seen:
@@ -119,7 +124,7 @@ class Passes:
             names = known.get(type(node))
             if names is None:
                 names = saved_names(node)
-            if detailed and hasattr(node, "variable"):
+            if measured is not None and hasattr(node, "variable"):
                 self.reached.add(id(node.variable))
             if not names:
                 continue
@@ -127,18 +132,23 @@ class Passes:
             if MARK in metadata and metadata[MARK][2]:
                 continue  # an earlier pass has freed it
             outlines = outlines_of(node, names)
-            if detailed:
-                measured.take(node)
             if outlines:
                 saving += 1
                 if not retain:
                     metadata[MARK] = place, number, outlines
                     marked.append(node)
-        self._saved = saving, sum(measured.sizes.values())
-        if self._saved[1] > sum(nbytes for _, nbytes in self.largest) * 1.05:
+                if measured is not None:
+                    measured.take(node)
+        self._saved = saving, 0 if measured is None else self._measured(measured, place)
+        return marked
+
+    def _measured(self, measured: "_Sizes", place: Any) -> int:
+        """Return the bytes that stand saved for a pass; keep where they were saved, if no pass had more."""
+        total = sum(measured.sizes.values())
+        if total > sum(nbytes for _, nbytes in self.largest) * 1.05:
             self.largest_place = place
             self.largest = measured.by_place(self.lines.find)
-        return marked
+        return total
 
     def _failed(self, error: BaseException, roots: Any, args: Any, marked: list[Any], place: Any) -> None:
         """Find out what the failed pass needed, while its graph is there; take back the marks of what it has not freed."""

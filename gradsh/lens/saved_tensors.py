@@ -56,18 +56,18 @@ def outlines_of(node: Any, names: tuple[tuple[str, str], ...]) -> Outlines:
     found: list[Any] = []
     for name, attribute in names:
         try:
-            raw: Any = getattr(node, attribute, None)
+            raw: Any = getattr(node, attribute)
         except RuntimeError:  # a custom function's that is freed
             continue
         if type(raw) is SAVED:
             data = raw.data
             if data is not None:
                 found.append((name, None, data.shape, data.dtype) if raw.unpack_hook is None else (name, None, (), None))
-        elif type(raw) is tuple:
-            for place, one in enumerate(raw):
-                data = one.data
-                if data is not None:
-                    found.append((name, place, data.shape, data.dtype) if one.unpack_hook is None else (name, place, (), None))
+            continue
+        for place, one in enumerate(raw):
+            data = one.data
+            if data is not None:
+                found.append((name, place, data.shape, data.dtype) if one.unpack_hook is None else (name, place, (), None))
     return tuple(found)
 
 

@@ -7,11 +7,13 @@ inference, so that numbers could differ.)
 """
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any
 
 import torch
+
+from gradsh.lens.replaced import Replaced, is_compiling
 
 if TYPE_CHECKING:
     from gradsh.lens.lines import Lines
@@ -41,7 +43,7 @@ class Writes:
         self.lines = lines
         self.known: dict[int, list[tuple[int, Place]]] = {}
         """memory -> (version after the write, place)"""
-        self._wrapped: list[tuple[Any, str, Any]] = []
+        self._replaced = Replaced()
 
     def of(self, tensor: torch.Tensor, version: int) -> list[tuple[int, Place]]:
         """Return the noted writes to a tensor's memory, up to a version."""
@@ -74,32 +76,24 @@ class Writes:
             self._wrap(torch, name, functools.partial(self._some, places=places))
         for name in dir(torch):
             if name.startswith(("_foreach_", "_fused_")) and name.endswith("_"):
-                self._wrap(torch, name, self._lists)
+                self._wrap(torch, name, self._lists if name.startswith("_fused_") else self._first_list)
         self.lines.files.on_out = self._wrap_out
         self._wrap_out(self.lines.files.outs)
 
     def stop(self) -> None:
         """Put back what was there."""
         self.lines.files.on_out = None
-        for owner, name, original in self._wrapped:
-            if original is None:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, original)
-        self._wrapped.clear()
+        self._replaced.put_back()
 
     def _wrap(self, owner: Any, name: str, how: Callable[[Any], Any]) -> None:
-        function = getattr(owner, name, None)
-        if callable(function):
-            self._wrapped.append((owner, name, vars(owner).get(name)))
-            setattr(owner, name, functools.wraps(function)(how(function)))
+        if callable(getattr(owner, name, None)):
+            self._replaced.put(owner, name, how)
 
     def _wrap_out(self, names: Iterable[str]) -> None:
         """Wrap the functions of these names that the user's files call with `out=`."""
-        wrapped = {(id(owner), name) for owner, name, _ in self._wrapped}
         for name in names:
             for owner in _OUT_HOMES:
-                if isinstance(getattr(owner, name, None), BuiltinFunctionType) and (id(owner), name) not in wrapped:
+                if isinstance(getattr(owner, name, None), BuiltinFunctionType) and not self._replaced.has(owner, name):
                     self._wrap(owner, name, self._out)
 
     def _first(self, function: Any) -> Any:
@@ -107,6 +101,8 @@ class Writes:
         note, plain, mode_is_on = self.note, _PLAIN, _mode_is_on
 
         def writing(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling():
+                return function(*args, **kwargs)
             if args and type(args[0]) in plain and not (mode_is_on() or args[0].is_inference()):  # as below, with no calls of ours
                 tensor = args[0]
                 before = tensor._version
@@ -136,6 +132,14 @@ class Writes:
 
         return writing
 
+    def _first_list(self, function: Any) -> Any:
+        """Return the same for a function that writes the tensors of its first argument."""
+
+        def writing(*args: Any, **kwargs: Any) -> Any:
+            return self._noting(function, args[0] if args and isinstance(args[0], list | tuple) else [], args, kwargs)
+
+        return writing
+
     def _lists(self, function: Any) -> Any:
         """Return the same for a function that writes the tensors of lists."""
 
@@ -154,12 +158,14 @@ class Writes:
 
         return writing
 
-    def _noting(self, function: Any, written: list[Any], args: Any, kwargs: Any) -> Any:
-        before = [(one, _version(one)) for one in written]
+    def _noting(self, function: Any, written: Sequence[Any], args: Any, kwargs: Any) -> Any:
+        if is_compiling():
+            return function(*args, **kwargs)
+        before = list(map(_version, written))
         try:
             return function(*args, **kwargs)
         finally:
-            for tensor, version in before:
+            for tensor, version in zip(written, before, strict=True):
                 after = _version(tensor)
                 if 0 <= version < after:
                     self.note(tensor, version, after)

@@ -47,6 +47,9 @@ class BufferRow(NamedTuple):
     """Whether it is packed because a checkpoint computes it again when backward needs it."""
 
 
+_MEMORY = BufferRow._fields.index("memory")  # `shared` is next to it
+
+
 class BufferTotals(NamedTuple):
     """Bytes of the live entries: as saved, of distinct memories, and of these by who holds them (each counted once).
 
@@ -109,9 +112,9 @@ class Survey:
         self.owners: dict[Node, tuple[int, int]] = {}
         """node -> its stretch of the rows"""
         self.rows: list[BufferRow] = []
-        self.found: list[tuple[Any, ...]] = []
-        """The rows' fields, without how many entries share a memory"""
-        self.entries: Counter[int] = Counter()
+        self.found: list[list[Any]] = []
+        """The rows' fields, before it is known how many entries share a memory"""
+        self.entries: dict[int, int] = {}
         """number of a memory -> entries that stand in it"""
         self.held: dict[int, tuple[int, tuple[str, ...]]] = {}
         """memory -> its number, and the names that hold it"""
@@ -136,10 +139,10 @@ class Survey:
             return
         line, function = self._birth(node.location)
         bound = self.names.of_node(node)
-        pinned = node.pins > 0
+        state: BufferState = "pinned" if node.pins > 0 else "live"
         first = len(self.found)
         for saved in found:
-            self._note(title, bound, saved, "pinned" if pinned else "live", line, function)
+            self._note(title, bound, saved, state, line, function)
         self.owners[node] = (first, len(self.found))
 
     def _birth(self, where: Any) -> tuple[int | None, str]:
@@ -163,55 +166,55 @@ class Survey:
     ) -> None:
         """Note the fields of a row."""
         held: tuple[str, ...] = ()
-        number, array = 0, saved.array
+        number, array, freed = 0, saved.array, None
         version, now = saved.version, saved.current_version
         if array is not None:
             if now != version:
                 state = "modified"
-            number, held = self._memory(owner_of(array))
-            self.entries[number] += 1
+            owner = owner_of(array)
+            number, held = self.held.get(id(owner)) or self._memory(owner)
+            self.entries[number] = self.entries.get(number, 0) + 1
         elif saved.freed:
-            state = "freed"
+            state, freed = "freed", self.line_of(saved.freed_where)
         elif saved.kept is not None:  # of what is packed no version is checked
             state = "packed"
             for one in arrays_instead(saved.kept.packed[1]):
                 self.instead[memory_key(one)] = memory_bytes(one)
-        self.found.append((
-            node, saved_title(saved), bound, saved.shape, saved.dtype.name, saved.nbytes, state, held, number > 0 and not held,
-            version, now, line, self.line_of(saved.freed_where) if state == "freed" else None, number, function,
-            array is None and saved.recomputed,
-        ))
+        name = saved.name if saved.index is None else saved_title(saved)
+        self.found.append([
+            node, name, bound, saved.shape, saved.dtype.name, saved.nbytes, state, held, number > 0 and not held,
+            version, now, line, freed, number, 1, function, array is None and saved.recomputed,
+        ])
 
     def _memory(self, owner: Any) -> tuple[int, tuple[str, ...]]:
-        """Return the number of a memory, and the names that hold it."""
+        """Number a memory that is new; return the number and the names that hold it."""
         key = id(owner)
-        known = self.held.get(key)
-        if known is None:
-            number = self.numbers[key] = len(self.numbers) + 1
-            self.sizes[key] = int(owner.nbytes)
-            known = self.held[key] = number, self.names.of_memory(key)
+        number = self.numbers[key] = len(self.numbers) + 1
+        self.sizes[key] = int(owner.nbytes)
+        known = self.held[key] = number, self.names.of_memory(key)
         return known
 
     def finish(self) -> list[BufferRow]:
         """Return the rows, each with how many entries share its memory."""
         entries = self.entries
-        self.rows = [
-            BufferRow._make((*fields[:14], entries[fields[13]] if fields[13] else 1, *fields[14:])) for fields in self.found
-        ]
+        for fields in self.found:
+            if fields[_MEMORY]:
+                fields[_MEMORY + 1] = entries[fields[_MEMORY]]
+        self.rows = list(map(BufferRow._make, self.found))
         return self.rows
 
     def totals(self) -> BufferTotals:
         """Count the entries; a memory that several share counts once."""
         live = [row for row in self.rows if row.state != "freed"]
-        packed = sum(row.state == "packed" for row in live)
+        packed = [row for row in live if row.state == "packed"]
         held = {key: self.names.memory.get(key, ()) for key in self.sizes}
         parameters = sum(size for key, size in self.sizes.items() if any(leaf for _, leaf in held[key]))
         alone = sum(size for key, size in self.sizes.items() if not held[key])
         unique = sum(self.sizes.values())
         return BufferTotals(
             len(live), len(self.rows) - len(live), sum(row.nbytes for row in live if row.memory), len(self.sizes), unique,
-            parameters, unique - parameters - alone, alone, packed, sum(self.instead.values()),
-            sum(row.recomputed for row in live),
+            parameters, unique - parameters - alone, alone, len(packed), sum(self.instead.values()),
+            sum(row.recomputed for row in packed),
         )
 
 

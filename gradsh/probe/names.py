@@ -165,7 +165,8 @@ class Names:
 
     def of_node(self, node: Node) -> tuple[str, ...]:
         """Return the names bound to the results of a node."""
-        return tuple(path for path, _ in self.nodes.get(node, ()))
+        found = self.nodes.get(node)
+        return () if found is None else tuple(path for path, _ in found)
 
     def of_memory(self, key: int) -> tuple[str, ...]:
         """Return the names that hold a memory (see `storage.memory_key`)."""

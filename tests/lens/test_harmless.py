@@ -38,13 +38,11 @@ def test_a_training_run_is_the_same_bit_for_bit() -> None:
 
 
 def test_everything_is_put_back() -> None:
-    home = torch.nn.modules.module
-
     def state() -> tuple[object, ...]:
         return (
             dict(vars(torch.Tensor)), {name: vars(torch).get(name) for name in dir(torch) if name.endswith("_")},
             torch.autograd._engine_run_backward, torch.autograd.graph._engine_run_backward,
-            dict(home._global_forward_hooks), dict(home._global_forward_pre_hooks),
+            torch.nn.Module.__call__, torch.autograd.backward, dict(torch.jit._builtins._get_builtin_table()),
         )
 
     before = state()
@@ -98,3 +96,38 @@ def test_looking_runs_no_unpack_hook_and_changes_no_version() -> None:
         assert len(unpacked) == 2
     finally:
         lens.stop()
+
+
+class Inner(torch.nn.Module):
+    """A module of a program's own within one of PyTorch's."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.relu(x * 2, inplace=True)
+
+
+def test_compilers_find_the_program_alone() -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(3, 3), Inner())
+
+    def work(x: torch.Tensor, rates: list[torch.Tensor]) -> torch.Tensor:
+        y = torch.sin_(net(x).clone()).add_(1)
+        torch._foreach_add_(rates, [y, y], alpha=0.5)
+        return torch.add(y, 1, out=y) + rates[0]
+
+    def compiled() -> list[str]:
+        torch._dynamo.reset()
+        graphs: list[str] = []
+
+        def backend(graph: torch.fx.GraphModule, _: object) -> object:
+            graphs.append(graph.code)
+            return graph.forward
+
+        with torch.no_grad():
+            torch.compile(work, backend=backend, fullgraph=True)(torch.ones(2, 3), [torch.zeros(2, 3), torch.zeros(2, 3)])
+            torch.compile(net, backend=backend, fullgraph=True)(torch.ones(2, 3))
+        return [*graphs, str(torch.jit.script(net).inlined_graph)]
+
+    plain = compiled()
+    with lens.watching():
+        watched = compiled()
+    lens.stop()
+    assert watched == plain

@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 from gradsh.lens.files import Files
 from gradsh.lens.lines import Lines
 from gradsh.runtime.activation import scopes
@@ -60,3 +62,22 @@ def test_lines_calls_and_passes(tmp_path: Path) -> None:
     assert [one.label for one in scopes(found["inner"])] == ["outer()", "inner()"]
     assert [scopes(found[f"pass {i}"])[-1].instance[1] for i in range(3)] == [1, 2, 3]
     assert [one.label for one in scopes(found["handled"])] == ["outer()"]
+
+
+@pytest.mark.parity
+def test_a_module_of_the_program_within_one_of_pytorchs() -> None:
+    torch = pytest.importorskip("torch")
+    from gradsh import lens
+
+    class Inner(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.exp()
+
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), Inner(), torch.nn.Tanh())
+    with lens.watching():
+        loss = net(torch.ones(2)).sum()
+    lines = {row.node: (row.saved_line, row.function) for row in lens.buffers(loss).rows}
+    lens.stop()
+    first = Inner.forward.__code__.co_firstlineno
+    assert lines["ExpBackward0"] == (first + 1, "forward()")
+    assert lines["TanhBackward0"][0] == first + 5
