@@ -18,6 +18,8 @@ FACTORIES = frozenset({
     "tensor", "zeros", "ones", "rand", "randn", "full", "empty", "linspace", "eye", "arange", "zeros_like", "ones_like", "rand_like",
     "randn_like", "full_like", "logspace", "normal",
 })
+STORING = frozenset({"append", "appendleft", "add", "extend", "insert", "push", "put", "update", "setdefault"})
+"""Methods that store what they are given."""
 WITH_INDICES = frozenset({"max", "min", "sort", "topk", "median", "mode", "kthvalue"})
 """Operations that return values and the indices where they were."""
 BLOCKS = ("body", "orelse", "finalbody")
@@ -104,6 +106,16 @@ def text_of(source: Source, span: Span) -> str:
     return "\n".join(lines)
 
 
+def detached(source: Source, node: Any) -> list[tuple[Source, Span, str]]:
+    """Return what is written differently so that an expression gives values without a history: the parts of a display."""
+    if isinstance(node, tree.ListComp | tree.GeneratorExp):
+        return detached(source, node.elt)
+    if isinstance(node, tree.Tuple | tree.List | tree.Dict):
+        parts = node.values if isinstance(node, tree.Dict) else node.elts
+        return [one for part in parts if not isinstance(part, tree.Constant) for one in detached(source, part)]
+    return [(source, node.span, f"{closed(source, node)}.detach()")]
+
+
 def tail_of(node: Any) -> Span:
     """Return the span of `.name` or `.name(…)` at the end of an attribute or a method's call."""
     func: Any = node.func if isinstance(node, tree.Call) else node
@@ -139,6 +151,11 @@ class Code:
             ):
                 best = site
         return best
+
+    def named(self, name: str) -> Iterator[tuple[Site, Node]]:
+        """Yield the statements that name something, with the name or the attribute that does."""
+        for site in self.sites:
+            yield from ((site, node) for node in headed(site.statement) if path_of(node).rpartition(".")[2] == name)
 
     def functions(self, name: str) -> list[Site]:
         """Return the definitions of the functions and methods of a name, latest first."""
@@ -182,6 +199,13 @@ def path_of(node: Any) -> str:
         owner = path_of(node.value)
         return f"{owner}.{node.attr}" if owner else ""
     return ""
+
+
+def keyed_path(node: Any) -> str:
+    """Return the path of an expression, with the word by which it is taken out of a dictionary (`self.saved["losses"]`)."""
+    key = constant(node.slice) if isinstance(node, tree.Subscript) else None
+    path = path_of(node.value) if isinstance(key, str) else ""
+    return f'{path}["{key}"]' if path else path_of(base_of(node))
 
 
 def base_of(node: Any) -> Any:

@@ -243,7 +243,11 @@ def _not_leaf(case: "Case") -> None:
 
 
 def _unused(case: "Case") -> None:
-    _built(case, case.fields.get("tensor"), "made here")
+    node, index = case.expression, case.fields.get("index")
+    inputs = node.args[1] if isinstance(node, tree.Call) and len(node.args) > 1 else None
+    if isinstance(inputs, tree.Tuple | tree.List) and isinstance(index, int) and index < len(inputs.elts):
+        inputs = inputs.elts[index]
+    _built(case, case.fields.get("tensor"), "made here", inputs)
     case.failed("not part of this graph")
     case.cause = Cause(needed=case.now(), tensor=case.fields.get("tensor"))
 

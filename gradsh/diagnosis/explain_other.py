@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from gradsh.diagnosis.code import Code
 from gradsh.diagnosis.explain_graph import GRAPH_STORIES, partial_pass
 from gradsh.diagnosis.explain_shape import shape_story
 from gradsh.diagnosis.nearest import for_attribute, for_name, near
@@ -280,6 +281,8 @@ def _other(case: "Case") -> None:
         case.title = f"{name}: {case.message.splitlines()[0]}"
     if case.fields.get("checkpoint"):
         _recomputed_otherwise(case)
+    for site, node in Code(case.machine).named("inference_mode") if "nference tensor" in case.message else ():
+        case.label("built", node.span, "what is made here may not be part of a graph", site.source)
     case.failed()
 
 

@@ -79,6 +79,10 @@ class Finder:
 
     def value(self, path: str) -> Any:
         """Return what a path means in the innermost frame that has its head, else in any object that has its last part."""
+        if path.endswith('"]'):
+            path, _, key = path[:-2].rpartition('["')
+            held = self.value(path)
+            return held.get(key) if isinstance(held, dict) else None
         head, *rest = path.split(".")
         for scope in self.scopes():
             if head in scope:

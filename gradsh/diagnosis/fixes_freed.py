@@ -5,9 +5,9 @@ from typing import Any
 
 from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, reads, targets_of, text_of, written
 from gradsh.diagnosis.explain_graph import trunk_of
-from gradsh.diagnosis.fixes import Finder, call_in, with_keyword
+from gradsh.diagnosis.fixes import Finder, attribute, call_in, held, with_keyword
 from gradsh.diagnosis.fixes_shared import building, cut_off, cut_unserved, second_cut_off
-from gradsh.diagnosis.fixes_state import OWN, carried, in_each_pass
+from gradsh.diagnosis.fixes_state import OWN, carried, in_each_pass, memory_emptied
 from gradsh.diagnosis.slices import dedented, slice_before
 from gradsh.language import tree
 from gradsh.probe.modules import is_module
@@ -32,7 +32,9 @@ def freed(finder: Finder) -> None:
         else:
             again(finder)
             carried(finder)
+        _summed(finder)
         retained(finder)
+        memory_emptied(finder)
     else:
         stepped = _steps_between(finder)
         if stepped:
@@ -221,8 +223,10 @@ def _is_computed(finder: Finder, site: Site) -> bool:
 
 
 def _makes_what_learns(finder: Finder, site: Site) -> bool:
-    """Whether a statement makes a module of the script's: made again it would not be the one that an optimizer updates."""
-    return any(is_module(finder.value(path)) for path in written(site.statement))
+    """Whether a statement makes a module, or an object that has one or an optimizer: made again, it would begin anew."""
+    values = [finder.value(path) for path in written(site.statement)]
+    return any(is_module(one) or attribute(one, "param_groups") is not None
+               for value in values for one in (value, *(part for _, part in held(value))))
 
 
 def _first_reader(finder: Finder, reader: Site, sources: list[Site]) -> Site:
@@ -251,13 +255,18 @@ def _in_function(finder: Finder, reader: Site) -> tuple[list[Site], Site]:
             wanted += [(one, binders[-1]) for one in reads(binders[-1].statement)]
             continue
         makers = [site for site in finder.code.sites if site.function is enclosing and path in written(site.statement)
-                  and isinstance(site.statement, tree.Assign) and finder.holds(finder.value(path))]
+                  and isinstance(site.statement, tree.Assign) and _is_gone_through(finder, finder.value(path))]
         if makers and all(makers[-1].statement is not one.statement for one in found):
             found.append(makers[-1])
             inside_it = by.function is reader.function
             first = min(first, by, key=lambda site: site.line) if inside_it else first
             wanted += [(one, makers[-1]) for one in reads(makers[-1].statement)]
     return sorted(found, key=lambda site: site.line), first
+
+
+def _is_gone_through(finder: Finder, value: Any) -> bool:
+    """Whether a tensor has the failing node in its graph, or one that an earlier pass has gone through."""
+    return finder.holds(value) or finder.is_freed(value)
 
 
 def _read_again(finder: Finder, saving: list[Site]) -> None:
@@ -366,6 +375,21 @@ def one_pass(finder: Finder) -> None:
     finder.offer(f"go back once, from the sum: `{new}` on line {second.line} in the place of both",
                  Draft().remove(first).replace(second.source, second.statement.span, new),
                  "the gradients add up as they would have")
+
+
+def _summed(finder: Finder) -> None:
+    """A loop goes back from losses that share a graph, with no step between: add them up, and go back once after it."""
+    needed = finder.site(finder.cause.needed)
+    loop = next((one for one in finder.code.sites if needed is not None and needed.loops and one.statement is needed.loops[-1]), None)
+    root = "" if needed is None else _plain_root(needed)
+    inner = [site for site in finder.code.sites if loop is not None and any(one is loop.statement for one in site.loops)]
+    if needed is None or loop is None or not root or any(call_in(site, word) for site in inner for word in ("step", "zero_grad")):
+        return
+    names = {path for site in finder.code.sites for path in written(site.statement)}
+    total = next(name for name in ("total", "total_loss", "sum_of_losses") if name not in names)
+    finder.offer(f"go back once, from the sum: `{total} = {total} + {root}` on line {needed.line}, `{total}.backward()` after the loop",
+                 Draft().insert(loop, "before", f"{total} = 0").replace(needed.source, needed.statement.span, f"{total} = {total} + {root}")
+                 .insert(loop, "after", f"{total}.backward()"), "the gradients add up as they would have")
 
 
 def _plain_root(site: Site) -> str:

@@ -75,7 +75,7 @@ def _uncut(finder: Finder, site: Site, origin: Origin) -> None:
     silent = silenced(site)
     if silent is not None:
         out_of_silence(finder, site, silent)
-    _ends_left_out(finder, site)
+    ends_left_out(finder, site)
     _uncopied(finder, site)
     _all_uncut(finder, site)
     _in_torch(finder, site)
@@ -90,13 +90,13 @@ def number(finder: Finder, name: str) -> None:
     for site in finder.code.sites:
         if site.same_scope(needed) and {path_of(one) for one in targets_of(site.statement)} & set(owners):
             called = {path_of(node.func).rpartition(".")[2] for node in headed(site.statement) if isinstance(node, tree.Call)}
-            _ends_left_out(finder, site)
+            ends_left_out(finder, site)
             for one in finder.code.sites:
                 if isinstance(one.statement, tree.Return) and one.function is not None and one.function.name in called:
-                    _ends_left_out(finder, one)
+                    ends_left_out(finder, one)
 
 
-def _ends_left_out(finder: Finder, site: Site) -> None:
+def ends_left_out(finder: Finder, site: Site) -> None:
     """Leave out the calls of a statement that end a history."""
     statement, source = site.statement, site.source
     for node in headed(statement):
@@ -317,6 +317,10 @@ def _numpy_parts(finder: Finder, site: Site) -> Iterator[tuple[Source, Span, str
             continue
         path = path_of(node.func)
         head, _, name = path.rpartition(".")
+        if name in {"std", "var"} and not any(word.arg in {"ddof", "unbiased", "correction"} for word in node.keywords):
+            end = Span(*node.span[2:], *node.span[2:])
+            end = end._replace(column=end.column - 1)
+            yield site.source, end, f"{', ' if node.args or node.keywords else ''}unbiased=False)"
         if head in _NUMPY and name not in {"array", "asarray"}:
             yield site.source, node.func.span, f"torch.{name}"
         elif name in {"from_numpy", "tensor", "as_tensor", "FloatTensor"} or (head in _NUMPY and name) or path == "float":

@@ -2,7 +2,7 @@
 
 import re
 
-from gradsh.diagnosis.code import Draft, Site, headed, inside, path_of, reads, silenced, targets_of, text_of
+from gradsh.diagnosis.code import STORING, Draft, Site, headed, inside, path_of, reads, silenced, targets_of, text_of
 from gradsh.diagnosis.fixes import Finder, call_in
 from gradsh.diagnosis.fixes_history import out_of_silence
 from gradsh.diagnosis.fixes_leaves import read_by
@@ -96,8 +96,16 @@ def _rebinding_is_lost(finder: Finder, site: Site, path: str) -> bool:
         return False
     after = [one for one in finder.code.sites if one.function is site.function and one.statement is not site.statement
              and (one.line > site.line or (site.loops and one.loops[: len(site.loops)] == site.loops))]
-    return not any(path in read_by(one) for one in after) or any(
-        path == path_of(target) for loop in site.loops if isinstance(loop, tree.For) for target in targets_of(loop))
+    given = any(path == path_of(target) for loop in site.loops if isinstance(loop, tree.For) for target in targets_of(loop))
+    return not any(_is_kept(one, path) if given else path in read_by(one) for one in after)
+
+
+def _is_kept(site: Site, path: str) -> bool:
+    """Whether a statement stores, binds or returns a value itself, not what it computes from it."""
+    value = getattr(site.statement, "value", None)
+    if isinstance(site.statement, tree.Expr) and isinstance(value, tree.Call) and getattr(value.func, "attr", "") in STORING:
+        return path in map(path_of, value.args)
+    return isinstance(site.statement, tree.Assign | tree.Return) and path == path_of(value)
 
 
 def _late_leaf(finder: Finder, site: Site) -> None:

@@ -22,7 +22,7 @@ from gradsh.diagnosis.code import (
 from gradsh.diagnosis.fixes import Finder, call_in, with_keyword
 from gradsh.diagnosis.provenance import Origin
 from gradsh.language import tree
-from gradsh.probe.modules import is_module
+from gradsh.probe.modules import is_module, parameters_of
 
 _WHOLE = frozenset({"tensor", "arange", "full"})
 
@@ -107,13 +107,27 @@ def needing(text: str, name: str) -> str:
 
 def frozen(finder: Finder) -> None:
     """Do not freeze what is to be learnt."""
+    _unfrozen_for_optimizer(finder)
     for site in finder.code.sites:
         if not freezes(site.statement):
             continue
         value = next(node for node in headed(site.statement) if is_false(node))
         finder.offer(f"do not freeze what is to be learnt: `{'requires_grad = ' if isinstance(site.statement, tree.Assign) else ''}True`"
-                     f" on line {site.line}", Draft().replace(site.source, value.span, "True"))
+                     f" on line {site.line}", Draft().replace(site.source, value.span, "True"), "all of it then learns")
     _unfrozen_calls(finder)
+
+
+def _unfrozen_for_optimizer(finder: Finder) -> None:
+    """An optimizer is given a part of a model that was frozen as a whole: let that part learn."""
+    for site in finder.code.sites:
+        if not any("optim" in path for path in reads(site.statement)):
+            continue
+        for node in headed(site.statement):
+            owner = path_of(node.func.value) if isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) else ""
+            module = finder.value(owner) if "." in owner else None
+            if is_module(module) and not any(one.requires_grad for _, one in parameters_of(module)):
+                finder.offer(f"let what the optimizer updates learn: `{owner}.requires_grad_()` before line {site.line}",
+                             Draft().insert(site, "before", f"{owner}.requires_grad_()"), "what else was frozen stays so")
 
 
 def _unfrozen_calls(finder: Finder) -> None:
@@ -201,7 +215,7 @@ def not_leaf(finder: Finder) -> None:
             new = f"{inner}.detach().clone()"
             finder.offer(f"copy the values: `{new}` on line {needed.line}",
                          Draft().replace(needed.source, node.span, new), "the copy has no history")
-    copied = "deepcopy" in finder.case.message and _stored_for_copy(finder)
+    copied = "deepcopy" in finder.case.message and _stored_for_copy(finder, needed)
     for origin in finder.cause.cuts if not copied else ():
         site = finder.code.at(origin.span, origin.source)
         if site is None:
@@ -210,7 +224,7 @@ def not_leaf(finder: Finder) -> None:
     _grad_kept(finder, needed)
 
 
-def _stored_for_copy(finder: Finder) -> bool:
+def _stored_for_copy(finder: Finder, needed: Site) -> bool:
     """A result that an object stores in an attribute stands in the way of its copy: store it without its history."""
     found = False
     for site in finder.code.sites:
@@ -218,9 +232,14 @@ def _stored_for_copy(finder: Finder) -> bool:
         for target in targets_of(site.statement) if value is not None else ():
             if value is not None and isinstance(target, tree.Attribute) and finder.root(finder.value(path_of(target))) is not None:
                 found = True
-                new = f"{closed(site.source, value)}.detach()"
-                finder.offer(f"store it without its history: `{new}` on line {site.line}",
-                             Draft().replace(site.source, value.span, new), f"what {path_of(target)} holds then has no history")
+                if not any(one.function is site.function and path_of(target) in read_by(one) for one in finder.code.sites):
+                    new = f"{closed(site.source, value)}.detach()"  # else the forward itself goes on from there
+                    finder.offer(f"store it without its history: `{new}` on line {site.line}",
+                                 Draft().replace(site.source, value.span, new), f"what {path_of(target)} holds then has no history")
+                for owner, _ in finder.owners(target.attr)[:1]:
+                    cut = f"{owner}.{target.attr} = {owner}.{target.attr}.detach()"
+                    finder.offer(f"cut its history before the copy: `{cut}` before line {needed.line}",
+                                 Draft().insert(needed, "before", cut), "a copy takes values alone")
     return found
 
 

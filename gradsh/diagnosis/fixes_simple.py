@@ -7,6 +7,8 @@ from typing import Any
 
 from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, reads, tail_of, text_of, written
 from gradsh.diagnosis.fixes import Finder, call_in, with_keyword
+from gradsh.diagnosis.fixes_history import ends_left_out
+from gradsh.diagnosis.history import CUTTING
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.language import tree
 
@@ -199,9 +201,26 @@ def unused(finder: Finder) -> None:
                      Draft().replace(needed.source, inputs.span, new), "no gradient is asked for it")
 
 
+def _uncut(finder: Finder) -> None:
+    """The input went in, and was cut off on the way: leave out what ends its history."""
+    names = {name for scope in finder.scopes() for name, value in scope.items() if value is finder.cause.tensor}
+    for site in finder.code.sites:
+        given = names | ({one.arg for one in site.function.args.args} if site.function is not None else set())
+        if any(given & set(map(path_of, inside(node))) for node in headed(site.statement) if _ends(node)):
+            ends_left_out(finder, site)
+
+
+def _ends(node: Any) -> bool:
+    """Whether an expression ends a history."""
+    if isinstance(node, tree.Attribute):
+        return node.attr == "data"
+    return isinstance(node, tree.Call) and getattr(node.func, "attr", "") in CUTTING
+
+
 def _used(finder: Finder, needed: Site, node: Any) -> None:
     """An input that was made of another name, which then was used in its place: use it; bound after that: bind it before."""
     path = path_of(node)
+    _uncut(finder)
     local = [site for site in finder.code.sites if site.same_scope(needed) and site.line < needed.line
              and isinstance(site.statement, tree.Assign)]
     made = next((site for site in reversed(local) if path and path in written(site.statement)), None)
@@ -225,6 +244,8 @@ def other(finder: Finder) -> None:
     count = re.search(r"function (\w+)Backward returned an incorrect number of gradients \(expected (\d+), got (\d+)\)", message)
     if count is not None:
         _counted(finder, count[1], int(count[2]), int(count[3]))
+    if "nference tensor" in message:
+        _without_inference(finder)
     for node in headed(needed.statement) if needed is not None else ():
         if not isinstance(node, tree.Call) or needed is None:
             continue
@@ -232,6 +253,16 @@ def other(finder: Finder) -> None:
             parts = [node.func.value] if node.func.attr == "numpy" else node.args if path_of(node.func).startswith("np.") else []
             finder.offer(f"give numpy the values: `.detach()` on line {node.span.line}", Draft().replace_all(
                 (needed.source, one.span, f"{_closed(needed, one)}.detach()") for one in parts), "numpy's result has no history")
+
+
+def _without_inference(finder: Finder) -> None:
+    """`no_grad` records nothing, either, and its results may be part of a later graph."""
+    parts = [(site.source, node.span, text_of(site.source, node.span).replace("inference_mode", "no_grad"))
+             for site, node in finder.code.named("inference_mode")]
+    for some in [[part] for part in parts] + [parts]:
+        lines = " and ".join(str(span.line) for _, span, _ in some)
+        finder.offer(f"make it under `no_grad`, not in inference mode, on line {lines}", Draft().replace_all(some),
+                     "nothing is recorded there, either")
 
 
 def _counted(finder: Finder, name: str, want: int, got: int) -> None:

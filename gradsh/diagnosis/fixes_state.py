@@ -4,7 +4,20 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from gradsh.diagnosis.code import Draft, Site, base_of, closed, headed, inside, path_of, reads, targets_of, text_of
+from gradsh.diagnosis.code import (
+    STORING,
+    Draft,
+    Site,
+    base_of,
+    detached,
+    headed,
+    inside,
+    keyed_path,
+    path_of,
+    reads,
+    targets_of,
+    text_of,
+)
 from gradsh.diagnosis.fixes import Finder, attribute
 from gradsh.diagnosis.fixes_leaves import read_by
 from gradsh.diagnosis.slices import dedented, slice_before
@@ -12,7 +25,6 @@ from gradsh.language import tree
 
 STOPS = "the gradient then stops at the beginning of the pass"
 OWN = "each pass then has a graph of its own"
-_STORES = frozenset({"append", "appendleft", "add", "extend", "insert", "push", "put", "update", "setdefault"})
 
 
 class Carrier(NamedTuple):
@@ -35,14 +47,20 @@ def carried(finder: Finder) -> None:
     together = len({id(one.site.statement) for one in bound.values()}) == 1
     if together:
         _all_cut(finder, bound, freed)
+    initial = [one for one in bound.values() if _is_initial(one)]
+    if len(initial) > 1:
+        _stored_detached(finder, initial)
     for one in sure or carriers[:6]:
         if one.how == "stored":
-            _emptied(finder, one, freed)
+            if not _is_trimmed(finder, one):
+                _emptied(finder, one, freed)
             _cut_after(finder, one, freed)
             _cut_where_read(finder, one)
             _stored_detached(finder, [other for other in sure or [one] if other.how == "stored" and other.path == one.path])
             _stored_detached(finder, [one])
         elif one.how == "added":
+            if freed is not None and one.path in reads(freed.statement):
+                _cut_after(finder, one, freed)
             _stored_detached(finder, [one])
         else:
             _cut(finder, one, freed)
@@ -148,8 +166,8 @@ def _stores(site: Site) -> Iterator[tuple[str, str, Any]]:
                 yield path, "bound" if base is target else "stored", statement.value
     elif isinstance(statement, tree.Expr) and isinstance(statement.value, tree.Call):
         call = statement.value
-        if isinstance(call.func, tree.Attribute) and call.func.attr in _STORES and call.args and (
-            path := path_of(base_of(call.func.value))
+        if isinstance(call.func, tree.Attribute) and call.func.attr in STORING and call.args and (
+            path := keyed_path(call.func.value)
         ):
             yield path, "stored", call.args[-1]
 
@@ -183,8 +201,8 @@ def _cut(finder: Finder, one: Carrier, freed: Site | None) -> None:
     words = f"cut the history in each pass: `{line}`"
     if _is_initial(one):
         _stored_detached(finder, [one])
-    if freed is not None and len(site.loops) > len(freed.loops) and site.function is freed.function:
-        _cut_after(finder, one, freed)
+    if freed is not None and len(site.loops) > (len(freed.loops) if site.function is freed.function else 0):
+        _cut_after(finder, one, freed)  # the graph of a pass goes through several turns of that loop
     finder.offer(f"{words} before line {site.line}", Draft().insert(site, "before", line), STOPS, changes=STOPS)
     _cut_after(finder, one, freed)
     if one.path not in reads(site.statement):
@@ -232,18 +250,27 @@ def _paths_at(finder: Finder, one: Carrier, site: Site) -> list[str]:
     """Return how a carrier is written at another statement."""
     if one.site.function is site.function and one.site.source is site.source:
         return [one.path]
-    head, _, name = one.path.rpartition(".")
+    whole, mark, key = one.path.partition("[")
+    head, _, name = whole.rpartition(".")
+    value = finder.value(whole)
     if not head:
         shared = finder.case.machine.variables().get(name) if site.function is None else None
-        return [one.path] if one.site.function is None or (shared is not None and shared is one.value) else []
-    found = [f"{path}.{name}" for path, owner in finder.owners(name)
-             if one.value is not None and attribute(owner, name) is one.value]
-    return list(dict.fromkeys(found))[:2]
+        return [one.path] if one.site.function is None or (shared is not None and shared is value) else []
+    found = [(path, owner) for path, owner in finder.owners(name) if value is not None and attribute(owner, name) is value]
+    return [f"{path}.{name}{mark}{key}" for path, _ in {id(owner): (path, owner) for path, owner in reversed(found)}.values()][-2:][::-1]
 
 
-def _emptied(finder: Finder, one: Carrier, freed: Site | None) -> None:
+def memory_emptied(finder: Finder) -> None:
+    """A memory of a bounded length that keeps graphs in its entries: only what was stored since the last update can be learnt from."""
+    freed = finder.site(finder.cause.freed or finder.cause.needed)
+    for one in _carriers(finder):
+        if one.how == "stored" and finder.holds(one.value) and not finder.holds(one.value, 2) and _is_trimmed(finder, one):
+            _emptied(finder, one, freed, "the gradient then is that of what was stored since: nothing is replayed")
+
+
+def _emptied(finder: Finder, one: Carrier, freed: Site | None, effect: str = OWN) -> None:
     """A list or a dictionary that is never emptied: empty it when its pass is over."""
-    if freed is None or _is_trimmed(finder, one):
+    if freed is None:
         return
     ends = [freed]
     step = next((site for site in finder.code.sites if site.same_block(freed) and site.line > freed.line
@@ -257,7 +284,7 @@ def _emptied(finder: Finder, one: Carrier, freed: Site | None) -> None:
         line = clear.format(path)
         for end in reversed(ends):
             finder.offer(f"empty it when its backward is over: `{line}` after line {end.statement.span.end_line}",
-                         Draft().insert(end, "after", line), OWN, changes=OWN)
+                         Draft().insert(end, "after", line), effect, changes=effect)
 
 
 def _is_trimmed(finder: Finder, one: Carrier) -> bool:
@@ -269,14 +296,12 @@ def _is_trimmed(finder: Finder, one: Carrier) -> bool:
 
 def _stored_detached(finder: Finder, stores: list[Carrier]) -> None:
     """Store values without their history."""
-    parts = [(one.site.source, part) for one in stores
-             for part in (one.stored.elts if isinstance(one.stored, tree.Tuple) else [one.stored])
-             if part is not None and not isinstance(part, tree.Constant)]
-    draft = Draft().replace_all((source, part.span, f"{closed(source, part)}.detach()") for source, part in parts)
+    parts = [part for one in stores if one.stored is not None for part in detached(one.site.source, one.stored)]
     if parts:
-        lines = " and ".join(dict.fromkeys(str(part.span.line) for _, part in parts))
-        effect = f"what {stores[0].path} holds then has no history: the gradient then stops there"
-        finder.offer(f"store values without their history: `.detach()` on line {lines}", draft, effect, changes=effect)
+        lines = " and ".join(dict.fromkeys(str(span.line) for _, span, _ in parts))
+        held = " and ".join(dict.fromkeys(one.path for one in stores))
+        effect = f"{held} then {'has' if len(stores) == 1 else 'have'} no history: the gradient then stops there"
+        finder.offer(f"store values without their history: `.detach()` on line {lines}", Draft().replace_all(parts), effect, changes=effect)
 
 
 def _in_calls(finder: Finder) -> None:

@@ -90,11 +90,9 @@ class Trial:
         kind = kind or self.failed[2]
         if kind not in REFERENCED:
             return None
-        text = "\n".join(source.text for source in self.sources)
-        if kind == "version" and ".data" in text:
-            return None  # what is written there, no copy of what is saved can tell
         if edits not in self._references:
-            self._references[edits] = self.run(edits, keep=True, copy="create_graph" not in text)
+            copy = not any("create_graph" in source.text for source in self.sources)
+            self._references[edits] = self.run(edits, keep=True, copy=copy)
         found = self._references[edits]
         return None if self.failed in found.failures or not found.over else found
 
@@ -113,7 +111,7 @@ class Trial:
 
         ambient.passes = watch
         if copy:
-            ambient.saved_hooks = ((_copied, _same),)
+            ambient.saved_hooks = ((_copied, _unwritten),)
         clock = threading.Timer(max(self._deadline - time.monotonic(), 0.05), session.machine.stop, [_OVER])
         clock.daemon = True
         begun = next_sequence_number()
@@ -288,12 +286,14 @@ def _distinct(fixes: list[Fix]) -> list[Fix]:
 # --- what is compared -----------------------------------------------------------------------------------------------
 
 
-def _copied(tensor: Tensor) -> Tensor:
-    return tensor.clone()  # type: ignore[no-any-return]
+def _copied(tensor: Tensor) -> tuple[Tensor, Tensor, int]:
+    return tensor.clone(), tensor.detach(), tensor.counter.version
 
 
-def _same(tensor: Tensor) -> Tensor:
-    return tensor
+def _unwritten(saved: tuple[Tensor, Tensor, int]) -> Tensor:
+    """Return the saved tensor, its copy where it was written since; a write that counts no version (`.data`) is not undone."""
+    copy, shared, version = saved
+    return shared if shared.counter.version == version else copy
 
 
 def _named(session: Any) -> dict[str, tuple[Any, Any]]:
