@@ -117,6 +117,8 @@ def _no_grad(case: "Case") -> None:
 
     operands = _operands(case)
     origins = History(case.origins).cuts(operands) or case.origins.cuts(case.fields.get("tensor"), operands)
+    if any(origin.cut for origin in origins):  # then what needs no gradient, such as data, is not why
+        origins = [origin for origin in origins if origin.cut or freezes(origin.statement)]
     for origin in origins:
         text = ("the history ends here" if origin.cut else "told here to need no gradient" if freezes(origin.statement)
                 else "made here, and needs no gradient")

@@ -95,7 +95,9 @@ def _through_gradient(finder: Finder, site: Site, call: tree.Call) -> None:
     cause = finder.cause
     parted = finder.parting(cause.freed, cause.needed) if cause.freed is not None and cause.needed is not None else None
     new = with_keyword(text_of(site.source, call.span), "create_graph=True")
-    if parted is not None and new is not None and any(one.statement is parted[0].statement for one in building(finder, parted[1])):
+    given = path_of(call.func).rpartition(".")[2] == "grad" and not cause.repeated and site.function is not None
+    if new is not None and (given or (parted is not None and any(
+            one.statement is parted[0].statement for one in building(finder, parted[1])))):
         effect = f"the gradient then goes through the gradient of line {call.span.line}, too, as a penalty needs it"
         finder.offer(f"let the gradient have a history: `create_graph=True` on line {call.span.line}",
                      Draft().replace(site.source, call.span, new), effect, changes=effect)
@@ -223,10 +225,11 @@ def _is_computed(finder: Finder, site: Site) -> bool:
 
 
 def _makes_what_learns(finder: Finder, site: Site) -> bool:
-    """Whether a statement makes a module, or an object that has one or an optimizer: made again, it would begin anew."""
+    """Whether a statement makes a leaf, a module, or an object that has one or an optimizer: made again, it would begin anew."""
     values = [finder.value(path) for path in written(site.statement)]
-    return any(is_module(one) or attribute(one, "param_groups") is not None
-               for value in values for one in (value, *(part for _, part in held(value))))
+    leaves = any(getattr(value, "requires_grad", False) and finder.root(value) is None for value in values)
+    return leaves or any(is_module(one) or attribute(one, "param_groups") is not None
+                         for value in values for one in (value, *(part for _, part in held(value))))
 
 
 def _first_reader(finder: Finder, reader: Site, sources: list[Site]) -> Site:
@@ -340,11 +343,21 @@ def repeated_forward(finder: Finder, after: Place | None = None) -> None:
             sources = [site for site in sources if site.loops and site.loops[-1] is level.loops[-1]]
         simple = [site for site in sources if isinstance(site.statement, tree.Assign) and site.alone()]
         if not simple:
+            simple = _storing_call(finder, level, first)
+        if not simple:
             continue
         reader = _first_after(finder, level, simple, first)
         words = f"compute it again: repeat line{'s' if len(simple) > 1 else ''} {_listed(simple)} before line {reader.line}"
         finder.offer(words, Draft().insert(reader, "before", *dedented(simple)),
                      "costs a forward, keeps nothing", changes=f"costs a forward; {UPDATED}")
+
+
+def _storing_call(finder: Finder, level: Site, first: Place | None) -> list[Site]:
+    """Return the call, before a statement and the first pass, whose function stores what the failing node saved."""
+    saved, around = finder.cause.saved, {id(one) for one in (*level.parents, level.statement)}
+    return [site for site in (finder.levels(saved) if saved is not None else ()) if isinstance(site.statement, tree.Expr)
+            and site.line < level.line and any(id(one) in around for one in site.block) and site.alone()
+            and not (first is not None and _later(site, first))][:1]
 
 
 def _first_after(finder: Finder, level: Site, sources: list[Site], first: Place | None) -> Site:
@@ -383,7 +396,8 @@ def _summed(finder: Finder) -> None:
     loop = next((one for one in finder.code.sites if needed is not None and needed.loops and one.statement is needed.loops[-1]), None)
     root = "" if needed is None else _plain_root(needed)
     inner = [site for site in finder.code.sites if loop is not None and any(one is loop.statement for one in site.loops)]
-    if needed is None or loop is None or not root or any(call_in(site, word) for site in inner for word in ("step", "zero_grad")):
+    bound = any(root in written(site.statement) for site in [loop, *inner] if site is not None)
+    if needed is None or loop is None or not bound or any(call_in(site, word) for site in inner for word in ("step", "zero_grad")):
         return
     names = {path for site in finder.code.sites for path in written(site.statement)}
     total = next(name for name in ("total", "total_loss", "sum_of_losses") if name not in names)

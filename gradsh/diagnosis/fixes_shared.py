@@ -72,6 +72,7 @@ def second_cut_off(finder: Finder) -> None:
     """The second backward may not be meant for what the first has gone through, as an actor's is not for the critic."""
     needed = finder.cause.needed
     for level in reversed(finder.levels(needed)) if needed is not None else ():
+        _attributes_cut_off(finder, level)
         roots = set(reads(level.statement))
         for site in _above(finder, level):
             if site.statement is level.statement or not written(site.statement) & roots:
@@ -92,10 +93,39 @@ def second_cut_off(finder: Finder) -> None:
                     (site.source, node.span, f"{path}.detach()") for node in nodes), effect, changes=effect)
 
 
-def _step_is_served(finder: Finder, level: Site, cut: Any) -> bool:
-    """Whether the optimizer that steps after a backward still gets a gradient from it, where its graph ends at a tensor."""
+def _attributes_cut_off(finder: Finder, level: Site) -> None:
+    """A function that the second loss was computed by reads what the first pass went through from attributes: cut it off there."""
+    updated, nodes = _updated(finder, level), dict[str, list[tuple[Site, Any]]]()
+    for site in finder.code.sites if finder.cause.needed is not None else ():
+        if site.function is None or site.function.name not in _called(finder, level):
+            continue
+        bound = set(map(id, targets_of(site.statement)))
+        for node in headed(site.statement):
+            plain = isinstance(node, tree.Attribute) and id(node) not in bound
+            value = finder.value(path_of(node)) if plain and path_of(node) else None
+            if isinstance(value, Tensor) and finder.is_freed(value) and not _leads_to(finder, value, updated):
+                nodes.setdefault(path_of(node), []).append((site, node))
+    if nodes and _step_is_served(finder, level, *map(finder.value, nodes)):
+        places = [place for found in nodes.values() for place in found]
+        lines = " and ".join(dict.fromkeys(str(site.line) for site, _ in places))
+        shown = " and ".join(f"`{path}.detach()`" for path in nodes)
+        effect = f"line {level.line} then gives what made {' and '.join(nodes)} no gradient, as a discriminator's step does"
+        finder.offer(f"cut it off for the second backward: {shown} on line {lines}", Draft().replace_all(
+            (site.source, node.span, f"{path_of(node)}.detach()") for site, node in places), effect, changes=effect)
+
+
+def _called(finder: Finder, level: Site) -> set[str]:
+    """Return the names of the functions that compute what a pass goes back from, in the statements after the first pass."""
+    first = finder.cause.freed
+    after = [site.line for site in (finder.levels(first) if first is not None else ()) if site.same_scope(level)]
+    return {path_of(node.func).rpartition(".")[2] for site in building(finder, level) if site.line > max(after, default=0)
+            for node in headed(site.statement) if isinstance(node, tree.Call)}
+
+
+def _step_is_served(finder: Finder, level: Site, *cut: Any) -> bool:
+    """Whether the optimizer that steps after a backward still gets a gradient from it, where its graph ends at some tensors."""
     updated = _updated(finder, level)
-    return any(_leads_to(finder, finder.value(path), updated, {finder.root(cut)}) for path in reads(level.statement))
+    return any(_leads_to(finder, finder.value(path), updated, set(map(finder.root, cut))) for path in reads(level.statement))
 
 
 def _updated(finder: Finder, level: Site) -> set[int]:

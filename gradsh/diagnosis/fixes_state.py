@@ -205,6 +205,10 @@ def _cut(finder: Finder, one: Carrier, freed: Site | None) -> None:
         _cut_after(finder, one, freed)  # the graph of a pass goes through several turns of that loop
     finder.offer(f"{words} before line {site.line}", Draft().insert(site, "before", line), STOPS, changes=STOPS)
     _cut_after(finder, one, freed)
+    if getattr(one.value, "grad_fn", None) is not None and any(True for _ in finder.code.named("grad")):
+        first = _first_in_pass(finder, site, one.path)
+        finder.offer(f"{words[:-1]}.requires_grad_()` before line {first.line}",
+                     Draft().insert(first, "before", f"{line}.requires_grad_()"), STOPS, changes=STOPS)
     if one.path not in reads(site.statement):
         _stored_detached(finder, [one])
         return
@@ -213,6 +217,12 @@ def _cut(finder: Finder, one: Carrier, freed: Site | None) -> None:
         _stored_detached(finder, [one])
     if not any(other.same_scope(site) and other.line > site.line and one.path in read_by(other) for other in finder.code.sites):
         finder.offer(f"{words} after line {site.statement.span.end_line}", Draft().insert(site, "after", line), STOPS, changes=STOPS)
+
+
+def _first_in_pass(finder: Finder, site: Site, path: str) -> Site:
+    """Return the first statement of a loop's pass that reads what another one of the same block binds."""
+    readers = [one for one in finder.code.sites if site.loops and one.same_block(site) and path in reads(one.statement)]
+    return min([site, *readers], key=lambda one: one.line)
 
 
 def _computed_anew(finder: Finder, one: Carrier, freed: Site | None) -> None:

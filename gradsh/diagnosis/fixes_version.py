@@ -20,7 +20,7 @@ def version(finder: Finder) -> None:
     writes = _distinct(cause.writes)
     steps = [place for place in writes if is_step(finder, place)]
     others = [place for place in writes if place not in steps]
-    if cause.carried:
+    if cause.carried and steps:
         carried(finder)
     in_each_pass(finder)
     if steps:
@@ -42,7 +42,7 @@ def version(finder: Finder) -> None:
     _as_list(finder, others)
     if not steps:
         repeated_forward(finder, cause.writes[-1] if cause.writes else None)
-    if not cause.carried and not finder.fixes:
+    if (cause.carried and not steps) or not finder.fixes:
         carried(finder)
 
 

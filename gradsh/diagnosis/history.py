@@ -217,9 +217,14 @@ class History:
             return []
         if self.leaf is None and silenced(site) is not None and self._may(value, context, depth):
             return [self._origin(site, cut=True)]
-        found = self._follow(value, context, depth - 1)
-        if isinstance(value, tree.List) and not value.elts:
-            for name in (path_of(one) for one in targets_of(statement)):
+        part, names = display_part(value, self._item), [path_of(one) for one in targets_of(statement)]
+        if part is not None and len(names) == len(value.elts):
+            names = [names[self._item]]
+            found = self._part(part, None, context, depth)
+        else:
+            part, found = value, self._follow(value, context, depth - 1)
+        if isinstance(part, tree.List) and not part.elts:
+            for name in names:
                 found += self._gathered(name, site, context, depth)
         if isinstance(statement, tree.AugAssign):
             found += self._follow(statement.target, context, depth - 1)
@@ -387,6 +392,7 @@ class History:
                         return True
                 elif (bound := self._binder(part.id, context)) is not None:
                     value = getattr(bound[0].statement, "value", None) or getattr(bound[0].statement, "iter", None)
+                    value = display_part(value, place_in_targets(bound[0].statement, part.id)) or value
                     if value is not None and self._may(value, bound[1], depth - 4):
                         return True
                     if isinstance(value, tree.List) and any(

@@ -205,7 +205,9 @@ def tried(trial: Trial, fixes: Iterable[Fix]) -> tuple[Fix, ...]:
     """
     good, late, halves = _sorted_out(trial, [fix for fix in fixes if fix.edits])
     for half, problem in halves[:_FIRST] if not good else ():
-        good += _sorted_out(trial, _with_second(trial, half, problem), half.edits, problem.kind)[0]
+        given = half.changes or trial.failed[2] not in REFERENCED  # the gradients are those of the program with the first edit
+        after = (half.edits, problem.kind) if given else ((), "")
+        good += _sorted_out(trial, _with_second(trial, half, problem), *after)[0]
     return (*_distinct(good), *late, *(fix for fix in fixes if not fix.edits))
 
 

@@ -129,8 +129,121 @@ PLACES = (
     "loss = best(torch.ones(1, 2))\nloss.backward()\n"
 )
 
+KEYED = (
+    "class Policy(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.l = nn.Linear(1, 1)\n"
+    '        self.saved = {"logs": [], "rewards": []}\n    def act(self):\n        self.saved["logs"].append(self.l(torch.ones(1)).exp())\n'
+    'def update(policy):\n    loss = torch.cat(policy.saved["logs"]).sum()\n' + STEP
+    + "policy = Policy()\nopt = torch.optim.SGD(policy.parameters(), lr=0.1)\nfor i in range(2):\n    policy.act()\n    update(policy)\n"
+)
+REPLAYED = (
+    "from collections import deque\nmemory, net = deque(maxlen=4), nn.Sequential(nn.Linear(1, 1), nn.Linear(1, 1))\n"
+    "opt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    "for i in range(2):\n    memory.append((net(torch.ones(1)).exp(), 1.0))\n    loss = sum(v * r for v, r in memory).sum()\n" + STEP
+)
+FAST = (
+    "ws = [torch.ones(2, requires_grad=True)]\ndef adapted():\n    fast = []\n    for w in ws:\n"
+    "        g, = torch.autograd.grad((w ** 2).sum(), w, create_graph=True)\n        w -= 0.1 * g\n        fast.append(w)\n"
+    "    return fast\nsum(w.sum() for w in adapted()).backward()\n"
+)
+INFERRED = (
+    "net, head = nn.Linear(2, 2), nn.Linear(2, 1)\n@torch.inference_mode()\ndef features(x):\n    return net(x)\n"
+    "head(features(torch.ones(1, 2))).sum().backward()\n"
+)
+CUT_ON_THE_WAY = (
+    "net = nn.Linear(2, 1)\ndef model(x, t):\n    return net(torch.cat([x, t.detach()], 1))\ndef slope(u, by):\n"
+    "    return torch.autograd.grad(u.sum(), by, create_graph=True)[0]\n"
+    "a, b = torch.ones(1, 1, requires_grad=True), torch.ones(1, 1, requires_grad=True)\nslope(model(a, b), b)\n"
+)
+PART_FROZEN = (
+    "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.body, self.head = nn.Linear(2, 2), nn.Linear(2, 1)\n"
+    "    def forward(self, x):\n        return self.head(self.body(x))\ndef freeze(model):\n    for p in model.parameters():\n"
+    "        p.requires_grad = False\nnet = Net()\nfreeze(net)\nopt = torch.optim.SGD(net.head.parameters(), lr=0.1)\n"
+    "net(torch.ones(1, 2)).sum().backward()\n"
+)
+TRUNK = (
+    "body, heads = nn.Linear(1, 2), [nn.Linear(2, 1), nn.Linear(2, 1)]\ndef losses(x):\n    h = body(x).exp()\n    for head in heads:\n"
+    "        yield head(h).sum()\nfor loss in losses(torch.ones(1)):\n    loss.backward()\n"
+)
+ACTIVATION = (
+    "import copy\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.l = nn.Linear(1, 1)\n"
+    "    def forward(self, x):\n        self.last = self.l(x)\n        return self.last.exp()\nnet = Net()\n"
+    "net(torch.ones(1)).sum().backward()\ntwin = copy.deepcopy(net)\n"
+)
+EPOCH = (
+    "net, total = nn.Linear(1, 1), 0\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\nfor i in range(2):\n"
+    "    opt.zero_grad()\n    total += net(torch.ones(1)).exp().sum()\n    total.backward()\n    opt.step()\n"
+)
+WINDOW = (
+    "class Reader:\n    def __init__(self):\n        self.cell, self.h = nn.RNNCell(1, 2), torch.zeros(1, 2)\n"
+    "    def read(self, xs):\n        for x in xs:\n            self.h = self.cell(x, self.h)\n        return self.h.sum()\n"
+    "reader = Reader()\nopt = torch.optim.SGD(reader.cell.parameters(), lr=0.1)\nfor i in range(2):\n"
+    "    loss = reader.read(torch.ones(2, 1, 1))\n" + STEP
+)
+STYLE = (
+    "class Transfer:\n    def __init__(self, x):\n        self.net = nn.Linear(2, 2)\n"
+    "        self.goals = [self.net(x).exp() for i in range(2)]\n"
+    "        self.goal = self.net(x).exp()\n        self.x = torch.ones(2, requires_grad=True)\n"
+    "        self.opt = torch.optim.SGD([self.x], lr=0.1)\n    def step(self):\n        y = self.net(self.x)\n"
+    "        loss = (y - self.goal).pow(2).sum() + sum((y - g).pow(2).sum() for g in self.goals)\n"
+    "        self.opt.zero_grad()\n        loss.backward()\n        self.opt.step()\ndef run(n):\n    transfer = Transfer(torch.zeros(2))\n"
+    "    for i in range(n):\n        transfer.step()\nrun(2)\n"
+)
+TARGETS = (
+    "import copy\nactor, critic = nn.Linear(1, 1), nn.Sequential(nn.Linear(1, 2), nn.Tanh(), nn.Linear(2, 1))\n"
+    "old = copy.deepcopy(critic)\n"
+    "own, opt = torch.optim.SGD(actor.parameters(), lr=0.1), torch.optim.SGD(critic.parameters(), lr=0.1)\ns = torch.ones(2, 1)\n"
+    "for i in range(2):\n    value_loss, loss = (critic(s) - old(s).detach()).sum(), -critic(actor(s)).sum()\n    opt.zero_grad()\n"
+    "    value_loss.backward()\n    opt.step()\n    own.zero_grad()\n    loss.backward()\n    own.step()\n"
+    "    for a, b in zip(old.parameters(), critic.parameters()):\n        a.data.copy_(b.data)\n"
+)
+
+POOL = (
+    "class Gan:\n    def __init__(self):\n        self.g, self.d = nn.Linear(1, 2), nn.Linear(2, 1)\n"
+    "        self.own = torch.optim.SGD(self.g.parameters(), lr=0.1)\n        self.opt = torch.optim.SGD(self.d.parameters(), lr=0.1)\n"
+    "    def make(self):\n        self.fake = self.g(torch.ones(3, 1)).exp()\n        return -self.d(self.fake).mean()\n"
+    "    def judge(self):\n        old = torch.cat([self.fake])\n        return self.d(old).mean()\n"
+    "    def step(self):\n        loss = self.make()\n        self.own.zero_grad()\n        loss.backward()\n        self.own.step()\n"
+    "        loss = self.judge()\n        self.opt.zero_grad()\n        loss.backward()\n        self.opt.step()\nGan().step()\n"
+)
+STORED = (
+    "class Agent:\n    def __init__(self):\n        self.a, self.c = nn.Linear(1, 1), nn.Linear(1, 1)\n        self.found = {}\n"
+    "        self.own, self.opt = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (self.a, self.c))\n"
+    '    def evaluate(self, s):\n        self.found["p"], self.found["q"] = self.c(self.a(s)), self.c(s)\n'
+    '    def critic(self):\n        loss = self.found["q"].mean()\n        self.opt.zero_grad()\n        loss.backward()\n'
+    '        self.opt.step()\n    def actor(self):\n        loss = -self.found["p"].mean()\n        self.own.zero_grad()\n'
+    "        loss.backward()\n        self.own.step()\nagent, s = Agent(), torch.ones(1, 1)\nfor i in range(2):\n"
+    "    agent.evaluate(s)\n    agent.critic()\n    if i % 2 == 0:\n        agent.actor()\n"
+)
+TOGETHER = (
+    "import numpy as np\nnet = nn.Linear(2, 2)\ndef soft(x):\n    return torch.from_numpy(np.exp(x.detach().numpy()))\ndef outputs(x):\n"
+    "    h, found = net(x), []\n    for i in range(2):\n        h = soft(h)\n        found.append(h)\n    return torch.stack(found)\n"
+    "loss = outputs(torch.ones(1, 2)).sum()\nloss.backward()\n"
+)
+UNROLLED = (
+    "rate, w = torch.tensor(0.1, requires_grad=True), torch.ones(2, requires_grad=True)\nopt = torch.optim.SGD([rate], lr=0.1)\n"
+    "for i in range(2):\n    g, = torch.autograd.grad((w ** 3).sum(), w, create_graph=True)\n"
+    "    w = w - rate * g\n    loss = w.pow(2).sum()\n" + STEP
+)
+
 
 @pytest.mark.parametrize(("text", "first", "never"), [
+    (POOL, "`self.fake.detach()` on line 14", "from the sum"),
+    (STORED, "repeat line 24 before line 27", "clone"),
+    (TOGETHER, "compute with torch, not with numpy, on line 8", "requires_grad"),
+    (UNROLLED, "`w = w.detach().requires_grad_()` before line 8", "line 5"),
+    (KEYED, '`del policy.saved["logs"][:]` after line', "store values"),
+    (REPLAYED, "`memory.clear()` after line", "detach"),
+    (FAST, "`w = w - 0.1 * g` on line 10", "no_grad"),
+    (INFERRED, "make it under `no_grad`, not in inference mode, on line 6", "clone"),
+    (CUT_ON_THE_WAY, "leave out `.detach()` on line 7", "x"),
+    (PART_FROZEN, "`net.head.requires_grad_()` before line 16", "leaf"),
+    (TRUNK, "`total = total + loss` on line 11, `total.backward()` after the loop", "detach"),
+    (ACTIVATION, "`net.last = net.last.detach()` before line 15", "store it"),
+    (EPOCH, "`total = total.detach()` after line 10", "store values"),
+    (WINDOW, "`reader.h = reader.h.detach()` after line 17", "again"),
+    (STYLE, "`.detach()` on line 9 and 8", "again"),
+    (TARGETS, "compute it again: repeat line 11 before line 16", "run the backward first"),
     (RUNNING, "`net[1].v = net[1].v.detach(); net[1].m = net[1].m.detach()`", "again"),
     (READ_IN_A_FUNCTION, "line 6 before line 12", "net ="),
     (SPARE, "`if p.grad is not None:` around line 9", "leaf"),
