@@ -37,7 +37,7 @@ class TensorDataset(Dataset):
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Any, ...]:
-        return tuple(one[index] for one in self.tensors)  # type: ignore[index]
+        return tuple(one[index] for one in self.tensors)
 
     def __len__(self) -> int:
         return len(self.tensors[0])

@@ -6,8 +6,9 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import REGISTRY, find
-from gradsh.engine.values.dtype import of_numpy
+from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import applied, zeros
 from gradsh.ops.kernels.common import bounded, gated, in_blocks, pick, refusing, reusing
 from gradsh.ops.scalars import times
@@ -32,7 +33,7 @@ def functional(name: str, text: str, doc: str, plain: Any, inplace: Any = None) 
 # --- relu and threshold -------------------------------------------------------------------------------------------
 
 
-def _relu(self: Any) -> Any:
+def _relu(self: Array) -> Array:
     if self.dtype.kind == "b":
         raise fail("dtype", "Boolean inputs not supported for relu", RuntimeError)
     if self.size > _LARGE and self.dtype.kind == "f":
@@ -74,7 +75,7 @@ relu_.spaces = (*relu_.spaces, "F")
 
 
 @refusing("b", "threshold_cpu")
-def _threshold(self: Any, threshold: Any, value: Any) -> Any:
+def _threshold(self: Array, threshold: float, value: float) -> Array:
     return pick(self <= threshold, self.dtype.type(value), self)
 
 
@@ -94,7 +95,7 @@ functional("threshold", "input, threshold: number, value: number", "x above the 
 
 
 @refusing("biu", "leaky_relu_cpu")
-def _leaky(self: Any, negative_slope: Any) -> Any:
+def _leaky(self: Array, negative_slope: float) -> Array:
     if 0 < negative_slope <= 1:
         return np.maximum(self, self * negative_slope)
     return pick(self > 0, self, self * negative_slope)
@@ -130,19 +131,21 @@ functional(
 
 
 @refusing("biu", "elu_cpu")
-def _elu(self: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
+def _elu(self: Array, alpha: float, scale: float, input_scale: float) -> Array:
     return in_blocks(lambda x: _elu_of(x, alpha, scale, input_scale), self)
 
 
-def _elu_of(self: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
+def _elu_of(self: Array, alpha: float, scale: float, input_scale: float) -> Array:
     return pick(self < 0, np.expm1(np.minimum(self, 0) * input_scale) * (alpha * scale), self * scale)
 
 
-def _elu_backward(grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, place: Any) -> Any:
+def _elu_backward(
+    grad: ArrayOrTensor, alpha: float, scale: float, input_scale: float, is_result: bool, place: ArrayOrTensor
+) -> ArrayOrTensor:
     return in_blocks(lambda g, x: _elu_slope(g, alpha, scale, input_scale, is_result, x), grad, place)
 
 
-def _elu_slope(grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, place: Any) -> Any:
+def _elu_slope(grad: Any, alpha: float, scale: Any, input_scale: float, is_result: bool, place: Any) -> Any:
     if is_result:
         below = grad * input_scale * (place + alpha * scale)
     else:
@@ -151,8 +154,9 @@ def _elu_slope(grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result: b
 
 
 def _elu_double(
-    grad: Any, grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, self_or_result: Any
-) -> Any:
+    grad: ArrayOrTensor, grad_output: ArrayOrTensor, alpha: float, scale: int, input_scale: float, is_result: bool,
+    self_or_result: Any,
+) -> ArrayOrTensor:
     inner = times(grad * grad_output, input_scale)
     below = where(self_or_result < 0, 1.0, 0.0)
     if is_result:
@@ -190,7 +194,7 @@ selu_ = composite("selu_(self)", _SELU_DOC + " In place.", lambda self: elu_(sel
 functional("selu", "input", _SELU_DOC, selu, selu_)
 
 
-def _celu(self: Any, alpha: Any) -> Any:
+def _celu(self: Array, alpha: float) -> Array:
     if alpha == 0:
         raise fail("arithmetic", "ZeroDivisionError: alpha cannot be 0 for CELU", RuntimeError)
     return _elu(self, alpha, 1, 1 / alpha)
@@ -211,7 +215,7 @@ functional("celu", "input, alpha: number = 1.0", "x above 0, alpha (exp(x / alph
 # --- hardtanh, relu6 ----------------------------------------------------------------------------------------------
 
 
-def _hardtanh(self: Any, min_val: Any, max_val: Any) -> Any:
+def _hardtanh(self: Array, min_val: float, max_val: float) -> Array:
     if self.dtype.kind == "b":
         raise fail("dtype", "Bool inputs not supported for hardtanh", RuntimeError)
     return bounded(self, self.dtype.type(min_val), self.dtype.type(max_val))
@@ -236,7 +240,7 @@ hardtanh_.spaces = ("F",)
 
 
 def _checked_hardtanh(operation: Any) -> Any:
-    def run(input: Any, min_val: Any, max_val: Any) -> Any:
+    def run(input: Tensor, min_val: float, max_val: float) -> Tensor:
         if min_val > max_val:
             raise fail("value", "min_val cannot be greater than max_val", ValueError)
         return operation(input, min_val, max_val)
@@ -256,7 +260,7 @@ functional(
 
 
 @refusing("biu", "hardshrink_cpu")
-def _hardshrink(self: Any, lambd: Any) -> Any:
+def _hardshrink(self: Array, lambd: float) -> Array:
     return gated(self, ~((self >= -lambd) & (self <= lambd)))
 
 
@@ -277,7 +281,7 @@ hardshrink = op(
 
 
 @refusing("biu", "softshrink_check")
-def _softshrink(self: Any, lambd: Any) -> Any:
+def _softshrink(self: Array, lambd: float) -> Array:
     if lambd < 0:
         most, title = np.finfo(self.dtype).max, of_numpy(self.dtype).title
         message = f"lambda must be in range [0, {most:g}] for input dtype {title}, but found {lambd:g}"
@@ -305,7 +309,7 @@ functional("tanhshrink", "input", "x - tanh(x), two nodes.", lambda input: find(
 
 
 @refusing("biu", "hardsigmoid_cpu")
-def _hardsigmoid(self: Any) -> Any:
+def _hardsigmoid(self: Array) -> Array:
     return np.minimum(np.maximum(self + 3, 0), 6) / 6
 
 
@@ -325,7 +329,7 @@ functional("hardsigmoid", "input", "clamp(x + 3, 0, 6) / 6.", hardsigmoid, find(
 
 
 @refusing("biu", "hardswish_cpu")
-def _hardswish(self: Any) -> Any:
+def _hardswish(self: Array) -> Array:
     return self * np.minimum(np.maximum(self + 3, 0), 6) / 6
 
 
@@ -353,7 +357,9 @@ functional("hardswish", "input", "x clamp(x + 3, 0, 6) / 6.", hardswish, find("h
 # --- prelu --------------------------------------------------------------------------------------------------------
 
 
-def _prelu_double(grads: Any, grad_output: Any, self: Any, weight: Any, needs: tuple[bool, ...]) -> tuple[Any, Any, Any]:
+def _prelu_double(
+    grads: list[ArrayOrTensor], grad_output: ArrayOrTensor, self: Any, weight: ArrayOrTensor, needs: tuple[bool, ...]
+) -> tuple[Any, Any, Any]:
     first, second = grads
     above = self >= 0
     through = None if first is None else where(above, first, first * weight)
@@ -381,7 +387,7 @@ _prelu_kernel = op(
 )
 
 
-def _prelu(self: Any, weight: Any) -> Any:
+def _prelu(self: Tensor, weight: Tensor) -> Tensor:
     a, w = self.array, weight.array
     if a.dtype != w.dtype:
         x, y = (of_numpy(one.dtype).title for one in (a, w))

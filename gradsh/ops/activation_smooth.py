@@ -7,8 +7,9 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
+from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.activation import functional
 from gradsh.ops.arithmetic import sub
@@ -24,7 +25,7 @@ _CUBIC = 0.044715
 _ROOT = math.sqrt(0.5)
 
 
-def _floating(kernel: str, self: Any) -> None:
+def _floating(kernel: str, self: Array) -> None:
     if self.dtype.kind != "f":
         raise unsupported(kernel, self)
 
@@ -40,7 +41,7 @@ _BEND = (
 _BEND_END = 3.9**2
 
 
-def _normal_cdf(self: Any) -> Any:
+def _normal_cdf(self: Array) -> Array:
     """Return the normal distribution function, in memory of its own."""
     if self.dtype != np.float32:
         return 0.5 * (1 + erf_kernel(self * _ROOT))
@@ -59,7 +60,7 @@ def _normal_cdf(self: Any) -> Any:
     return found
 
 
-def _tanh_part(self: Any) -> Any:
+def _tanh_part(self: Array) -> Array:
     inner = self * self
     inner *= _CUBIC * _BETA
     inner += _BETA
@@ -67,12 +68,12 @@ def _tanh_part(self: Any) -> Any:
     return np.tanh(inner, out=inner)
 
 
-def _in_place(function: Any, *arrays: Any) -> Any:
+def _in_place(function: Any, *arrays: Any) -> Array:
     """Run in blocks what writes into arrays that it made, which ufuncs do not make of 0-d ones."""
     return in_blocks(function, *map(np.atleast_1d, arrays)).reshape(arrays[0].shape)
 
 
-def _gelu_block(self: Any, approximate: str) -> Any:
+def _gelu_block(self: Array, approximate: str) -> Array:
     if approximate == "tanh":
         share = _tanh_part(self)
         share += 1
@@ -83,7 +84,7 @@ def _gelu_block(self: Any, approximate: str) -> Any:
     return share
 
 
-def _gelu(self: Any, approximate: str) -> Any:
+def _gelu(self: Array, approximate: str) -> Array:
     _check_approximate(approximate)
     _floating("GeluKernelImpl", self)
     return _in_place(lambda x: _gelu_block(x, approximate), self)
@@ -94,7 +95,7 @@ def _check_approximate(approximate: str) -> None:
         raise fail("value", "approximate argument must be either none or tanh.", RuntimeError)
 
 
-def _gelu_slope(self: Any, approximate: str) -> Any:
+def _gelu_slope(self: Any, approximate: str) -> Array:
     """Return the derivative, in memory of its own."""
     square = self * self
     if approximate == "tanh":
@@ -116,13 +117,15 @@ def _gelu_slope(self: Any, approximate: str) -> Any:
     return found
 
 
-def _gelu_backward(grad: Any, self: Any, approximate: str) -> Any:
+def _gelu_backward(grad: ArrayOrTensor, self: ArrayOrTensor, approximate: str) -> ArrayOrTensor:
     slope = _gelu_slope(self, approximate)
     slope *= grad
     return slope
 
 
-def _gelu_double(grad: Any, grad_output: Any, self: Any, approximate: str) -> Any:
+def _gelu_double(
+    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: ArrayOrTensor, approximate: str
+) -> ArrayOrTensor:
     """The second derivative of gelu, itself differentiable."""
     squared = self * self
     if approximate == "tanh":
@@ -157,23 +160,23 @@ gelu = op(
 # --- silu, mish ---------------------------------------------------------------------------------------------------
 
 
-def _silu(self: Any) -> Any:
+def _silu(self: Array) -> Array:
     _floating("silu_cpu", self)
     return in_blocks(lambda x: x / (1 + np.exp(-x)), self)
 
 
-def _silu_backward(grad: Any, self: Any) -> Any:
+def _silu_backward(grad: ArrayOrTensor, self: Any) -> ArrayOrTensor:
     logistic = 1 / (1 + np.exp(-self))
     return grad * logistic * (1 + self * (1 - logistic))
 
 
-def _written(factor: Any) -> Any:
+def _written(factor: Any) -> Tensor:
     """Give a factor of a derivative the version that it has in PyTorch, which computes it in place."""
     factor.counter.version = 2
     return factor
 
 
-def _silu_gradient(grad: Any, self: Any) -> Any:
+def _silu_gradient(grad: ArrayOrTensor, self: ArrayOrTensor) -> ArrayOrTensor:
     if not isinstance(grad, Tensor):
         return in_blocks(_silu_backward, grad, self)
     logistic = sigmoid(self)
@@ -188,14 +191,14 @@ silu = op(
 functional("silu", "input", "x sigmoid(x).", silu, find("silu_"))
 
 
-def _bent(self: Any) -> Any:
+def _bent(self: Any) -> Array:
     """Return tanh(log(1 + exp(x))), which is w / (w + 2) with w = e (e + 2) and e = exp(x)."""
     risen = np.exp(np.minimum(self, 20))
     wide = risen * (risen + 2)
     return wide / (wide + 2)
 
 
-def _mish(self: Any) -> Any:
+def _mish(self: Array) -> Array:
     _floating("mish_cpu", self)
     return in_blocks(lambda x: x * _bent(x), self)
 
@@ -205,7 +208,7 @@ def _mish_backward(grad: Any, self: Any) -> Any:
     return grad * (bent + self / (1 + np.exp(-self)) * (1 - bent * bent))
 
 
-def _mish_gradient(grad: Any, self: Any) -> Any:
+def _mish_gradient(grad: ArrayOrTensor, self: ArrayOrTensor) -> ArrayOrTensor:
     if not isinstance(grad, Tensor):
         return in_blocks(_mish_backward, grad, self)
     logistic = sigmoid(self)
@@ -222,12 +225,12 @@ functional("mish", "input", "x tanh(softplus(x)).", mish, find("mish_"))
 # --- softplus, logsigmoid -----------------------------------------------------------------------------------------
 
 
-def _softplus(self: Any, beta: Any, threshold: Any) -> Any:
+def _softplus(self: Array, beta: int, threshold: int) -> Array:
     _floating("softplus_cpu", self)
     return in_blocks(lambda x: pick(x * beta > threshold, x, np.log1p(np.exp(x * beta)) / beta), self)
 
 
-def _softplus_backward(grad: Any, self: Any, beta: Any, threshold: Any) -> Any:
+def _softplus_backward(grad: ArrayOrTensor, self: ArrayOrTensor, beta: int, threshold: int) -> ArrayOrTensor:
     return in_blocks(lambda g, x: _softplus_slope(g, x, beta, threshold), grad, self)
 
 
@@ -237,7 +240,9 @@ def _softplus_slope(grad: Any, self: Any, beta: Any, threshold: Any) -> Any:
     return pick(scaled > threshold, grad, grad * risen / (risen + 1))
 
 
-def _softplus_double(grad: Any, grad_output: Any, self: Any, beta: Any, threshold: Any) -> Any:
+def _softplus_double(
+    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: ArrayOrTensor, beta: Any, threshold: Any
+) -> Any:
     scaled = times(self, beta)
     bend = sigmoid_backward(grad * grad_output, sigmoid(scaled))
     return times(bend * where(scaled < threshold, 1.0, 0.0), beta)
@@ -259,14 +264,14 @@ softplus = op(
 )
 
 
-def _log_sigmoid(self: Any) -> tuple[Any, Any]:
+def _log_sigmoid(self: Array) -> tuple[Any, Any]:
     _floating("log_sigmoid_cpu", self)
     self = np.ascontiguousarray(self).reshape(self.shape)
     buffer = np.exp(-np.abs(self))
     return np.minimum(self, 0) - np.log1p(buffer), buffer
 
 
-def _log_sigmoid_backward(grad: Any, self: Any, buffer: Any) -> Any:
+def _log_sigmoid_backward(grad: ArrayOrTensor, self: ArrayOrTensor, buffer: ArrayOrTensor) -> ArrayOrTensor:
     return in_blocks(_log_sigmoid_slope, grad, self, buffer)
 
 
@@ -309,7 +314,7 @@ def _halves(self: Any, dim: int) -> tuple[Any, Any]:
     return first, self[tuple(index)]
 
 
-def _glu(self: Any, dim: int) -> Any:
+def _glu(self: Array, dim: int) -> Array:
     if self.ndim == 0:
         raise fail("shape", "glu does not support scalars because halving size must be even", RuntimeError)
     axis = wrap_dim(dim, self.ndim)
@@ -322,7 +327,7 @@ def _glu(self: Any, dim: int) -> Any:
     return first / (1 + np.exp(-second))
 
 
-def _glu_backward(grad: Any, self: Any, dim: int) -> Any:
+def _glu_backward(grad: ArrayOrTensor, self: ArrayOrTensor, dim: int) -> ArrayOrTensor:
     first, second = _halves(self, dim)
     gate = 1 / (1 + np.exp(-second))
     return np.concatenate((grad * gate, grad * first * (gate * (1 - gate))), wrap_dim(dim, self.ndim))
@@ -343,7 +348,7 @@ def _glu_double_output(grad: Any, self: Any, dim: int) -> Any:
     return left * gate + right * first * (gate * sub(1, gate))
 
 
-def _glu_double(grad: Any, grad_output: Any, self: Any, dim: int) -> Any:
+def _glu_double(grad: Any, grad_output: ArrayOrTensor, self: ArrayOrTensor, dim: int) -> ArrayOrTensor:
     first, second = _narrowed(self, dim)
     left, right = _narrowed(grad, dim)
     gate = sigmoid(second)

@@ -9,7 +9,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import op
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import Formula
 from gradsh.engine.values.dtype import Array, of_numpy
@@ -17,7 +17,7 @@ from gradsh.ops.kernels.geometry import array_of
 from gradsh.text.fault import fail
 
 
-def count(value: Any) -> int:
+def count(value: ArrayOrTensor) -> int:
     """Return the number of elements of a Tensor or an array."""
     return int(array_of(value).size)
 
@@ -35,7 +35,7 @@ def check_same_float(input: Array, other: Array) -> None:
         raise fail("dtype", message, RuntimeError)
 
 
-def no_gradient(value: Any, argument: str, function: str) -> None:
+def no_gradient(value: Tensor | None, argument: str, function: str) -> None:
     """Refuse a tensor that needs a gradient where PyTorch has no derivative."""
     if isinstance(value, Tensor) and value.requires_grad and current().grad_enabled:
         message = (
@@ -90,12 +90,12 @@ def underivable(what: str) -> Callable[[Any], Any]:
     return formula
 
 
-def zeros(grad: Any) -> Any:
+def zeros(grad: ArrayOrTensor) -> ArrayOrTensor:
     """Return a gradient of zeros: of a step function, which PyTorch does not leave out of the graph."""
     return find("zeros_like")(grad)
 
 
-def zeros_of_shape(grad: Any, shape: Any) -> Any:
+def zeros_of_shape(grad: ArrayOrTensor, shape: tuple[int, ...]) -> ArrayOrTensor:
     """Return zeros of a shape, of the dtype of a gradient and of its kind: an array or a Tensor."""
     array = np.zeros(tuple(shape), array_of(grad).dtype)
     return array if isinstance(grad, np.ndarray) else make(array)

@@ -7,9 +7,10 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import Within, alias, composite, implements, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.schema.formulas import identity, product
+from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.ops.kernels import remainders
 from gradsh.ops.kernels.common import refusing, together, unsupported, zero_division
@@ -18,12 +19,12 @@ from gradsh.ops.scalars import times
 from gradsh.text.fault import fail
 
 
-def _scaled(other: Any, alpha: Any) -> Any:
+def _scaled(other: ArrayOrTensor, alpha: int) -> ArrayOrTensor:
     """Multiply by alpha; by 1 is left out, in gradients too."""
     return other if alpha == 1 else times(other, alpha)
 
 
-def _check_alpha(self: Any, other: Any, alpha: Any) -> None:
+def _check_alpha(self: Array | float, other: Array | float, alpha: float) -> None:
     dtypes = [np.asarray(one).dtype.kind for one in (self, other)]
     if isinstance(alpha, bool) and any(kind != "b" for kind in dtypes):
         raise fail("dtype", "Boolean alpha only supported for Boolean results.", RuntimeError)
@@ -32,7 +33,7 @@ def _check_alpha(self: Any, other: Any, alpha: Any) -> None:
         raise fail("dtype", message, RuntimeError)
 
 
-def _check_sub(self: Any, other: Any, alpha: Any = 1) -> None:
+def _check_sub(self: Array | float, other: Array | float, alpha: int = 1) -> None:
     bools = [np.asarray(one).dtype.kind == "b" for one in (self, other)]
     if all(bools) and isinstance(self, np.ndarray) and isinstance(other, np.ndarray):
         message = (
@@ -49,7 +50,7 @@ def _check_sub(self: Any, other: Any, alpha: Any = 1) -> None:
     _check_alpha(self, other, alpha)
 
 
-def _check_neg(self: Any) -> None:
+def _check_neg(self: Array) -> None:
     if self.dtype.kind == "b":
         message = (
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
@@ -58,11 +59,11 @@ def _check_neg(self: Any) -> None:
         raise fail("dtype", message, RuntimeError)
 
 
-def _add(self: Any, other: Any, alpha: Any) -> Any:
+def _add(self: Array, other: Array, alpha: float) -> Array:
     return np.add(self, other if alpha == 1 else (other * alpha).astype(other.dtype, copy=False))
 
 
-def _sub(self: Any, other: Any, alpha: Any) -> Any:
+def _sub(self: Array, other: Array, alpha: int) -> Array:
     return np.subtract(self, other if alpha == 1 else (other * alpha).astype(other.dtype, copy=False))
 
 
@@ -84,7 +85,7 @@ sub = op(
 )
 
 
-def _check_rsub(self: Any, other: Any, alpha: Any = 1) -> None:
+def _check_rsub(self: Array, other: Array | float, alpha: int = 1) -> None:
     """The operands are told in the order of the difference, also where their shapes do not fit."""
     _check_sub(other, self, alpha)
     if isinstance(other, np.ndarray):
@@ -123,13 +124,13 @@ div: Operation = op(
 
 
 @refusing("b", "div_floor_cpu")
-def floor_quotient(self: Any, other: Any) -> Any:
+def floor_quotient(self: Array, other: Array) -> Array:
     """Return the quotient rounded down, of arrays of one dtype."""
     zero_division(self, other)
     return remainders.floor_quotient(self, other)
 
 
-def _trunc_quotient(self: Any, other: Any) -> Any:
+def _trunc_quotient(self: Array, other: Array) -> Array:
     if self.dtype.kind == "f":
         return np.trunc(np.true_divide(self, other))
     if self.dtype.kind == "b":
@@ -139,7 +140,7 @@ def _trunc_quotient(self: Any, other: Any) -> Any:
     return quotient + ((quotient * other != self) & ((self < 0) != (other < 0))).astype(quotient.dtype)
 
 
-def _rounded(self: Any, other: Any, rounding_mode: Any) -> Any:
+def _rounded(self: Array, other: Array, rounding_mode: str | None) -> Array:
     a, b = together(self, other)
     if rounding_mode is None:
         default = current().default_dtype
@@ -176,18 +177,18 @@ neg = op(
 
 
 @refusing("b", "remainder_cpu")
-def _remainder(self: Any, other: Any) -> Any:
+def _remainder(self: Array, other: Array) -> Array:
     zero_division(self, other)
     return remainders.remainder(self, other)
 
 
 @refusing("b", "fmod_cpu")
-def _fmod(self: Any, other: Any) -> Any:
+def _fmod(self: Array, other: Array) -> Array:
     zero_division(self, other)
     return remainders.fmod(self, other)
 
 
-def _quotient(self: Any, other: Any, rounding_mode: str) -> Any:
+def _quotient(self: ArrayOrTensor, other: ArrayOrTensor, rounding_mode: str) -> ArrayOrTensor:
     return div(self, other, rounding_mode=rounding_mode)
 
 
@@ -248,6 +249,6 @@ implements("pos")(lambda self: positive(self))
 
 
 @implements("truediv", reflected=True)
-def _rdiv(self: Tensor, other: Any) -> Any:
+def _rdiv(self: Tensor, other: float) -> Tensor:
     """1 / x is a reciprocal and a product, two nodes, as in PyTorch."""
     return find("reciprocal")(self) * other if isinstance(other, FIT) else NotImplemented

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.kernels.geometry import array_of
@@ -27,7 +27,8 @@ def _scores(query: Array, key: Array, is_causal: bool, attn_mask: Any, scale: fl
 
 
 def _flash(
-    query: Array, key: Array, value: Array, dropout_p: float, is_causal: bool, attn_mask: Any, scale: float | None
+    query: Array, key: Array, value: Array, dropout_p: float, is_causal: bool, attn_mask: Array | None,
+    scale: float | None,
 ) -> tuple[Array, Array]:
     """Return the attention and the logarithm of each row's sum of exponentials."""
     scores = _scores(query, key, is_causal, attn_mask, scale)
@@ -44,7 +45,7 @@ def _flash(
 
 def _flash_backward(
     grad: Array, query: Array, key: Array, value: Array, output: Array, logsumexp: Array, dropout_p: float,
-    is_causal: bool, attn_mask: Any, scale: float | None,
+    is_causal: bool, attn_mask: ArrayOrTensor | None, scale: float | None,
 ) -> tuple[Array, Array, Array]:
     factor = query.dtype.type(1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     scores = _scores(query, key, is_causal, attn_mask, scale)
@@ -91,7 +92,7 @@ safe_softmax = op(
 )
 
 
-def _additive(mask: Any, query: Any) -> Any:
+def _additive(mask: Tensor | None, query: Tensor) -> Tensor | None:
     """Turn a mask of bools into what is added to the scores: 0 where true, -inf elsewhere."""
     if mask is None or array_of(mask).dtype != np.bool_:
         return mask
@@ -99,7 +100,7 @@ def _additive(mask: Any, query: Any) -> Any:
     return make(np.where(array_of(mask), zero, low))
 
 
-def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) -> None:
+def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
     if is_causal and attn_mask is not None:
         message = "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
         raise fail("value", message, RuntimeError)
@@ -130,7 +131,7 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) ->
             raise fail("dtype", message, RuntimeError)
 
 
-def _fits_flash(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float) -> bool:
+def _fits_flash(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float) -> bool:
     """Whether PyTorch takes the fused kernel on the CPU."""
     shapes = [tuple(one.shape) for one in (query, key, value)]
     if dropout_p > 0 or any(len(shape) != 4 or 0 in shape for shape in shapes):
@@ -152,8 +153,9 @@ def _mask_fits(mask: tuple[int, ...], shapes: list[tuple[int, ...]]) -> bool:
 
 
 def _spelled_out(
-    query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool, scale: float | None
-) -> Any:
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool,
+    scale: float | None,
+) -> Tensor:
     """Compute attention by operations: products, a sum, a softmax."""
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     root = math.sqrt(abs(factor))
@@ -173,9 +175,9 @@ def _spelled_out(
 
 
 def _attention(
-    query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool, scale: float | None,
-    enable_gqa: bool,
-) -> Any:
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool,
+    scale: float | None, enable_gqa: bool,
+) -> Tensor:
     _check(query, key, value, attn_mask, is_causal)
     if enable_gqa and query.shape[-3] != key.shape[-3]:
         repeat, heads = find("repeat_interleave"), query.shape[-3]

@@ -9,8 +9,9 @@ from gradsh.engine.ambient import current
 from gradsh.engine.autograd.gradient_versions import note, writes
 from gradsh.engine.dispatch.declare import Within, op, sample
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.tensor import ArrayOrTensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import of_numpy
+from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import zeros, zeros_of_shape
 from gradsh.ops.arithmetic import div, sub
 from gradsh.ops.kernels.common import common_dtype, floats_only, refusing, together, unsupported
@@ -23,7 +24,7 @@ from gradsh.text.fault import fail
 _POSITIVE = Within(0.2, 2.0, 2, 3)
 
 
-def _halved(grad: Any, self: Any, other: Any) -> Any:
+def _halved(grad: ArrayOrTensor, self: ArrayOrTensor, other: ArrayOrTensor) -> ArrayOrTensor:
     """Share the gradient where both are equal."""
     return where(self == other, over(grad, 2), grad)
 
@@ -50,11 +51,11 @@ minimum = op(
 )
 
 
-def _taken(condition: Any, other: Any) -> Any:
+def _taken(condition: ArrayOrTensor, other: ArrayOrTensor) -> ArrayOrTensor:
     return find("logical_or")(condition, find("isnan")(other))
 
 
-def _not(condition: Any) -> Any:
+def _not(condition: ArrayOrTensor) -> ArrayOrTensor:
     return find("logical_not")(condition)
 
 
@@ -80,7 +81,7 @@ fmin = op(
 )
 
 
-def _atan2_gradients(grad: Any, self: Any, other: Any, needs: tuple[bool, ...]) -> tuple[Any, Any]:
+def _atan2_gradients(grad: Any, self: Any, other: ArrayOrTensor, needs: tuple[bool, ...]) -> tuple[Any, Any]:
     squares = self * self + other * other
     inverse = masked_fill(reciprocal(squares), squares == 0, 0)
     return (
@@ -106,7 +107,7 @@ hypot = op(
 )
 
 
-def _copysign_gradient(grad: Any, self: Any, result: Any) -> Any:
+def _copysign_gradient(grad: ArrayOrTensor, self: ArrayOrTensor, result: ArrayOrTensor) -> ArrayOrTensor:
     ratio = masked_fill(result / self, self == 0, 0)
     note(ratio, 1)  # PyTorch fills the ratio in place
     return grad * ratio
@@ -145,12 +146,12 @@ logaddexp2 = op(
 # --- x log y ------------------------------------------------------------------------------------------------------
 
 
-def _xlogy(self: Any, other: Any) -> Any:
+def _xlogy(self: Array, other: Array) -> Array:
     product = self * np.log(other)
     return np.where((self == 0) & ~np.isnan(other), np.zeros((), product.dtype), product)
 
 
-def _both(a: Any, b: Any) -> Any:
+def _both(a: ArrayOrTensor, b: ArrayOrTensor) -> ArrayOrTensor:
     return find("logical_and")(a, b)
 
 
@@ -165,7 +166,7 @@ xlogy: Operation = op(
 )
 
 
-def _number_log(grad: Any, self: Any, other: Any) -> Any:
+def _number_log(grad: ArrayOrTensor, self: ArrayOrTensor, other: float) -> ArrayOrTensor:
     product = xlogy(grad, other)
     return product if other > 0 else masked_fill(product, self == 0.0, 0.0)
 
@@ -173,7 +174,7 @@ def _number_log(grad: Any, self: Any, other: Any) -> Any:
 def _floating(kernel: Any) -> Any:
     """Return a kernel that brings a tensor and a number to a floating dtype."""
 
-    def kernel_of_floats(self: Any, other: Any) -> Any:
+    def kernel_of_floats(self: Array | float, other: Array | float) -> Array:
         dtype = common_dtype(self, other)
         dtype = dtype if dtype.kind == "f" else current().default_dtype
         return kernel(np.asarray(self).astype(dtype), np.asarray(other).astype(dtype))
@@ -194,7 +195,7 @@ op(
 # --- blends -------------------------------------------------------------------------------------------------------
 
 
-def _check_lerp(self: Any, end: Any, weight: Any) -> None:
+def _check_lerp(self: Array, end: Array, weight: Array | float) -> None:
     words = {
         "float32": "float", "float64": "double", "uint8": "unsigned char", "int8": "signed char", "int16": "short int",
         "int64": "long int",
@@ -208,7 +209,7 @@ def _check_lerp(self: Any, end: Any, weight: Any) -> None:
         raise unsupported("lerp_kernel_tensor" if isinstance(weight, np.ndarray) else "lerp_kernel_scalar", self)
 
 
-def _lerp(self: Any, end: Any, weight: Any) -> Any:
+def _lerp(self: Array, end: Array, weight: Array | float) -> Array:
     """Start from the nearer end, so that weight 1 gives `end` exactly."""
     if isinstance(weight, np.ndarray):
         self, end, weight = together(self, end, weight)
@@ -243,12 +244,12 @@ op(
 
 
 @refusing("b", "addcmul_cpu_out")
-def _addcmul(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+def _addcmul(self: Array, tensor1: Array, tensor2: Array, value: int) -> Array:
     product = np.multiply(tensor1, tensor2)
     return self + (product if value == 1 else product * self.dtype.type(value))
 
 
-def _check_addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any) -> None:
+def _check_addcdiv(self: Array, tensor1: Array, tensor2: Array, value: int) -> None:
     if tensor1.dtype.kind != "f" and tensor2.dtype.kind != "f":
         message = (
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
@@ -325,6 +326,6 @@ op(
 )
 
 
-def _frexp(self: Any) -> tuple[Any, Any]:
+def _frexp(self: Array) -> tuple[Any, Any]:
     mantissa, exponent = np.frexp(self)
     return mantissa, np.asarray(exponent, np.int32)

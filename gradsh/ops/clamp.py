@@ -4,21 +4,22 @@ from typing import Any
 
 from gradsh.engine.dispatch.declare import alias, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
+from gradsh.engine.values.dtype import Array
 from gradsh.ops.kernels.common import bounded, together
 from gradsh.ops.select import where
 from gradsh.text.fault import fail
 
 
-def _clamp(self: Any, min: Any, max: Any) -> Any:
+def _clamp(self: Array, min: Array | float | None, max: Array | float | None) -> Array:
     if min is None and max is None:
         raise fail("value", "torch.clamp: At least one of 'min' or 'max' must not be None", RuntimeError)
     self, low, high = together(self, min, max)
     return bounded(self, low, high)
 
 
-def _joined(name: str, a: Any, b: Any) -> Any:
+def _joined(name: str, a: ArrayOrTensor, b: ArrayOrTensor) -> Any:
     """Join two conditions, in PyTorch's derivative in place."""
     found = find(name)(a, b)
     if isinstance(found, Tensor):

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import no_gradient
@@ -54,7 +55,9 @@ def _all_count(self: Array, target: Array, weight: Array | None, ignore_index: i
     )
 
 
-def _nll_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+def _nll_forward(
+    self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, ...]:
     """Compute the loss for classes along dim 1 (dim 0 of one row), and the sum of the weights that counted."""
     axis = 1 if self.ndim > 1 else 0
     _check_classes(self, target, weight, ignore_index, self.shape[axis])
@@ -81,8 +84,9 @@ def _nll_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_ind
 
 
 def _nll_backward(
-    grad_output: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, total_weight: Any
-) -> Any:
+    grad_output: Array, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int,
+    total_weight: Array,
+) -> Array:
     axis = 1 if self.ndim > 1 else 0
     grad = np.zeros(self.shape, self.dtype)
     if _all_count(self, target, weight, ignore_index):
@@ -128,7 +132,7 @@ nll_loss_forward, nll_loss_backward = _likelihood("nll_loss", "NllLoss")
 nll_loss2d_forward, nll_loss2d_backward = _likelihood("nll_loss2d", "NllLoss2D")
 
 
-def nll_loss_nd(input: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+def nll_loss_nd(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
     """Compute the loss for input of any number of dimensions: (C), (N, C) or (N, C, d1, …)."""
     ndim = len(input.shape)
     if ndim < 1:
@@ -144,7 +148,7 @@ def nll_loss_nd(input: Any, target: Any, weight: Any, reduction: int, ignore_ind
     return _any_dims(input, target, weight, reduction, ignore_index)
 
 
-def _rows(input: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+def _rows(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
     if len(target.shape) > 1:
         message = "0D or 1D target tensor expected, multi-target not supported"
         raise fail("shape", message, RuntimeError)
@@ -155,7 +159,7 @@ def _rows(input: Any, target: Any, weight: Any, reduction: int, ignore_index: in
     return nll_loss_forward(input, target, weight, reduction, ignore_index)
 
 
-def _images(input: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+def _images(input: Tensor, target: Tensor, weight: Any, reduction: int, ignore_index: int) -> Tensor:
     if len(target.shape) != 3:
         message = (
             "only batches of spatial targets supported (3D tensors) but got targets of dimension: "
@@ -169,7 +173,7 @@ def _images(input: Any, target: Any, weight: Any, reduction: int, ignore_index: 
     return nll_loss2d_forward(input, target, weight, reduction, ignore_index)
 
 
-def _any_dims(input: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+def _any_dims(input: Tensor, target: Tensor, weight: Any, reduction: int, ignore_index: int) -> Tensor:
     """Fold all dims after the classes into one image of height 1, as PyTorch does."""
     rows, classes, *rest = input.shape
     out = (rows, *rest)
@@ -188,13 +192,14 @@ def _any_dims(input: Any, target: Any, weight: Any, reduction: int, ignore_index
     return view(loss, out) if reduction == NONE else loss
 
 
-def _flat(value: Any, shape: tuple[int, ...], view: Any, reshape: Any) -> Any:
+def _flat(value: Tensor, shape: tuple[int, ...], view: Any, reshape: Any) -> Tensor:
     return (view if array_of(value).flags.c_contiguous else reshape)(value, shape)
 
 
 def _nll_function(
-    input: Any, target: Any, weight: Any, size_average: Any, ignore_index: int, reduce: Any, reduction: str
-) -> Any:
+    input: Tensor, target: Tensor, weight: Tensor | None, size_average: Any, ignore_index: int, reduce: Any,
+    reduction: str,
+) -> Tensor:
     return nll_loss_nd(input, target, weight, chosen(size_average, reduce, reduction), ignore_index)
 
 
@@ -210,9 +215,9 @@ nll_loss = composite(
 
 
 def _cross_entropy(
-    input: Any, target: Any, weight: Any, size_average: Any, ignore_index: int, reduce: Any, reduction: str,
-    label_smoothing: float,
-) -> Any:
+    input: Tensor, target: Tensor, weight: Tensor | None, size_average: Any, ignore_index: int, reduce: Any,
+    reduction: str, label_smoothing: float,
+) -> Tensor:
     code = chosen(size_average, reduce, reduction)
     if tuple(input.shape) == tuple(target.shape):
         if array_of(target).dtype.kind != "f":
@@ -255,7 +260,7 @@ def _along(weight: Any, class_dim: int, ndim: int) -> Any:
     return find("view")(weight, tuple(weight.shape[0] if dim == class_dim else 1 for dim in range(ndim)))
 
 
-def _probabilities(input: Any, target: Any, weight: Any, reduction: int, label_smoothing: float) -> Any:
+def _probabilities(input: Tensor, target: Any, weight: Any, reduction: int, label_smoothing: float) -> Any:
     """Compute the cross entropy against a distribution over the classes."""
     class_dim = 0 if len(input.shape) == 1 else 1
     classes = input.shape[class_dim]
@@ -277,7 +282,8 @@ def _probabilities(input: Any, target: Any, weight: Any, reduction: int, label_s
 
 
 def _smoothed(
-    values: Any, target: Any, weight: Any, reduction: int, ignore_index: int, label_smoothing: float, class_dim: int
+    values: Tensor, target: Tensor, weight: Any, reduction: int, ignore_index: int, label_smoothing: float,
+    class_dim: int,
 ) -> Any:
     """Mix the loss at the target with the loss spread evenly over all classes."""
     _check_smoothing(label_smoothing)

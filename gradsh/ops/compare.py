@@ -6,7 +6,7 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import alias, composite, implements, op
 from gradsh.engine.graph.tensor import Tensor
-from gradsh.engine.values.dtype import of_numpy
+from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import zeros
 from gradsh.ops.kernels.common import refusing
 from gradsh.ops.operators import binary, exchanged, inplace
@@ -56,7 +56,7 @@ op("isneginf(self)", "", "Where an element is -inf.", forward=_float_test(np.isn
 op("isreal(self)", "", "True everywhere: there are no complex numbers.", forward=lambda self: np.ones(self.shape, np.bool_))
 
 
-def _isclose(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+def _isclose(self: Array, other: Array, rtol: float, atol: float, equal_nan: bool) -> Array | bool:
     if self.dtype != other.dtype:
         a, b = of_numpy(self.dtype).title, of_numpy(other.dtype).title
         raise fail("dtype", f"{a} did not match {b}", RuntimeError)
@@ -80,7 +80,7 @@ _close = op(
 )
 
 
-def _isclose_written(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+def _isclose_written(self: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool) -> Tensor:
     """Return the answer with the version that it has in PyTorch, which joins its parts in place."""
     found = _close(self, other, rtol, atol, equal_nan)
     found.counter.version = int(equal_nan and self.array.dtype.kind == "f") + int(rtol != 0 or atol != 0)
@@ -98,7 +98,7 @@ composite(
 )
 
 
-def _equal(self: Any, other: Any) -> bool:
+def _equal(self: Tensor, other: Tensor) -> bool:
     return self.array.shape == other.array.shape and bool((self.array == other.array).all())
 
 

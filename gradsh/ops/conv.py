@@ -6,6 +6,7 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import applied, word, words
@@ -17,7 +18,7 @@ from gradsh.text.fault import fail
 _REST = "stride: ints, padding: ints, dilation: ints, transposed: bool, output_padding: ints, groups: int"
 
 
-def spatial(value: Any, dims: int, name: str) -> tuple[int, ...]:
+def spatial(value: tuple[int, ...] | int, dims: int, name: str) -> tuple[int, ...]:
     """Return one number for each spatial dim; a single one stands for all. Raises as PyTorch where they do not fit."""
     numbers = (value,) if isinstance(value, int) else tuple(value)
     if len(numbers) == 1:
@@ -44,8 +45,8 @@ def _transposed_extents(
 
 
 def _forward(
-    input: Array, weight: Array, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
-    output_padding: Any, groups: int,
+    input: Array, weight: Array, bias: Array | None, stride: tuple[int, ...], padding: tuple[int, ...],
+    dilation: tuple[int, ...], transposed: bool, output_padding: tuple[int, ...], groups: int,
 ) -> Array:
     dims = weight.ndim - 2
     stride, padding, dilation = (
@@ -64,7 +65,8 @@ def _forward(
 
 
 def _check(
-    input: Array, weight: Array, bias: Any, geometry: ConvGeometry, transposed: bool, output_padding: tuple[int, ...]
+    input: Array, weight: Array, bias: Array | None, geometry: ConvGeometry, transposed: bool,
+    output_padding: tuple[int, ...],
 ) -> None:
     _check_dtypes(input, weight, bias)
     if any(p < 0 for p in geometry.padding):
@@ -89,7 +91,7 @@ def _check(
         _check_extents(input, weight, geometry)
 
 
-def _check_dtypes(input: Array, weight: Array, bias: Any) -> None:
+def _check_dtypes(input: Array, weight: Array, bias: Array | None) -> None:
     for name, other in (("weight", weight), ("bias", bias)):
         if other is not None and other.dtype != input.dtype:
             if name == "bias":
@@ -100,7 +102,7 @@ def _check_dtypes(input: Array, weight: Array, bias: Any) -> None:
             raise fail("dtype", message, RuntimeError)
 
 
-def _check_channels(input: Array, weight: Array, bias: Any, geometry: ConvGeometry, transposed: bool) -> None:
+def _check_channels(input: Array, weight: Array, bias: Array | None, geometry: ConvGeometry, transposed: bool) -> None:
     groups = geometry.groups
     what = f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {list(weight.shape)}"
     if weight.shape[0] < groups:
@@ -172,8 +174,9 @@ def _check_transposed(input: Array, weight: Array, geometry: ConvGeometry, outpu
 
 
 def _backward(
-    grad_output: Array, input: Array, weight: Array, bias_sizes: Any, stride: Any, padding: Any, dilation: Any,
-    transposed: bool, output_padding: Any, groups: int, output_mask: Any,
+    grad_output: Array, input: Array, weight: Array, bias_sizes: tuple[int, ...], stride: tuple[int, ...],
+    padding: tuple[int, ...], dilation: tuple[int, ...], transposed: bool, output_padding: tuple[int, ...], groups: int,
+    output_mask: tuple[bool, ...],
 ) -> tuple[Any, Any, Any]:
     dims = weight.ndim - 2
     geometry = ConvGeometry(
@@ -199,8 +202,9 @@ def _backward(
 
 
 def _double(
-    grads: Any, grad_output: Any, input: Any, weight: Any, stride: Any, padding: Any, dilation: Any,
-    transposed: bool, output_padding: Any, groups: int, needs: Any,
+    grads: list[ArrayOrTensor | None] | list[ArrayOrTensor], grad_output: ArrayOrTensor, input: ArrayOrTensor,
+    weight: ArrayOrTensor, stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...],
+    transposed: bool, output_padding: tuple[int, ...], groups: int, needs: tuple[bool, ...],
 ) -> tuple[Any, Any, Any]:
     """Return the gradients by (grad_output, input, weight): convolutions again, for they are linear in each."""
     by_input, by_weight, by_bias = grads
@@ -226,7 +230,7 @@ def _double(
     return second, grad_input, grad_weight
 
 
-def _double_weight(by_input: Any, grad_output: Any, weight: Any, rest: Any) -> Any:
+def _double_weight(by_input: Any, grad_output: Any, weight: Any, rest: Any) -> Array:
     """Correlate input and output with batch and channels exchanged; a window of the result is the filter's gradient."""
     stride, padding, dilation, transposed, output_padding, groups = rest
     transpose = find("transpose")
@@ -247,7 +251,7 @@ def _group(value: Any, groups: int, place: int) -> Any:
     return find("narrow")(value, 0, each * place, each)
 
 
-def _narrowed(found: Any, like: Any) -> Any:
+def _narrowed(found: Any, like: Array) -> Array:
     """Cut off what a stride that does not divide left over at the end."""
     for dim in range(2, len(like.shape)):
         if found.shape[dim] > like.shape[dim]:
@@ -255,7 +259,7 @@ def _narrowed(found: Any, like: Any) -> Any:
     return found
 
 
-def _double_input(by_weight: Any, grad_output: Any, input: Any, weight: Any, rest: Any) -> Any:
+def _double_input(by_weight: Any, grad_output: Any, input: Any, weight: Any, rest: Any) -> Array:
     stride, padding, dilation, transposed, output_padding, groups = rest
     if transposed:
         found = convolution(grad_output, by_weight, None, stride, padding, dilation, False, output_padding, groups)
@@ -290,7 +294,7 @@ convolution: Operation = op(
 # --- the functions ----------------------------------------------------------------------------------------------
 
 
-def _batched(input: Any, dims: int, name: str) -> tuple[Any, bool]:
+def _batched(input: Tensor, dims: int, name: str) -> tuple[Any, bool]:
     """Return the input with a batch dim, and whether it had one."""
     ndim = len(input.shape)
     if ndim not in (dims + 1, dims + 2):
@@ -348,9 +352,9 @@ def _convolve(
 
 
 def _convolve_transposed(
-    dims: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int,
-    dilation: Any,
-) -> Any:
+    dims: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: tuple[int, ...] | int,
+    padding: tuple[int, ...] | int, output_padding: tuple[int, ...] | int, groups: int, dilation: tuple[int, ...] | int,
+) -> Tensor:
     input, was_batched = _batched(input, dims, f"conv_transpose{dims}d")
     stride, padding, dilation, output_padding = (
         spatial(value, dims, name) for name, value in (
@@ -364,10 +368,10 @@ def _declare(dims: int, input: tuple[int, ...], weight: tuple[int, ...]) -> None
     """Declare the two functions of one number of dims."""
     where = ("torch", "F")
 
-    def plain(*values: Any) -> Any:
+    def plain(*values: Any) -> Tensor:
         return _convolve(dims, *values)
 
-    def transposed(*values: Any) -> Any:
+    def transposed(*values: Any) -> Tensor:
         return _convolve_transposed(dims, *values)
 
     words = {1: "rows", 2: "images", 3: "volumes"}[dims]

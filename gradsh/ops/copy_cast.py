@@ -7,7 +7,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.array_attributes import check_numpy
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, DType, foreign, of_numpy
 from gradsh.engine.values.overlap import check_apart, check_distinct
@@ -18,7 +18,7 @@ from gradsh.ops.layout import contiguous_format, is_laid_out, laid_out, preserve
 from gradsh.text.fault import fail
 
 
-def zeros_of(grad: Any) -> Any:
+def zeros_of(grad: ArrayOrTensor) -> ArrayOrTensor:
     """Return zeros of the shape and dtype of a gradient, of the kind (array or Tensor) that it is."""
     return np.zeros(grad.shape, grad.dtype) if isinstance(grad, np.ndarray) else find("zeros_like")(grad)
 
@@ -46,7 +46,7 @@ clone = op(
 )
 
 
-def _contiguous(self: Any, memory_format: Any) -> Any:
+def _contiguous(self: Tensor, memory_format: Any) -> Tensor:
     layout = memory_format or contiguous_format
     return self if is_laid_out(array_of(self), layout) else clone(self, memory_format=layout)
 
@@ -58,7 +58,7 @@ composite(
 )
 
 
-def _copy(self: Array, src: Any, non_blocking: bool) -> Array:
+def _copy(self: Array, src: Array, non_blocking: bool) -> Array:
     del non_blocking
     array = np.asarray(src)
     check_distinct(self)
@@ -83,7 +83,7 @@ copy_ = op(
 # --- filling ----------------------------------------------------------------------------------------------------
 
 
-def _fill(self: Array, value: Any) -> Array:
+def _fill(self: Array, value: Array | float) -> Array:
     array = np.asarray(value)
     if array.ndim:
         message = f"fill_ only supports 0-dimension value tensor but got tensor with {array.ndim} dimensions."
@@ -91,7 +91,7 @@ def _fill(self: Array, value: Any) -> Array:
     return np.full(self.shape, array.astype(self.dtype), self.dtype)
 
 
-def _fill_in(self: Array, value: Any) -> Array:
+def _fill_in(self: Array, value: Array | float) -> Array:
     self[...] = _fill(self, value)
     return self
 
@@ -101,7 +101,7 @@ def _zero_in(self: Array) -> Array:
     return self
 
 
-def _total(grad: Any) -> Any:
+def _total(grad: ArrayOrTensor) -> ArrayOrTensor:
     return np.asarray(grad.sum()) if isinstance(grad, np.ndarray) else find("sum")(grad)
 
 
@@ -185,7 +185,7 @@ to_copy = op(
 )
 
 
-def to_dtype(self: Any, dtype: Any, copy: bool = False, layout: Any = None) -> Any:
+def to_dtype(self: ArrayOrTensor, dtype: Any, copy: bool = False, layout: Any = None) -> Any:
     """Return the tensor (or array) itself if it has this numpy dtype (and memory format), else a copy that has it."""
     array = array_of(self)
     if array.dtype == dtype and not copy and (layout in (None, preserve_format) or is_laid_out(array, layout)):
@@ -216,7 +216,9 @@ def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
     return to_dtype(self, wanted, copy, layout)
 
 
-def _to_record(self: Any, args: tuple[Any, ...], dtype: Any, device: Any, other: Any, copy: bool, layout: Any) -> Any:
+def _to_record(
+    self: Tensor, args: tuple[Any, ...], dtype: Any, device: Any, other: Any, copy: bool, layout: Any
+) -> Tensor:
     named = ("dtype", dtype), ("device", device), ("memory_format", layout)
     keywords = {name: value for name, value in named if value is not None}
     given = args if isinstance(args, tuple) else (args,)
@@ -251,7 +253,7 @@ for _name, _dtype, _title in (
 
 
 def _refuses(name: str, title: str) -> None:
-    def refuse(self: Any) -> Any:
+    def refuse(self: Tensor) -> Any:
         raise foreign(title)
 
     composite(f"{name}(self)", f"Refused: gradsh has no {title}.", refuse, ("Tensor",))

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.values.dtype import Array, number_dtype, of_numpy
 from gradsh.engine.values.storage import strided
 from gradsh.ops.copy_cast import check_device
@@ -30,7 +30,7 @@ def finished(array: Array, requires_grad: bool = False) -> Tensor:
     return make(array, requires_grad)
 
 
-def allocate(shape: tuple[int, ...], dtype: Any, fill: Any = 0) -> Array:
+def allocate(shape: tuple[int, ...], dtype: Any, fill: int = 0) -> Array:
     """Return a new array filled with one value, after asking whether there is memory for it."""
     if any(extent < 0 for extent in shape):
         message = f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
@@ -85,11 +85,12 @@ def factory(text: str, doc: str, values: Callable[..., Array], spaces: tuple[str
 # --- filled with one value --------------------------------------------------------------------------------------
 
 
-def _filler(name: str, value: Any, doc: str) -> None:
+def _filler(name: str, value: int, doc: str) -> None:
     """Declare NAME(size), NAME_like(input) and the method new_NAME(size)."""
 
     def make_it(
-        size: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: Any, memory_format: Any = None
+        size: tuple[int, ...], dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: bool,
+        memory_format: Any = None,
     ) -> Tensor:
         del layout, pin_memory
         check_device(device)
@@ -99,7 +100,9 @@ def _filler(name: str, value: Any, doc: str) -> None:
             raise fail("value", "unsupported memory format Preserve", RuntimeError)
         return finished(in_format(allocate(size, default_or(dtype), value), memory_format), requires_grad)
 
-    def make_like(self: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, memory_format: Any) -> Any:
+    def make_like(
+        self: ArrayOrTensor, dtype: Any, layout: Any, device: Any, requires_grad: bool, memory_format: Any
+    ) -> ArrayOrTensor:
         del layout
         check_device(device)
         found = alike(array_of(self), dtype, memory_format)
@@ -125,7 +128,7 @@ _filler("ones", 1, "filled with ones")
 _filler("empty", 0, "(PyTorch leaves its content open; here it is zeros)")
 
 
-def _empty_strided(size: Any, stride: Any, dtype: Any) -> Array:
+def _empty_strided(size: tuple[int, ...], stride: tuple[int, ...], dtype: Any) -> Array:
     extent = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) if all(size) else 0
     flat = allocate((extent,), default_or(dtype))
     return strided(flat, size, tuple(step * flat.itemsize for step in stride))
@@ -138,7 +141,7 @@ factory(
 )
 
 
-def _fill_value(value: Any) -> Any:
+def _fill_value(value: int) -> int:
     return value.item() if isinstance(value, Tensor) else value
 
 

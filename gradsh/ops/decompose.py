@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
-from gradsh.engine.graph.tensor import make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.kernels.geometry import array_of
@@ -57,7 +57,7 @@ def _not_positive(lower: Array, name: str) -> Exception:
     return fail("value", f"{name}: the input is not positive-definite", _LinAlgError)
 
 
-def _cholesky_grad(grad: Any, L: Any, upper: bool) -> Any:
+def _cholesky_grad(grad: ArrayOrTensor, L: ArrayOrTensor, upper: bool) -> ArrayOrTensor:
     factor, upstream = (turned(L), turned(grad)) if upper else (L, grad)
     tril = find("tril")
     part = tril(matmul(turned(factor), upstream))
@@ -95,7 +95,8 @@ def _cholesky_solve(self: Array, input2: Array, upper: bool) -> Array:
 
 
 def _cholesky_solve_grad(
-    grad: Any, self: Any, input2: Any, result: Any, upper: bool, needs: tuple[bool, ...]
+    grad: ArrayOrTensor, self: ArrayOrTensor, input2: ArrayOrTensor, result: ArrayOrTensor, upper: bool,
+    needs: tuple[bool, ...],
 ) -> tuple[Any, Any]:
     del self  # saved by PyTorch, though its values are not used
     grad_self = cholesky_solve(grad, input2, upper)
@@ -146,7 +147,9 @@ def _qr(A: Array, mode: str) -> tuple[Array, Array]:
     return column_major(Q.astype(A.dtype)), column_major(R.astype(A.dtype))
 
 
-def _qr_grad(grad0: Any, grad1: Any, Q: Any, R: Any, mode: str) -> Any:
+def _qr_grad(
+    grad0: ArrayOrTensor, grad1: ArrayOrTensor, Q: ArrayOrTensor, R: ArrayOrTensor, mode: str
+) -> ArrayOrTensor:
     if mode == "r":
         message = (
             "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
@@ -172,7 +175,7 @@ def _qr_grad(grad0: Any, grad1: Any, Q: Any, R: Any, mode: str) -> Any:
     return _qr_wide_grad(part, grad1, Q, R)
 
 
-def _qr_wide_grad(part: Any, grad1: Any, Q: Any, R: Any) -> Any:
+def _qr_wide_grad(part: Any, grad1: ArrayOrTensor, Q: ArrayOrTensor, R: ArrayOrTensor) -> ArrayOrTensor:
     rows, columns = Q.shape[-2], R.shape[-1]
     part = -part
     skew = find("tril")(part - turned(part))
@@ -211,8 +214,9 @@ def _svd(A: Array, full_matrices: bool, S_sym_argsize_minus_1: int) -> tuple[Arr
 
 
 def _svd_grad(
-    grad0: Any, grad1: Any, grad2: Any, U: Any, S: Any, Vh: Any, full_matrices: bool, S_sym_argsize_minus_1: int
-) -> Any:
+    grad0: Array | None, grad1: ArrayOrTensor | None, grad2: Array | None, U: ArrayOrTensor, S: ArrayOrTensor,
+    Vh: ArrayOrTensor, full_matrices: bool, S_sym_argsize_minus_1: int,
+) -> ArrayOrTensor:
     if full_matrices:
         narrow, count = find("narrow"), S_sym_argsize_minus_1
         U, Vh = narrow(U, -1, 0, count), narrow(Vh, -2, 0, count)
@@ -238,14 +242,14 @@ def _svd_grad(
     return matmul(U, matmul(core, Vh)) if rows >= columns else matmul(matmul(U, core), Vh)
 
 
-def _svd_core(grad0: Any, grad2: Any, U: Any, S: Any, Vh: Any) -> Any:
+def _svd_core(grad0: Any, grad2: Any, U: Any, S: Any, Vh: Any) -> Array:
     """Return the part of the gradient between U and Vh, apart from the singular values' own."""
     unsqueeze = find("unsqueeze")
     row, column = unsqueeze(S, -2), unsqueeze(S, -1)
     squares = S * S
     gaps = with_diagonal(unsqueeze(squares, -2) - unsqueeze(squares, -1), 1)
 
-    def skew(value: Any) -> Any:
+    def skew(value: Array) -> Array:
         return value - turned(value)
 
     left = None if grad0 is None else skew(matmul(turned(U), grad0))
@@ -264,7 +268,7 @@ _linalg_svd: Any = op(
 )
 
 
-def _svd_of(A: Any, full_matrices: bool, name: str, fields: tuple[str, ...]) -> Any:
+def _svd_of(A: Tensor, full_matrices: bool, name: str, fields: tuple[str, ...]) -> Any:
     from gradsh.engine.values.named_result import named_result
 
     parts = _linalg_svd(A, full_matrices, min(A.shape[-2:]) if A.ndim > 1 else 0)
@@ -309,7 +313,7 @@ def _eigh(A: Array, UPLO: str) -> tuple[Array, Array]:
     return values, column_major(vectors)
 
 
-def _eigh_grad(grad0: Any, grad1: Any, eigenvalues: Any, eigenvectors: Any) -> Any:
+def _eigh_grad(grad0: Any, grad1: Array | None, eigenvalues: Array, eigenvectors: Array) -> Array:
     V, unsqueeze = eigenvectors, find("unsqueeze")
     if grad1 is None:
         return matmul(V * unsqueeze(grad0, -2), turned(V))
@@ -328,7 +332,7 @@ _linalg_eigh: Any = op(
 )
 
 
-def _eigh_named(self: Any, UPLO: str) -> Any:
+def _eigh_named(self: Tensor, UPLO: str) -> Any:
     from gradsh.engine.values.named_result import named_result
 
     return named_result("linalg_eigh", ("eigenvalues", "eigenvectors"), list(_linalg_eigh(self, UPLO)))

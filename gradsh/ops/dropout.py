@@ -7,8 +7,9 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite
-from gradsh.engine.graph.tensor import make
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
+from gradsh.engine.values.dtype import Array
 from gradsh.ops.create import TORCH
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.random import in_memory_order
@@ -23,7 +24,7 @@ def _check_probability(p: float) -> None:
 def _dropping(some: Callable[..., Any]) -> Callable[..., Any]:
     """Make a dropout of what it does where some elements may go and others stay: `some(times, input, p, …)`."""
 
-    def dropout(input: Any, p: float, training: bool, inplace: bool, *more: Any) -> Any:
+    def dropout(input: Tensor, p: float, training: bool, inplace: bool, *more: Any) -> Tensor:
         _check_probability(p)
         array = array_of(input)
         if not training or p == 0 or array.size == 0:
@@ -35,7 +36,7 @@ def _dropping(some: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_dropping
-def _dropout(times: Any, input: Any, p: float) -> Any:
+def _dropout(times: Any, input: Tensor, p: float) -> Tensor:
     """Multiply with a mask that is already divided by 1-p: one MulBackward0."""
     array = array_of(input)
     stream = current().generator
@@ -57,7 +58,7 @@ composite(
 )
 
 
-def _drawn(noise: Any) -> Any:
+def _drawn(noise: Array) -> Tensor:
     """Return noise as a tensor: PyTorch draws it in place and scales it in place."""
     made = make(noise)
     made.counter.version = 2

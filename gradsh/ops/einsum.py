@@ -76,7 +76,7 @@ class Contraction:
                 index += 1
         self.count = index
 
-    def _count(self, place: int, labels: list[str], operand: Any, counts: dict[str, int]) -> None:
+    def _count(self, place: int, labels: list[str], operand: Tensor, counts: dict[str, int]) -> None:
         named = [label for label in labels if label != ELLIPSIS]
         for label in named:
             counts[label] = counts.get(label, 0) + 1
@@ -93,7 +93,7 @@ class Contraction:
             )
             raise _refuse(message)
 
-    def arranged(self, labels: list[str], operand: Any, place: int) -> Any:
+    def arranged(self, labels: list[str], operand: Tensor, place: int) -> Tensor:
         """Return an operand with its dimensions in the common order, extent 1 where it lacks one."""
         order = [-1] * self.count
         seen: dict[str, int] = {}
@@ -132,7 +132,7 @@ class Contraction:
 # --- products ---------------------------------------------------------------------------------------------------
 
 
-def sum_product(left: Any, right: Any, summed: list[int]) -> Any:
+def sum_product(left: Tensor, right: Tensor, summed: list[int]) -> Tensor:
     """Multiply two arranged operands and sum over dims, which stay with extent 1, by one batched matrix product."""
     if not summed:
         return left * right
@@ -170,7 +170,7 @@ def sum_product(left: Any, right: Any, summed: list[int]) -> Any:
     return permute(result, tuple(back))
 
 
-def _contract(operands: list[Any], plan: Contraction) -> Any:
+def _contract(operands: list[Any], plan: Contraction) -> Tensor:
     counts = [sum(operand.shape[dim] != 1 for operand in operands) for dim in range(plan.count)]
     result = operands[0]
     for other in operands[1:]:
@@ -182,7 +182,7 @@ def _contract(operands: list[Any], plan: Contraction) -> Any:
     return find("sum")(result, tuple(range(plan.output, plan.count)))
 
 
-def _contract_pair(left: Any, right: Any, plan: Contraction, counts: list[int]) -> Any:
+def _contract_pair(left: Tensor, right: Tensor, plan: Contraction, counts: list[int]) -> Tensor:
     """Multiply two operands, summing over each dimension that no later operand has."""
     sum_left: list[int] = []
     sum_right: list[int] = []
@@ -239,7 +239,7 @@ def _letter(number: Any) -> str:
     return _LETTERS[number]
 
 
-def _einsum(first: Any, rest: Any) -> Any:
+def _einsum(first: str, rest: tuple[Tensor, ...]) -> Tensor:
     if not rest:
         message = (
             "einsum(): must specify the equation string and at least one operand, "

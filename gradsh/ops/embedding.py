@@ -7,7 +7,7 @@ import numpy as np
 from gradsh.engine.ambient import grad_mode
 from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.kernels.geometry import array_of
@@ -70,8 +70,9 @@ embedding_dense_backward: Operation = op(
     grads={"grad_output": _second},
 )
 def _weight_gradient(
-    grad: Any, indices: Any, weight_argsize0: int, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
-) -> Any:
+    grad: ArrayOrTensor, indices: ArrayOrTensor, weight_argsize0: int, padding_idx: int, scale_grad_by_freq: bool,
+    sparse: bool,
+) -> ArrayOrTensor:
     no_sparse(sparse)
     return embedding_dense_backward(grad, indices, weight_argsize0, padding_idx, scale_grad_by_freq)
 
@@ -108,9 +109,9 @@ def _renorm(weight: Any, indices: Any, max_norm: float, norm_type: float) -> Non
 
 
 def _embedding_function(
-    input: Any, weight: Any, padding_idx: int | None, max_norm: float | None, norm_type: float,
+    input: Tensor, weight: Tensor, padding_idx: int | None, max_norm: float | None, norm_type: float,
     scale_grad_by_freq: bool, sparse: bool,
-) -> Any:
+) -> Tensor:
     padding = _padding(padding_idx, weight.shape[0] if weight.shape else 0)
     if max_norm is not None:
         check_indices(input, 2, "embedding_renorm_")
@@ -151,7 +152,7 @@ def _one_hot(input: Array, num_classes: int) -> Array:
 _class_rows = op("_one_hot(input, num_classes: int)", "", "Rows of zeros with a one at each class.", forward=_one_hot, spaces=())
 
 
-def _one_hot_written(input: Any, num_classes: int) -> Any:
+def _one_hot_written(input: Tensor, num_classes: int) -> Tensor:
     found = _class_rows(input, num_classes)
     found.counter.version = 2 if found.array.size else 0  # PyTorch scatters into zeros
     return found

@@ -6,6 +6,7 @@ import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import note, writes
 from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.graph.tensor import ArrayOrTensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
@@ -16,7 +17,7 @@ from gradsh.text.fault import fail
 # --- derivatives ------------------------------------------------------------------------------------------------
 
 
-def shared_evenly(grad: Any, self: Any, result: Any) -> Any:
+def shared_evenly(grad: ArrayOrTensor, self: Any, result: ArrayOrTensor) -> ArrayOrTensor:
     """Give all elements equal to the result the same share of the gradient (nan counts as equal to nan)."""
     value, array = array_of(result), array_of(self)
     mask = np.isnan(array) if np.isnan(value) else array == value
@@ -28,7 +29,7 @@ def shared_evenly(grad: Any, self: Any, result: Any) -> Any:
     return find("masked_fill")(zeros, mask, grad / np.asarray(np.count_nonzero(mask)))
 
 
-def at_indices(grad: Any, dim: int, indices: Any, sizes: tuple[int, ...], keepdim: bool = True) -> Any:
+def at_indices(grad: Any, dim: int, indices: Any, sizes: tuple[int, ...], keepdim: bool = True) -> ArrayOrTensor:
     """Put a gradient at the places where the values came from, zeros elsewhere."""
     ndim = len(sizes)
     if not keepdim and sizes:
@@ -43,7 +44,9 @@ def at_indices(grad: Any, dim: int, indices: Any, sizes: tuple[int, ...], keepdi
 
 
 @writes(2)
-def selected_grad(grad: Any, dim: int, indices: Any, self_sizes: tuple[int, ...], keepdim: bool) -> Any:
+def selected_grad(
+    grad: ArrayOrTensor, dim: int, indices: ArrayOrTensor, self_sizes: tuple[int, ...], keepdim: bool
+) -> ArrayOrTensor:
     """Put the gradient of values chosen along a dimension where they came from."""
     return at_indices(grad, dim, indices, self_sizes, keepdim)
 
@@ -98,7 +101,7 @@ def _declare(name: str, reduce: Any, arg: Any, word: str) -> None:
 
 def _declare_whole(name: str, reduce: Any, word: str) -> None:
 
-    def whole(self: Array) -> Any:
+    def whole(self: Array) -> Array:
         nonempty(name, self)
         return reduce(self, axis=None)
 
@@ -131,7 +134,7 @@ def _declare_along(name: str, arg: Any, word: str) -> None:
 
 
 def _declare_over(name: str, reduce: Any, word: str) -> None:
-    def over(self: Array, dim: Dims, keepdim: bool) -> Any:
+    def over(self: Array, dim: Dims, keepdim: bool) -> Array:
         axes = wrap_dims(dim, self.ndim)
         if self.size == 0:
             if not dim:
@@ -185,7 +188,10 @@ def _aminmax(self: Array, dim: int | None, keepdim: bool) -> tuple[Array, Array]
     return low(self, axis=axes, keepdims=keepdim), high(self, axis=axes, keepdims=keepdim)
 
 
-def _aminmax_grad(grad0: Any, grad1: Any, self: Any, dim: int | None, keepdim: bool, min: Any, max: Any) -> Any:
+def _aminmax_grad(
+    grad0: ArrayOrTensor, grad1: ArrayOrTensor, self: ArrayOrTensor, dim: int | None, keepdim: bool, min: ArrayOrTensor,
+    max: ArrayOrTensor,
+) -> ArrayOrTensor:
     dims = () if dim is None else (dim,)
     parts = [
         shared_by_count(grad, self, value, dims, keepdim) for grad, value in ((grad0, min), (grad1, max)) if grad is not None

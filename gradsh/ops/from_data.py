@@ -181,7 +181,7 @@ composite(
 )
 
 
-def _from_numpy(ndarray: Any) -> Tensor:
+def _from_numpy(ndarray: Array) -> Tensor:
     if isinstance(ndarray, Tensor) or not hasattr(ndarray, "__array__"):
         raise fail("type", f"expected np.ndarray (got {type(ndarray).__name__})", TypeError)
     array = np.asarray(ndarray)
@@ -198,7 +198,7 @@ def _from_numpy(ndarray: Any) -> Tensor:
 composite("from_numpy(ndarray: any)", "A tensor over the memory of a numpy array.", _from_numpy, TORCH)
 
 
-def _legacy_data(data: Any, device: Any) -> Tensor:
+def _legacy_data(data: list[float], device: Any) -> Tensor:
     check_device(device)
     if isinstance(data, Size):
         return make(allocate(tuple(data), current().default_dtype))

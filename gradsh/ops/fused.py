@@ -39,7 +39,7 @@ def _born(record: Overload, edges: tuple[Any, ...], outputs: tuple[Array, ...], 
     return node
 
 
-def _kept(tensor: Tensor, array: Array, edge: Any) -> SavedVariable:
+def _kept(tensor: Tensor, array: Array, edge: tuple[Node | int, ...] | None) -> SavedVariable:
     counter = tensor.counter
     return SavedVariable(array, counter, counter.version, edge)
 
@@ -74,7 +74,8 @@ def linear_at_once(t: Overload, addmm: Overload, input: Any, weight: Any, bias: 
 
 
 def cross_entropy_at_once(
-    log_softmax: Overload, nll_loss: Overload, log_of: Callable[..., Any], input: Any, target: Any, reduction: int, ignore_index: int
+    log_softmax: Overload, nll_loss: Overload, log_of: Callable[..., Any], input: Tensor, target: Tensor,
+    reduction: int, ignore_index: int,
 ) -> Tensor | None:
     """Return the loss of rows against classes without weights; `log_of` is the kernel of log_softmax."""
     ambient = _plain(input, target)

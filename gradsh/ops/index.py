@@ -9,7 +9,7 @@ from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.call import run_record
 from gradsh.engine.dispatch.declare import implements, op
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.layout import in_order, order_of
@@ -111,7 +111,7 @@ index = op(
 )
 
 
-def _index_put(self: Array, indices: Sequence[Any], values: Any, accumulate: bool, in_place: bool = False) -> Array:
+def _index_put(self: Array, indices: Sequence[Any], values: Array, accumulate: bool, in_place: bool = False) -> Array:
     array = np.asarray(values)
     if len(indices) > self.ndim:
         raise _too_many(self, indices)
@@ -151,7 +151,9 @@ def _put_failure(self: Array, where: tuple[Any, ...], values: Array) -> Exceptio
     return fail("shape", message, RuntimeError, shapes=(values.shape, shape))
 
 
-def _index_put_self(grad: Any, indices: Any, accumulate: bool, values_sizes: Any) -> Any:
+def _index_put_self(
+    grad: ArrayOrTensor, indices: list[ArrayOrTensor], accumulate: bool, values_sizes: tuple[int, ...]
+) -> ArrayOrTensor:
     return grad if accumulate else index_put(grad, indices, zeros_of_shape(grad, values_sizes))
 
 
@@ -184,10 +186,10 @@ def _select_at(tensor: Tensor, dim: int, place: int, real: int) -> Tensor:
     if not -extent <= place < extent:
         message = f"index {place} is out of bounds for dimension {real} with size {extent}"
         raise fail("index", message, IndexError, tensor=tensor)
-    return run_record(select.records[0], [tensor, dim, place])  # type: ignore[no-any-return]
+    return run_record(select.records[0], [tensor, dim, place])
 
 
-def _bound(value: Any, default: int) -> int:
+def _bound(value: int | None, default: int) -> int:
     if value is None:
         return default
     try:
@@ -208,7 +210,7 @@ def _slice_at(tensor: Tensor, dim: int, cut: slice, skip: bool) -> Tensor:
         raise fail("index", "slice() cannot be applied to a 0-dim tensor.", IndexError, tensor=tensor)
     if skip and start == 0 and step == 1 and end >= tensor.array.shape[dim]:
         return tensor
-    return run_record(slice_.records[0], [tensor, dim, start, end, step])  # type: ignore[no-any-return]
+    return run_record(slice_.records[0], [tensor, dim, start, end, step])
 
 
 def _as_tuple(key: Any) -> tuple[Any, ...]:
@@ -247,7 +249,7 @@ def _specified(key: Sequence[Any]) -> int:
     return count
 
 
-def _number_index(one: Any) -> int:
+def _number_index(one: int) -> int:
     try:
         return int(one.__index__())
     except (AttributeError, TypeError):
@@ -298,7 +300,7 @@ def _flag(result: Tensor, dim: int, flag: bool, indices: list[Any]) -> Tensor:
     at = make(np.zeros(1 if flag else 0, np.int64))
     at.counter.version = int(flag)  # PyTorch fills it
     indices.append(at)
-    return unsqueeze(result, dim)  # type: ignore[no-any-return]
+    return unsqueeze(result, dim)
 
 
 @implements("getitem")
@@ -310,19 +312,19 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     if kind is slice:
         return _slice_at(self, 0, key, False)
     if key is None:
-        return unsqueeze(self, 0)  # type: ignore[no-any-return]
+        return unsqueeze(self, 0)
     if key is Ellipsis:
-        return alias_view(self)  # type: ignore[no-any-return]
+        return alias_view(self)
     result, indices = _walk(self, _as_tuple(key))
     if not indices:
         return alias_view(self) if result is self else result
-    return index(result, indices)  # type: ignore[no-any-return]
+    return index(result, indices)
 
 
 # --- x[...] = v -------------------------------------------------------------------------------------------------
 
 
-def _value(self: Tensor, value: Any) -> Tensor:
+def _value(self: Tensor, value: Tensor | float) -> Tensor:
     if isinstance(value, Tensor):
         return value
     if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
@@ -353,7 +355,7 @@ def _copy_to(part: Tensor, value: Tensor) -> None:
 
 
 @implements("setitem")
-def setitem(self: Tensor, key: Any, value: Any) -> None:
+def setitem(self: Tensor, key: Any, value: Tensor | float) -> None:
     """Write `value` into `self[key]`, in place."""
     if key is False:
         return

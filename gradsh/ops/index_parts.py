@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import op
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.tensor import ArrayOrTensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim
@@ -69,7 +70,9 @@ def _index_select(self: Array, dim: int, index: Array) -> Array:
 
 
 @writes(1)
-def _index_select_backward(grad: Any, self_sizes: Any, dim: int, index: Any) -> Any:
+def _index_select_backward(
+    grad: ArrayOrTensor, self_sizes: tuple[int, ...], dim: int, index: ArrayOrTensor
+) -> ArrayOrTensor:
     return index_add(zeros_of_shape(grad, self_sizes), dim, index, grad)
 
 
@@ -87,7 +90,7 @@ def _at(place: int, index: Array) -> tuple[Any, ...]:
 def _index_written(name: str, write: Callable[[Array, Any, Any], None]) -> Callable[..., Array]:
     """Make the kernel of index_add or index_copy: `write(out, where, values)`."""
 
-    def kernel(self: Array, dim: int, index: Array, source: Array, alpha: Any = 1) -> Array:
+    def kernel(self: Array, dim: int, index: Array, source: Array, alpha: int = 1) -> Array:
         place, flat = _check_copy(self, dim, index, source) if name == "index_copy" else _check_add(name, self, dim, index, source)
         out = np.array(self, order="K")
         values = source if isinstance(alpha, int) and alpha == 1 else (source * alpha).astype(self.dtype)
@@ -185,14 +188,16 @@ def _others(array: Array, place: int) -> list[int]:
     return [extent for dim, extent in enumerate(array.shape) if dim != place]
 
 
-def _part(grad: Any, dim: int, index: Any, source: Any, source_dim: int) -> Any:
+def _part(grad: ArrayOrTensor, dim: int, index: ArrayOrTensor, source: ArrayOrTensor, source_dim: int) -> ArrayOrTensor:
     """Return the gradient of the source of index_add or index_copy, in its shape."""
     if source_dim == 0:
         return index_select(grad, dim, find("squeeze")(index, 0) if index.ndim else index)
     return find("expand")(index_select(grad, dim, index), tuple(source.shape))
 
 
-def _added(grad: Any, dim: int, index: Any, source: Any, source_dim: int, alpha: Any) -> Any:
+def _added(
+    grad: ArrayOrTensor, dim: int, index: ArrayOrTensor, source: ArrayOrTensor, source_dim: int, alpha: int
+) -> ArrayOrTensor:
     part = _part(grad, dim, index, source, source_dim)
     return part if isinstance(alpha, int) and alpha == 1 else times(part, alpha)
 
@@ -213,7 +218,7 @@ index_copy = op(
 )
 
 
-def _index_fill(self: Array, dim: int, index: Array, value: Any) -> Array:
+def _index_fill(self: Array, dim: int, index: Array, value: Array | float) -> Array:
     array = np.asarray(value)
     if array.ndim:
         message = f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {array.ndim} dimension(s)."

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dispatch.declare import alias, composite, op, sample
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.schema.signature import ACCEPT, MISMATCH
 from gradsh.engine.values.dtype import Array
@@ -50,7 +50,7 @@ def _cat(tensors: Sequence[Array], dim: int) -> Array:
     return np.concatenate(real, axis=wrap_dim(dim, real[0].ndim))
 
 
-def _cat_backward(grad: Any, tensors_sizes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
+def _cat_backward(grad: ArrayOrTensor, tensors_sizes: Sequence[tuple[int, ...]], dim: int) -> list[Any]:
     start, found = 0, []
     place = wrap_dim(dim, grad.ndim)
     for size in tensors_sizes:
@@ -97,7 +97,7 @@ stack = op(
 )
 
 
-def at_least(tensor: Any, ndim: int) -> Any:
+def at_least(tensor: Tensor, ndim: int) -> Tensor:
     """Return a tensor of at least 1, 2 or 3 dimensions, as atleast_1d, atleast_2d and atleast_3d do."""
     if tensor.ndim == 0:
         return find("reshape")(tensor, (1,) * ndim)
@@ -109,7 +109,7 @@ def at_least(tensor: Any, ndim: int) -> Any:
 
 
 def _joiner(name: str, ndim: int, doc: str, dim: Any) -> None:
-    def body(tensors: Sequence[Any]) -> Any:
+    def body(tensors: Sequence[Any]) -> Tensor:
         if not tensors:
             raise fail("value", f"{name} expects a non-empty TensorList", RuntimeError)
         raised = [at_least(one, ndim) for one in tensors]
@@ -131,7 +131,7 @@ def _column_stack(tensors: Sequence[Any]) -> Any:
     return cat(columns, 1)
 
 
-def array_size(tensor: Any) -> int:
+def array_size(tensor: Tensor) -> int:
     """Return the number of elements of a Tensor or array."""
     return int(tensor.numel() if isinstance(tensor, Tensor) else tensor.size)
 
@@ -195,13 +195,13 @@ def _filled(grads: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Any
     return [zeros(shape) if grad is None else grad for grad, shape in zip(grads, shapes, strict=True)]
 
 
-def _join_pieces(grads: Sequence[Any], self_sizes: tuple[int, ...], sizes: Sequence[int], dim: int) -> Any:
+def _join_pieces(grads: Sequence[Any], self_sizes: tuple[int, ...], sizes: Sequence[int], dim: int) -> ArrayOrTensor:
     place = wrap_dim(dim, len(self_sizes))
     shapes = [(*self_sizes[:place], size, *self_sizes[place + 1 :]) for size in sizes]
     return cat(_filled(grads, shapes), place)
 
 
-def _split_backward(grads: Sequence[Any], split_size: int, dim: int, self_sizes: tuple[int, ...]) -> Any:
+def _split_backward(grads: Sequence[Any], split_size: int, dim: int, self_sizes: tuple[int, ...]) -> ArrayOrTensor:
     extent = self_sizes[wrap_dim(dim, len(self_sizes))]
     count = len(grads)
     return _join_pieces(grads, self_sizes, [split_size] * (count - 1) + [extent - split_size * (count - 1)], dim)
@@ -222,7 +222,7 @@ split_with_sizes = op(
 )
 
 
-def _split_either(self: Any, split_size: Any, dim: int) -> Any:
+def _split_either(self: Tensor, split_size: list[int] | int, dim: int) -> tuple[Tensor, ...]:
     given = ACCEPT["sizes"](split_size)
     if given is MISMATCH:
         found = type(split_size).__name__
@@ -235,7 +235,7 @@ composite("split(self, split_size: any, dim: int = 0)", "Views of pieces of the 
 composite("torch_split(tensor, split_size_or_sections: any, dim: int = 0)", "Views of pieces.", _split_either, ("torch",))
 
 
-def _chunk(self: Any, chunks: int, dim: int) -> Any:
+def _chunk(self: Tensor, chunks: int, dim: int) -> tuple[Tensor, ...]:
     if self.ndim == 0:
         raise fail("shape", "chunk expects at least a 1-dimensional tensor", RuntimeError)
     if chunks <= 0:
@@ -257,7 +257,7 @@ def _unbind(self: Array, dim: int) -> tuple[Array, ...]:
     return tuple(self[(*place, index, Ellipsis)] for index in range(self.shape[len(place)]))
 
 
-def _unbind_backward(grads: Sequence[Any], dim: int, self_sizes: tuple[int, ...]) -> Any:
+def _unbind_backward(grads: Sequence[Any], dim: int, self_sizes: tuple[int, ...]) -> ArrayOrTensor:
     place = wrap_dim(dim, len(self_sizes))
     shape = self_sizes[:place] + self_sizes[place + 1 :]
     return stack(_filled(grads, [shape] * len(grads)), dim)
@@ -271,7 +271,7 @@ unbind = op(
 )
 
 
-def _tensor_split(self: Any, given: Any, dim: int) -> tuple[Any, ...]:
+def _tensor_split(self: Tensor, given: int, dim: int) -> tuple[Any, ...]:
     if self.ndim == 0:
         message = "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         raise fail("shape", message, RuntimeError)
@@ -327,7 +327,7 @@ _splitter("dsplit", 3, 2)
 # --- grids and products -----------------------------------------------------------------------------------------
 
 
-def _meshgrid(tensors: Any, indexing: str) -> tuple[Any, ...]:
+def _meshgrid(tensors: tuple[Tensor, ...], indexing: str) -> tuple[Any, ...]:
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
     if not given:
         raise fail("value", "meshgrid expects a non-empty TensorList", RuntimeError)
@@ -357,7 +357,7 @@ composite(
 )
 
 
-def _broadcast_tensors(tensors: Any) -> tuple[Any, ...]:
+def _broadcast_tensors(tensors: tuple[Tensor, ...]) -> tuple[Any, ...]:
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
     shape: tuple[int, ...] = ()
     for one in given:

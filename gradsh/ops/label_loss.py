@@ -6,7 +6,7 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import make
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import broadcast_shapes
@@ -21,7 +21,7 @@ from gradsh.text.fault import fail
 # --- soft_margin_loss -------------------------------------------------------------------------------------------
 
 
-def _soft_margin(self: Array, target: Array, reduction: int) -> Any:
+def _soft_margin(self: Array, target: Array, reduction: int) -> Array:
     broadcast_shapes(self.shape, target.shape)
     return reduce_array(np.log1p(np.exp(-target * self)), reduction)
 
@@ -57,7 +57,7 @@ _soft_margin_loss = op(
 )
 
 
-def _soft_margin_function(input: Any, target: Any, size_average: Any, reduce: Any, reduction: str) -> Any:
+def _soft_margin_function(input: Tensor, target: Tensor, size_average: Any, reduce: Any, reduction: str) -> Tensor:
     no_gradient(target, "target", "soft_margin_loss")
     return _soft_margin_loss(input, target, chosen(size_average, reduce, reduction))
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
-from gradsh.engine.graph.tensor import make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.kernels.geometry import array_of
@@ -44,13 +44,13 @@ def _column(value: Any) -> Any:
     return find("unsqueeze")(find("unsqueeze")(value, -1), -1)
 
 
-def _diagonal_of(value: Any, size: int) -> Any:
+def _diagonal_of(value: Tensor, size: int) -> Tensor:
     """Return matrices with `value` all along the diagonal."""
     wide = find("expand")(find("unsqueeze")(value, -1), (*value.shape, size))
     return turned(find("diag_embed")(wide))
 
 
-def _det_grad(grad: Any, result: Any, A: Any) -> Any:
+def _det_grad(grad: ArrayOrTensor, result: ArrayOrTensor, A: ArrayOrTensor) -> ArrayOrTensor:
     """Return det times the inverse transposed, so 0 where det is 0, as in PyTorch.
 
     Under create_graph a (nearly) singular matrix gets the right gradient, by its singular values.
@@ -90,7 +90,7 @@ def _slogdet(A: Array) -> tuple[Any, ...]:
     return np.asarray(sign).astype(A.dtype), np.asarray(size).astype(A.dtype), packed, pivots
 
 
-def _slogdet_grad(grad1: Any, A: Any) -> Any:
+def _slogdet_grad(grad1: ArrayOrTensor, A: ArrayOrTensor) -> ArrayOrTensor:
     if grad1 is None:
         return None
     array = array_of(A)
@@ -108,7 +108,7 @@ linalg_slogdet: Any = op(
 composite("slogdet(self)", "Sign and logarithm of the absolute value of the determinant.", lambda self: linalg_slogdet(self), BOTH)
 
 
-def _logdet(self: Any) -> Any:
+def _logdet(self: Tensor) -> Tensor:
     sign, size = linalg_slogdet(self)
     return find("where")(find("eq")(sign, -1.0), math.nan, size)
 
@@ -169,7 +169,7 @@ def _pinv_array(self: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
     return np.ascontiguousarray((V * inverse[..., None, :]) @ np.swapaxes(U, -1, -2)).astype(self.dtype)
 
 
-def pinv_backward(grad: Any, pinv: Any, A: Any) -> Any:
+def pinv_backward(grad: ArrayOrTensor, pinv: ArrayOrTensor, A: ArrayOrTensor) -> ArrayOrTensor:
     """Return the gradient of a pseudo-inverse, by products as small as the shape allows."""
     rows, columns = A.shape[-2:]
     pinv_t, grad_t = turned(pinv), turned(grad)
@@ -304,7 +304,7 @@ def _matrix_exp(self: Array) -> Array:
     return np.ascontiguousarray(result).astype(self.dtype)
 
 
-def _matrix_exp_grad(grad: Any, self: Any) -> Any:
+def _matrix_exp_grad(grad: ArrayOrTensor, self: ArrayOrTensor) -> ArrayOrTensor:
     """The exponential of [[A.T, grad], [0, A.T]] holds the gradient in its upper right block."""
     size = self.shape[-1]
     A = turned(self)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
-from gradsh.engine.graph.tensor import make
+from gradsh.engine.graph.tensor import ArrayOrTensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.kernels.geometry import array_of
@@ -88,7 +88,9 @@ def _solve(A: Array, B: Array, left: bool, name: str = "linalg.solve") -> tuple[
     return result, packed, pivots
 
 
-def _solve_grad(grad: Any, A: Any, result: Any, left: bool, needs: tuple[bool, ...]) -> tuple[Any, Any]:
+def _solve_grad(
+    grad: ArrayOrTensor, A: ArrayOrTensor, result: ArrayOrTensor, left: bool, needs: tuple[bool, ...]
+) -> tuple[Any, Any]:
     vector = is_vector(tuple(A.shape), tuple(result.shape))
     unsqueeze = find("unsqueeze")
     right = unsqueeze(grad, -1) if vector else grad
@@ -129,12 +131,13 @@ def _solve_triangular(self: Array, B: Array, upper: bool, left: bool, unitriangu
     return column_major(solve_triangular_array(self, B, upper, left, unitriangular))
 
 
-def _triangle(value: Any, upper: bool, unit: bool) -> Any:
+def _triangle(value: ArrayOrTensor, upper: bool, unit: bool) -> ArrayOrTensor:
     return find("triu")(value, 1 if unit else 0) if upper else find("tril")(value, -1 if unit else 0)
 
 
 def _solve_triangular_grad(
-    grad: Any, self: Any, result: Any, upper: bool, left: bool, unitriangular: bool, needs: tuple[bool, ...]
+    grad: ArrayOrTensor, self: ArrayOrTensor, result: ArrayOrTensor, upper: bool, left: bool, unitriangular: bool,
+    needs: tuple[bool, ...],
 ) -> tuple[Any, Any]:
     grad_b = linalg_solve_triangular(turned(self), grad, upper=not upper, left=left, unitriangular=unitriangular)
     if not needs[0]:
@@ -159,8 +162,8 @@ def _triangular_solve(self: Array, A: Array, upper: bool, transpose: bool, unitr
 
 
 def _triangular_solve_grad(
-    grad0: Any, grad1: Any, A: Any, solution: Any, upper: bool, transpose: bool, unitriangular: bool,
-    needs: tuple[bool, ...],
+    grad0: ArrayOrTensor, grad1: ArrayOrTensor | None, A: ArrayOrTensor, solution: ArrayOrTensor, upper: bool,
+    transpose: bool, unitriangular: bool, needs: tuple[bool, ...],
 ) -> tuple[Any, Any]:
     grad_b = grad_a = None
     if grad0 is not None:

@@ -7,8 +7,9 @@ import numpy as np
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import of_numpy
+from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import check_same_float, count, no_gradient
 from gradsh.ops.reduction import (
     MEAN,
@@ -29,14 +30,14 @@ F = ("F",)
 LEGACY = "size_average: any? = None, reduce: any? = None, reduction: str = 'mean'"
 
 
-def _divided(value: Any, reduction: int, elements: int) -> Any:
+def _divided(value: ArrayOrTensor, reduction: int, elements: int) -> Any:
     return over(value, elements) if reduction == MEAN else value
 
 
 # --- mse_loss ---------------------------------------------------------------------------------------------------
 
 
-def _mse(self: Any, target: Any, reduction: int) -> Any:
+def _mse(self: Array, target: Array, reduction: int) -> Array:
     if self.dtype.kind != "f":
         title = of_numpy(self.dtype).title
         raise fail("dtype", f"\"mse_cpu\" not implemented for '{title}'", NotImplementedError)
@@ -82,8 +83,8 @@ def _weighted(errors: Any, weight: Any, input: Any, reduction: str, over_weights
 
 
 def _mse_function(
-    input: Any, target: Any, size_average: Any, reduce: Any, reduction: str, weight: Any
-) -> Any:
+    input: Tensor, target: Tensor, size_average: bool | None, reduce: Any, reduction: str, weight: Any
+) -> Tensor:
     warn_sizes(input, target)
     reduction = named(size_average, reduce, reduction)
     left, right = broadcast_pair(input, target)
@@ -103,11 +104,11 @@ mse_loss = composite(
 # --- l1_loss ----------------------------------------------------------------------------------------------------
 
 
-def _l1(left: Any, right: Any, reduction: int) -> Any:
+def _l1(left: Tensor, right: Tensor, reduction: int) -> Tensor:
     return reduced(find("abs")(left - right), reduction)
 
 
-def _l1_function(input: Any, target: Any, size_average: Any, reduce: Any, reduction: str, weight: Any) -> Any:
+def _l1_function(input: Tensor, target: Tensor, size_average: Any, reduce: Any, reduction: str, weight: Any) -> Tensor:
     warn_sizes(input, target)
     reduction = named(size_average, reduce, reduction)
     left, right = broadcast_pair(input, target)
@@ -125,19 +126,19 @@ l1_loss = composite(
 # --- smooth_l1_loss and huber_loss ------------------------------------------------------------------------------
 
 
-def _smooth_l1(self: Any, target: Any, reduction: int, beta: float) -> Any:
+def _smooth_l1(self: Array, target: Array, reduction: int, beta: float) -> Array:
     distance = np.abs(self - target)
     inner = np.minimum(distance, self.dtype.type(beta))
     return reduce_array((distance - inner) + inner * inner * self.dtype.type(0.5 / beta), reduction)
 
 
-def _smooth_l1_backward(grad_output: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
+def _smooth_l1_backward(grad_output: Array, self: Array, target: Array, reduction: int, beta: float) -> Array:
     slope = np.clip((self - target) / self.dtype.type(beta), -1, 1)
     return slope * (grad_output * self.dtype.type(scale(reduction, self.size)))
 
 
 def _smooth_l1_second(
-    grad: Any, grad_output: Any, self: Any, target: Any, reduction: int, beta: float
+    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: Any, target: Any, reduction: int, beta: float
 ) -> Any:
     within = abs(self - target) < beta
     return _divided(grad * grad_output * within / beta, reduction, count(self))
@@ -167,8 +168,8 @@ _smooth_l1_loss = op(
 
 
 def _smooth_l1_function(
-    input: Any, target: Any, size_average: Any, reduce: Any, reduction: str, beta: float
-) -> Any:
+    input: Tensor, target: Tensor, size_average: Any, reduce: Any, reduction: str, beta: float
+) -> Tensor:
     warn_sizes(input, target)
     code = chosen(size_average, reduce, reduction)
     left, right = broadcast_pair(input, target)
@@ -186,19 +187,21 @@ smooth_l1_loss = composite(
 )
 
 
-def _huber(self: Any, target: Any, reduction: int, delta: float) -> Any:
+def _huber(self: Array, target: Array, reduction: int, delta: float) -> Array:
     distance = np.abs(self - target)
     inner = np.minimum(distance, distance.dtype.type(delta))
     loss = inner * (distance - inner * distance.dtype.type(0.5))
     return reduce_array(loss.astype(self.dtype, copy=False), reduction)
 
 
-def _huber_backward(grad_output: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
+def _huber_backward(grad_output: Array, self: Array, target: Array, reduction: int, delta: float) -> Array:
     slope = np.clip(self - target, -delta, delta)
     return slope * (grad_output * self.dtype.type(scale(reduction, self.size)))
 
 
-def _huber_second(grad: Any, grad_output: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
+def _huber_second(
+    grad: ArrayOrTensor, grad_output: ArrayOrTensor, self: Any, target: Any, reduction: int, delta: float
+) -> Any:
     within = abs(self - target) < delta
     return _divided(grad * grad_output * within, reduction, count(self))
 
@@ -232,7 +235,7 @@ _huber_loss = op(
 )
 
 
-def _huber_function(input: Any, target: Any, reduction: str, delta: float, weight: Any) -> Any:
+def _huber_function(input: Tensor, target: Tensor, reduction: str, delta: float, weight: Any) -> Tensor:
     warn_sizes(input, target)
     left, right = broadcast_pair(input, target)
     if delta <= 0:
@@ -254,7 +257,7 @@ huber_loss = composite(
 # --- binary cross entropy ---------------------------------------------------------------------------------------
 
 
-def _bce(self: Any, target: Any, weight: Any, reduction: int) -> Any:
+def _bce(self: Array, target: Array, weight: Array | None, reduction: int) -> Array:
     check_same_float(self, target)
     for name, values in (("input", self), ("target", target)):
         if not ((values >= 0) & (values <= 1)).all():
@@ -263,14 +266,16 @@ def _bce(self: Any, target: Any, weight: Any, reduction: int) -> Any:
     return reduce_array(loss if weight is None else loss * weight, reduction)
 
 
-def _bce_backward(grad_output: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
+def _bce_backward(grad_output: Array, self: Array, target: Array, weight: Array | None, reduction: int) -> Array:
     slope = (self - target) / np.maximum((1 - self) * self, 1e-12)
     if weight is not None:
         slope = slope * weight
     return slope * (grad_output * self.dtype.type(scale(reduction, self.size)))
 
 
-def _bce_target(grad: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
+def _bce_target(
+    grad: ArrayOrTensor, self: ArrayOrTensor, target: ArrayOrTensor, weight: Any, reduction: int
+) -> ArrayOrTensor:
     slope = -find("logit")(self) * grad
     return _divided(slope if weight is None else slope * weight, reduction, count(target))
 
@@ -310,7 +315,9 @@ _binary_cross_entropy = op(
 )
 
 
-def _bce_function(input: Any, target: Any, weight: Any, size_average: Any, reduce: Any, reduction: str) -> Any:
+def _bce_function(
+    input: Tensor, target: Tensor, weight: Tensor | None, size_average: Any, reduce: Any, reduction: str
+) -> Tensor:
     code = chosen(size_average, reduce, reduction)
     if tuple(target.shape) != tuple(input.shape):
         message = (
@@ -331,7 +338,7 @@ binary_cross_entropy = composite(
 )
 
 
-def _bce_logits(self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
+def _bce_logits(self: Array, target: Array, weight: Any, pos_weight: Array | None, reduction: int) -> Array:
     """Return the loss in the target's dtype: PyTorch computes it in place of 1 - target."""
     if target.dtype.kind != "f":
         given, wanted = of_numpy(self.dtype).title, of_numpy(target.dtype).title
@@ -344,8 +351,9 @@ def _bce_logits(self: Any, target: Any, weight: Any, pos_weight: Any, reduction:
 
 
 def _bce_logits_backward(
-    grad: Any, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
-) -> Any:
+    grad: ArrayOrTensor, self: ArrayOrTensor, target: ArrayOrTensor, weight: Any, pos_weight: ArrayOrTensor | None,
+    reduction: int,
+) -> ArrayOrTensor:
     """Return the gradient by the input, as operations: a pass under create_graph differentiates them."""
     sigmoid = find("sigmoid")
     if pos_weight is None:
@@ -359,8 +367,8 @@ def _bce_logits_backward(
 
 
 def _bce_logits_target(
-    grad: Any, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
-) -> Any:
+    grad: ArrayOrTensor, self: Any, target: ArrayOrTensor, weight: Any, pos_weight: Any, reduction: int
+) -> ArrayOrTensor:
     log_sigmoid = find("log_sigmoid_forward")
     logarithms = -self if pos_weight is None else log_sigmoid(-self) - log_sigmoid(self) * pos_weight
     slope = logarithms * grad
@@ -379,8 +387,9 @@ _binary_cross_entropy_with_logits = op(
 
 
 def _bce_logits_function(
-    input: Any, target: Any, weight: Any, size_average: Any, reduce: Any, reduction: str, pos_weight: Any
-) -> Any:
+    input: Tensor, target: Tensor, weight: Any, size_average: Any, reduce: Any, reduction: str,
+    pos_weight: Tensor | None,
+) -> Tensor:
     code = chosen(size_average, reduce, reduction)
     if tuple(target.shape) != tuple(input.shape):
         message = f"Target size ({target.shape}) must be the same as input size ({input.shape})"

@@ -5,6 +5,7 @@ from typing import Any
 
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.dispatch.declare import composite, sample
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.loss import LEGACY, F
@@ -16,7 +17,7 @@ from gradsh.text.fault import fail
 _EPSILON = 1e-12
 
 
-def _kl_div(input: Any, target: Any, size_average: Any, reduce: Any, reduction: str, log_target: bool) -> Any:
+def _kl_div(input: Tensor, target: Tensor, size_average: Any, reduce: Any, reduction: str, log_target: bool) -> Tensor:
     if size_average is None and reduce is None and reduction == "mean":
         current().warning(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
@@ -43,8 +44,9 @@ kl_div = composite(
 
 
 def _poisson(
-    input: Any, target: Any, log_input: bool, full: bool, size_average: Any, eps: float, reduce: Any, reduction: str
-) -> Any:
+    input: Tensor, target: Tensor, log_input: bool, full: bool, size_average: Any, eps: float, reduce: Any,
+    reduction: str,
+) -> Tensor:
     code = chosen(size_average, reduce, reduction)
     log = find("log")
     product = target * (input if log_input else log(plus(input, eps)))
@@ -64,7 +66,7 @@ poisson_nll_loss = composite(
 )
 
 
-def _gaussian(input: Any, target: Any, var: Any, full: bool, eps: float, reduction: str) -> Any:
+def _gaussian(input: Tensor, target: Tensor, var: Tensor, full: bool, eps: float, reduction: str) -> Tensor:
     if isinstance(var, (int, float)):
         if var < 0:
             raise fail("value", "var has negative entry/entries", ValueError)
@@ -95,7 +97,7 @@ gaussian_nll_loss = composite(
 )
 
 
-def _hinge(input: Any, target: Any, margin: float, size_average: Any, reduce: Any, reduction: str) -> Any:
+def _hinge(input: Tensor, target: Tensor, margin: float, size_average: Any, reduce: Any, reduction: str) -> Tensor:
     code = chosen(size_average, reduce, reduction)
     where, ne = find("where"), find("ne")
     zeros = find("zeros_like")(input)
@@ -128,7 +130,7 @@ margin_ranking_loss = composite(
 )
 
 
-def _same_dims(anchor: Any, positive: Any, negative: Any) -> None:
+def _same_dims(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
     a, p, n = (len(one.shape) for one in (anchor, positive, negative))
     if not a == p == n:
         message = (
@@ -144,9 +146,9 @@ def _check_margin(margin: float) -> None:
 
 
 def _triplet(
-    anchor: Any, positive: Any, negative: Any, margin: float, p: float, eps: float, swap: bool, size_average: Any,
-    reduce: Any, reduction: str,
-) -> Any:
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool,
+    size_average: Any, reduce: Any, reduction: str,
+) -> Tensor:
     code = chosen(size_average, reduce, reduction)
     _check_margin(margin)
     _same_dims(anchor, positive, negative)

@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.overlap import check_apart, check_distinct
@@ -69,7 +70,7 @@ put: Operation = op(
 )
 
 
-def _take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
+def _take_along_dim(self: Tensor, indices: Tensor, dim: int | None) -> Tensor:
     if dim is not None and self.ndim != indices.ndim:
         message = (
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
@@ -117,7 +118,7 @@ def _masked_select(self: Array, mask: Array) -> Array:
 
 
 @writes(1)
-def _masked_select_backward(grad: Any, self: Any, mask: Any) -> Any:
+def _masked_select_backward(grad: ArrayOrTensor, self: ArrayOrTensor, mask: ArrayOrTensor) -> ArrayOrTensor:
     shape = _together(array_of(self), array_of(mask))
     return masked_scatter(zeros_of_shape(grad, shape), mask, grad)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradsh.engine.codegen.specialize import quicken
 from gradsh.engine.dispatch.declare import alias, composite, implements, op, sample
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import FALLBACK
 from gradsh.engine.values.dtype import Array, of_numpy
@@ -23,21 +23,21 @@ from gradsh.text.fault import fail
 # --- kernels and what formulas share ----------------------------------------------------------------------------
 
 
-def transposed(value: Any) -> Any:
+def transposed(value: ArrayOrTensor) -> ArrayOrTensor:
     """Return the transpose of a matrix (array or Tensor)."""
     return value.T if isinstance(value, np.ndarray) else find("t")(value)
 
 
-def product(a: Any, b: Any) -> Any:
+def product(a: ArrayOrTensor, b: ArrayOrTensor) -> ArrayOrTensor:
     """Return the product of two matrices (arrays or Tensors). `dot` beats `@` for small ones and takes any strides."""
     return a.dot(b) if isinstance(a, np.ndarray) else mm(a, b)
 
 
-def _swapped(value: Any) -> Any:
+def _swapped(value: ArrayOrTensor) -> ArrayOrTensor:
     return value.swapaxes(1, 2) if isinstance(value, np.ndarray) else find("transpose")(value, 1, 2)
 
 
-def batched(a: Array, b: Array) -> Any:
+def batched(a: Array, b: Array) -> Array:
     """Return the products of two batches; numpy is slow on repeated (stride 0) factors, so these are copied."""
     if 0 in a.strides:
         a = np.ascontiguousarray(a)
@@ -50,7 +50,9 @@ def _batched(a: Any, b: Any) -> Any:
     return batched(a, b) if isinstance(a, np.ndarray) else bmm(a, b)
 
 
-def grad_of_first(grad: Any, mat2: Any, sizes: tuple[int, ...], strides: tuple[int, ...], alpha: Any = 1) -> Any:
+def grad_of_first(
+    grad: ArrayOrTensor, mat2: ArrayOrTensor, sizes: tuple[int, ...], strides: tuple[int, ...], alpha: int = 1
+) -> ArrayOrTensor:
     """Return the gradient of the left factor of a product."""
     if strides and strides[0] == 1 and strides[1] == sizes[0]:  # column by column, as the gradient is to be
         found = transposed(product(mat2, transposed(grad)))
@@ -59,7 +61,9 @@ def grad_of_first(grad: Any, mat2: Any, sizes: tuple[int, ...], strides: tuple[i
     return found if alpha == 1 else times(found, alpha)
 
 
-def grad_of_second(grad: Any, mat1: Any, sizes: tuple[int, ...], strides: tuple[int, ...], alpha: Any = 1) -> Any:
+def grad_of_second(
+    grad: ArrayOrTensor, mat1: ArrayOrTensor, sizes: tuple[int, ...], strides: tuple[int, ...], alpha: int = 1
+) -> ArrayOrTensor:
     """Return the gradient of the right factor of a product."""
     if strides and strides[0] == 1 and strides[1] == sizes[0]:
         found = transposed(product(transposed(grad), mat1))
@@ -68,16 +72,16 @@ def grad_of_second(grad: Any, mat1: Any, sizes: tuple[int, ...], strides: tuple[
     return found if alpha == 1 else times(found, alpha)
 
 
-def scaled(value: Any, number: Any) -> Any:
+def scaled(value: ArrayOrTensor, number: float) -> Any:
     """Return value * number, the value itself for 1."""
     return value if number == 1 else times(value, number)
 
 
-def _outer(a: Any, b: Any) -> Any:
+def _outer(a: ArrayOrTensor, b: ArrayOrTensor) -> ArrayOrTensor:
     return np.multiply.outer(a, b) if isinstance(a, np.ndarray) else find("outer")(a, b)
 
 
-def _times_vector(matrix: Any, vector: Any) -> Any:
+def _times_vector(matrix: ArrayOrTensor, vector: ArrayOrTensor) -> ArrayOrTensor:
     return matrix.dot(vector) if isinstance(matrix, np.ndarray) else mv(matrix, vector)
 
 
@@ -102,7 +106,7 @@ def _check_mm(self: Array, mat2: Array) -> None:
     check_product(self, mat2)
 
 
-def _mm(self: Array, mat2: Array) -> Any:
+def _mm(self: Array, mat2: Array) -> Array:
     if self.dtype == np.bool_:
         raise unsupported("addmm_impl_cpu_", self)
     return self.dot(mat2)
@@ -120,7 +124,7 @@ alias("spmm", mm, ("torch",))
 quicken(mm, mm.records[0])
 
 
-def _bmm(self: Array, mat2: Array) -> Any:
+def _bmm(self: Array, mat2: Array) -> Array:
     return batched(self, mat2)
 
 
@@ -148,7 +152,7 @@ bmm = op(
 # --- vectors ----------------------------------------------------------------------------------------------------
 
 
-def _mv(self: Array, vec: Array) -> Any:
+def _mv(self: Array, vec: Array) -> Array:
     if self.ndim == 0:
         raise fail("index", "Dimension specified as 0 but tensor has no dimensions", IndexError)
     if self.ndim != 2 or vec.ndim != 1:
@@ -167,7 +171,7 @@ mv = op(
 )
 
 
-def _dot(self: Array, tensor: Array) -> Any:
+def _dot(self: Array, tensor: Array) -> Array:
     if self.ndim != 1 or tensor.ndim != 1:
         message = f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors"
         raise fail("shape", message, RuntimeError, shapes=(self.shape, tensor.shape))
@@ -198,7 +202,7 @@ vdot = op(
 # --- addmm ------------------------------------------------------------------------------------------------------
 
 
-def plus(self: Array, product: Array, beta: Any, alpha: Any) -> Array:
+def plus(self: Array, product: Array, beta: int, alpha: float) -> Array:
     """Return beta * self + alpha * product, written into the fresh product; beta 0 ignores self and its nans."""
     if not expandable(self.shape, product.shape):
         dim = next(
@@ -229,7 +233,7 @@ def _cannot_expand(shape: tuple[int, ...], target: tuple[int, ...], dim: int, ti
     return fail("shape", message, RuntimeError, shapes=(shape, target))
 
 
-def _check_addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> None:
+def _check_addmm(self: Array, mat1: Array, mat2: Array, beta: int, alpha: int) -> None:
     del beta, alpha
     for first, name, second, other in ((self, "self", mat2, "mat2"), (mat1, "mat1", mat2, "mat2")):
         if first.dtype != second.dtype:
@@ -241,7 +245,7 @@ def _check_addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> None
     check_product(mat1, mat2)
 
 
-def _check_addmm_in_place(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> None:
+def _check_addmm_in_place(self: Array, mat1: Array, mat2: Array, beta: int, alpha: int) -> None:
     _check_addmm(self, mat1, mat2, beta, alpha)
     size = [mat1.shape[0], mat2.shape[1]]
     if list(self.shape) != size:
@@ -249,7 +253,7 @@ def _check_addmm_in_place(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any
         raise fail("shape", message, RuntimeError, shapes=(self.shape, tuple(size)))
 
 
-def _addmm(self: Array, mat1: Array, mat2: Array, beta: Any, alpha: Any) -> Array:
+def _addmm(self: Array, mat1: Array, mat2: Array, beta: int, alpha: int) -> Array:
     return plus(self, mat1.dot(mat2), beta, alpha)
 
 
@@ -374,7 +378,7 @@ implements("imatmul")(_operator)
 # --- linear -----------------------------------------------------------------------------------------------------
 
 
-def _linear(input: Any, weight: Any, bias: Any) -> Any:
+def _linear(input: Any, weight: Tensor, bias: Tensor | None) -> Any:
     if input.ndim == 0 or weight.ndim == 0:
         message = f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"
         raise fail("shape", message, RuntimeError, shapes=(input.shape, weight.shape))

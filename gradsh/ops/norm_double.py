@@ -6,32 +6,33 @@ the gradient by the input is h(γ g), so all second derivatives are h again, sum
 import math
 from typing import Any
 
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
+from gradsh.engine.values.dtype import Array
 from gradsh.ops.scalars import over, plus, times
 
 
-def _sum(value: Any, dims: tuple[int, ...], keepdim: bool = True) -> Any:
+def _sum(value: Any, dims: tuple[int, ...], keepdim: bool = True) -> ArrayOrTensor:
     return find("sum")(value, dims, keepdim) if dims else value
 
 
 class _Normal:
     """One normalisation: x - mean, the inverse deviation, over which dims, of how many elements."""
 
-    def __init__(self, centred: Any, inverse: Any, dims: tuple[int, ...]) -> None:
+    def __init__(self, centred: Array, inverse: Array, dims: tuple[int, ...]) -> None:
         self.centred = centred
         self.inverse = inverse
         self.dims = dims
         self.size = math.prod(centred.shape[dim] for dim in dims)
 
-    def back(self, value: Any) -> Any:
+    def back(self, value: Array) -> Any:
         """Return h(value)."""
         dotted = _sum(value * self.centred, self.dims)
         rest = self.centred * (self.inverse * self.inverse) * dotted
         inner = times(value, self.size) - _sum(value, self.dims) - rest
         return over(self.inverse * inner, self.size)
 
-    def by_input(self, first: Any, second: Any) -> Any:
+    def by_input(self, first: Any, second: Array) -> Any:
         """Return the derivative by the input of the sum of first * h(second)."""
         inverse, dims, size = self.inverse, self.dims, self.size
         cube = inverse * inverse * inverse
@@ -118,7 +119,8 @@ def layer_norm_double(
 
 
 def group_norm_formula(
-    grads: Any, input: Any, mean: Any, rstd: Any, weight: Any, extents: tuple[int, int, int, int], needs: Any,
+    grads: list[ArrayOrTensor | None] | list[ArrayOrTensor | None], input: ArrayOrTensor, mean: ArrayOrTensor,
+    rstd: ArrayOrTensor, weight: Any, extents: tuple[int, int, int, int], needs: tuple[bool, ...],
 ) -> tuple[Any, Any, Any]:
     """Return the gradients by (input, weight, bias) as operations, for passes that are recorded themselves.
 
@@ -156,7 +158,7 @@ def group_norm_formula(
     return grad_input, grad_weight, grad_bias
 
 
-def _row(value: Any, dims: tuple[int, ...], place: int) -> Any:
+def _row(value: Tensor, dims: tuple[int, ...], place: int) -> Tensor:
     found = _sum(value, dims, False)
     return find("unsqueeze_" if isinstance(found, Tensor) else "unsqueeze")(found, place)
 

@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.engine.ambient import grad_mode
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import count, no_gradient, underivable
@@ -48,9 +49,9 @@ native_batch_norm_backward: Operation = op(
 
 
 def _native_batch_norm(
-    input: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
-    eps: float,
-) -> Any:
+    input: Array, weight: Array | None, bias: Array | None, running_mean: Array | None, running_var: Array | None,
+    training: bool, momentum: float, eps: float,
+) -> tuple[Array, ...]:
     _check_parameters(input, (weight, bias))
     for running in (running_mean, running_var):
         if running is not None and running.dtype != input.dtype:
@@ -80,8 +81,9 @@ def _check_batch(size: tuple[int, ...], shown: str) -> None:
 
 
 def batch_norm_of(
-    input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool, momentum: float, eps: float
-) -> Any:
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None, bias: Tensor | None,
+    training: bool, momentum: float, eps: float,
+) -> Tensor:
     """Normalise by channels after PyTorch's checks."""
     channels = input.shape[1] if len(input.shape) > 1 else 0
     for name, value in (("running_mean", running_mean), ("running_var", running_var)):
@@ -102,14 +104,15 @@ def batch_norm_of(
     return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
-def _check_channels(name: str, value: Any, channels: int) -> None:
+def _check_channels(name: str, value: Tensor | None, channels: int) -> None:
     if value is not None and count(value) != channels:
         raise fail("shape", f"{name} should contain {channels} elements not {count(value)}", RuntimeError)
 
 
 def _batch_norm(
-    input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool, momentum: float, eps: float
-) -> Any:
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None, bias: Tensor | None,
+    training: bool, momentum: float, eps: float,
+) -> Tensor:
     if training and len(input.shape) > 1:
         _check_batch(tuple(input.shape), str(input.shape))
     return batch_norm_of(input, running_mean, running_var, weight, bias, training, momentum, eps)
@@ -125,7 +128,9 @@ composite(
 # --- layer_norm -------------------------------------------------------------------------------------------------
 
 
-def check_normalized(input: Any, normalized_shape: tuple[int, ...], given: tuple[tuple[str, Any], ...], star: str) -> None:
+def check_normalized(
+    input: ArrayOrTensor, normalized_shape: tuple[int, ...], given: tuple[tuple[str, Any], ...], star: str
+) -> None:
     """Refuse a normalised shape that is not the end of the input's, and parameters of another shape."""
     if not normalized_shape:
         message = (
@@ -150,7 +155,9 @@ def check_normalized(input: Any, normalized_shape: tuple[int, ...], given: tuple
         raise fail("shape", message, RuntimeError)
 
 
-def _native_layer_norm(input: Array, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+def _native_layer_norm(
+    input: Array, normalized_shape: tuple[int, ...], weight: Array | None, bias: Array | None, eps: float
+) -> tuple[Array, ...]:
     check_normalized(input, tuple(normalized_shape), (("weight", weight), ("bias", bias)), "*, ")
     _check_parameters(input, (weight, bias))
     return kernels.layer_norm(input, weight, bias, len(normalized_shape), eps)
@@ -190,7 +197,7 @@ layer_norm = composite(
 )
 
 
-def _shape(value: Any, name: str) -> tuple[int, ...]:
+def _shape(value: tuple[int, ...], name: str) -> tuple[int, ...]:
     if isinstance(value, (list, tuple)):
         return tuple(value)
     message = f"{name}(): argument 'normalized_shape' (position 2) must be tuple of ints, not {type(value).__name__}"
@@ -200,7 +207,7 @@ def _shape(value: Any, name: str) -> tuple[int, ...]:
 # --- rms_norm ---------------------------------------------------------------------------------------------------
 
 
-def _rms_norm(input: Any, normalized_shape: Any, weight: Any, eps: float | None) -> Any:
+def _rms_norm(input: Tensor, normalized_shape: tuple[int, ...], weight: Tensor | None, eps: float | None) -> Tensor:
     shape = _shape(normalized_shape, "rms_norm")
     check_normalized(input, shape, (("weight", weight),), "*")
     dims = tuple(range(len(input.shape) - 1, len(input.shape) - len(shape) - 1, -1))
@@ -227,8 +234,9 @@ native_group_norm_backward = op(
 
 
 def _group_gradients(
-    grads: Any, input: Any, result1: Any, result2: Any, weight: Any, N: int, C: int, HxW: int, group: int, eps: float,
-    needs: Any,
+    grads: list[ArrayOrTensor | None] | list[ArrayOrTensor | None], input: ArrayOrTensor, result1: ArrayOrTensor,
+    result2: ArrayOrTensor, weight: ArrayOrTensor | None, N: int, C: int, HxW: int, group: int, eps: float,
+    needs: tuple[bool, ...],
 ) -> Any:
     """Take the kernel where the pass is not recorded and no gradient of the moments arrives."""
     plain = all(isinstance(one, np.ndarray) or one is None for one in grads)
@@ -248,7 +256,7 @@ native_group_norm = op(
 )
 
 
-def _group_norm(input: Any, num_groups: int, weight: Any, bias: Any, eps: float) -> Any:
+def _group_norm(input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
     shape = tuple(input.shape)
     if len(shape) < 2:
         message = f"Expected at least 2 dimensions for input tensor but received {len(shape)}"
@@ -285,9 +293,9 @@ group_norm = composite(
 
 
 def _instance_norm(
-    input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, use_input_stats: bool, momentum: float,
+    input: Tensor, running_mean: Any, running_var: Any, weight: Any, bias: Any, use_input_stats: bool, momentum: float,
     eps: float,
-) -> Any:
+) -> Tensor:
     shape = tuple(input.shape)
     if use_input_stats and math.prod(shape[2:]) == 1:
         message = f"Expected more than 1 spatial element when training, got input size {input.shape}"

@@ -1,12 +1,11 @@
 """How operators reach operations: `a + b` refuses what is neither tensor nor number, as PyTorch's does."""
 
-from typing import Any
 
 import numpy as np
 
 from gradsh.engine.dispatch.declare import binary_operator, implements
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 
 FIT = (Tensor, int, float, np.ndarray, np.generic)
@@ -16,7 +15,7 @@ def binary(symbol: str, operation: Operation, reflected: bool = False) -> None:
     """Make `operation` the operator `symbol` between a tensor and a tensor or number; reflected, of a number on the left."""
 
     @implements(symbol, reflected=reflected)
-    def operator(self: Tensor, other: Any) -> Any:
+    def operator(self: Tensor, other: ArrayOrTensor | float) -> Tensor:
         return operation(self, other) if isinstance(other, FIT) else NotImplemented
 
     binary_operator(operator, operation)
@@ -26,7 +25,7 @@ def exchanged(symbol: str, operation: Operation) -> None:
     """Make `operation` also the operator of a number on the left, its first operand."""
 
     @implements(symbol, reflected=True)
-    def operator(self: Tensor, other: Any) -> Any:
+    def operator(self: Tensor, other: int) -> Tensor:
         return operation(other, self) if isinstance(other, FIT) else NotImplemented
 
 
@@ -35,5 +34,5 @@ def inplace(symbol: str, method: str = "") -> None:
     name = method or symbol + "_"
 
     @implements("i" + symbol)
-    def operator(self: Tensor, other: Any) -> Any:
+    def operator(self: Tensor, other: Tensor | float) -> Tensor:
         return find(name)(self, other) if isinstance(other, FIT) else NotImplemented

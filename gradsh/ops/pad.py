@@ -6,6 +6,7 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import applied, with_gradient
@@ -19,7 +20,7 @@ def _pairs(pad: tuple[int, ...]) -> list[tuple[int, int]]:
     return [(pad[place], pad[place + 1]) for place in range(len(pad) - 2, -1, -2)]
 
 
-def _constant(self: Array, pad: tuple[int, ...], value: Any) -> Array:
+def _constant(self: Array, pad: tuple[int, ...], value: float) -> Array:
     if len(pad) % 2:
         raise fail("value", f"Length of pad must be even but instead it equals {len(pad)}", RuntimeError)
     if len(pad) > 2 * self.ndim:
@@ -178,7 +179,7 @@ _SUPPORTED = """Supported combinations for non-constant padding:
   - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"""
 
 
-def _pad(input: Any, pad: Any, mode: str, value: float | None) -> Any:
+def _pad(input: Tensor, pad: tuple[int, ...], mode: str, value: float | None) -> Tensor:
     padding = tuple(pad)
     if len(padding) % 2:
         raise fail("value", "Padding length must be divisible by 2", RuntimeError)

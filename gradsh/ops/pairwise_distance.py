@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, float64, of_numpy
 from gradsh.engine.values.shape import broadcast_shapes, wrap_dim
@@ -21,12 +22,14 @@ from gradsh.text.fault import fail
 # --- dist -------------------------------------------------------------------------------------------------------
 
 
-def _dist(self: Array, other: Array, p: Any) -> Any:
+def _dist(self: Array, other: Array, p: int) -> Array:
     difference = self - other
     return norm_array(difference, float(p), tuple(range(difference.ndim)), False)
 
 
-def _dist_grad(grad: Any, self: Any, other: Any, p: Any, result: Any) -> Any:
+def _dist_grad(
+    grad: ArrayOrTensor, self: ArrayOrTensor, other: ArrayOrTensor, p: int, result: ArrayOrTensor
+) -> ArrayOrTensor:
     return norm_backward(grad, self - other, float(p), result, (), True)
 
 
@@ -54,11 +57,11 @@ def _differences(x1: Array, x2: Array) -> Array:
     return x1[..., :, None, :] - x2[..., None, :, :]
 
 
-def _cdist_array(x1: Array, x2: Array, p: float) -> Any:
+def _cdist_array(x1: Array, x2: Array, p: float) -> Array:
     return norm_array(_differences(x1, x2), p, (max(x1.ndim, x2.ndim),), False)
 
 
-def _slope(difference: Array, distance: Array, p: float) -> Any:
+def _slope(difference: Array, distance: Array, p: float) -> Array:
     """Return the derivative of a distance with respect to the difference; 0 at distance 0."""
     if p == 0:
         return np.zeros_like(difference)
@@ -135,7 +138,7 @@ _MODES = {
 }
 
 
-def _check_cdist(x1: Any, x2: Any, p: float) -> None:
+def _check_cdist(x1: Tensor, x2: Tensor, p: float) -> None:
     for name, each in (("X1", x1), ("X2", x2)):
         if array_of(each).dtype.kind != "f":
             title = of_numpy(array_of(each).dtype).title
@@ -150,7 +153,7 @@ def _check_cdist(x1: Any, x2: Any, p: float) -> None:
         raise fail("value", "cdist only supports non-negative p values", RuntimeError)
 
 
-def _cdist(x1: Any, x2: Any, p: float, compute_mode: str | None) -> Any:
+def _cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: str | None) -> Tensor:
     if compute_mode not in _MODES:
         raise fail("value", f"{compute_mode} is not a valid value for compute_mode", ValueError)
     _check_cdist(x1, x2, p)
@@ -176,7 +179,7 @@ composite(
 # --- pdist ------------------------------------------------------------------------------------------------------
 
 
-def _pdist_array(self: Array, p: float) -> Any:
+def _pdist_array(self: Array, p: float) -> Array:
     if self.ndim != 2:
         message = f"pdist only supports 2D tensors, got: {self.ndim}D"
         raise fail("shape", message, RuntimeError)
@@ -184,7 +187,7 @@ def _pdist_array(self: Array, p: float) -> Any:
     return norm_array(self[first] - self[second], p, (1,), False)
 
 
-def _pdist_backward_array(grad: Array, self: Array, p: float, pdist: Array) -> Any:
+def _pdist_backward_array(grad: Array, self: Array, p: float, pdist: Array) -> ArrayOrTensor:
     first, second = np.triu_indices(self.shape[0], 1)
     share = grad[:, None] * _slope(self[first] - self[second], pdist[:, None], p)
     whole = np.zeros_like(self)
@@ -213,7 +216,7 @@ def _other_dims(ndim: int, dim: int) -> tuple[int, ...]:
     return tuple(place for place in range(ndim) if place != kept)
 
 
-def _renorm(self: Array, p: Any, dim: int, maxnorm: Any) -> Any:
+def _renorm(self: Array, p: int, dim: int, maxnorm: float) -> Array:
     if p <= 0:
         raise fail("value", "renorm: non-positive-norm not supported", RuntimeError)
     if self.dtype.kind != "f":
@@ -230,7 +233,7 @@ def _renorm(self: Array, p: Any, dim: int, maxnorm: Any) -> Any:
     return row_major(self) * factor
 
 
-def _renorm_grad(grad: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+def _renorm_grad(grad: ArrayOrTensor, self: ArrayOrTensor, p: int, dim: int, maxnorm: float) -> ArrayOrTensor:
     """Norms and sums are taken in float64, as PyTorch does."""
     dims = _other_dims(len(self.shape), dim)
     norm = find("linalg_vector_norm")(self, p, dims, True, dtype=float64)

@@ -8,9 +8,10 @@ import numpy as np
 from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.dispatch.declare import Within, alias, composite, implements, op, sample, unary
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.schema.formulas import product
+from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import zeros
 from gradsh.ops.arithmetic import sub
 from gradsh.ops.kernels.common import ONE, chained, floats_only, not_bool, reusing, unsupported
@@ -82,7 +83,7 @@ atan = unary("atan", "Inverse tangent.", np.arctan, lambda grad, self: grad / pl
 def _no_inverse(name: str) -> dict[str, Any]:
     """Return the parts of an in-place form whose derivative PyTorch does not have."""
 
-    def refuse(grad: Any) -> Any:
+    def refuse(grad: ArrayOrTensor) -> Any:
         message = f"the derivative for 'inplace version of {name}' is not implemented."
         raise fail("other", message, NotImplementedError)
 
@@ -111,14 +112,14 @@ alias("arccosh", acosh)
 alias("arctanh", atanh)
 
 
-def _tanh_slope(out: Any, work: Any, grad: Any, output: Any) -> None:
+def _tanh_slope(out: Array, work: Array, grad: Array, output: Array) -> None:
     np.multiply(output, output, work)
     np.subtract(ONE[work.dtype], work, work)
     np.multiply(grad, work, out)
 
 
 @reusing(lambda into, grad, result: chained(_tanh_slope, grad, result, into=into))
-def _tanh_gradient(grad: Any, result: Any) -> Any:
+def _tanh_gradient(grad: ArrayOrTensor, result: ArrayOrTensor) -> ArrayOrTensor:
     return chained(_tanh_slope, grad, result) if type(grad) is np.ndarray else tanh_backward(grad, result)
 
 
@@ -136,12 +137,12 @@ tanh_backward: Operation = op(
 )
 
 
-def _sinc(self: Any) -> Any:
+def _sinc(self: Array) -> Array:
     product = self * math.pi
     return np.where(self == 0, np.ones((), self.dtype), np.sin(product) / product)
 
 
-def _sinc_gradient(grad: Any, self: Any) -> Any:
+def _sinc_gradient(grad: ArrayOrTensor, self: ArrayOrTensor) -> ArrayOrTensor:
     scaled = times(self, math.pi)
     squared = times(self * self, math.pi)
     return where(squared == 0.0, 0.0, grad * ((scaled * cos(scaled) - sin(scaled)) / squared))
@@ -160,7 +161,7 @@ rad2deg = unary(
 # --- signs and rounding -------------------------------------------------------------------------------------------
 
 
-def _sign(self: Any) -> Any:
+def _sign(self: Array) -> Array:
     if self.dtype.kind == "b":
         return np.array(self)
     signs = np.sign(self)
@@ -197,7 +198,7 @@ def _signbit(self: Any) -> Any:
 def _stepwise(kernel: str, function: Any) -> Any:
     """Return a rounding kernel: integers are copied, bool refused."""
 
-    def rounded(self: Any) -> Any:
+    def rounded(self: Array) -> Array:
         if self.dtype.kind == "b":
             raise unsupported(kernel, self)
         return function(self) if self.dtype.kind == "f" else np.array(self)
@@ -227,7 +228,7 @@ round_ = op(
 )
 
 
-def _round_decimals(self: Any, decimals: int) -> Any:
+def _round_decimals(self: Array, decimals: int) -> Array:
     if self.dtype.kind != "f":
         raise unsupported("round_cpu" if decimals else "round_vml_cpu", self)
     factor = self.dtype.type(10.0 ** abs(decimals))
@@ -249,7 +250,7 @@ frac = op(
 )
 
 
-def _nan_to_num(self: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+def _nan_to_num(self: Array, nan: Any, posinf: Any, neginf: Any) -> Array:
     if self.dtype.kind != "f":
         return np.array(self)
     limits = np.finfo(self.dtype)
@@ -278,25 +279,25 @@ composite("real(self)", "The tensor itself: there are no complex numbers.", lamb
 # --- logistic -----------------------------------------------------------------------------------------------------
 
 
-def _logistic(out: Any, work: Any, self: Any) -> None:
+def _logistic(out: Array, work: Array, self: Array) -> None:
     np.negative(self, work)
     np.exp(work, work)
     np.add(work, ONE[work.dtype], work)
     np.reciprocal(work, out)
 
 
-def _sigmoid(self: Any) -> Any:
+def _sigmoid(self: Array) -> Array:
     return chained(_logistic, self)
 
 
-def _sigmoid_slope(out: Any, work: Any, grad: Any, output: Any) -> None:
+def _sigmoid_slope(out: Array, work: Array, grad: Array, output: Array) -> None:
     np.subtract(ONE[work.dtype], output, work)
     np.multiply(work, output, work)
     np.multiply(grad, work, out)
 
 
 @reusing(lambda into, grad, result: chained(_sigmoid_slope, grad, result, into=into))
-def _sigmoid_gradient(grad: Any, result: Any) -> Any:
+def _sigmoid_gradient(grad: ArrayOrTensor, result: ArrayOrTensor) -> ArrayOrTensor:
     return chained(_sigmoid_slope, grad, result) if type(grad) is np.ndarray else sigmoid_backward(grad, result)
 
 
@@ -315,7 +316,7 @@ sigmoid_backward: Operation = op(
 alias("expit", sigmoid, spaces=("special",))
 
 
-def _logit(self: Any, eps: Any) -> Any:
+def _logit(self: Array, eps: float | None) -> Array:
     if eps is not None:
         self = np.clip(self, eps, 1 - eps)
     return np.log(self / (1 - self))

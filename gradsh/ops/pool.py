@@ -16,7 +16,7 @@ from gradsh.text.fault import fail
 _WORDS = {1: "a single int", 2: "a tuple of two ints", 3: "a tuple of three ints"}
 
 
-def numbers(value: Any, dims: int, name: str, what: str) -> tuple[int, ...]:
+def numbers(value: int, dims: int, name: str, what: str) -> tuple[int, ...]:
     """Return a number for each dim, which an int stands for all of; a list of one stays one, as PyTorch's nodes show."""
     found: tuple[int, ...] = (value,) * dims if isinstance(value, int) else tuple(value)
     if len(found) not in (1, dims):
@@ -25,7 +25,7 @@ def numbers(value: Any, dims: int, name: str, what: str) -> tuple[int, ...]:
     return found
 
 
-def _optional(value: Any, dims: int, name: str) -> tuple[int, ...]:
+def _optional(value: int | None, dims: int, name: str) -> tuple[int, ...]:
     if value is None or (not isinstance(value, int) and len(value) == 0):
         return ()
     message = f"{name}: stride must either be omitted, a single int, or {_WORDS[dims]}"
@@ -39,7 +39,10 @@ def _optional(value: Any, dims: int, name: str) -> tuple[int, ...]:
 _MAX = "kernel_size: ints, stride: ints, padding: ints, dilation: ints, ceil_mode: bool"
 
 
-def _window(self: Array, dims: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> PoolWindow:
+def _window(
+    self: Array, dims: int, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...],
+    dilation: tuple[int, ...], ceil_mode: bool,
+) -> PoolWindow:
     full = [one * dims if len(one) == 1 else one for one in (kernel, stride or kernel, padding, dilation)]
     kernels.check_input(self, full[0], full[1], full[3])
     return PoolWindow(self.shape[self.ndim - dims :], full[0], full[1], full[2], full[3], ceil_mode)
@@ -80,9 +83,9 @@ _MAX_POOLS = {dims: _max_records(dims) for dims in (2, 3)}
 
 
 def _max_pool(
-    dims: int, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
+    dims: int, input: Tensor, kernel_size: int, stride: int | None, padding: int, dilation: int, ceil_mode: bool,
     return_indices: bool,
-) -> Any:
+) -> Tensor | tuple[Tensor, ...]:
     name = f"max_pool{dims}d"
     kernel = numbers(kernel_size, dims, name, "kernel_size")
     steps = _optional(stride, dims, name)
@@ -94,7 +97,7 @@ def _max_pool(
     return _max_rows(input, kernel, steps or kernel, border, apart, ceil_mode, return_indices)
 
 
-def _check_rows(input: Any, name: str) -> None:
+def _check_rows(input: Tensor, name: str) -> None:
     if len(input.shape) not in (2, 3):
         message = (
             f"Expected 2 to 3 dimensions, but got {len(input.shape)}-dimensional tensor for argument #1 'self' (while "
@@ -103,7 +106,10 @@ def _check_rows(input: Any, name: str) -> None:
         raise fail("shape", message, RuntimeError)
 
 
-def _check_max_rows(input: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> None:
+def _check_max_rows(
+    input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...],
+    dilation: tuple[int, ...], ceil_mode: bool,
+) -> None:
     if len(input.shape) not in (2, 3) or 0 in input.shape[-2:]:
         message = (
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
@@ -127,7 +133,8 @@ def _check_max_rows(input: Any, kernel: Any, stride: Any, padding: Any, dilation
 
 
 def _max_rows(
-    input: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, return_indices: bool
+    input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...],
+    dilation: tuple[int, ...], ceil_mode: bool, return_indices: bool,
 ) -> Any:
     """Pool rows as images of height 1; without a gradient PyTorch takes a kernel of its own, whose result is no view."""
     if return_indices:
@@ -158,7 +165,10 @@ _AVG = (
 def _avg_records(dims: int) -> Operation:
     """Declare average pooling in `dims` dims and its gradient."""
 
-    def prepared(self: Array, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, *rest: Any) -> Any:
+    def prepared(
+        self: Array, kernel_size: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], ceil_mode: bool,
+        *rest: Any,
+    ) -> Any:
         window = _window(self, dims, kernel_size, stride, padding, (1,) * dims, ceil_mode)
         return window, lambda: kernels.divisors(window, *rest)
 
@@ -184,9 +194,9 @@ _AVG_POOLS = {dims: _avg_records(dims) for dims in (2, 3)}
 
 
 def _avg_pool(
-    dims: int, input: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool,
-    divisor_override: int | None = None,
-) -> Any:
+    dims: int, input: Tensor, kernel_size: int, stride: int | None, padding: int, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None = None,
+) -> Tensor:
     name = f"avg_pool{dims}d"
     kernel = numbers(kernel_size, dims, name, "kernel_size")
     steps = _optional(stride, dims, name)
@@ -204,7 +214,7 @@ def _avg_pool(
 # --- adaptive pooling -------------------------------------------------------------------------------------------
 
 
-def _targets(output_size: Any, shape: tuple[int, ...], dims: int) -> tuple[int, ...]:
+def _targets(output_size: int, shape: tuple[int, ...], dims: int) -> tuple[int, ...]:
     """Return the wanted extents; None keeps the input's."""
     wanted: tuple[Any, ...] = (output_size,) * dims if isinstance(output_size, int) or output_size is None else tuple(output_size)
     if not isinstance(output_size, int) and len(shape) <= len(wanted):
@@ -249,7 +259,7 @@ def _check_targets(name: str, shape: tuple[int, ...], wanted: tuple[int, ...], d
 def _adaptive_avg_records(dims: int) -> Operation:
     node = f"AdaptiveAvgPool{dims}DBackward"
 
-    def forward(self: Array, output_size: Any) -> Array:
+    def forward(self: Array, output_size: tuple[int, ...]) -> Array:
         _check_adaptive(f"adaptive_avg_pool{dims}d", self, dims)
         return kernels.adaptive_avg(self, output_size)
 
@@ -273,7 +283,7 @@ def _adaptive_avg_records(dims: int) -> Operation:
 
 def _adaptive_max_records(dims: int) -> Operation:
 
-    def forward(self: Array, output_size: Any) -> tuple[Array, Array]:
+    def forward(self: Array, output_size: tuple[int, ...]) -> tuple[Array, Array]:
         _check_adaptive(f"adaptive_max_pool{dims}d", self, dims)
         return kernels.adaptive_max(self, output_size)
 
@@ -290,7 +300,7 @@ _ADAPTIVE_AVG = {dims: _adaptive_avg_records(dims) for dims in (2, 3)}
 _ADAPTIVE_MAX = {dims: _adaptive_max_records(dims) for dims in (2, 3)}
 
 
-def _adaptive_avg_pool(dims: int, input: Any, output_size: Any) -> Any:
+def _adaptive_avg_pool(dims: int, input: Tensor, output_size: int) -> Tensor:
     wanted = _targets(output_size, tuple(input.shape), dims)
     if dims == 1:
         _check_rows(input, "adaptive_avg_pool1d")
@@ -301,14 +311,14 @@ def _adaptive_avg_pool(dims: int, input: Any, output_size: Any) -> Any:
     return _even(input, wanted, dims)
 
 
-def _even(input: Any, wanted: tuple[int, ...], dims: int) -> Any:
+def _even(input: Tensor, wanted: tuple[int, ...], dims: int) -> Tensor:
     """Average over even parts; over the whole it is a mean, in PyTorch's graph too."""
     if all(n == 1 for n in wanted) and len(input.shape) > dims:
         return find("mean")(input, tuple(range(-1, -dims - 1, -1)), True)
     return _ADAPTIVE_AVG[dims](input, wanted)
 
 
-def _adaptive_max_pool(dims: int, input: Any, output_size: Any, return_indices: bool) -> Any:
+def _adaptive_max_pool(dims: int, input: Tensor, output_size: int, return_indices: bool) -> Any:
     wanted = _targets(output_size, tuple(input.shape), dims)
     if dims == 1:
         _check_rows(input, "adaptive_max_pool1d")

@@ -7,9 +7,9 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import Within, composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import float64, of_numpy
+from gradsh.engine.values.dtype import Array, float64, of_numpy
 from gradsh.ops.kernels.common import chained, common_dtype, reusing, together, unsupported
 from gradsh.ops.operators import binary, exchanged, inplace
 from gradsh.ops.scalars import minus, times
@@ -17,12 +17,12 @@ from gradsh.ops.select import where
 from gradsh.text.fault import fail
 
 
-def power(value: Any, exponent: Any) -> Any:
+def power(value: ArrayOrTensor, exponent: float) -> Any:
     """Return value ** exponent for a number above, within formulas."""
     return raised(value, exponent) if isinstance(value, np.ndarray) else pow(value, exponent)
 
 
-def raised(self: Any, exponent: Any) -> Any:
+def raised(self: Array, exponent: float) -> Array:
     """Raise an array of floats to a Python number. Small whole powers are products: `np.power` is up to 300 times slower."""
     if exponent == 2:
         return np.multiply(self, self)
@@ -41,7 +41,7 @@ def raised(self: Any, exponent: Any) -> Any:
     return np.power(self, self.dtype.type(exponent))
 
 
-def _pow_number(self: Any, exponent: Any) -> Any:
+def _pow_number(self: Array, exponent: float) -> Array:
     dtype = common_dtype(self, exponent)
     if dtype.kind == "b":
         raise unsupported("pow", self)
@@ -52,7 +52,7 @@ def _pow_number(self: Any, exponent: Any) -> Any:
     return np.power(self.astype(dtype, copy=False), np.asarray(exponent, dtype))
 
 
-def _pow(self: Any, exponent: Any) -> Any:
+def _pow(self: Array | float, exponent: Array) -> Array:
     a, b = together(self, exponent)
     if a.dtype.kind == "b":
         raise unsupported("pow", a)
@@ -69,19 +69,19 @@ def integer_power(base: Any, exponent: Any) -> Any:
     return result
 
 
-def _pow_slopes(into: Any, grad: Any, self: Any, exponent: Any) -> Any:
+def _pow_slopes(into: Any, grad: Array, self: Array, exponent: float) -> Array:
     if exponent == 0:
         return find("zeros_like")(self)
     return chained(partial(_pow_slope, float(exponent)), grad, self, into=into)
 
 
-def _pow_slope(exponent: float, out: Any, work: Any, grad: Any, self: Any) -> None:
+def _pow_slope(exponent: float, out: Array, work: Array, grad: Array, self: Array) -> None:
     np.multiply(self if exponent == 2 else raised(self, exponent - 1), exponent, work)
     np.multiply(grad, work, out)
 
 
 @reusing(_pow_slopes)
-def _pow_gradient(grad: Any, self: Any, exponent: Any) -> Any:
+def _pow_gradient(grad: ArrayOrTensor, self: ArrayOrTensor, exponent: float) -> ArrayOrTensor:
     if isinstance(self, np.ndarray) and isinstance(grad, np.ndarray):
         return _pow_slopes(None, grad, self, exponent)
     if exponent == 0:
@@ -90,17 +90,17 @@ def _pow_gradient(grad: Any, self: Any, exponent: Any) -> Any:
     return grad * times(power(self, below - 1), below)
 
 
-def _self_gradient(grad: Any, self: Any, exponent: Any) -> Any:
+def _self_gradient(grad: ArrayOrTensor, self: ArrayOrTensor, exponent: ArrayOrTensor) -> ArrayOrTensor:
     return where(exponent == 0.0, 0.0, grad * (exponent * pow(self, minus(exponent, 1))))
 
 
-def exponent_gradient(grad: Any, self: Any, exponent: Any, result: Any) -> Any:
+def exponent_gradient(grad: ArrayOrTensor, self: Any, exponent: Any, result: ArrayOrTensor) -> ArrayOrTensor:
     """Return the gradient with respect to the exponent: 0 where 0 is raised to a power of 0 or more."""
     calm = find("logical_and")(self == 0, exponent >= 0)
     return grad * where(calm, 0.0, result * find("log")(_promoted(self, exponent)))
 
 
-def _promoted(self: Any, exponent: Any) -> Any:
+def _promoted(self: Any, exponent: Any) -> ArrayOrTensor:
     """Return the base at the dtype of the power."""
     if not isinstance(self, Tensor):
         return self
@@ -108,7 +108,7 @@ def _promoted(self: Any, exponent: Any) -> Any:
     return self if dtype == self.array.dtype else find("to")(self, of_numpy(dtype))
 
 
-def number_gradient(grad: Any, self: Any, exponent: Any, result: Any) -> Any:
+def number_gradient(grad: Any, self: float, exponent: Any, result: Any) -> Any:
     """Return the gradient with respect to the exponent of a number's power."""
     if self == 0:
         return grad * where(exponent >= 0, 0.0, times(result, -np.inf))

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import alias, composite, op, sample
-from gradsh.engine.graph.tensor import make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import at_dim, broadcast_shapes, wrap_dim
@@ -22,7 +22,7 @@ PLAIN = (np.ndarray, np.generic)
 # --- with a summand ---------------------------------------------------------------------------------------------
 
 
-def _addmv(self: Array, mat: Array, vec: Array, beta: Any, alpha: Any) -> Any:
+def _addmv(self: Array, mat: Array, vec: Array, beta: int, alpha: float) -> Array:
     if mat.ndim != 2 or vec.ndim != 1 or self.ndim > 1:
         message = f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}"
         raise fail("shape", message, RuntimeError)
@@ -34,7 +34,7 @@ def _addmv(self: Array, mat: Array, vec: Array, beta: Any, alpha: Any) -> Any:
     return plus(self, mat.dot(vec), beta, alpha)
 
 
-def _outer_of(a: Any, b: Any) -> Any:
+def _outer_of(a: ArrayOrTensor, b: ArrayOrTensor) -> ArrayOrTensor:
     return np.multiply.outer(a, b) if isinstance(a, PLAIN) else find("ger")(a, b)
 
 
@@ -50,7 +50,7 @@ op(
 )
 
 
-def _addr(self: Array, vec1: Array, vec2: Array, beta: Any, alpha: Any) -> Any:
+def _addr(self: Array, vec1: Array, vec2: Array, beta: int, alpha: int) -> Array:
     for name, each in (("vec1", vec1), ("vec2", vec2)):
         if each.ndim != 1:
             place = {"vec1": 1, "vec2": 2}[name]
@@ -71,18 +71,18 @@ op(
 )
 
 
-def _turned(value: Any) -> Any:
+def _turned(value: ArrayOrTensor) -> ArrayOrTensor:
     return np.swapaxes(value, 1, 2) if isinstance(value, PLAIN) else find("transpose")(value, 1, 2)
 
 
-def _check_baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> None:
+def _check_baddbmm(self: Array, batch1: Array, batch2: Array, beta: int, alpha: int) -> None:
     """Refuse batches that lack the dimensions whose sizes PyTorch asks for first."""
     del self, beta, alpha
     for one, dim in ((batch1, 0), (batch1, 1), (batch2, 2)):
         at_dim(one.shape, dim)
 
 
-def _baddbmm(self: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
+def _baddbmm(self: Array, batch1: Array, batch2: Array, beta: int, alpha: int) -> Array:
     check_batches(batch1, batch2, "batch1", "batch2")
     return plus(self, batched(batch1, batch2), beta, alpha)
 
@@ -99,12 +99,12 @@ op(
 )
 
 
-def _addbmm(self: Array, batch1: Array, batch2: Array, beta: Any, alpha: Any) -> Any:
+def _addbmm(self: Array, batch1: Array, batch2: Array, beta: int, alpha: int) -> Array:
     check_batches(batch1, batch2, "batch1", "batch2")
     return plus(self, np.asarray(np.add.reduce(batched(batch1, batch2), axis=0)), beta, alpha)
 
 
-def _for_each(grad: Any, count: int, rows: int, columns: int) -> Any:
+def _for_each(grad: ArrayOrTensor, count: int, rows: int, columns: int) -> ArrayOrTensor:
     return find("expand")(find("unsqueeze")(grad, 0), (count, rows, columns))
 
 
@@ -126,7 +126,7 @@ op(
 # --- outer, inner, kron -----------------------------------------------------------------------------------------
 
 
-def _outer(self: Any, vec2: Any) -> Any:
+def _outer(self: Tensor, vec2: Tensor) -> Tensor:
     for name, each in (("self", self), ("vec2", vec2)):
         if each.ndim != 1:
             raise fail("shape", f"outer: Expected 1-D argument {name}, but got {each.ndim}-D", RuntimeError)
@@ -138,7 +138,7 @@ outer = composite("outer(self, vec2)", "All products of the elements of two vect
 alias("ger", outer)
 
 
-def _inner(self: Any, other: Any) -> Any:
+def _inner(self: Tensor, other: Tensor) -> Tensor:
     if self.ndim == 0 or other.ndim == 0:
         return self * other
     if self.shape[-1] != other.shape[-1]:
@@ -154,7 +154,7 @@ composite("inner(self, other)", "Sums of products over the last dimension of bot
           samples=(sample((2, 3), (4, 3)), sample((3,), (3,))))
 
 
-def _kron(self: Any, other: Any) -> Any:
+def _kron(self: Tensor, other: Tensor) -> Tensor:
     ndim = max(self.ndim, other.ndim)
     a = (1,) * (ndim - self.ndim) + tuple(self.shape)
     b = (1,) * (ndim - other.ndim) + tuple(other.shape)
@@ -171,7 +171,7 @@ composite("kron(self, other)", "Kronecker product: each element of self times al
 # --- contractions -----------------------------------------------------------------------------------------------
 
 
-def _tensordot(a: Any, b: Any, dims_a: Sequence[int], dims_b: Sequence[int]) -> Any:
+def _tensordot(a: Tensor, b: Tensor, dims_a: Sequence[int], dims_b: Sequence[int]) -> Tensor:
     if len(dims_a) != len(dims_b):
         raise fail("value", "both dimension lists should have same length", RuntimeError)
     if array_of(a).dtype != array_of(b).dtype:
@@ -202,7 +202,7 @@ def _tensordot(a: Any, b: Any, dims_a: Sequence[int], dims_b: Sequence[int]) -> 
     return reshape(product, sizes_a + sizes_b)
 
 
-def _all_contracted(left: Any, right: Any) -> Any:
+def _all_contracted(left: Tensor, right: Tensor) -> Tensor:
     """Return the sum of all products of two tensors that differ by dimensions of extent 1."""
     if left.is_contiguous() and right.is_contiguous():
         flatten = find("flatten")
@@ -221,7 +221,7 @@ def _free(ndim: int, dims: Sequence[int]) -> list[int]:
     return [dim for dim in range(ndim) if dim not in taken]
 
 
-def _tensordot_dims(a: Any, b: Any, dims: Any) -> Any:
+def _tensordot_dims(a: Tensor, b: Tensor, dims: Any) -> Tensor:
     if isinstance(dims, (tuple, list)) and len(dims) == 2 and all(isinstance(one, (tuple, list)) for one in dims):
         return _tensordot(a, b, tuple(dims[0]), tuple(dims[1]))
     if hasattr(dims, "tolist"):
@@ -260,7 +260,7 @@ def _chain_order(sizes: list[int]) -> dict[tuple[int, int], int]:
     return split
 
 
-def _multiply(tensors: list[Any], split: dict[tuple[int, int], int], start: int, end: int) -> Any:
+def _multiply(tensors: list[Any], split: dict[tuple[int, int], int], start: int, end: int) -> Tensor:
     if start == end:
         return tensors[start]
     middle = split[start, end]
@@ -304,7 +304,7 @@ def _check_link(tensors: list[Any], matrices: list[Any], place: int) -> None:
         raise fail("shape", message, RuntimeError)
 
 
-def _multi_dot(tensors: list[Any]) -> Any:
+def _multi_dot(tensors: list[Any]) -> Tensor:
     if len(tensors) < 2:
         raise fail("value", f"multi_dot(): expected at least 2 tensors but got {len(tensors)}", RuntimeError)
     matrices, shape = _as_matrices(tensors)
@@ -333,7 +333,7 @@ composite("chain_matmul(*matrices: any)", "Product of several matrices in the ch
           lambda matrices: _chain_matmul(*matrices), ("torch",))
 
 
-def _matrix_power(self: Any, n: int) -> Any:
+def _matrix_power(self: Tensor, n: int) -> Any:
     if self.ndim < 2 or self.shape[-1] != self.shape[-2]:
         from gradsh.ops.kernels.lu import check_square
 
@@ -365,7 +365,7 @@ for _name, _spaces in (("linalg_matrix_power", ("linalg",)), ("matrix_power", ("
 # --- trace, cross, vecdot ---------------------------------------------------------------------------------------
 
 
-def _trace(self: Array) -> Any:
+def _trace(self: Array) -> Array:
     if self.ndim != 2:
         raise fail("shape", "trace: expected a matrix, but got tensor with dim " + str(self.ndim), RuntimeError)
     if self.dtype == np.bool_:
@@ -375,7 +375,7 @@ def _trace(self: Array) -> Any:
 
 
 @writes(2)
-def _trace_grad(grad: Any, self_sizes: tuple[int, ...]) -> Any:
+def _trace_grad(grad: ArrayOrTensor, self_sizes: tuple[int, ...]) -> ArrayOrTensor:
     rows, columns = self_sizes
     if isinstance(grad, PLAIN):
         flat = np.zeros(rows * columns, grad.dtype)
@@ -390,7 +390,7 @@ def _trace_grad(grad: Any, self_sizes: tuple[int, ...]) -> Any:
 op("trace(self)", "TraceBackward0", "Sum of the diagonal.", forward=_trace, grads={"self": _trace_grad}, samples=(sample((3, 3)),))
 
 
-def _cross(self: Array, other: Array, dim: int) -> Any:
+def _cross(self: Array, other: Array, dim: int) -> Array:
     if self.ndim != other.ndim:
         raise fail("shape", "linalg.cross: inputs must have the same number of dimensions.", RuntimeError)
     at_dim(self.shape, dim)
@@ -405,7 +405,7 @@ def _cross(self: Array, other: Array, dim: int) -> Any:
     return np.stack([_difference(a[i], b[j], a[j], b[i]) for i, j in ((1, 2), (2, 0), (0, 1))], axis)
 
 
-def _difference(a: Array, b: Array, c: Array, d: Array) -> Any:
+def _difference(a: Array, b: Array, c: Array, d: Array) -> Array:
     """Return a*b - c*d. PyTorch's float32 kernel rounds a*b and the difference only once (a fused operation)."""
     if a.dtype != np.float32 or b.dtype != np.float32:
         return a * b - c * d
@@ -423,7 +423,7 @@ linalg_cross: Any = op(
 )
 
 
-def _old_cross(self: Any, other: Any, dim: int | None) -> Any:
+def _old_cross(self: Tensor, other: Tensor, dim: int | None) -> Tensor:
     if dim is None:
         dim = next((place for place, n in enumerate(self.shape) if n == 3), None)
         if dim is None:
@@ -435,7 +435,7 @@ composite("cross(self, other, dim: int? = None)", "Cross product of vectors of l
           _old_cross, samples=(sample((2, 3), (2, 3)),))
 
 
-def _vecdot(x: Any, y: Any, dim: int) -> Any:
+def _vecdot(x: Tensor, y: Tensor, dim: int) -> Tensor:
     return vdot(x, y) if x.ndim == y.ndim == 1 else find("sum")(x * y, (dim,))
 
 

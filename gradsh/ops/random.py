@@ -104,7 +104,7 @@ def stream_of(generator: Any) -> streams.Generator:
     raise fail("type", f"argument 'generator' must be torch.Generator, not {name}", TypeError)
 
 
-def _manual_seed(seed: Any) -> Generator:
+def _manual_seed(seed: int) -> Generator:
     return default_generator.manual_seed(int(seed.item() if isinstance(seed, Tensor) else seed))
 
 
@@ -236,7 +236,7 @@ def _float_dtype(dtype: Any, what: str) -> Any:
     return chosen
 
 
-def _drawn(dtype: Any, size: Any, draw: Callable[[], Array]) -> Array:
+def _drawn(dtype: Any, size: tuple[int, ...], draw: Callable[[], Array]) -> Array:
     """Return numbers of a shape, once it is known that there may be so many."""
     if any(extent < 0 for extent in size):
         message = f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
@@ -245,17 +245,17 @@ def _drawn(dtype: Any, size: Any, draw: Callable[[], Array]) -> Array:
     return draw()
 
 
-def _uniform(size: Any, generator: Any, dtype: Any) -> Array:
+def _uniform(size: tuple[int, ...], generator: Any, dtype: Any) -> Array:
     chosen = _float_dtype(dtype, "check_uniform_bounds")
     return _drawn(chosen, size, lambda: stream_of(generator).uniform(size, 0.0, 1.0, chosen))
 
 
-def _normal(mean: float, std: float, size: Any, generator: Any, dtype: Any) -> Array:
+def _normal(mean: float, std: float, size: tuple[int, ...], generator: Any, dtype: Any) -> Array:
     chosen = _float_dtype(dtype, "normal_kernel_cpu")
     return _drawn(chosen, size, lambda: stream_of(generator).normal(size, mean, std, chosen))
 
 
-def _randint(low: int, high: int, size: Any, generator: Any, dtype: Any) -> Array:
+def _randint(low: int, high: int, size: tuple[int, ...], generator: Any, dtype: Any) -> Array:
     chosen = np.dtype(np.int64 if dtype is None else dtype)
     return _drawn(chosen, size, lambda: stream_of(generator).randint(low, high, size, chosen))
 

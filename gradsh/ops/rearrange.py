@@ -7,6 +7,7 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
 from gradsh.ops.shape import reshape
@@ -130,7 +131,7 @@ diagonal_copy = op(
 )
 
 
-def _diag(self: Any, diagonal: int) -> Any:
+def _diag(self: Tensor, diagonal: int) -> Tensor:
     if self.ndim == 1:
         return diag_embed(self, diagonal)
     if self.ndim == 2:

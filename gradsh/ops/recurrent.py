@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
@@ -51,8 +51,9 @@ def _lstm_layer(
 
 
 def _backward(
-    grads: Sequence[Any], input: Any, weight0: Any, weight1: Any, weight2: Any, weight3: Any, hx_: Any, cx_: Any,
-    result0: Any, result1: Any, result2: Any, result3: Any, reverse: bool, has_biases: bool, hidden_size: int,
+    grads: Sequence[Any], input: ArrayOrTensor, weight0: ArrayOrTensor, weight1: ArrayOrTensor, weight2: ArrayOrTensor,
+    weight3: ArrayOrTensor, hx_: ArrayOrTensor, cx_: ArrayOrTensor, result0: ArrayOrTensor, result1: ArrayOrTensor,
+    result2: ArrayOrTensor, result3: ArrayOrTensor, reverse: bool, has_biases: bool, hidden_size: int,
 ) -> tuple[Any, ...]:
     del result1, result2
     if isinstance(input, Tensor):
@@ -110,7 +111,8 @@ def _differentiable(grads: Sequence[Any], inputs: tuple[Any, ...], reverse: bool
 
 
 def compose(
-    input: Any, weight0: Any, weight1: Any, weight2: Any, weight3: Any, hx_: Any, cx_: Any, reverse: bool, has_biases: bool
+    input: Tensor, weight0: Tensor, weight1: Tensor, weight2: Tensor, weight3: Tensor, hx_: Tensor, cx_: Tensor,
+    reverse: bool, has_biases: bool,
 ) -> tuple[Any, Any, Any]:
     """Return outputs, last h and last c of the layer, made of plain operations."""
     linear = find("linear")
@@ -157,7 +159,9 @@ def _pack(input: Array, lengths: tuple[int, ...], batch_first: bool) -> tuple[Ar
     return ordered.reshape(-1, *ordered.shape[2:])[rows], sizes
 
 
-def _unpack(grad: Any, input_sizes: tuple[int, ...], result1: Any, batch_first: bool) -> Any:
+def _unpack(
+    grad: ArrayOrTensor, input_sizes: tuple[int, ...], result1: ArrayOrTensor, batch_first: bool
+) -> ArrayOrTensor:
     """Return the gradient of what was packed: zeros where there was padding."""
     steps, batch = (input_sizes[1], input_sizes[0]) if batch_first else input_sizes[:2]
     counts = result1.array if isinstance(result1, Tensor) else result1
@@ -198,7 +202,7 @@ unsafe_split = op(
 )
 
 
-def _unsafe_chunk(self: Any, chunks: int, dim: int) -> Any:
+def _unsafe_chunk(self: Tensor, chunks: int, dim: int) -> tuple[Tensor, ...]:
     extent = self.shape[wrap_dim(dim, self.ndim)]
     return unsafe_split(self, (extent + chunks - 1) // chunks, dim)
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
@@ -21,7 +22,7 @@ mul_reduce: Any = np.multiply.reduce
 # --- what formulas share ----------------------------------------------------------------------------------------
 
 
-def unsqueezed(value: Any, dim: Dims, ndim: int) -> Any:
+def unsqueezed(value: ArrayOrTensor, dim: Dims, ndim: int) -> ArrayOrTensor:
     """Put reduced dimensions back with extent 1 (for None all `ndim` of them, for () none); of an array or a Tensor."""
     if dim is not None and not dim:
         return value
@@ -39,7 +40,7 @@ def unsqueezed(value: Any, dim: Dims, ndim: int) -> Any:
     return value
 
 
-def repeated(value: Any, sizes: tuple[int, ...]) -> Any:
+def repeated(value: ArrayOrTensor, sizes: tuple[int, ...]) -> ArrayOrTensor:
     """Expand an array or a Tensor to `sizes` without copying."""
     if not isinstance(value, PLAIN):
         return find("expand")(value, sizes)
@@ -52,14 +53,14 @@ def repeated(value: Any, sizes: tuple[int, ...]) -> Any:
     return np.broadcast_to(value, sizes)
 
 
-def spread(grad: Any, sizes: tuple[int, ...], dim: Dims = None, keepdim: bool = False) -> Any:
+def spread(grad: ArrayOrTensor, sizes: tuple[int, ...], dim: Dims = None, keepdim: bool = False) -> ArrayOrTensor:
     """Give every summed element its sum's gradient."""
     if not keepdim and sizes and dim:
         grad = unsqueezed(grad, dim, len(sizes))
     return repeated(grad, sizes)
 
 
-def restored(value: Any, dim: Dims, keepdim: bool) -> Any:
+def restored(value: ArrayOrTensor, dim: Dims, keepdim: bool) -> ArrayOrTensor:
     """Put reduced dimensions back in one step (`reshape`), as PyTorch's amax does."""
     if keepdim or (not dim and isinstance(value, PLAIN)):
         return value
@@ -98,18 +99,18 @@ def require_float(self: Array, dtype: Any, name: str) -> Array:
 # --- sum --------------------------------------------------------------------------------------------------------
 
 
-def _sum(self: Array, dtype: Any) -> Any:
+def _sum(self: Array, dtype: Any) -> Array:
     return add_reduce(widened(self, dtype), axis=None)
 
 
-def sum_over(self: Array, axes: tuple[int, ...], keepdim: bool) -> Any:
+def sum_over(self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
     """Sum over axes; long float32 columns are accumulated in float64, which numpy does not do pairwise."""
     if self.dtype == np.float32 and axes and self.ndim - 1 not in axes and self.shape[axes[0]] > 512:
         return add_reduce(self, axis=axes, keepdims=keepdim, dtype=np.float64).astype(np.float32)
     return add_reduce(self, axis=axes, keepdims=keepdim)
 
 
-def _sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Any:
+def _sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
     return sum_over(widened(self, dtype), wrap_dims(dim, self.ndim), keepdim)
 
 
@@ -125,7 +126,7 @@ op(
 )
 
 
-def _nansum(self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Any:
+def _nansum(self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
     wide = widened(self, dtype)
     if wide.dtype.kind == "f":
         wide = np.where(np.isnan(wide), wide.dtype.type(0), wide)
@@ -141,33 +142,33 @@ nansum = op(
 )
 
 
-def _shape(value: Any) -> tuple[int, ...]:
+def _shape(value: ArrayOrTensor) -> tuple[int, ...]:
     return tuple(value.shape)
 
 
-def _is_number(value: Any) -> Any:
+def _is_number(value: ArrayOrTensor) -> ArrayOrTensor:
     return ~np.isnan(value) if isinstance(value, PLAIN) else find("logical_not")(find("isnan")(value))
 
 
 # --- mean -------------------------------------------------------------------------------------------------------
 
 
-def mean_over(self: Array, axes: tuple[int, ...], keepdim: bool) -> Any:
+def mean_over(self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
     """Return the mean over axes: the sum divided by the count, as PyTorch rounds it."""
     count = math.prod(self.shape[axis] for axis in axes)
     return np.true_divide(sum_over(self, axes, keepdim), self.dtype.type(count))
 
 
-def _mean(self: Array, dtype: Any) -> Any:
+def _mean(self: Array, dtype: Any) -> Array:
     wide = require_float(self, dtype, "mean")
     return np.true_divide(add_reduce(wide, axis=None), wide.dtype.type(wide.size))
 
 
-def _mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Any:
+def _mean_dim(self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
     return mean_over(require_float(self, dtype, "mean"), wrap_dims(dim, self.ndim), keepdim)
 
 
-def mean_backward(grad: Any, sizes: tuple[int, ...], dim: Dims, count: int, keepdim: bool) -> Any:
+def mean_backward(grad: ArrayOrTensor, sizes: tuple[int, ...], dim: Dims, count: int, keepdim: bool) -> ArrayOrTensor:
     """Give every element its mean's gradient divided by the number of elements of that mean."""
     if dim and sizes:
         count = math.prod(sizes[wrap_dim(one, len(sizes))] for one in dim)
@@ -191,7 +192,7 @@ op(
     samples=(sample((2, 3), 1), sample((2, 3, 2), (0, -1), True)),
 )
 
-def _nanmean(self: Any, dim: Dims, keepdim: bool, dtype: Any) -> Any:
+def _nanmean(self: Tensor, dim: Dims, keepdim: bool, dtype: Any) -> Tensor:
     if array_of(self).dtype.kind != "f":
         title = of_numpy(array_of(self).dtype).title
         raise fail("dtype", f"nanmean(): expected input to have floating point or complex dtype but got {title}", RuntimeError)
@@ -207,13 +208,13 @@ composite(
 # --- tests and counts -------------------------------------------------------------------------------------------
 
 
-def _truth(self: Array, axes: tuple[int, ...], keepdim: bool, function: Any) -> Any:
+def _truth(self: Array, axes: tuple[int, ...], keepdim: bool, function: Any) -> Array | bool:
     found = function.reduce(self, axis=axes, keepdims=keepdim, dtype=np.bool_)
     return found.astype(np.uint8) if self.dtype == np.uint8 else found
 
 
 def _declare_truth(name: str, function: Any, doc: str) -> None:
-    def over_dims(self: Array, dim: Dims, keepdim: bool) -> Any:
+    def over_dims(self: Array, dim: Dims, keepdim: bool) -> Array | bool:
         return _truth(self, wrap_dims(dim, self.ndim), keepdim, function)
 
     op(f"{name}(self)", "", doc, forward=lambda self: over_dims(self, None, False))
@@ -230,11 +231,11 @@ op(
 # --- prod -------------------------------------------------------------------------------------------------------
 
 
-def _prod(self: Array, dtype: Any) -> Any:
+def _prod(self: Array, dtype: Any) -> Array:
     return mul_reduce(widened(self, dtype), axis=None)
 
 
-def _prod_dim(self: Array, dim: int, keepdim: bool, dtype: Any) -> Any:
+def _prod_dim(self: Array, dim: int, keepdim: bool, dtype: Any) -> Array:
     axis = wrap_dims((dim,), self.ndim)
     return mul_reduce(widened(self, dtype), axis=axis, keepdims=keepdim)
 
@@ -259,7 +260,7 @@ def _dtype(value: Any) -> Any:
     return of_numpy(value.dtype) if isinstance(value, PLAIN) else value.dtype
 
 
-def _prod_grad(grad: Any, self: Any, result: Any) -> Any:
+def _prod_grad(grad: ArrayOrTensor, self: ArrayOrTensor, result: ArrayOrTensor) -> ArrayOrTensor:
     if not self.shape:
         return grad
     if not (array_of(self) == 0).any():
@@ -270,7 +271,9 @@ def _prod_grad(grad: Any, self: Any, result: Any) -> Any:
     return view(prod_without(grad, view(find("contiguous")(self), (-1,)), 0), tuple(self.shape))
 
 
-def _prod_dim_grad(grad: Any, self: Any, result: Any, dim: int, keepdim: bool) -> Any:
+def _prod_dim_grad(
+    grad: ArrayOrTensor, self: ArrayOrTensor, result: ArrayOrTensor, dim: int, keepdim: bool
+) -> ArrayOrTensor:
     if not self.shape:
         return grad
     ndim = len(self.shape)

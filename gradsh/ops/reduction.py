@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
+from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.text.fault import fail
 
@@ -28,7 +30,7 @@ def chosen(size_average: Any, reduce: Any, reduction: str) -> int:
     return number(named(size_average, reduce, reduction))
 
 
-def named(size_average: Any, reduce: Any, reduction: str) -> str:
+def named(size_average: bool | None, reduce: Any, reduction: str) -> str:
     """Return the name of a reduction, which the old flags `size_average` and `reduce` overrule."""
     if size_average is None and reduce is None:
         return reduction
@@ -40,14 +42,14 @@ def named(size_average: Any, reduce: Any, reduction: str) -> str:
     return name
 
 
-def reduced(loss: Any, reduction: int) -> Any:
+def reduced(loss: Tensor, reduction: int) -> Tensor:
     """Reduce a loss by recorded operations."""
     if reduction == MEAN:
         return find("mean")(loss)
     return find("sum")(loss) if reduction == SUM else loss
 
 
-def reduce_array(loss: Any, reduction: int) -> Any:
+def reduce_array(loss: Array, reduction: int) -> Array:
     """Reduce an array within a kernel."""
     if reduction == NONE:
         return loss
@@ -66,7 +68,7 @@ def broadcast_pair(a: Any, b: Any) -> tuple[Any, Any]:
     return tuple(one if tuple(one.shape) == shape else find("expand")(one, shape) for one in (a, b))
 
 
-def warn_sizes(input: Any, target: Any) -> None:
+def warn_sizes(input: Tensor, target: Tensor) -> None:
     """Warn, as PyTorch does, of a target whose size is not the input's."""
     if tuple(input.shape) != tuple(target.shape):
         current().warning(

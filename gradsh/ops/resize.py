@@ -7,6 +7,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import applied
@@ -45,7 +46,9 @@ def _records(name: str, node: str, mode: str, dims: int) -> Operation:
         _check_sizes(self, output_size, dims)
         return interpolated(self, output_size, mode, *split(values))
 
-    def backward_kernel(grad_output: Array, output_size: Any, input_size: Any, *values: Any) -> Array:
+    def backward_kernel(
+        grad_output: Array, output_size: tuple[int, ...], input_size: tuple[int, ...], *values: Any
+    ) -> Array:
         return spread_back(grad_output, tuple(input_size), mode, *split(values))
 
     names = " ".join(("align_corners",) * corners + scales)
@@ -78,7 +81,7 @@ _NEEDS = {"linear": 3, "bilinear": 4, "trilinear": 5}
 
 
 def _target(
-    input: Any, size: Any, scale_factor: Any, recompute: bool, dims: int
+    input: Tensor, size: int | None, scale_factor: float | None, recompute: bool, dims: int
 ) -> tuple[tuple[int, ...], tuple[Any, ...]]:
     """Return the wanted extents and the scales (None each where the size was given)."""
     shape = tuple(input.shape)[2:]
@@ -111,9 +114,9 @@ def _target(
 
 
 def _interpolate(
-    input: Any, size: Any, scale_factor: Any, mode: str, align_corners: bool | None, recompute_scale_factor: Any,
-    antialias: bool,
-) -> Any:
+    input: Tensor, size: int | None, scale_factor: float | None, mode: str, align_corners: bool | None,
+    recompute_scale_factor: Any, antialias: bool,
+) -> Tensor:
     ndim = len(input.shape)
     dims = ndim - 2
     if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
@@ -168,7 +171,9 @@ upsample = composite(
 # --- unfold and fold --------------------------------------------------------------------------------------------
 
 
-def _geometry(kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[tuple[int, ...], ConvGeometry]:
+def _geometry(
+    kernel_size: tuple[int, ...], dilation: tuple[int, ...], padding: tuple[int, ...], stride: tuple[int, ...]
+) -> tuple[tuple[int, ...], ConvGeometry]:
     kernel = spatial(kernel_size, 2, "kernel_size")
     return kernel, ConvGeometry(
         spatial(stride, 2, "stride"), spatial(padding, 2, "padding"), spatial(dilation, 2, "dilation"), 1
@@ -191,7 +196,10 @@ def _check_patches(kernel: tuple[int, ...], geometry: ConvGeometry) -> None:
         raise fail("value", message, RuntimeError)
 
 
-def _im2col(self: Array, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Array:
+def _im2col(
+    self: Array, kernel_size: tuple[int, ...], dilation: tuple[int, ...], padding: tuple[int, ...],
+    stride: tuple[int, ...],
+) -> Array:
     kernel, geometry = _geometry(kernel_size, dilation, padding, stride)
     _check_patches(kernel, geometry)
     if self.ndim not in (3, 4) or 0 in self.shape[-3:]:
@@ -218,7 +226,10 @@ def _pair(values: tuple[int, ...]) -> str:
     return f"({values[0]}, {values[1]})"
 
 
-def _col2im(self: Array, output_size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Array:
+def _col2im(
+    self: Array, output_size: tuple[int, ...], kernel_size: tuple[int, ...], dilation: tuple[int, ...],
+    padding: tuple[int, ...], stride: tuple[int, ...],
+) -> Array:
     kernel, geometry = _geometry(kernel_size, dilation, padding, stride)
     extents = spatial(output_size, 2, "output_size")
     _check_patches(kernel, geometry)
@@ -270,7 +281,7 @@ col2im: Operation = op(
 )
 
 
-def _two(value: Any) -> tuple[int, ...]:
+def _two(value: int) -> tuple[int, ...]:
     return (value, value) if isinstance(value, int) else tuple(value)
 
 

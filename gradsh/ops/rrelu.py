@@ -7,14 +7,15 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
+from gradsh.engine.values.dtype import Array
 from gradsh.ops.activation import functional, leaky_relu_backward
 from gradsh.ops.arguments import zeros
 from gradsh.ops.kernels.common import unsupported
 from gradsh.text.fault import fail
 
 
-def _forward(self: Any, noise: Any, lower: Any, upper: Any, training: bool) -> Any:
+def _forward(self: Array, noise: Array, lower: float, upper: float, training: bool) -> Array:
     if self.dtype.kind != "f":
         raise unsupported("rrelu_with_noise_out_cpu" if training else "leaky_relu_cpu", self)
     self = np.ascontiguousarray(self).reshape(self.shape)
@@ -35,8 +36,9 @@ def _draw(self: Any, lower: float, upper: float) -> Any:
 
 
 def _gradient(
-    grad: Any, self: Any, noise: Any, lower: Any, upper: Any, training: bool, self_is_result: bool
-) -> Any:
+    grad: ArrayOrTensor, self: ArrayOrTensor, noise: ArrayOrTensor, lower: float, upper: float, training: bool,
+    self_is_result: bool,
+) -> ArrayOrTensor:
     if training and upper - lower > 1e-6:
         return grad * noise
     return leaky_relu_backward(grad, self, (lower + upper) / 2, self_is_result)
@@ -74,7 +76,7 @@ _rrelu_ = op(
 
 
 def _run(operation: Any) -> Any:
-    def rrelu(input: Tensor, lower: float, upper: float, training: bool) -> Any:
+    def rrelu(input: Tensor, lower: float, upper: float, training: bool) -> Tensor:
         noise = _draw(input.array, lower, upper) if training else np.zeros(input.array.shape, input.array.dtype)
         return operation(input, make(noise), lower, upper, training)
 

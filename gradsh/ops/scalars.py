@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dispatch.declare import op
+from gradsh.engine.graph.tensor import ArrayOrTensor
 from gradsh.ops.kernels.common import together
 
 _PLAIN = (np.ndarray, np.generic)
@@ -45,16 +46,16 @@ def times(value: Any, number: Any) -> Any:
     return value * number if isinstance(value, _PLAIN) else _mul(value, number)
 
 
-def plus(value: Any, number: Any) -> Any:
+def plus(value: ArrayOrTensor, number: float) -> Any:
     """Return value + number."""
     return value + number if isinstance(value, _PLAIN) else _add(value, number)
 
 
-def minus(value: Any, number: Any) -> Any:
+def minus(value: ArrayOrTensor, number: float) -> ArrayOrTensor:
     """Return value - number."""
     return value - number if isinstance(value, _PLAIN) else _sub(value, number)
 
 
-def over(value: Any, number: Any) -> Any:
+def over(value: ArrayOrTensor, number: float) -> ArrayOrTensor:
     """Return value / number."""
     return value / number if isinstance(value, _PLAIN) else _div(value, number)

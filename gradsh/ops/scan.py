@@ -6,6 +6,7 @@ import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
@@ -18,7 +19,7 @@ from gradsh.text.fault import fail
 # --- cumsum -----------------------------------------------------------------------------------------------------
 
 
-def _accumulate(function: Any, self: Array, dim: int, dtype: Any) -> Any:
+def _accumulate(function: Any, self: Array, dim: int, dtype: Any) -> Array:
     """Accumulate along a dimension; float32 in float64, as PyTorch does."""
     axis = wrap_dim(dim, self.ndim)
     wide = row_major(widened(self, dtype))
@@ -29,7 +30,7 @@ def _accumulate(function: Any, self: Array, dim: int, dtype: Any) -> Any:
     return function.accumulate(wide, axis=axis)
 
 
-def _reversed_cumsum(value: Any, dim: int) -> Any:
+def _reversed_cumsum(value: ArrayOrTensor, dim: int) -> ArrayOrTensor:
     if isinstance(value, PLAIN):
         axis = wrap_dim(dim, value.ndim)
         return np.array(np.flip(_accumulate(np.add, np.flip(value, axis), dim, None), axis), order="C")  # as flip does, a copy
@@ -37,7 +38,7 @@ def _reversed_cumsum(value: Any, dim: int) -> Any:
     return flip(cumsum(flip(value, (dim,)), dim), (dim,))
 
 
-def _cumsum_grad(grad: Any, dim: int) -> Any:
+def _cumsum_grad(grad: ArrayOrTensor, dim: int) -> ArrayOrTensor:
     shape = tuple(grad.shape)
     if not shape or shape[dim] == 1 or 0 in shape:
         return grad
@@ -127,7 +128,7 @@ def _running(function: Any, self: Array, dim: int, name: str) -> tuple[Any, Any]
 
 
 @writes(2)
-def _running_grad(grad: Any, self: Any, indices: Any, dim: int) -> Any:
+def _running_grad(grad: ArrayOrTensor, self: ArrayOrTensor, indices: ArrayOrTensor, dim: int) -> ArrayOrTensor:
     shape = tuple(self.shape)
     if 0 in shape:
         return self
@@ -146,7 +147,7 @@ for _name, _function in (("cummax", np.maximum), ("cummin", np.minimum)):
 # --- logcumsumexp -----------------------------------------------------------------------------------------------
 
 
-def _logcumsumexp(self: Array, dim: int) -> Any:
+def _logcumsumexp(self: Array, dim: int) -> Array:
     axis = wrap_dim(dim, self.ndim)
     if self.dtype.kind != "f":
         raise unsupported("logcumsumexp_out_cpu", self)
@@ -164,7 +165,7 @@ def _logcumsumexp_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
     lowest = np.finfo(array_of(grad).dtype).min
     flip, exp, where = find("flip"), find("exp"), find("where")
 
-    def back(value: Any) -> Any:
+    def back(value: ArrayOrTensor) -> ArrayOrTensor:
         return flip(logcumsumexp(flip(value, (dim,)), dim), (dim,))
 
     log_size = find("log")(find("abs")(grad))
@@ -181,7 +182,7 @@ logcumsumexp = op(
 # --- differences and trapezoids ---------------------------------------------------------------------------------
 
 
-def _diff(self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
+def _diff(self: Tensor, n: int, dim: int, prepend: Any, append: Any) -> Tensor:
     if self.ndim == 0:
         message = "diff expects input to be at least one-dimensional"
         raise fail("shape", message, RuntimeError)
@@ -207,12 +208,12 @@ composite(
 )
 
 
-def _ends(value: Any, dim: int) -> tuple[Any, Any]:
+def _ends(value: Tensor, dim: int) -> tuple[Any, Any]:
     cut = find("slice")
     return cut(value, dim, 0, -1), cut(value, dim, 1, None)
 
 
-def _widths(y: Any, x: Any, dim: int, name: str) -> Any:
+def _widths(y: Tensor, x: Tensor, dim: int, name: str) -> Tensor:
     """Return the distances of the sample points, viewed so that they broadcast over y."""
     if x.ndim == 1:
         if x.shape[0] != y.shape[dim]:
@@ -246,7 +247,7 @@ def _trapezoid(y: Any, x: Any, dx: Any, dim: int) -> Any:
     return over(total((left + right) * widths, (axis,)), 2.0)
 
 
-def _cumulative_trapezoid(y: Any, x: Any, dx: Any, dim: int) -> Any:
+def _cumulative_trapezoid(y: Tensor, x: Tensor | None, dx: int, dim: int) -> Any:
     axis = wrap_dim(dim, y.ndim)
     if x is None:
         _no_bool("cumulative_trapezoid", y)
@@ -269,7 +270,7 @@ for _name, _body, _doc in (
     )
 
 
-def _gradient(input: Any, spacing: Any, dim: Any, edge_order: int) -> tuple[Any, ...]:
+def _gradient(input: Tensor, spacing: Any, dim: Any, edge_order: int) -> tuple[Any, ...]:
     """Return the central differences along each dimension, with one-sided ones at its ends."""
     if input.array.dtype.kind != "f":
         input = find("true_divide")(input, 1)

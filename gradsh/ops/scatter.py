@@ -124,7 +124,7 @@ def _check_source(self: Array, place: int, index: Array, src: Array | None) -> N
 def _scattered(name: str, write: Callable[[Array, Any, Any], None]) -> Callable[..., Array]:
     """Make the kernel of a scatter: `write(out, coordinates, values)` puts the values there."""
 
-    def kernel(self: Array, dim: int, index: Array, src: Any) -> Array:
+    def kernel(self: Array, dim: int, index: Array, src: Array | float) -> Array:
         place = _check_index(name, self, dim, index)
         values = np.asarray(src)
         number = not isinstance(src, np.ndarray)
@@ -149,7 +149,7 @@ def _scattered(name: str, write: Callable[[Array, Any, Any], None]) -> Callable[
     return kernel
 
 
-def write_at(out: Array, where: Any, values: Array) -> None:
+def write_at(out: Array, where: Array | tuple[Array, ...], values: Array) -> None:
     """Write values at the given coordinates."""
     out[where] = values
 
@@ -218,7 +218,7 @@ def _scatter_reduce(self: Array, dim: int, index: Array, src: Array, reduce: str
     return reduce_at(target, where, values, reduce, include_self).reshape(shape)
 
 
-def reduce_at(out: Array, where: Any, values: Array, reduce: str, include_self: bool) -> Array:
+def reduce_at(out: Array, where: Array | tuple[Array, ...], values: Array, reduce: str, include_self: bool) -> Array:
     """Reduce `values` into an array at the given coordinates, in place as far as the mean allows; return it."""
     ufunc, neutral = _REDUCERS[reduce]
     if not include_self:
@@ -236,7 +236,7 @@ def _ones_like(value: Any) -> Any:
     return find("ones_like")(value)
 
 
-def _mask(condition: Any, like: Any) -> Any:
+def _mask(condition: Array, like: Array) -> Array:
     """Return a comparison's result as numbers of the dtype of `like`, of its kind."""
     return condition.astype(like.dtype) if isinstance(condition, np.ndarray) else find("to")(condition, like.dtype)
 

@@ -6,15 +6,15 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import of_numpy
+from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.ops.kernels.common import pick, together
 from gradsh.text.fault import fail
 
 
-def _where(condition: Any, self: Any, other: Any) -> Any:
+def _where(condition: Array, self: Array | float, other: Array | float) -> Array:
     if condition.dtype.kind != "b":
         if condition.dtype != np.uint8:
             title = of_numpy(condition.dtype).title
@@ -55,7 +55,7 @@ composite(
 )
 
 
-def _masked(self: Any, mask: Any, value: Any) -> Any:
+def _masked(self: Array, mask: Array, value: Array | float) -> Array:
     if mask.dtype.kind != "b":
         name = _C_NAMES.get(mask.dtype.name, mask.dtype.name)
         raise fail("dtype", f"masked_fill_ only supports boolean masks, but got mask with dtype {name}", RuntimeError)
@@ -73,7 +73,7 @@ _C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32
             "uint8": "unsigned char"}
 
 
-def _value_gradient(grad: Any, mask: Any) -> Any:
+def _value_gradient(grad: ArrayOrTensor, mask: ArrayOrTensor) -> ArrayOrTensor:
     """Sum the gradient over the masked elements, as PyTorch does by masked_select and sum."""
     if isinstance(grad, Tensor):
         return find("sum")(find("masked_select")(grad, mask))

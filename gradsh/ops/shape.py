@@ -9,7 +9,7 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import alias, composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import expandable, wrap_dim
@@ -30,7 +30,7 @@ from gradsh.ops.view import (
 from gradsh.text.fault import fail
 
 
-def _reshape(self: Any, shape: tuple[int, ...]) -> Any:
+def _reshape(self: ArrayOrTensor, shape: tuple[int, ...]) -> ArrayOrTensor:
     array = array_of(self)
     if array.flags.c_contiguous:
         return view(self, shape)
@@ -59,7 +59,7 @@ composite("broadcast_to(self, *size: ints)", "A view expanded to a shape.", lamb
 composite("ravel(self)", "All elements in one dimension.", lambda self: reshape(find("contiguous")(self), (-1,)))
 
 
-def _flatten(self: Any, start_dim: int, end_dim: int) -> Any:
+def _flatten(self: Tensor, start_dim: int, end_dim: int) -> Tensor:
     start, end = wrap_dim(start_dim, self.ndim), wrap_dim(end_dim, self.ndim)
     if start > end:
         raise fail("value", "flatten() has invalid args: start_dim cannot come after end_dim", RuntimeError)
@@ -77,7 +77,7 @@ composite(
 )
 
 
-def _unflatten(self: Any, dim: int, sizes: tuple[int, ...]) -> Any:
+def _unflatten(self: Tensor, dim: int, sizes: tuple[int, ...]) -> Tensor:
     place = wrap_dim(dim, self.ndim)
     if not sizes:
         raise fail("value", "unflatten: sizes must be non-empty", RuntimeError)
@@ -108,7 +108,7 @@ for _name in ("swapaxes", "swapdims"):
     )
 
 
-def _movedim(self: Any, source: tuple[int, ...], destination: tuple[int, ...]) -> Any:
+def _movedim(self: Tensor, source: tuple[int, ...], destination: tuple[int, ...]) -> Tensor:
     if len(source) != len(destination):
         message = (
             f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims "
@@ -136,7 +136,7 @@ alias("moveaxis", movedim)
 
 
 def _atleast(ndim: int) -> None:
-    def body(tensors: Any) -> Any:
+    def body(tensors: tuple[Tensor, ...]) -> Any:
         given = tensors[0] if len(tensors) == 1 else tensors
         if isinstance(given, (list, tuple)):
             return tuple(at_least(one, ndim) for one in given)
@@ -149,7 +149,7 @@ for _ndim in (1, 2, 3):
     _atleast(_ndim)
 
 
-def _sum_to_size(self: Any, size: tuple[int, ...]) -> Any:
+def _sum_to_size(self: Tensor, size: tuple[int, ...]) -> Any:
     if not expandable(tuple(size), tuple(self.shape)):
         message = f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}."
         raise fail("shape", message, RuntimeError, shapes=(size, self.shape))
@@ -174,7 +174,7 @@ def _repeat(self: Array, repeats: tuple[int, ...]) -> Array:
     return np.array(np.tile(self, repeats), order="C")
 
 
-def _repeat_backward(grad: Any, repeats: tuple[int, ...], self_sizes: tuple[int, ...]) -> Any:
+def _repeat_backward(grad: ArrayOrTensor, repeats: tuple[int, ...], self_sizes: tuple[int, ...]) -> ArrayOrTensor:
     total = find("sum")
     if 0 in repeats:
         from gradsh.ops.arguments import zeros_of_shape
@@ -203,7 +203,7 @@ composite(
 )
 
 
-def _repeat_interleave(self: Any, repeats: Any, dim: int | None, output_size: Any) -> Any:
+def _repeat_interleave(self: Tensor, repeats: int, dim: int | None, output_size: Any) -> Tensor:
     source = _flatten(self, 0, -1) if dim is None else self
     place = wrap_dim(dim or 0, source.ndim)
     if isinstance(repeats, int):

@@ -7,6 +7,7 @@ import numpy as np
 from gradsh.engine.ambient import grad_mode
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy, promote_pair
 from gradsh.engine.values.shape import broadcast_shapes, wrap_dims
@@ -31,7 +32,7 @@ norm_whole = op(
 )
 
 
-def pairwise(x1: Any, x2: Any, p: float, eps: float, keepdim: bool) -> Any:
+def pairwise(x1: Tensor, x2: Tensor, p: float, eps: float, keepdim: bool) -> Tensor:
     """Return the norm of the difference over the last dim; eps keeps it from 0."""
     last = max(len(x1.shape), len(x2.shape)) - 1
     return norm_over(plus(x1 - x2, eps), p, (last,), keepdim)
@@ -44,7 +45,7 @@ pairwise_distance = composite(
 )
 
 
-def _cosine(x1: Any, x2: Any, dim: int, eps: float) -> Any:
+def _cosine(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
     a, b = array_of(x1).dtype, array_of(x2).dtype
     common = promote_pair(a, b)
     if common.kind != "f":
@@ -71,7 +72,7 @@ cosine_similarity = composite(
 )
 
 
-def _normalize(input: Any, p: float, dim: Any, eps: float) -> Any:
+def _normalize(input: Tensor, p: float, dim: tuple[int, ...] | int, eps: float) -> Tensor:
     length = find("norm")(input, p, dim, True)
     return input / find("expand")(find("clamp_min")(length, eps), tuple(input.shape))
 
@@ -86,7 +87,8 @@ normalize = composite(
 
 
 def _trilinear_kernel(
-    i1: Array, i2: Array, i3: Array, expand1: Any, expand2: Any, expand3: Any, sumdim: Any, unroll_dim: int
+    i1: Array, i2: Array, i3: Array, expand1: tuple[int, ...], expand2: tuple[int, ...], expand3: tuple[int, ...],
+    sumdim: tuple[int, ...], unroll_dim: int,
 ) -> Array:
     """Sum the products of three tensors, each repeated along its expanded dims."""
     total = i1.ndim + len(expand1)
@@ -99,7 +101,9 @@ def _trilinear_kernel(
 
 
 def _gradients(
-    grad: Any, i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: Any, sumdim: Any, needs: Any
+    grad: ArrayOrTensor, i1: ArrayOrTensor | None, i2: ArrayOrTensor | None, i3: ArrayOrTensor | None,
+    expand1: tuple[int, ...], expand2: tuple[int, ...], expand3: tuple[int, ...], sumdim: tuple[int, ...],
+    needs: tuple[bool, ...],
 ) -> tuple[Any, Any, Any]:
     return (
         trilinear(grad, i2, i3, sumdim, expand2, expand3, expand1) if needs[0] else None,
@@ -116,7 +120,7 @@ trilinear: Operation = op(
 )
 
 
-def _bilinear(input1: Any, input2: Any, weight: Any, bias: Any) -> Any:
+def _bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     shape1, shape2, shape = tuple(input1.shape), tuple(input2.shape), tuple(weight.shape)
     if len(shape1) != len(shape2):
         message = f"bilinear(): input dimensions do not match: got {len(shape1)} and {len(shape2)}"

@@ -6,7 +6,7 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.engine.values.storage import strided
@@ -69,7 +69,9 @@ def _slice_backward(
     return whole
 
 
-def _slice_gradient(grad: Any, self_sizes: Any, dim: int, start: int | None, end: int | None, step: int) -> Any:
+def _slice_gradient(
+    grad: ArrayOrTensor, self_sizes: tuple[int, ...], dim: int, start: int | None, end: int | None, step: int
+) -> ArrayOrTensor:
     return slice_backward(grad, self_sizes, dim, start or 0, MAX if end is None else end, step)
 
 
@@ -85,7 +87,7 @@ slice_backward: Operation = op(
 )
 
 
-def _narrow(self: Any, dim: int, start: Any, length: int) -> Any:
+def _narrow(self: ArrayOrTensor, dim: int, start: int, length: int) -> ArrayOrTensor:
     if isinstance(start, Tensor):
         if start.ndim or not isinstance(start.item(), int) or start.dtype.name == "bool":
             raise fail("type", "start must be an 0-dim integral Tensor.", RuntimeError)

@@ -6,6 +6,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
@@ -20,13 +21,13 @@ _NARROW = 32
 """Extent of the last dim up to which its maxima are taken of the transpose: numpy is slow on short rows."""
 
 
-def _shifted(self: Array, axis: int) -> Any:
+def _shifted(self: Array, axis: int) -> Array:
     if self.ndim == 2 and axis == 1 and 0 < self.shape[1] <= _NARROW < self.shape[0]:
         return self - max_reduce(self.T.copy(), axis=0)[:, None]
     return self - max_reduce(self, axis=axis, keepdims=True)
 
 
-def softmax_array(self: Array, dim: int) -> Any:
+def softmax_array(self: Array, dim: int) -> Array:
     """Return the softmax of an array along a dimension."""
     axis = wrap_dim(dim, self.ndim)
     if self.dtype.kind != "f":
@@ -49,12 +50,12 @@ def _log_softmax(self: Array, axis: int) -> Array:
     return shifted
 
 
-def _by_entries(kernel: Any, axis: int, *arrays: Array) -> Any:
+def _by_entries(kernel: Any, axis: int, *arrays: Array) -> Array:
     """Run a kernel along an axis: where that is not the first, on some entries of the first at a time."""
     return in_parts(lambda *parts: kernel(*parts, axis), *arrays) if axis else kernel(*arrays, axis)
 
 
-def log_softmax_array(self: Array, dim: int) -> Any:
+def log_softmax_array(self: Array, dim: int) -> Array:
     """Return the logarithm of the softmax of an array along a dimension."""
     axis = wrap_dim(dim, self.ndim)
     if self.dtype.kind != "f":
@@ -67,7 +68,7 @@ def log_softmax_array(self: Array, dim: int) -> Any:
 # --- derivatives, which are operations of their own -------------------------------------------------------------
 
 
-def _softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: Any) -> Any:
+def _softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: Any) -> Array:
     if output.ndim == 0 or output.size == 0:
         product = grad_output * output
         return np.asarray(product - output * product)
@@ -101,7 +102,7 @@ softmax_backward: Any = op(
 )
 
 
-def _log_softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: Any) -> Any:
+def _log_softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: Any) -> Array:
     if output.ndim == 0 or output.size == 0:
         return np.asarray(grad_output - np.exp(output) * grad_output)
     return _by_entries(_log_softmax_slope, wrap_dim(dim, output.ndim), grad_output, output)
@@ -124,7 +125,7 @@ log_softmax_backward = op(
 )
 
 
-def _exp(value: Any) -> Any:
+def _exp(value: ArrayOrTensor) -> ArrayOrTensor:
     return np.exp(value) if isinstance(value, PLAIN) else find("exp")(value)
 
 
@@ -155,7 +156,7 @@ def implicit_dim(name: str, ndim: int) -> int:
 
 
 def _with_dtype(operation: Any) -> Any:
-    def body(self: Any, dim: int | None, _stacklevel: Any, dtype: Any) -> Any:
+    def body(self: Tensor, dim: int | None, _stacklevel: int, dtype: Any) -> Tensor:
         if dim is None:
             dim = implicit_dim(operation.name, len(self.shape))
         if dtype is not None and array_of(self).dtype != dtype:
@@ -177,7 +178,7 @@ for _operation in (softmax, log_softmax):
     composite(f"F_{_name}(self, dim: int? = None, _stacklevel: int = 3, dtype: dtype? = None)", _doc, _with_dtype(_operation), ("F",))
 
 
-def _softmin(self: Any, dim: int | None, _stacklevel: Any, dtype: Any) -> Any:
+def _softmin(self: Any, dim: int | None, _stacklevel: int, dtype: Any) -> Any:
     if dim is None:
         dim = implicit_dim("softmin", len(self.shape))
     return softmax(-self, dim, dtype=dtype) if dtype is not None else softmax(-self, dim)
@@ -189,7 +190,7 @@ composite("softmin(self, dim: int? = None, _stacklevel: int = 3, dtype: dtype? =
 # --- logsumexp --------------------------------------------------------------------------------------------------
 
 
-def _logsumexp(self: Array, dim: Dims, keepdim: bool) -> Any:
+def _logsumexp(self: Array, dim: Dims, keepdim: bool) -> Array:
     if self.dtype.kind != "f":
         self = self.astype(current().default_dtype)
     axes = wrap_dims(dim, self.ndim)
@@ -201,7 +202,9 @@ def _logsumexp(self: Array, dim: Dims, keepdim: bool) -> Any:
     return total if keepdim else total.reshape(tuple(n for place, n in enumerate(total.shape) if place not in axes))
 
 
-def _logsumexp_grad(grad: Any, self: Any, result: Any, dim: Dims, keepdim: bool) -> Any:
+def _logsumexp_grad(
+    grad: ArrayOrTensor, self: ArrayOrTensor, result: ArrayOrTensor, dim: Dims, keepdim: bool
+) -> ArrayOrTensor:
     ndim = len(self.shape)
     if not keepdim and ndim:
         grad, result = unsqueezed(grad, dim, ndim), unsqueezed(result, dim, ndim)

@@ -6,7 +6,7 @@ import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import composite, op, sample
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, int64
 from gradsh.engine.values.layout import in_order, order_of
@@ -44,7 +44,7 @@ def _as_laid_out(self: Array, result: Array) -> Array:
 
 
 @writes(2)
-def _sort_grad(grad: Any, dim: int, indices: Any, self_sizes: tuple[int, ...]) -> Any:
+def _sort_grad(grad: ArrayOrTensor, dim: int, indices: ArrayOrTensor, self_sizes: tuple[int, ...]) -> ArrayOrTensor:
     return at_indices(grad, dim, indices, self_sizes)
 
 
@@ -119,7 +119,7 @@ op(
 )
 
 
-def _kth(self: Array, axis: int, place: Any, keepdim: bool) -> tuple[Array, Array]:
+def _kth(self: Array, axis: int, place: Array | int, keepdim: bool) -> tuple[Array, Array]:
     """Return the element at a place of the order along an axis (one place, or one for each slice)."""
     if self.ndim == 0:
         return self.copy(), np.zeros((), np.int64)
@@ -208,7 +208,7 @@ op(
 )
 
 
-def _middle(self: Array, axis: int, skip_nan: bool) -> Any:
+def _middle(self: Array, axis: int, skip_nan: bool) -> Array | int:
     """Return the place of the lower median in each slice; the last place (nan) where a nan counts."""
     count = self.shape[axis]
     if self.dtype.kind != "f":
@@ -222,7 +222,7 @@ def _middle(self: Array, axis: int, skip_nan: bool) -> Any:
 def _declare_median(name: str, skip_nan: bool, doc: str) -> None:
     node = name.capitalize()
 
-    def whole(self: Array) -> Any:
+    def whole(self: Array) -> Array:
         _no_bool("median_cpu", self)
         if self.size == 0:
             return np.asarray(np.nan, self.dtype) if self.dtype.kind == "f" else np.zeros((), self.dtype)
@@ -278,7 +278,7 @@ op(
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def _quantile_checks(self: Any, q: Any, interpolation: str) -> None:
+def _quantile_checks(self: Tensor, q: Any, interpolation: str) -> None:
     array, levels = array_of(self), array_of(q)
     if array.size == 0:
         raise fail("shape", "quantile() input tensor must be non-empty", RuntimeError)
@@ -310,7 +310,7 @@ def _ranks(ordered: Any, q: Any, skip_nan: bool, interpolation: str) -> Any:
     return ranks if rounding is None else find(rounding)(ranks)
 
 
-def _sorted_last(self: Any, dim: int | None) -> Any:
+def _sorted_last(self: Tensor, dim: int | None) -> Tensor:
     sort = find("sort")
     if dim is None:
         return sort(find("flatten")(self))[0]
@@ -319,7 +319,7 @@ def _sorted_last(self: Any, dim: int | None) -> Any:
     return sort(find("transpose")(find("unsqueeze")(self, -1), wrap_dim(dim, self.ndim), -1))[0]
 
 
-def _quantile_shape(self: Any, dim: int | None, keepdim: bool) -> tuple[int, ...]:
+def _quantile_shape(self: Tensor, dim: int | None, keepdim: bool) -> tuple[int, ...]:
     if dim is not None and self.ndim:
         axis = wrap_dim(dim, self.ndim)
         return tuple(1 if place == axis else n for place, n in enumerate(self.shape) if keepdim or place != axis)
@@ -343,7 +343,7 @@ def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: 
     return find("squeeze_")(values, -1)
 
 
-def _interpolated(ordered: Any, ranks: Any, interpolation: str) -> Any:
+def _interpolated(ordered: Tensor, ranks: Tensor, interpolation: str) -> Tensor:
     gather, to = find("gather"), find("to")
     below = to(ranks, int64)
     values = gather(ordered, -1, below)

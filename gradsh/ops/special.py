@@ -8,8 +8,9 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import Within, alias, composite, op, sample, unary
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
+from gradsh.engine.values.dtype import Array
 from gradsh.ops.kernels import special_functions as functions
 from gradsh.ops.kernels.common import together
 from gradsh.ops.pointwise import exp, log, reciprocal, sgn
@@ -69,7 +70,7 @@ digamma: Operation = unary(
 )
 
 
-def _polygamma(n: int, self: Any) -> Any:
+def _polygamma(n: int, self: Array) -> Array:
     if n < 0:
         raise fail("value", "polygamma(n, x) does not support negative n.", RuntimeError)
     return functions.polygamma_kernel(n, self)
@@ -94,7 +95,7 @@ zeta: Operation = op(
 )
 
 
-def _zeta(self: Any, other: Any) -> Any:
+def _zeta(self: float, other: Array) -> Array:
     a, b = (np.asarray(one) for one in together(self, other))
     dtype = a.dtype if a.dtype.kind == "f" else current().default_dtype
     return functions.zeta_kernel(a.astype(dtype), b.astype(dtype))
@@ -111,7 +112,7 @@ op(
 )
 
 
-def _mvlgamma_gradient(grad: Any, self: Any, p: int) -> Any:
+def _mvlgamma_gradient(grad: ArrayOrTensor, self: ArrayOrTensor, p: int) -> ArrayOrTensor:
     """The sum of digamma over the shifted arguments."""
     steps = np.arange(1 - p, 1, dtype=np.float64) / 2
     shifts: Any = steps.astype(self.array.dtype if isinstance(self, Tensor) else self.dtype)
@@ -121,7 +122,7 @@ def _mvlgamma_gradient(grad: Any, self: Any, p: int) -> Any:
     return grad * functions.digamma_kernel(shifts + np.asarray(self)[..., None]).sum(-1)
 
 
-def _mvlgamma(self: Any, p: int) -> Any:
+def _mvlgamma(self: Array, p: int) -> Array:
     if p < 1:
         raise fail("value", "p has to be greater than or equal to 1", RuntimeError)
     total = np.asarray(p * (p - 1) / 4 * math.log(math.pi), self.dtype)
@@ -138,20 +139,20 @@ op(
 # --- Bessel functions ---------------------------------------------------------------------------------------------
 
 
-def _i1_gradient(grad: Any, self: Any, result: Any) -> Any:
+def _i1_gradient(grad: ArrayOrTensor, self: ArrayOrTensor, result: ArrayOrTensor) -> ArrayOrTensor:
     """I1'(x) = I0(x) - I1(x)/x, one half at 0."""
     away = find("abs")(self) > _tiny(self)
     safe = where(away, self, _tiny(self))
     return grad * where(away, i0(safe) - result * reciprocal(safe), 0.5)
 
 
-def _i1e_gradient(grad: Any, self: Any, result: Any) -> Any:
+def _i1e_gradient(grad: ArrayOrTensor, self: ArrayOrTensor, result: ArrayOrTensor) -> ArrayOrTensor:
     away = find("abs")(self) > _tiny(self)
     safe = where(away, self, _tiny(self))
     return grad * where(away, i0e(safe) - result * (sgn(safe) + reciprocal(safe)), 0.5)
 
 
-def _tiny(value: Any) -> float:
+def _tiny(value: ArrayOrTensor) -> float:
     array = value if isinstance(value, (np.ndarray, np.generic)) else value.array
     return float(np.finfo(array.dtype).eps)
 
@@ -176,7 +177,7 @@ i1e: Operation = unary(
 # --- entropies ----------------------------------------------------------------------------------------------------
 
 
-def _entr(self: Any) -> Any:
+def _entr(self: Array) -> Array:
     product = -self * np.log(self)
     return np.where(self > 0, product, np.where(self == 0, np.zeros((), self.dtype), np.where(self < 0, -np.inf, self)))
 
@@ -188,18 +189,18 @@ unary(
 )
 
 
-def _xlog1py(self: Any, other: Any) -> Any:
+def _xlog1py(self: Array, other: Array) -> Array:
     product = self * np.log1p(other)
     return np.where((self == 0) & ~np.isnan(other), np.zeros((), product.dtype), product)
 
 
-def _xlog1py_any(self: Any, other: Any) -> Any:
+def _xlog1py_any(self: Array | float, other: Array | float) -> Array:
     a, b = together(self, other)
     dtype = a.dtype if a.dtype.kind == "f" else current().default_dtype
     return _xlog1py(a.astype(dtype), b.astype(dtype))
 
 
-def _number_gradient(grad: Any, self: Any, other: Any) -> Any:
+def _number_gradient(grad: ArrayOrTensor, self: ArrayOrTensor, other: float) -> ArrayOrTensor:
     product = xlog1py(grad, other)
     return product if other > -1 else masked_fill(product, self == 0.0, 0.0)
 

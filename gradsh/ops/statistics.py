@@ -7,7 +7,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op, sample
-from gradsh.engine.graph.tensor import make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
@@ -23,7 +23,7 @@ def _counted(sizes: tuple[int, ...], dim: Dims) -> int:
     return math.prod(sizes[wrap_dim(one, len(sizes))] for one in dim or range(len(sizes))) if sizes else 1
 
 
-def _variance(self: Array, dim: Dims, correction: Any, keepdim: bool, name: str) -> tuple[Any, Any]:
+def _variance(self: Array, dim: Dims, correction: int | None, keepdim: bool, name: str) -> tuple[Any, Any]:
     """Return variance and mean. float32 is summed in float64, as PyTorch's running mean is about that good."""
     if self.dtype.kind != "f":
         message = f"{name} only support floating point and complex dtypes"
@@ -45,20 +45,20 @@ def _variance(self: Array, dim: Dims, correction: Any, keepdim: bool, name: str)
     return variance.reshape(shape), mean.astype(self.dtype).reshape(shape)
 
 
-def _var(self: Array, dim: Dims, correction: Any, keepdim: bool) -> Any:
+def _var(self: Array, dim: Dims, correction: int | None, keepdim: bool) -> Array:
     return _variance(self, dim, correction, keepdim, "std and var")[0].astype(self.dtype)
 
 
-def _std(self: Array, dim: Dims, correction: Any, keepdim: bool) -> Any:
+def _std(self: Array, dim: Dims, correction: int | None, keepdim: bool) -> Array:
     return np.sqrt(_variance(self, dim, correction, keepdim, "std and var")[0]).astype(self.dtype)
 
 
-def _var_mean(self: Array, dim: Dims, correction: Any, keepdim: bool) -> Any:
+def _var_mean(self: Array, dim: Dims, correction: int | None, keepdim: bool) -> tuple[Array, ...]:
     variance, mean = _variance(self, dim, correction, keepdim, "std and var")
     return variance.astype(self.dtype), mean
 
 
-def _std_mean(self: Array, dim: Dims, correction: Any, keepdim: bool) -> Any:
+def _std_mean(self: Array, dim: Dims, correction: int | None, keepdim: bool) -> tuple[Array, ...]:
     variance, mean = _variance(self, dim, correction, keepdim, "std and var")
     return np.sqrt(variance).astype(self.dtype), mean
 
@@ -66,7 +66,7 @@ def _std_mean(self: Array, dim: Dims, correction: Any, keepdim: bool) -> Any:
 # --- derivatives ------------------------------------------------------------------------------------------------
 
 
-def var_backward(grad: Any, self: Any, dim: Dims, correction: Any, keepdim: bool) -> Any:
+def var_backward(grad: Any, self: Any, dim: Dims, correction: int | None, keepdim: bool) -> Any:
     """Return the gradient of a variance: 2 / (n - correction) * (x - mean) * grad."""
     sizes = tuple(self.shape)
     whole = not dim or not sizes
@@ -89,13 +89,17 @@ def _without_freedom(grad: Any, self: Any) -> Any:
     return grad * slope.astype(current().default_dtype)
 
 
-def std_backward(grad: Any, self: Any, result: Any, dim: Dims, correction: Any, keepdim: bool) -> Any:
+def std_backward(
+    grad: ArrayOrTensor, self: ArrayOrTensor, result: ArrayOrTensor, dim: Dims, correction: int | None, keepdim: bool
+) -> ArrayOrTensor:
     """Return the gradient of a standard deviation; 0 where the deviation is 0."""
     ratio = find("masked_fill")(grad / times(result, 2), result == 0, 0)
     return var_backward(ratio, self, dim, correction, keepdim)
 
 
-def _mean_added(found: Any, grad: Any, self: Any, dim: Dims, keepdim: bool) -> Any:
+def _mean_added(
+    found: ArrayOrTensor, grad: ArrayOrTensor | None, self: ArrayOrTensor, dim: Dims, keepdim: bool
+) -> ArrayOrTensor:
     """Add to the gradient through the spread (None without one) that through the mean."""
     if grad is None:
         return found
@@ -104,14 +108,17 @@ def _mean_added(found: Any, grad: Any, self: Any, dim: Dims, keepdim: bool) -> A
     return part if found is None else found + part
 
 
-def _var_mean_grad(grad0: Any, grad1: Any, self: Any, dim: Dims, correction: Any, keepdim: bool) -> Any:
+def _var_mean_grad(
+    grad0: ArrayOrTensor, grad1: ArrayOrTensor, self: ArrayOrTensor, dim: Dims, correction: int | None, keepdim: bool
+) -> ArrayOrTensor:
     found = None if grad0 is None else var_backward(grad0, self, dim, correction, keepdim)
     return _mean_added(found, grad1, self, dim, keepdim)
 
 
 def _std_mean_grad(
-    grad0: Any, grad1: Any, self: Any, result0: Any, dim: Dims, correction: Any, keepdim: bool
-) -> Any:
+    grad0: ArrayOrTensor, grad1: ArrayOrTensor | None, self: ArrayOrTensor, result0: ArrayOrTensor, dim: Dims,
+    correction: int | None, keepdim: bool,
+) -> ArrayOrTensor:
     found = None if grad0 is None else std_backward(grad0, self, result0, dim, correction, keepdim)
     return _mean_added(found, grad1, self, dim, keepdim)
 
@@ -122,7 +129,7 @@ def _std_mean_grad(
 def _declare(name: str, node: str, doc: str, forward: Any, grads: dict[Any, Any]) -> None:
     """Declare the three overloads: dim and unbiased; dim and correction; unbiased alone."""
 
-    def by_dim(self: Any, dim: Dims, unbiased: bool, keepdim: bool) -> Any:
+    def by_dim(self: Tensor, dim: Dims, unbiased: bool, keepdim: bool) -> Tensor | tuple[Tensor, ...]:
         return find(name)(self, dim, correction=1 if unbiased else 0, keepdim=keepdim)
 
     spaces = ("torch",) if name.endswith("_mean") else ("torch", "Tensor")
@@ -178,7 +185,7 @@ def _weights(fweights: Any, aweights: Any, observations: int) -> Any:
     return weights
 
 
-def _cov(self: Any, correction: int, fweights: Any, aweights: Any) -> Any:
+def _cov(self: Tensor, correction: int, fweights: Any, aweights: Any) -> Tensor:
     if self.ndim > 2:
         message = f"cov(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions"
         raise fail("shape", message, RuntimeError)
@@ -211,7 +218,7 @@ composite(
 )
 
 
-def _corrcoef(self: Any) -> Any:
+def _corrcoef(self: Tensor) -> Tensor:
     if self.ndim > 2:
         message = f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions"
         raise fail("shape", message, RuntimeError)

@@ -7,6 +7,7 @@ import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.dispatch.declare import composite, op, sample
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
@@ -58,7 +59,7 @@ def _squares(rows: Array) -> Array:
     return found
 
 
-def norm_array(self: Array, order: float, axes: tuple[int, ...], keepdim: bool) -> Any:
+def norm_array(self: Array, order: float, axes: tuple[int, ...], keepdim: bool) -> Array:
     """Return the norm of an array over axes. 2 squares in float64 for float32, so that nothing overflows early."""
     if order == 2:
         if self.ndim == len(axes) and not keepdim and self.dtype == np.float64 and self.flags.c_contiguous:
@@ -82,7 +83,7 @@ def norm_array(self: Array, order: float, axes: tuple[int, ...], keepdim: bool) 
     return np.power(sum_over(np.power(size, self.dtype.type(order)), axes, keepdim), self.dtype.type(1 / order))
 
 
-def _vector_norm(self: Array, ord: Any, dim: Dims, keepdim: bool, dtype: Any) -> Any:
+def _vector_norm(self: Array, ord: float, dim: Dims, keepdim: bool, dtype: Any) -> Array:
     if self.dtype.kind != "f":
         message = f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {of_numpy(self.dtype).title}"
         raise fail("dtype", message, RuntimeError)
@@ -99,23 +100,23 @@ def _vector_norm(self: Array, ord: Any, dim: Dims, keepdim: bool, dtype: Any) ->
     return norm_array(self, float(ord), axes, keepdim)
 
 
-def _sign(value: Any) -> Any:
+def _sign(value: ArrayOrTensor) -> ArrayOrTensor:
     if isinstance(value, PLAIN):  # 0 for nan, unlike numpy's sign
         return np.subtract(np.greater(value, 0), np.less(value, 0), dtype=value.dtype)
     return find("sgn")(value)
 
 
-def _abs(value: Any) -> Any:
+def _abs(value: ArrayOrTensor) -> ArrayOrTensor:
     return np.abs(value) if isinstance(value, PLAIN) else find("abs")(value)
 
 
-def _power(value: Any, exponent: float) -> Any:
+def _power(value: ArrayOrTensor, exponent: float) -> ArrayOrTensor:
     if isinstance(value, PLAIN):
         return np.power(value, value.dtype.type(exponent))
     return find("pow")(value, exponent)
 
 
-def masked(value: Any, mask: Any) -> Any:
+def masked(value: ArrayOrTensor, mask: Any) -> ArrayOrTensor:
     """Return the value with 0 where the mask is true."""
     if isinstance(value, PLAIN):
         return np.where(mask, value.dtype.type(0), value)
@@ -149,13 +150,13 @@ def norm_backward(grad: Any, self: Any, order: float, norm: Any, dim: Dims, keep
     return part * masked(grad / _power(norm, order - 1), norm == 0)
 
 
-def _attains(size: Any, norm: Any) -> Any:
+def _attains(size: ArrayOrTensor, norm: ArrayOrTensor) -> ArrayOrTensor:
     if isinstance(size, PLAIN):
         return (size == norm) | np.isnan(size)
     return find("logical_or")(find("eq")(size, norm), find("isnan")(size))
 
 
-def _count(mask: Any, dim: tuple[int, ...], grad: Any) -> Any:
+def _count(mask: ArrayOrTensor, dim: tuple[int, ...], grad: ArrayOrTensor) -> ArrayOrTensor:
     if isinstance(mask, PLAIN):
         return add_reduce(mask, axis=wrap_dims(dim, mask.ndim), keepdims=True, dtype=grad.dtype)
     return find("sum")(mask, dim, True)
@@ -172,7 +173,7 @@ vector_norm = op(
 # --- norm -------------------------------------------------------------------------------------------------------
 
 
-def _norm(self: Any, p: Any, dim: Dims, keepdim: bool, dtype: Any) -> Any:
+def _norm(self: Tensor, p: float | str, dim: Dims, keepdim: bool, dtype: Any) -> Tensor:
     kind = None if dtype is None else of_numpy(dtype)
     if isinstance(p, str):
         if p == "fro" and (dim is None or len(dim) <= 2):
@@ -205,7 +206,7 @@ def _by_singular_values(self: Any, dims: tuple[int, int], keepdim: bool, reduce:
     return find("permute")(find("unsqueeze")(result, -1), back) if keepdim else result
 
 
-def _check_matrix_norm(self: Any, dim: tuple[int, ...]) -> tuple[int, int]:
+def _check_matrix_norm(self: Tensor, dim: tuple[int, ...]) -> tuple[int, int]:
     if len(dim) != 2:
         message = f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}"
         raise fail("shape", message, RuntimeError)
@@ -219,7 +220,7 @@ def _check_matrix_norm(self: Any, dim: tuple[int, ...]) -> tuple[int, int]:
     return first, second
 
 
-def _matrix_norm(self: Any, ord: Any, dim: tuple[int, ...], keepdim: bool, dtype: Any) -> Any:
+def _matrix_norm(self: Tensor, ord: str, dim: tuple[int, ...], keepdim: bool, dtype: Any) -> Tensor:
     dims = _check_matrix_norm(self, dim)
     kind = None if dtype is None else of_numpy(dtype)
     if ord == "fro":
@@ -244,7 +245,7 @@ composite(
 )
 
 
-def _linalg_norm(self: Any, ord: Any, dim: Dims, keepdim: bool, dtype: Any) -> Any:
+def _linalg_norm(self: Tensor, ord: Any, dim: Dims, keepdim: bool, dtype: Any) -> Tensor:
     kind = None if dtype is None else of_numpy(dtype)
     if dim is not None and len(dim) not in {1, 2}:
         message = f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}"

@@ -9,6 +9,7 @@ from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.op_node import sum_tensor_to
 from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.graph.tensor import ArrayOrTensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import sum_to, wrap_dim, wrap_dims
@@ -131,7 +132,7 @@ def _cannot_expand(shape: tuple[int, ...], size: tuple[int, ...], wanted: int, e
     return fail("shape", message, RuntimeError, shapes=(shape, size), dim=dim)
 
 
-def sum_to_shape(grad: Any, shape: tuple[int, ...]) -> Any:
+def sum_to_shape(grad: ArrayOrTensor, shape: tuple[int, ...]) -> ArrayOrTensor:
     """Sum a gradient (array or Tensor) down to the shape it was expanded from."""
     shape = tuple(shape)
     if isinstance(grad, np.ndarray):
@@ -172,7 +173,7 @@ def _squeeze_dim(self: Array, dim: int) -> Array:
     return _squeezed(self, (wrapped,)) if self.ndim and self.shape[wrapped] == 1 else self[...]
 
 
-def unsqueeze_to(grad: Any, sizes: tuple[int, ...], dims: Sequence[int] | None = None) -> Any:
+def unsqueeze_to(grad: ArrayOrTensor, sizes: tuple[int, ...], dims: Sequence[int] | None = None) -> ArrayOrTensor:
     """Put back dimensions of extent 1 (all of them, or those among `dims`) that a squeeze took out."""
     for dim in range(len(sizes)) if dims is None else sorted(wrap_dim(dim, len(sizes)) for dim in dims):
         if sizes and sizes[dim] == 1:
@@ -335,7 +336,10 @@ _in_place("squeeze_(self, dim: ints)", "SqueezeBackward5", "squeeze", 2)
 _in_place("as_strided_(self, size: ints, stride: ints, storage_offset: int? = None)", "AsStridedBackward1", "as_strided")
 
 
-def _contiguous_offset(grad: Any, shape: Any, strides: Any, size: Any, stride: Any, offset: int) -> Any:
+def _contiguous_offset(
+    grad: ArrayOrTensor, shape: tuple[int, ...], strides: tuple[int, ...], size: tuple[int, ...],
+    stride: tuple[int, ...], offset: int,
+) -> ArrayOrTensor:
     return as_strided_backward(grad, (tuple(shape), tuple(strides), 0), size, stride, offset)
 
 

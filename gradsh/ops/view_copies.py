@@ -11,6 +11,7 @@ from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.dispatch.out import resize
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import broadcast_shapes, wrap_dim
@@ -165,7 +166,7 @@ as_strided_scatter: Operation = op(
 # --- another size in place ----------------------------------------------------------------------------------------
 
 
-def _resize(self: Any, shape: tuple[int, ...], memory_format: Any) -> Any:
+def _resize(self: Tensor, shape: tuple[int, ...], memory_format: Any) -> Tensor:
     del memory_format
     if self.requires_grad:
         raise fail("other", "cannot resize variables that require grad", RuntimeError, tensor=self)

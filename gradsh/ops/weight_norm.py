@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dispatch.declare import op, sample
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 
@@ -19,7 +19,9 @@ def _forward(v: Array, g: Array, dim: int) -> tuple[Array, Array]:
     return v * (g / norms), norms
 
 
-def _backward(grad: Any, v: Any, g: Any, result1: Any, dim: int) -> tuple[Any, Any]:
+def _backward(
+    grad: ArrayOrTensor, v: ArrayOrTensor, g: ArrayOrTensor, result1: ArrayOrTensor, dim: int
+) -> tuple[Any, Any]:
     """Return both gradients; the norms are constants for the gradient of a gradient, as they are for PyTorch's."""
     norms: Any = result1.detach() if isinstance(result1, Tensor) else result1
     along: Any

@@ -137,7 +137,7 @@ def _load_one(module: Any, name: str, key: str, own: Tensor, given: Any, assign:
             f"received {type(given)}"
         )
     if not own.shape and given.shape == (1,):
-        given = given[0]  # type: ignore[index]
+        given = given[0]
     if given.shape != own.shape:
         return (
             f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "

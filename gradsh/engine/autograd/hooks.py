@@ -178,7 +178,7 @@ def keep_grad(tensor: Tensor, grad: Any) -> None:
         else:
             meta.grad = make(np.array(grad, order="C"))
     elif isinstance(grad, Tensor):
-        meta.grad = meta.grad + grad  # type: ignore[operator]
+        meta.grad = meta.grad + grad
     else:
         meta.grad = make(meta.grad.array + grad)
 
@@ -193,7 +193,9 @@ def _like(found: tuple[Any, ...], grads: Any) -> list[Any]:
     return [one.array if isinstance(one, Tensor) and not recorded else one for one in found]
 
 
-def accumulate(node: AccumulateGrad, grad: Any, recorded: bool, sole: bool, location: Location, written: int = 0) -> bool:
+def accumulate(
+    node: AccumulateGrad, grad: Any, recorded: bool, sole: bool, location: Location, written: int = 0
+) -> bool:
     """Add a gradient to the leaf's `.grad`, after the leaf's hooks; returns whether `.grad` was empty before.
 
     A later gradient is added in place (which bumps the version of `.grad`) unless the pass is recorded, when a new tensor

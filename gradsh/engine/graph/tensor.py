@@ -7,7 +7,7 @@ in `ops/`.
 
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -37,7 +37,9 @@ class View:
     """Returns the edge of a view, made anew if its memory was written since; `dispatch/views.py` hands it in."""
     __slots__ = ("base", "creation", "location", "made_by", "version")
 
-    def __init__(self, base: "Tensor", version: int, creation: str, made_by: tuple[str, int], location: Location) -> None:
+    def __init__(
+        self, base: "Tensor", version: int, creation: str, made_by: tuple[str, int], location: Location
+    ) -> None:
         self.base = base
         self.version = version
         self.creation = creation
@@ -92,6 +94,21 @@ class Tensor(Elements):
         def detach_(self) -> "Tensor": ...  # noqa: D102
         def requires_grad_(self, requires_grad: bool = True) -> "Tensor": ...  # noqa: D102
         def __getattr__(self, name: str) -> Any: ...
+
+        __add__: Callable[..., "Tensor"]
+        __radd__: Callable[..., "Tensor"]
+        __sub__: Callable[..., "Tensor"]
+        __rsub__: Callable[..., "Tensor"]
+        __mul__: Callable[..., "Tensor"]
+        __rmul__: Callable[..., "Tensor"]
+        __truediv__: Callable[..., "Tensor"]
+        __rtruediv__: Callable[..., "Tensor"]
+        __pow__: Callable[..., "Tensor"]
+        __rpow__: Callable[..., "Tensor"]
+        __matmul__: Callable[..., "Tensor"]
+        __neg__: Callable[[], "Tensor"]
+        __abs__: Callable[[], "Tensor"]
+        __getitem__: Callable[..., "Tensor"]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
         """Make an uninitialised tensor of the given extents, or one from data, as `torch.Tensor(...)` does."""
@@ -369,3 +386,7 @@ def _setitem(self: Tensor, key: Any, value: Any) -> None:
 
 
 setattr(Tensor, "__setitem__", _setitem)  # noqa: B010  (the class has no such name for a type checker)
+
+
+ArrayOrTensor: TypeAlias = Array | Tensor
+"""What formulas compute with: an array in a plain pass, a tensor where a graph of the gradients is recorded."""

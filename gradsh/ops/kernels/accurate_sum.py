@@ -1,7 +1,6 @@
 """Sums of float32 that are as good as those that run in float64, as PyTorch accumulates wider too."""
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ _SHORT, _MANY = 32, 1 << 14
 """Numbers that are left in a row, and in all, from which this pays."""
 
 
-def wide_sum(x: Array, axes: tuple[int, ...]) -> Any:
+def wide_sum(x: Array, axes: tuple[int, ...]) -> Array:
     """Return the sum over axes in float64, dims kept."""
     trailing = 0
     while x.ndim - 1 - trailing in axes:

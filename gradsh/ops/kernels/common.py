@@ -26,7 +26,7 @@ def refusing(kinds: str, kernel: str) -> Callable[[Callable[..., Any]], Callable
     """Let a kernel refuse arrays of these kinds of dtypes ("b": bool, "iu": integers, "f": floats) as PyTorch's `kernel` does."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        def checked(self: Any, *others: Any) -> Any:
+        def checked(self: Array, *others: Any) -> Array | tuple[Array, ...] | bool:
             if self.dtype.kind in kinds:
                 raise unsupported(kernel, self)
             return function(self, *others)
@@ -59,7 +59,7 @@ def together(*operands: Any) -> list[Any]:
     return [None if one is None else np.asarray(one).astype(dtype, copy=False) for one in operands]
 
 
-def in_blocks(function: Callable[..., Any], *arrays: Any) -> Any:
+def in_blocks(function: Callable[..., Any], *arrays: Any) -> Array:
     """Run an elementwise chain of ufuncs on arrays of one shape and dtype, in blocks where they are large."""
     first = arrays[0]
     if first.size <= BLOCK or any(
@@ -110,7 +110,7 @@ def chained(function: Callable[..., Any], *arrays: Any, into: Any = None) -> Any
     return result
 
 
-def _flattened(array: Any) -> Any:
+def _flattened(array: Array) -> Any:
     """Return an array as one row, as a single number where it is one repeated, or None where it is neither."""
     if array.flags.c_contiguous:
         return array.reshape(-1)
@@ -132,7 +132,7 @@ def row_major(array: Array, dtype: Any) -> Array:
     return found
 
 
-def in_parts(function: Callable[..., Any], *arrays: Any) -> Any:
+def in_parts(function: Callable[..., Any], *arrays: Any) -> Array:
     """Run a kernel that takes each entry of dim 0 for itself, on some of them at a time where the arrays are large.
 
     The arrays are of one shape, as is the result.
@@ -150,7 +150,7 @@ def in_parts(function: Callable[..., Any], *arrays: Any) -> Any:
     return result
 
 
-def zero_division(self: Any, other: Any) -> None:
+def zero_division(self: Array, other: Array) -> None:
     """Refuse an integer division by zero, where there is anything to divide."""
     if self.size and other.dtype.kind != "f" and not np.all(other):
         raise fail("arithmetic", "ZeroDivisionError", RuntimeError)
@@ -207,7 +207,7 @@ def bounded(self: Any, low: Any, high: Any) -> Any:
 _FLOATS = {integer: floating for floating, integer in _INTS.items()}
 
 
-def _bits(value: Any, mask: Any, integer: Any) -> Any:
+def _bits(value: Array, mask: Array, integer: Any) -> Array | None:
     """Return the bits of an operand, flat, or None where it does not lie as the mask does."""
     floating = _FLOATS[integer]
     if getattr(value, "ndim", 0) == 0:
@@ -217,7 +217,7 @@ def _bits(value: Any, mask: Any, integer: Any) -> Any:
     return value.reshape(-1).view(integer)
 
 
-def gated(grad: Any, mask: Any, into: Any = None) -> Any:
+def gated(grad: Array, mask: Any, into: Array | None = None) -> Any:
     """Return `grad` where the mask holds, 0 elsewhere, also where grad is inf or nan; in the memory `into`, if that is given."""
     integer = _INTS.get(grad.dtype)
     bits = None if integer is None or mask.size <= _FEW or not mask.flags.c_contiguous else _bits(grad, mask, integer)

@@ -74,7 +74,9 @@ def _filter_columns(w: Array, groups: int) -> Array:
     return np.moveaxis(w, -1, 2).reshape(groups, w.shape[0] // groups, -1)
 
 
-def correlate(x: Array, w: Array, geometry: ConvGeometry, out: tuple[int, ...] = (), bias: Array | None = None) -> Array:
+def correlate(
+    x: Array, w: Array, geometry: ConvGeometry, out: tuple[int, ...] = (), bias: Array | None = None
+) -> Array:
     """Return the product of a filter with the windows of the input: the first `out` of them, or all."""
     kernel = w.shape[2:]
     out = out or out_extents(x.shape[2:], kernel, geometry)
@@ -119,16 +121,17 @@ def _multiply(matrix: Array, columns: Array, target: Array) -> None:
 
 def spread(y: Array, w: Array, extents: tuple[int, ...], geometry: ConvGeometry) -> Array:
     """Return the adjoint by the input: every place of y laid back over an input of `extents` through the filter."""
-    return adjoints(y, geometry, extents, w.shape[2:], None, w)[0]  # type: ignore[no-any-return]
+    return adjoints(y, geometry, extents, w.shape[2:], None, w)[0]
 
 
 def filter_of(x: Array, y: Array, kernel: tuple[int, ...], geometry: ConvGeometry) -> Array:
     """Return the adjoint by the filter: what of the input each filter place met, weighted by y."""
-    return adjoints(y, geometry, x.shape[2:], kernel, x, None)[1]  # type: ignore[no-any-return]
+    return adjoints(y, geometry, x.shape[2:], kernel, x, None)[1]
 
 
 def adjoints(
-    y: Array, geometry: ConvGeometry, extents: tuple[int, ...], kernel: tuple[int, ...], x: Array | None, w: Array | None
+    y: Array, geometry: ConvGeometry, extents: tuple[int, ...], kernel: tuple[int, ...], x: Array | None,
+    w: Array | None,
 ) -> tuple[Any, Any]:
     """Return the adjoint by an input of `extents`, where the filter is given, and that by the filter, where the input is."""
     walks = walks_of(extents, y.shape[2:], kernel, geometry)
@@ -163,7 +166,9 @@ def _by_points(y: Array, groups: int, extents: tuple[int, ...], x: Array | None,
     return by_input, by_filter
 
 
-def _by_columns(y: Array, groups: int, walks: tuple[WindowWalk, ...], x: Array | None, w: Array | None) -> tuple[Any, Any]:
+def _by_columns(
+    y: Array, groups: int, walks: tuple[WindowWalk, ...], x: Array | None, w: Array | None
+) -> tuple[Any, Any]:
     """Return the adjoints over the columns of all windows, as `correlate` has them."""
     walk, *rest = walks
     out, kernel, (batch, filters) = y.shape[2:], tuple(one.kernel for one in walks), y.shape[:2]

@@ -25,7 +25,7 @@ def column_major(value: Array) -> Array:
     return np.swapaxes(np.ascontiguousarray(np.swapaxes(value, -1, -2)), -1, -2)
 
 
-def with_diagonal(value: Any, content: Any) -> Any:
+def with_diagonal(value: Any, content: Array | int) -> Array:
     """Return freshly computed matrices with their diagonal replaced (by a number or by vectors)."""
     if isinstance(value, PLAIN):
         matrices = np.array(value)
@@ -108,7 +108,7 @@ def lu_factor(matrices: Array) -> tuple[Array, Array]:
     return flat.reshape(packed.shape), pivots.reshape(*batch, steps)
 
 
-def permutation_sign(pivots: Array) -> Any:
+def permutation_sign(pivots: Array) -> Array:
     """Return the sign of the row permutation that pivots stand for."""
     moved = pivots != np.arange(1, pivots.shape[-1] + 1)
     return np.where(np.add.reduce(moved, axis=-1, dtype=np.int64) % 2, -1.0, 1.0)
@@ -163,7 +163,7 @@ def is_vector(a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> bool:
     return len(b_shape) == 1 or (len(a_shape) - 1 == len(b_shape) and tuple(a_shape[:-1]) == tuple(b_shape))
 
 
-def tolerance(self: Array, atol: Any, rtol: Any, top: Array) -> Any:
+def tolerance(self: Array, atol: Any, rtol: Any, top: Array) -> Array:
     """Return the limit below which singular values count as 0: max(atol, rtol * the largest), matrix by matrix."""
     absolute = np.zeros(()) if atol is None else np.asarray(atol, np.float64)
     if rtol is None:

@@ -34,7 +34,8 @@ def along(values: Any, x: Array) -> Any:
 
 
 def batch_norm(
-    x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
+    x: Array, weight: Array | None, bias: Array | None, running_mean: Any, running_var: Any, training: bool,
+    momentum: float, eps: float,
 ) -> tuple[Array, Array, Array]:
     """Normalise each channel by the batch's moments, or the running ones; in training these are updated in place."""
     axes = channel_axes(x)
@@ -70,8 +71,8 @@ def batch_norm(
 
 
 def batch_norm_backward(
-    grad: Array, x: Array, weight: Any, running_mean: Any, running_var: Any, save_mean: Any, save_invstd: Any,
-    train: bool, eps: float, output_mask: Any,
+    grad: Array, x: Array, weight: Array | None, running_mean: Array | None, running_var: Any, save_mean: Array,
+    save_invstd: Array, train: bool, eps: float, output_mask: tuple[bool, ...],
 ) -> tuple[Any, Any, Any]:
     """Return the gradients by input, weight and bias."""
     axes, area = channel_axes(x), prod(x.shape[2:])
@@ -105,7 +106,7 @@ def batch_norm_backward(
     return grad_input, grad_weight, grad_bias
 
 
-def _by_channels(found: tuple[Any, Array, Array], x: Array, output_mask: Any) -> tuple[Any, Any, Any]:
+def _by_channels(found: tuple[Any, Array, Array], x: Array, output_mask: tuple[bool, ...]) -> tuple[Any, Any, Any]:
     """Return the gradients by input, weight and bias of what rows give to them."""
     by_input, *given = found
     sums = [np.add.reduce(one.reshape(-1, x.shape[1]), axis=0).astype(x.dtype) for one in given]
@@ -115,7 +116,7 @@ def _by_channels(found: tuple[Any, Array, Array], x: Array, output_mask: Any) ->
     )
 
 
-def layer_norm(x: Array, weight: Any, bias: Any, dims: int, eps: float) -> tuple[Array, Array, Array]:
+def layer_norm(x: Array, weight: Array | None, bias: Array | None, dims: int, eps: float) -> tuple[Array, Array, Array]:
     """Normalise each sample over its last dims."""
     axes = tuple(range(x.ndim - dims, x.ndim))
     size = prod(x.shape[x.ndim - dims :])
@@ -134,7 +135,7 @@ def layer_norm(x: Array, weight: Any, bias: Any, dims: int, eps: float) -> tuple
 
 
 def layer_norm_backward(
-    grad: Array, x: Array, mean: Array, inverse: Array, weight: Any, dims: int, output_mask: Any
+    grad: Array, x: Array, mean: Array, inverse: Array, weight: Array | None, dims: int, output_mask: tuple[bool, ...]
 ) -> tuple[Any, Any, Any]:
     """Return the gradients by input, weight and bias."""
     axes = tuple(range(x.ndim - dims, x.ndim))
@@ -160,7 +161,7 @@ def layer_norm_backward(
 
 
 def group_norm(
-    x: Array, weight: Any, bias: Any, batch: int, channels: int, area: int, group: int, eps: float
+    x: Array, weight: Array | None, bias: Array | None, batch: int, channels: int, area: int, group: int, eps: float
 ) -> tuple[Array, Array, Array]:
     """Normalise groups of channels of each sample."""
     if norm_rows.fits(area, x):
@@ -183,8 +184,8 @@ def group_norm(
 
 
 def group_norm_backward(
-    grad: Array, x: Array, mean: Array, inverse: Array, weight: Any, batch: int, channels: int, area: int, group: int,
-    output_mask: Any,
+    grad: Array, x: Array, mean: Array, inverse: Array, weight: Array | None, batch: int, channels: int, area: int,
+    group: int, output_mask: tuple[bool, ...],
 ) -> tuple[Any, Any, Any]:
     """Return the gradients by input, weight and bias."""
     if norm_rows.fits(area, grad, x):

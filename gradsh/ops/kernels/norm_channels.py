@@ -47,7 +47,7 @@ def centred(rows: Array, grouping: Grouping) -> tuple[Array, Array, Array]:
     return found, mean, grouping.fold(squares) / grouping.numbers
 
 
-def scaled(rows: Array, factor: Array, shift: Any) -> Array:
+def scaled(rows: Array, factor: Array, shift: Array | None) -> Array:
     """Multiply each row by a number and add one (or None), in place."""
     factor, shift = upright(factor), None if shift is None else upright(shift)
     for part in parts(*rows.shape):
@@ -59,7 +59,7 @@ def scaled(rows: Array, factor: Array, shift: Any) -> Array:
 
 
 def backward(
-    grads: Array, rows: Array, grouping: Grouping, mean: Array, inverse: Array, weight: Any, wanted: bool
+    grads: Array, rows: Array, grouping: Grouping, mean: Array, inverse: Array, weight: Array | None, wanted: bool
 ) -> tuple[Any, Array, Array]:
     """Return the gradient by the input if it is wanted, and what each row gives to those by weight and bias.
 

@@ -70,7 +70,7 @@ def centred(rows: Array, out: Array) -> tuple[Array, Array]:
     return mean, dots(out, out) / size
 
 
-def layer_norm(x: Array, weight: Any, bias: Any, size: int, eps: float) -> tuple[Array, Array, Array]:
+def layer_norm(x: Array, weight: Array | None, bias: Array | None, size: int, eps: float) -> tuple[Array, Array, Array]:
     """Return the normalised rows, their means and inverse deviations."""
     rows = x.reshape(-1, size)
     result = np.empty_like(rows)
@@ -89,7 +89,7 @@ def layer_norm(x: Array, weight: Any, bias: Any, size: int, eps: float) -> tuple
 
 
 def layer_norm_backward(
-    grad: Array, x: Array, mean: Array, inverse: Array, weight: Any, size: int, output_mask: Any
+    grad: Array, x: Array, mean: Array, inverse: Array, weight: Array | None, size: int, output_mask: tuple[bool, ...]
 ) -> tuple[Any, Any, Any]:
     """Return the gradients by input (as rows), weight and bias (flat)."""
     grads, rows = grad.reshape(-1, size), x.reshape(-1, size)
@@ -112,7 +112,7 @@ def layer_norm_backward(
     return found, narrow[0], narrow[1]
 
 
-def _input_rows(grad: Array, normal: Array, inverse: Array, factor: Any, out: Array) -> None:
+def _input_rows(grad: Array, normal: Array, inverse: Array, factor: Array | None, out: Array) -> None:
     """Write the gradient of normalised rows by what was normalised; `normal` is used up."""
     size = grad.shape[1]
     if factor is None:

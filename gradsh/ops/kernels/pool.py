@@ -31,7 +31,7 @@ class PoolWindow:
             s >= d * (k - 1) + 1 for s, k, d in zip(self.stride, self.kernel, self.dilation, strict=True)
         )
 
-    def bordered(self, x: Array, value: Any) -> Array:
+    def bordered(self, x: Array, value: float) -> Array:
         """Return the array with a border of `value` as wide as the windows reach."""
         after = [
             max((out - 1) * s + d * (k - 1) + 1 - n - p, 0)
@@ -66,7 +66,7 @@ def _extent(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
     return out - 1 if ceil_mode and (out - 1) * s >= n + p else out
 
 
-def lowest(dtype: Any) -> Any:
+def lowest(dtype: Any) -> float:
     """Return the least value of a dtype."""
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
@@ -104,7 +104,7 @@ def _careful(whole: Array, window: PoolWindow) -> Array:
         better = inside & ((candidate > best) | np.isnan(candidate) | (which < 0))
         best = np.where(better, candidate, best)
         which = np.where(better, np.int16(number), which)
-    return np.maximum(which, 0)  # type: ignore[no-any-return]
+    return np.maximum(which, 0)
 
 
 def _flat_index(which: Array, window: PoolWindow) -> Array:
@@ -137,7 +137,7 @@ def scatter_indices(grad: Array, indices: Array, shape: tuple[int, ...], dims: i
 # --- averages ---------------------------------------------------------------------------------------------------
 
 
-def divisors(window: PoolWindow, include_pad: bool, override: int | None) -> Any:
+def divisors(window: PoolWindow, include_pad: bool, override: int | None) -> int:
     """Return what the sums are divided by: a number, or an array over the places where windows differ."""
     if override is not None:
         return override
@@ -150,16 +150,16 @@ def divisors(window: PoolWindow, include_pad: bool, override: int | None) -> Any
     return int(first) if (total == first).all() else total
 
 
-def avg_pool(x: Array, window: PoolWindow, divisor: Any) -> Array:
+def avg_pool(x: Array, window: PoolWindow, divisor: int) -> Array:
     """Return the average of each window."""
     whole = window.bordered(x, 0)
     total: Any = None
     for place in window.places():
         total = whole[place].copy() if total is None else np.add(total, whole[place], out=total)
-    return (total / divisor).astype(x.dtype, copy=False)  # type: ignore[no-any-return]
+    return (total / divisor).astype(x.dtype, copy=False)
 
 
-def spread_average(grad: Array, window: PoolWindow, divisor: Any) -> Array:
+def spread_average(grad: Array, window: PoolWindow, divisor: int) -> Array:
     """Return the gradient of the averages: each spread evenly over its window."""
     share = (grad / divisor).astype(grad.dtype, copy=False)
     lead = grad.shape[: grad.ndim - len(window.extents)]

@@ -3,7 +3,6 @@
 The C library finds a remainder bit by bit, one number after another, which takes ten times as long.
 """
 
-from typing import Any
 
 import numpy as np
 
@@ -15,14 +14,14 @@ _FAR = 2.0**27
 _FEW = 512
 
 
-def fmod(self: Any, other: Any) -> Any:
+def fmod(self: Array, other: Array) -> Array:
     """Return the remainder of a division that rounds towards zero."""
     if self.dtype != np.float32 or other.dtype != np.float32 or max(self.size, other.size) <= _FEW:
         return np.fmod(self, other)
     return chained(_write_fmod, *_alike(self, other))
 
 
-def remainder(self: Any, other: Any) -> Any:
+def remainder(self: Array, other: Array) -> Array:
     """Return the remainder of a division that rounds down; where it is zero it has the sign of `self`."""
     if self.dtype.kind != "f":
         return np.remainder(self, other)
@@ -32,7 +31,7 @@ def remainder(self: Any, other: Any) -> Any:
     return chained(_write_remainder, *_alike(self, other))
 
 
-def floor_quotient(self: Any, other: Any) -> Any:
+def floor_quotient(self: Array, other: Array) -> Array:
     """Return the quotient rounded down."""
     if self.dtype != np.float32 or other.dtype != np.float32 or max(self.size, other.size) <= _FEW:
         return np.floor_divide(self, other)
@@ -43,7 +42,7 @@ def _alike(self: Array, other: Array) -> list[Array]:
     return [self, other] if self.shape == other.shape else list(np.broadcast_arrays(self, other))
 
 
-def _turned(rest: Any, other: Any) -> Any:
+def _turned(rest: Array, other: Array) -> Array:
     """Bring remainders to the side of the divisor on which it lies."""
     return pick(np.asarray((rest != 0) & ((rest < 0) != (other < 0))), rest + other, rest)
 
@@ -75,7 +74,7 @@ def _write_quotient(out: Array, work: Array, self: Array, other: Array) -> None:
     np.copysign(work, np.divide(self, other, out=rest), out=out)
 
 
-def _fmod_block(self: Array, other: Array) -> Any:
+def _fmod_block(self: Array, other: Array) -> Array | None:
     """Return the remainders of a block; None where numbers are not finite, divisors zero or quotients too far."""
     wide, divisor = self.astype(np.float64), other.astype(np.float64)
     with np.errstate(all="ignore"):

@@ -7,7 +7,7 @@ import numpy as np
 from gradsh.engine.values.dtype import Array
 
 
-def _scale(extent: int, out: int, align_corners: bool, scale: float | None, dtype: Any) -> Any:
+def _scale(extent: int, out: int, align_corners: bool, scale: float | None, dtype: Any) -> Array:
     """Return how far apart the outputs lie in the input."""
     if align_corners:
         return dtype.type((extent - 1) / (out - 1)) if out > 1 else dtype.type(0)

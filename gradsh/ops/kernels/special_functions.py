@@ -23,7 +23,7 @@ _BERNOULLI = (
 def in_double(function: Callable[..., Array]) -> Callable[..., Array]:
     """Return a kernel that computes in float64 and gives the dtype of its first input back."""
 
-    def kernel(self: Any, *others: Any) -> Array:
+    def kernel(self: Array, *others: Any) -> Array:
         wide = [np.asarray(one, np.float64) if isinstance(one, (np.ndarray, np.generic)) else one for one in others]
         return np.asarray(function(np.asarray(self, np.float64), *wide)).astype(self.dtype)
 
@@ -81,7 +81,7 @@ def _erf(x: Array) -> Array:
     return np.asarray(pick(size <= 1, near, with_sign(far, x)))
 
 
-def erf_kernel(self: Any) -> Any:
+def erf_kernel(self: Array) -> Array:
     """Return the error function."""
     return blocked(_erf)(self).reshape(np.shape(self))
 
@@ -230,7 +230,7 @@ def _zeta(s: Array, q: Array) -> Array:
     return np.where(pole, np.inf, found)
 
 
-def zeta_kernel(s: Any, q: Any) -> Any:
+def zeta_kernel(s: Array, q: Array) -> Array:
     """Return Hurwitz's zeta function sum 1 / (k + q)**s."""
     shape = np.broadcast_shapes(np.shape(s), np.shape(q))
     return _zeta(np.asarray(s, np.float64), np.asarray(q, np.float64)).reshape(shape).astype(q.dtype)
@@ -251,7 +251,7 @@ def _trigamma(x: Array) -> Array:
     return np.where(low, (math.pi / np.sin(math.pi * x)) ** 2 - total, total)
 
 
-def polygamma_kernel(n: int, self: Any) -> Any:
+def polygamma_kernel(n: int, self: Array) -> Array:
     """Return the n-th derivative of digamma."""
     if n == 0:
         return digamma_kernel(self)

@@ -18,7 +18,7 @@ def top_places(row: Array, k: int, largest: bool) -> list[int]:
     """Return where the k first elements are, in the order in which PyTorch returns them."""
     items = list(zip(row.tolist(), range(len(row)), strict=True))
 
-    def before(a: Any, b: Any) -> bool:
+    def before(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
         x, y = (a[0], b[0]) if largest else (b[0], a[0])
         return bool((x != x and y == y) or x > y)  # noqa: PLR0124  (nan is the largest)
 
@@ -113,7 +113,9 @@ def _pop(items: list[Any], first: int, end: int, result: int, before: Before) ->
     _sink(items, first, 0, end - first, one, before)
 
 
-def _sink(items: list[Any], first: int, hole: int, length: int, one: Any, before: Before) -> None:
+def _sink(
+    items: list[Any], first: int, hole: int, length: int, one: tuple[float, ...] | tuple[int, ...], before: Before
+) -> None:
     """Let an element sink to a leaf of the heap and rise to its place."""
     top, child = hole, hole
     while child < (length - 1) // 2:

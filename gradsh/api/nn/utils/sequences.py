@@ -22,7 +22,7 @@ def pad_sequence(
     written(found)  # as in PyTorch, where the padding is written in place
     for place, one in enumerate(given):
         rows = slice(0, one.shape[0]) if padding_side == "right" else slice(longest - one.shape[0], longest)
-        target = found[place] if batch_first else find("select")(found, 1, place)  # type: ignore[index]
+        target = found[place] if batch_first else find("select")(found, 1, place)
         target[rows] = one
     return found
 
