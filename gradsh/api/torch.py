@@ -79,7 +79,8 @@ _OWN_FILES = ("resize", "attention")
 """Files of modules that PyTorch divides otherwise."""
 _INIT = (
     "calculate_gain uniform_ normal_ trunc_normal_ constant_ ones_ zeros_ eye_ dirac_ xavier_uniform_ xavier_normal_ "
-    "kaiming_uniform_ kaiming_normal_ orthogonal_ sparse_ _calculate_fan_in_and_fan_out"
+    "kaiming_uniform_ kaiming_normal_ orthogonal_ sparse_ _calculate_fan_in_and_fan_out uniform normal constant eye dirac "
+    "xavier_uniform xavier_normal kaiming_uniform kaiming_normal orthogonal sparse"
 )
 
 

@@ -71,14 +71,17 @@ HINTS = {
         "Annotated", "Any", "AnyStr", "Awaitable", "Callable", "ClassVar", "Collection", "Container", "ContextManager", "Counter",
         "DefaultDict", "Deque", "Dict", "Final", "FrozenSet", "Generator", "Hashable", "IO", "Iterable", "Iterator", "KeysView",
         "List", "Literal", "Mapping", "MutableMapping", "MutableSequence", "Never", "NoReturn", "NotRequired", "Optional",
-        "OrderedDict", "ParamSpec", "Pattern", "Required", "Reversible", "Self", "Sequence", "Set", "Sized", "SupportsFloat",
-        "SupportsInt", "Text", "Tuple", "Type", "TypeAlias", "Union",
+        "OrderedDict", "Pattern", "Required", "Reversible", "Self", "Sequence", "Set", "Sized", "SupportsFloat",
+        "SupportsInt", "Text", "Tuple", "Type", "TypeAlias", "Union", "AbstractSet", "AsyncGenerator", "AsyncIterable",
+        "AsyncIterator", "BinaryIO", "ByteString", "ChainMap", "Concatenate", "Coroutine", "ItemsView", "LiteralString", "Match",
+        "MutableSet", "SupportsAbs", "SupportsBytes", "SupportsComplex", "SupportsIndex", "SupportsRound", "TextIO", "TypeGuard",
+        "TypeIs", "Unpack", "ValuesView",
     )
 }
 """What `typing` offers for annotations, by name."""
 ABSTRACT = (
     "Callable Collection Container Generator Hashable Iterable Iterator KeysView Mapping MutableMapping MutableSequence "
-    "Reversible Sequence Set Sized"
+    "Reversible Sequence Set Sized Awaitable AsyncGenerator AsyncIterable AsyncIterator Coroutine ItemsView MutableSet ValuesView"
 )
 """What `collections.abc` offers."""
 
@@ -147,7 +150,8 @@ def _as_given(value: Any) -> Any:
 
 BASES = {
     "Generic": Generic, "Protocol": Protocol, "NamedTuple": NamedTuple, "TypedDict": TypedDict, "runtime_checkable": _as_given,
-    "overload": _as_given, "final": _as_given, "no_type_check": _as_given, "cast": lambda typ, val: val,
+    **dict.fromkeys(("overload", "final", "override", "no_type_check", "reveal_type", "assert_never"), _as_given),
+    **dict.fromkeys(("TypeVar", "ParamSpec", "TypeVarTuple"), type_variable), "cast": lambda typ, val: val,
     "NewType": lambda name, tp: _as_given,
 }
 """What else `typing` offers: bases of classes, and functions that give back what they are given."""

@@ -9,9 +9,9 @@ from gradsh.api.torch import NAMESPACES
 from gradsh.engine.ambient import current
 from gradsh.runtime.files import FileModule, Files
 from gradsh.runtime.host import RuntimeHost
-from gradsh.runtime.library import Library
+from gradsh.runtime.library import Library, listed
 from gradsh.runtime.missing_modules import Absent, way_without
-from gradsh.runtime.modules import MODULES, STANDS_IN
+from gradsh.runtime.modules import MODULES, REFUSED_MODULE, STANDS_IN
 from gradsh.text.fault import fail
 
 _IGNORED = frozenset({"__future__"})
@@ -57,11 +57,13 @@ class Imports:
 
     def library(self, name: str) -> Library | None:
         """Return the namespace of a module of the table, or None for one that is refused or unknown."""
-        if name not in self._libraries and name in MODULES and MODULES[name].loader:
+        if name not in self._libraries and name in MODULES and MODULES[name].how != REFUSED_MODULE:
             self._libraries[name] = Library(name, lambda: self._members(name))
         return self._libraries.get(name)
 
     def _members(self, name: str) -> Mapping[str, Any]:
+        if MODULES[name].names:
+            return listed(import_module(name), MODULES[name].names)
         file, _, function = MODULES[name].loader.partition(":")
         found: Mapping[str, Any] = getattr(import_module(file), function)(self.machine)
         return found
@@ -109,4 +111,4 @@ class Imports:
 
     def known(self) -> list[str]:
         """Return the modules that exist here, for completion and for suggesting the nearest."""
-        return ["torch", *(name for name, module in MODULES.items() if module.loader)]
+        return ["torch", *(name for name, module in MODULES.items() if module.how != REFUSED_MODULE)]

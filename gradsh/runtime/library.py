@@ -281,6 +281,6 @@ class Dispatched:
 
 def load_typing(_: RuntimeHost) -> Mapping[str, Any]:
     """Return what `typing` offers."""
-    from gradsh.runtime.hints import BASES, HINTS, type_variable
+    from gradsh.runtime.hints import BASES, HINTS
 
-    return {**HINTS, **BASES, "TypeVar": type_variable, "TYPE_CHECKING": False}
+    return {**HINTS, **BASES, "TYPE_CHECKING": False}

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.attribute_names import ScriptBase
+from gradsh.runtime.library import Library
 
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 LEVELS = {"NOTSET": 0, "DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
 _NAMES = {number: name for name, number in LEVELS.items()}
 _FORMAT = "%(levelname)s:%(name)s:%(message)s"
+_ROTATING = ("RotatingFileHandler", "TimedRotatingFileHandler")
 _FIELD = re.compile(r"%\((\w+)\)(-?\d*(?:\.\d+)?)[sdf]")
 _BRACED = re.compile(r"\{(\w+)(?::[^{}]*)?\}")
 
@@ -69,6 +71,8 @@ class Handler:
     def __init__(self, write: Any = None) -> None:
         self._write = write
         self.level = 0
+        self.disabled = 0
+        """Levels up to this one no logger writes: `logging.disable` sets it on the handler that all share."""
         self.formatter = Formatter()
 
     def setLevel(self, level: Any) -> None:
@@ -132,7 +136,7 @@ class Logger(ScriptBase):
     def log(self, level: Any, msg: Any, *args: Any, **_: Any) -> None:
         """Write a line of some level."""
         number = level_of(level)
-        if number >= self.getEffectiveLevel():
+        if number >= self.getEffectiveLevel() and number > self._last_resort.disabled:
             record = Record(self.name, number, msg, args)
             for handler in self._reached() or [self._last_resort]:
                 handler.handle(record)
@@ -223,7 +227,13 @@ def load_logging(machine: "Machine") -> Mapping[str, Any]:
 
         return tell
 
+    def disable(level: Any = 50) -> None:
+        """Let no logger write lines of this level or below."""
+        last_resort.disabled = level_of(level)
+
     methods = {name: told(name) for name in ("debug", "info", "warning", "warn", "error", "critical", "exception", "log")}
     kinds = {"StreamHandler": stream_handler, "FileHandler": file_handler, "NullHandler": file_handler, "Formatter": Formatter}
-    return methods | kinds | LEVELS | {"getLogger": getLogger, "basicConfig": basicConfig, "Logger": Logger, "root": root,
-                                       "getLevelName": lambda level: _NAMES.get(level, f"Level {level}")}  # fmt: skip
+    rotating = Library("logging.handlers", lambda: dict.fromkeys(_ROTATING, file_handler))
+    return methods | kinds | LEVELS | {"handlers": rotating, "getLogger": getLogger, "basicConfig": basicConfig,
+                                       "disable": disable, "Logger": Logger,
+                                       "root": root, "getLevelName": lambda level: _NAMES.get(level, f"Level {level}")}  # fmt: skip

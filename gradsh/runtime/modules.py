@@ -18,10 +18,16 @@ class Module(NamedTuple):
     loader: str = ""
     parts: tuple[str, ...] = ()
     """Dotted names under it that stand for the module itself."""
+    names: str = ""
+    """What it offers of Python's own module of that name, where no loader makes its members."""
 
 
 def _real(name: str, why: str = "", file: str = "standard") -> Module:
     return Module(REAL, why, f"gradsh.runtime.{file}:load_{name}")
+
+
+def _listed(names: str, why: str = "") -> Module:
+    return Module(REAL, why, names=names)
 
 
 def _stands_in(why: str, loader: str, *parts: str) -> Module:
@@ -50,7 +56,7 @@ MODULES: dict[str, Module] = {
     "abc": _real("abc"),
     "argparse": _real("argparse", "the arguments are those of `--args`", "argument_parser"),
     "ast": _real("ast", "values that are written as text"),
-    "bisect": _real("bisect"),
+    "bisect": _listed("bisect bisect_left bisect_right insort insort_left insort_right"),
     "codecs": _real("codecs", "files that the program wrote"),
     "contextlib": _real("contextlib"),
     "csv": _real("csv", "tables in the files that the program wrote"),
@@ -58,28 +64,40 @@ MODULES: dict[str, Module] = {
     "datetime": _real("datetime"),
     "enum": _real("enum"),
     "gc": _real("gc", "memory goes with its last reference, so there is nothing to collect"),
-    "glob": _real("glob", "files that the program wrote"),
+    "glob": _real("glob", "files that the program wrote", "file_modules"),
+    **dict.fromkeys(("bz2", "gzip", "lzma"), _real("codecs", "files that the program wrote, which nothing compresses")),
     "hashlib": _real("hashlib"),
-    "heapq": _real("heapq"),
+    "heapq": _listed("heappush heappop heapify heapreplace heappushpop nlargest nsmallest"),
     "inspect": _real("inspect", "questions about functions and classes; no source, no frames"),
     "io": _real("io", "files in memory"),
     "json": _real("json"),
     "logging": _real("logging", "lines go to the program's own streams", "logger"),
+    "numbers": _listed("Number Complex Real Rational Integral"),
     "operator": _real("operator"),
-    "os": _real("os", "paths are values; nothing of the disk or the environment is read"),
+    "os": _real("os", "paths are values; nothing of the disk or the environment is read", "file_modules"),
     "pathlib": _real("pathlib", "paths are values", "paths"),
-    "pickle": _real("pickle", "objects are kept in the session; bytes are never unpickled"),
+    "pickle": _real("pickle", "objects are kept in the session; bytes are never unpickled", "file_modules"),
     "pprint": _real("pprint"),
-    "re": _real("re"),
-    "shutil": _real("shutil", "files that the program wrote get other names"),
-    "statistics": _real("statistics"),
-    "string": _real("string"),
+    "re": _listed(
+        "compile search match fullmatch findall finditer sub subn split escape error Pattern Match "
+        "I IGNORECASE M MULTILINE S DOTALL X VERBOSE A ASCII U UNICODE"
+    ),
+    "shutil": _real("shutil", "files that the program wrote get other names", "file_modules"),
+    "statistics": _listed(
+        "mean fmean geometric_mean harmonic_mean median median_low median_high median_grouped mode multimode stdev pstdev "
+        "variance pvariance quantiles covariance correlation StatisticsError"
+    ),
+    "string": _listed(
+        "ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits punctuation printable whitespace capwords",
+        "texts; Template and Formatter read attributes by themselves, and are left out",
+    ),
     "sys": _real("sys", "`argv` holds the arguments of `--args`"),
     "tempfile": _real("tempfile", "names below which the session keeps files", "session_files"),
-    "textwrap": _real("textwrap"),
+    "textwrap": _listed("dedent indent fill wrap shorten"),
+    "timeit": _real("timeit", "clocks and repeated calls of functions; no text is run"),
     "traceback": _real("traceback", "the sentence of an exception without Python's frames"),
     "types": _real("types"),
-    "unicodedata": _real("unicodedata"),
+    "unicodedata": _listed("normalize category name lookup combining bidirectional decimal digit numeric"),
     "uuid": _real("uuid", "random names"),
     "warnings": _real("warnings"),
     "weakref": _real("weakref"),
@@ -111,6 +129,10 @@ MODULES: dict[str, Module] = {
         _refused(f"write it out with `nn.Module` and a loop, {_OR_TRACE}"),
     ),
     **dict.fromkeys(("h5py", "yaml"), _refused(f"write the values into the script, {_OR_TRACE}")),
+    **dict.fromkeys(("datasets", "requests", "tarfile", "urllib", "zipfile"), _refused(f"a script reads no data: {_DATA}")),
+    **dict.fromkeys(("cProfile", "pstats"), _refused("`gradsh run --profile FILE` shows the time of each line")),
+    "builtins": _refused("use the names themselves"),
+    "unittest": _refused(f"call the test's functions at the end of the script, {_OR_TRACE}"),
     "torchaudio": _refused(f"make the data with `torch.randn`, {_OR_TRACE}"),
     "torchsummary": _refused("`print(net)` shows the layers, `vars` and `memory` their sizes"),
     "torchvision": _refused(f"make the data with `torch.rand`, write the network out, {_OR_TRACE}"),

@@ -7,15 +7,17 @@ from gradsh.engine.ambient import current
 from gradsh.runtime.allowlist import offer
 from gradsh.runtime.guard import numbers_only
 from gradsh.runtime.library import Library, listed
+from gradsh.runtime.numpy_files import numpy_files
 from gradsh.runtime.type_proxies import Kind
 
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
 
-_CONSTANTS = "newaxis pi inf nan e"
+_CONSTANTS = "newaxis pi inf nan e euler_gamma True_ False_"
 _TYPES = (
-    "float16 float32 float64 double single int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool_ intp floating integer number "
-    "generic dtype finfo iinfo"
+    "float16 float32 float64 double single int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool bool_ intp floating integer number "
+    "generic dtype finfo iinfo half byte ubyte short ushort intc uintc int_ uint long longlong inexact signedinteger unsignedinteger "
+    "errstate ndindex ndenumerate"
 )
 _FUNCTIONS = (
     "array asarray zeros ones arange linspace abs absolute add all allclose any append arccos arcsin arctan arctan2 "
@@ -33,14 +35,26 @@ _FUNCTIONS = (
     "unravel_index vander var vdot vsplit vstack where zeros_like array_equiv bartlett blackman block convolve correlate "
     "dsplit dstack ediff1d fabs float_power fmod geomspace hamming hanning histogram2d indices intersect1d isneginf isposinf "
     "lexsort nanargmax nanargmin nancumsum nanmedian nanpercentile nanprod nanquantile nanvar polyder polyint ptp remainder "
-    "rint roots select setdiff1d setxor1d sinc take_along_axis unwrap"
+    "rint roots select setdiff1d setxor1d sinc take_along_axis unwrap acos acosh amax amin apply_along_axis arccosh arcsinh arctanh "
+    "array_repr array_str asanyarray asfortranarray asin asinh atan atan2 atanh atleast_3d binary_repr bitwise_and bitwise_invert "
+    "bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor broadcast_arrays broadcast_shapes compress concat "
+    "copysign copyto cumulative_prod cumulative_sum diag_indices diag_indices_from diagflat divmod extract fmax fmin frexp "
+    "fromfunction gcd histogram_bin_edges invert isreal isrealobj iscomplexobj issubdtype iterable ix_ kaiser lcm ldexp left_shift "
+    "logaddexp2 mask_indices matrix_transpose may_share_memory modf nancumprod nextafter partition permute_dims piecewise place poly "
+    "polyadd polydiv polymul polysub positive pow promote_types put put_along_axis putmask ravel_multi_index real result_type "
+    "right_shift signbit spacing tril_indices_from trim_zeros triu_indices_from true_divide unique_counts unique_values unstack vecdot"
 )
-_LINALG = "norm inv det solve eig eigh eigvals eigvalsh svd qr pinv cholesky matrix_rank lstsq matrix_power"
+_LINALG = (
+    "norm inv det solve eig eigh eigvals eigvalsh svd qr pinv cholesky matrix_rank lstsq matrix_power cond "
+    "multi_dot slogdet vector_norm matrix_norm"
+)
 _DRAWS = (
     "random uniform normal standard_normal choice permutation shuffle exponential poisson binomial beta gamma laplace logistic "
-    "lognormal multinomial multivariate_normal dirichlet geometric gumbel triangular"
+    "lognormal multinomial multivariate_normal dirichlet geometric gumbel triangular chisquare pareto power rayleigh standard_cauchy "
+    "standard_exponential standard_gamma standard_t vonmises wald weibull negative_binomial hypergeometric zipf"
 )
-_LEGACY = f"{_DRAWS} seed rand randn randint random_sample"
+_LEGACY = f"{_DRAWS} seed rand randn randint random_sample get_state set_state"
+_GRIDS = ("c_", "mgrid", "ogrid", "r_", "s_")
 _OF_SEQUENCES = ("choice", "permutation")
 
 
@@ -54,8 +68,29 @@ def load_numpy(_: "Machine") -> Mapping[str, Any]:
     return guarded | listed(np, f"{_CONSTANTS} {_TYPES}") | {
         "ndarray": Kind(np.ndarray), "random": Library("numpy.random", _random),
         "linalg": Library("numpy.linalg", _linalg), "testing": Library("numpy.testing", _testing),
-        "set_printoptions": _print_options, "__version__": np.__version__,
+        "set_printoptions": _print_options, "__version__": np.__version__, "seterr": lambda *_, **__: {}, "vectorize": _vectorize,
+        **{name: Grid(getattr(np, name)) for name in _GRIDS}, **numpy_files(),
     }
+
+
+def _vectorize(pyfunc: Callable[..., Any], *_: Any, otypes: Any = None, **__: Any) -> Callable[..., Any]:
+    """Return a function of arrays that calls a function of numbers for each place."""
+    import numpy as np
+
+    return numbers_only(np.vectorize(pyfunc, otypes=otypes))
+
+
+class Grid:
+    """What numpy makes of slices: `np.mgrid[0:3, 0:2]`, `np.r_[1:4, 0]`."""
+
+    __module__ = "numpy"
+    __script_attributes__: frozenset[str] = frozenset()
+
+    def __init__(self, own: Any) -> None:
+        self._own = numbers_only(own.__getitem__)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._own(key)
 
 
 def _linalg() -> Mapping[str, Any]:
@@ -91,6 +126,7 @@ def _random() -> Mapping[str, Any]:
 
     shared = RandomState(np.random.RandomState(0))
     return {name: getattr(shared, name) for name in _LEGACY.split()} | {
+        "sample": shared.random_sample, "ranf": shared.random_sample,
         "default_rng": default_rng, "RandomState": random_state, "Generator": Kind(Generator),
     }
 

@@ -1,12 +1,13 @@
 """`pathlib` as values: a path knows its parts, and nothing of a disk. What the program wrote exists."""
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current
+from gradsh.runtime.file_modules import is_file, is_folder, listed_folder, move, remove
 from gradsh.runtime.session_files import open as open_file
-from gradsh.runtime.standard import is_file, is_folder
 
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
@@ -19,7 +20,9 @@ class Path:
     __slots__ = ("_text",)
     __script_attributes__ = frozenset({
         "name", "stem", "suffix", "parent", "parts", "with_suffix", "with_name", "joinpath", "as_posix", "exists", "is_file",
-        "is_dir", "mkdir", "open", "read_text", "write_text", "resolve", "absolute", "expanduser", "is_absolute",
+        "is_dir", "mkdir", "open", "read_text", "write_text", "resolve", "absolute", "expanduser", "is_absolute", "parents",
+        "suffixes", "with_stem", "relative_to", "is_relative_to", "iterdir", "glob", "rglob", "unlink", "touch", "rename", "cwd",
+        "home", "match",
     })
 
     def __init__(self, *parts: Any) -> None:
@@ -75,6 +78,70 @@ class Path:
     def with_suffix(self, suffix: str) -> "Path":
         """Return the path with another ending."""
         return self.with_name(self.stem + suffix)
+
+    @property
+    def suffixes(self) -> list[str]:
+        """The endings of the last part."""
+        return [f".{part}" for part in self.name.lstrip(".").split(".")[1:]]
+
+    @property
+    def parents(self) -> list["Path"]:
+        """The path without its last part, without its last two, and so on."""
+        above = self.parent
+        return [above, *above.parents] if above != self else []
+
+    def with_stem(self, stem: str) -> "Path":
+        """Return the path with another last part before its ending."""
+        return self.with_name(stem + self.suffix)
+
+    def is_relative_to(self, other: Any) -> bool:
+        """Return whether the path lies below another, by its text."""
+        above = type(self)(other).parts
+        return self.parts[: len(above)] == above
+
+    def relative_to(self, other: Any) -> "Path":
+        """Return the path as seen from one above it."""
+        if not self.is_relative_to(other):
+            raise ValueError(f"{self._text!r} is not in the subpath of {str(other)!r}")
+        return type(self)(*self.parts[len(type(self)(other).parts) :])
+
+    def match(self, pattern: str) -> bool:
+        """Return whether the last parts fit a pattern."""
+        count = pattern.count("/") + 1
+        return fnmatchcase("/".join(self.parts[-count:]), pattern)
+
+    @classmethod
+    def cwd(cls) -> "Path":
+        """Return the program's own folder."""
+        return cls()
+
+    home = cwd
+
+    def iterdir(self) -> Iterator["Path"]:
+        """Give what the program wrote in the folder."""
+        return (self / name for name in listed_folder(self))
+
+    def glob(self, pattern: str) -> Iterator["Path"]:
+        """Give the files that the program wrote and whose names below the path fit a pattern."""
+        files = [type(self)(name) for name in sorted(current().files)]
+        return (file for file in files if file.is_relative_to(self) and fnmatchcase(str(file.relative_to(self)), pattern))
+
+    def rglob(self, pattern: str) -> Iterator["Path"]:
+        """Give the files below, in whatever folder, whose own names fit a pattern."""
+        return (file for file in self.glob("*") if file.match(pattern))
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        """Forget a file of the session."""
+        if self.exists() or not missing_ok:
+            remove(self)
+
+    def rename(self, target: Any) -> "Path":
+        """Give a file of the session another name."""
+        return type(self)(move(self, target))
+
+    def touch(self, *_: Any, **__: Any) -> None:
+        """Keep a file of this name, empty if it is new."""
+        self.open("a")
 
     def with_name(self, name: str) -> "Path":
         """Return the path with another last part."""

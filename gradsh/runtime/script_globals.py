@@ -12,6 +12,7 @@ from gradsh.runtime.guard import is_script_class
 from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.imports import Imports
 from gradsh.runtime.library import Library
+from gradsh.runtime.missing_modules import Absent
 from gradsh.runtime.type_proxies import Kind
 from gradsh.text.fault import fail
 
@@ -61,6 +62,8 @@ class Offer:
 
     def base(self, base: Any, names: tuple[str, ...]) -> Any:
         """Return the base class of a class statement, if a script may derive from it a class with these names."""
+        if isinstance(base, Absent):
+            base.explain()
         if isinstance(base, Kind) and base.stands_for(ABCMeta):  # of `class A(metaclass=ABCMeta)`
             return ABC
         if isinstance(base, type):

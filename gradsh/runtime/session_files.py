@@ -80,13 +80,18 @@ def open(file: Any, mode: str = "r", *_: Any, **__: Any) -> OpenFile:
     name = str(file)
     if "r" in mode:
         if name not in current().files:
-            way = "a script reads what it wrote itself: make the data with `torch.randn`, or run it with `gradsh trace FILE`"
-            raise fail("io", f"[Errno 2] No such file or directory: '{name}'", FileNotFoundError, name=name, way=way)
+            raise with_no_such_file(f"[Errno 2] No such file or directory: '{name}'", name)
         return OpenFile(name, mode)
     tell(open, f", '{name}'")
     if "a" not in mode or name not in current().files:
         current().files[name] = b"" if "b" in mode else ""
     return OpenFile(name, mode)
+
+
+def with_no_such_file(text: str, name: str) -> Exception:
+    """Return the error for a file that the program has not written; the caller raises it."""
+    way = "a script reads what it wrote itself: make the data with `torch.randn`, or run it with `gradsh trace FILE`"
+    return fail("io", text, FileNotFoundError, name=name, way=way)
 
 
 class TemporaryFolder:

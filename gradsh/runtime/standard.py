@@ -8,13 +8,12 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.engine.attribute_names import ScriptBase, check_ordinary
 from gradsh.runtime import bounded_operators
 from gradsh.runtime.allowlist import offer
 from gradsh.runtime.builtins import leave
 from gradsh.runtime.guard import BAGS
-from gradsh.runtime.library import Library, listed
+from gradsh.runtime.library import listed
 from gradsh.runtime.type_proxies import Kind
 from gradsh.text.fault import fail
 
@@ -29,7 +28,8 @@ def load_abc(_: "Machine") -> Mapping[str, Any]:
     """Return what `abc` offers."""
     import abc
 
-    return listed(abc, "ABC abstractmethod") | {"ABCMeta": Kind(abc.ABCMeta)}  # called, it would make a class of any names
+    kinds = {"ABCMeta": Kind(abc.ABCMeta)}  # called, it would make a class of any names
+    return listed(abc, "ABC abstractmethod") | kinds | {"abstractproperty": lambda fget: property(abc.abstractmethod(fget))}
 
 
 def load_ast(_: "Machine") -> Mapping[str, Any]:
@@ -45,17 +45,25 @@ def load_ast(_: "Machine") -> Mapping[str, Any]:
     return {"literal_eval": literal_eval}
 
 
-def load_bisect(_: "Machine") -> Mapping[str, Any]:
-    """Return what `bisect` offers."""
-    import bisect
-
-    return listed(bisect, "bisect bisect_left bisect_right insort insort_left insort_right")
-
-
-def load_contextlib(_: "Machine") -> Mapping[str, Any]:
+def load_contextlib(machine: "Machine") -> Mapping[str, Any]:
     """Return what `contextlib` offers."""
+    def redirected(stream: str) -> Any:
+        @contextlib.contextmanager
+        def redirect(new_target: Any) -> Iterator[Any]:
+            """Let what a block writes to the stream go into an open file."""
+            before = getattr(machine, stream)
+            setattr(machine, stream, machine.guard.read(new_target, "write"))
+            try:
+                yield new_target
+            finally:
+                setattr(machine, stream, before)
+
+        return redirect
+
     offer(contextlib.ExitStack, "enter_context callback push close pop_all")
-    return listed(contextlib, "contextmanager nullcontext suppress closing ExitStack")
+    return listed(contextlib, "contextmanager nullcontext suppress closing ExitStack") | {
+        "redirect_stdout": redirected("on_print"), "redirect_stderr": redirected("on_error_output"),
+    }
 
 
 def load_csv(_: "Machine") -> Mapping[str, Any]:
@@ -81,7 +89,7 @@ def load_datetime(_: "Machine") -> Mapping[str, Any]:
     offer(dt.time, f"{time} isoformat strftime replace")
     offer(dt.timedelta, "days seconds microseconds total_seconds")
     offer(dt.timezone, "utc")
-    return listed(dt, "datetime date time timedelta timezone")
+    return listed(dt, "datetime date time timedelta timezone UTC MINYEAR MAXYEAR")
 
 
 def load_enum(_: "Machine") -> Mapping[str, Any]:
@@ -95,25 +103,8 @@ def load_enum(_: "Machine") -> Mapping[str, Any]:
 
 def load_gc(_: "Machine") -> Mapping[str, Any]:
     """Return what `gc` offers: memory goes with its last reference, so there is nothing to collect."""
-    return {"collect": lambda generation=2: 0, "enable": lambda: None, "disable": lambda: None, "isenabled": lambda: True}
-
-
-def load_heapq(_: "Machine") -> Mapping[str, Any]:
-    """Return what `heapq` offers."""
-    import heapq
-
-    return listed(heapq, "heappush heappop heapify heapreplace heappushpop nlargest nsmallest")
-
-
-def load_glob(_: "Machine") -> Mapping[str, Any]:
-    """Return what `glob` offers: the files that the program wrote, by pattern."""
-    from fnmatch import fnmatchcase
-
-    def glob(pathname: Any, **_: Any) -> list[str]:
-        """Return the names of the session's files that fit a pattern."""
-        return sorted(name for name in current().files if fnmatchcase(name, str(pathname)))
-
-    return {"glob": glob, "iglob": lambda pathname, **_: iter(glob(pathname))}
+    nothing = dict.fromkeys(("enable", "disable", "freeze", "unfreeze", "set_threshold"), lambda *_: None)
+    return nothing | {"collect": lambda generation=2: 0, "isenabled": lambda: True, "get_count": lambda: (0, 0, 0), "garbage": []}
 
 
 def load_inspect(_: "Machine") -> Mapping[str, Any]:
@@ -161,9 +152,13 @@ def load_json(_: "Machine") -> Mapping[str, Any]:
 
     def dumps(
         obj: Any, *, skipkeys: bool = False, ensure_ascii: bool = True, allow_nan: bool = True, indent: Any = None,
-        separators: Any = None, default: Any = None, sort_keys: bool = False,
+        separators: Any = None, default: Any = None, sort_keys: bool = False, cls: Any = None,
     ) -> str:
         """Return the value as JSON."""
+        if cls is not None:
+            if not (isinstance(cls, type) and issubclass(cls, JSONEncoder)):
+                raise TypeError("cls is a class that derives from json.JSONEncoder")
+            default = cls().default
         return json.dumps(
             obj, skipkeys=skipkeys, ensure_ascii=ensure_ascii, allow_nan=allow_nan, indent=indent,
             separators=separators, default=default, sort_keys=sort_keys,
@@ -173,15 +168,30 @@ def load_json(_: "Machine") -> Mapping[str, Any]:
         """Write the value as JSON into an open file."""
         fp.write(dumps(obj, **options))
 
-    def loads(s: str, *, object_hook: Any = None) -> Any:
+    def loads(
+        s: str, *, object_hook: Any = None, parse_float: Any = None, parse_int: Any = None, object_pairs_hook: Any = None,
+    ) -> Any:
         """Return the value of a JSON text."""
-        return json.loads(s, object_hook=object_hook)
+        return json.loads(s, object_hook=object_hook, parse_float=parse_float, parse_int=parse_int,
+                          object_pairs_hook=object_pairs_hook)  # fmt: skip
 
-    def load(fp: Any, *, object_hook: Any = None) -> Any:
+    def load(fp: Any, **options: Any) -> Any:
         """Return the value of an open file's JSON text."""
-        return json.loads(fp.read(), object_hook=object_hook)
+        return loads(fp.read(), **options)
 
-    return {"dumps": dumps, "loads": loads, "dump": dump, "load": load, "JSONDecodeError": json.JSONDecodeError}
+    return {"dumps": dumps, "loads": loads, "dump": dump, "load": load, "JSONEncoder": JSONEncoder,
+            "JSONDecodeError": json.JSONDecodeError}  # fmt: skip
+
+
+class JSONEncoder(ScriptBase):
+    """What an encoder derives from, for `dumps(…, cls=…)`: its `default` gives what JSON has for an object."""
+
+    __module__ = "json"
+    __script_attributes__ = frozenset({"default"})  # type: ignore[assignment]
+
+    def default(self, o: Any) -> Any:
+        """Refuse the object."""
+        raise TypeError(f"Object of type {type(o).__name__} is not JSON serializable")
 
 
 def load_operator(machine: "Machine") -> Mapping[str, Any]:
@@ -202,105 +212,16 @@ def load_operator(machine: "Machine") -> Mapping[str, Any]:
 
         return get
 
-    names = "add sub truediv floordiv mod neg pos abs eq ne lt le gt ge and_ or_ xor not_ is_ is_not itemgetter contains getitem truth"
+    def methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+        """Return a function that calls the named method of its argument."""
+        return lambda owner: machine.guard.read(owner, name)(*args, **kwargs)
+
+    names = (
+        "add sub truediv floordiv mod matmul neg pos abs inv invert eq ne lt le gt ge and_ or_ xor rshift not_ is_ is_not truth "
+        "index concat contains countOf indexOf itemgetter getitem setitem delitem"
+    )
     bounded = {"mul": bounded_operators.times, "pow": bounded_operators.power, "lshift": bounded_operators.shift}
-    return listed(operator, names) | bounded | {"attrgetter": attrgetter}
-
-
-def load_os(machine: "Machine") -> Mapping[str, Any]:
-    """Return what `os` offers: paths as values, and an environment without variables."""
-    environment: dict[str, str] = {}
-
-    @standing_in("os.makedirs", "and makes no folder")
-    def makedirs(name: Any, mode: int = 0o777, exist_ok: bool = False) -> None:
-        """Make no folder: what a program saves is kept in the session."""
-        del mode, exist_ok
-        tell(makedirs, f" '{name}'")
-
-    return {
-        "path": Library("os.path", lambda: load_os_path(machine)), "sep": "/", "linesep": "\n", "name": "posix",
-        "environ": environment, "getenv": environment.get, "makedirs": makedirs, "mkdir": makedirs,
-        "getcwd": lambda: ".", "cpu_count": lambda: 1, "getpid": lambda: 1, "listdir": _listed_folder,
-        "remove": remove, "unlink": remove, "rename": move, "replace": move,
-    }
-
-
-def _held(path: Any) -> str:
-    """Return the name of a file that the program wrote. Raises FileNotFoundError."""
-    if not is_file(path):
-        raise fail("io", f"[Errno 2] No such file or directory: '{path}'", FileNotFoundError, name=str(path))
-    return str(path)
-
-
-def remove(path: Any) -> None:
-    """Forget a file of the session."""
-    del current().files[_held(path)]
-
-
-def move(src: Any, dst: Any) -> str:
-    """Give a file of the session another name."""
-    current().files[str(dst)] = current().files.pop(_held(src))
-    return str(dst)
-
-
-def copy_file(src: Any, dst: Any, **_: Any) -> str:
-    """Keep a file of the session under a second name."""
-    current().files[str(dst)] = current().files[_held(src)]
-    return str(dst)
-
-
-def remove_folder(path: Any, *_: Any, **__: Any) -> None:
-    """Forget the session's files below a name."""
-    for name in [name for name in current().files if name.startswith(f"{path}/")]:
-        del current().files[name]
-
-
-def _listed_folder(path: Any = ".") -> list[str]:
-    start = "" if str(path) == "." else f"{path}/"
-    return sorted({name.removeprefix(start).partition("/")[0] for name in current().files if name.startswith(start)})
-
-
-def load_pickle(_: "Machine") -> Mapping[str, Any]:
-    """Return what `pickle` offers: objects kept in the session. Bytes are never unpickled: they could run anything."""
-    from gradsh.api.stand_ins import load, save
-
-    def dumps(obj: Any, *_: Any, **__: Any) -> bytes:
-        """Keep a copy and return the name under which `loads` finds it."""
-        name = f"<pickle {len(current().files)}>"
-        save(obj, name)
-        return name.encode()
-
-    def loads(data: bytes, **_: Any) -> Any:
-        """Return a copy of what `dumps` kept."""
-        return load(bytes(data).decode(errors="replace"))
-
-    return {"dump": save, "load": load, "dumps": dumps, "loads": loads, "HIGHEST_PROTOCOL": 5, "DEFAULT_PROTOCOL": 5}
-
-
-def load_shutil(_: "Machine") -> Mapping[str, Any]:
-    """Return what `shutil` offers: files of the session get other names."""
-    return {"copyfile": copy_file, "copy": copy_file, "copy2": copy_file, "move": move, "rmtree": remove_folder}
-
-
-def is_file(path: Any) -> bool:
-    """Tell whether the program wrote a file of this name."""
-    return str(path) in current().files
-
-
-def is_folder(path: Any) -> bool:
-    """Tell whether the program wrote a file below this name."""
-    return any(name.startswith(f"{path}/") for name in current().files)
-
-
-def load_os_path(_: "Machine") -> Mapping[str, Any]:
-    """Return what `os.path` offers: functions of texts. No path exists but what the program wrote."""
-    import posixpath
-
-    texts = listed(posixpath, "join basename dirname split splitext normpath isabs commonprefix sep")
-    return texts | {
-        "exists": lambda path: is_file(path) or is_folder(path), "isfile": is_file, "isdir": is_folder,
-        "abspath": lambda path: str(path), "expanduser": lambda path: str(path), "realpath": lambda path: str(path),
-    }
+    return listed(operator, names) | bounded | {"attrgetter": attrgetter, "methodcaller": methodcaller}
 
 
 def load_pprint(machine: "Machine") -> Mapping[str, Any]:
@@ -312,39 +233,6 @@ def load_pprint(machine: "Machine") -> Mapping[str, Any]:
         machine.on_print(pprint.pformat(object, indent=indent, width=width, depth=depth) + "\n")
 
     return {"pprint": pretty, "pformat": pprint.pformat}
-
-
-def load_re(_: "Machine") -> Mapping[str, Any]:
-    """Return what `re` offers."""
-    import re
-
-    names = (
-        "compile search match fullmatch findall finditer sub subn split escape error "
-        "I IGNORECASE M MULTILINE S DOTALL X VERBOSE A ASCII"
-    )
-    return listed(re, names)
-
-
-def load_statistics(_: "Machine") -> Mapping[str, Any]:
-    """Return what `statistics` offers."""
-    import statistics
-
-    return listed(statistics, "mean fmean median median_low median_high mode stdev pstdev variance pvariance quantiles")
-
-
-def load_string(_: "Machine") -> Mapping[str, Any]:
-    """Return what `string` offers; its Template and Formatter read attributes by themselves, and are left out."""
-    import string
-
-    names = "ascii_letters ascii_lowercase ascii_uppercase digits hexdigits octdigits punctuation printable whitespace capwords"
-    return listed(string, names)
-
-
-def load_textwrap(_: "Machine") -> Mapping[str, Any]:
-    """Return what `textwrap` offers."""
-    import textwrap
-
-    return listed(textwrap, "dedent indent fill wrap shorten")
 
 
 class Namespace(ScriptBase):
@@ -385,16 +273,31 @@ class SimpleNamespace(Namespace):
 BAGS.update((Namespace, SimpleNamespace, Signature))
 
 
-def load_types(_: "Machine") -> Mapping[str, Any]:
+def load_timeit(machine: "Machine") -> Mapping[str, Any]:
+    """Return what `timeit` offers."""
+    from time import perf_counter
+
+    def timeit(stmt: Any = None, number: int = 1_000_000, **_: Any) -> float:
+        """Return how long so many calls of a function take, in seconds."""
+        if not callable(stmt):
+            raise fail("type", "timeit() takes a function here: text is not run; `time STATEMENT` times a statement", TypeError)
+        begun = perf_counter()
+        for _index in range(number):
+            machine.check()
+            stmt()
+        return perf_counter() - begun
+
+    return {"default_timer": perf_counter, "timeit": timeit}
+
+
+def load_types(machine: "Machine") -> Mapping[str, Any]:
     """Return what `types` offers."""
-    return {"SimpleNamespace": SimpleNamespace}
+    import types
 
-
-def load_unicodedata(_: "Machine") -> Mapping[str, Any]:
-    """Return what `unicodedata` offers."""
-    import unicodedata
-
-    return listed(unicodedata, "normalize category name lookup combining bidirectional decimal digit numeric")
+    kinds = "FunctionType LambdaType MethodType BuiltinFunctionType BuiltinMethodType GeneratorType ModuleType NoneType"
+    return {"SimpleNamespace": SimpleNamespace} | {
+        name: machine.guard.kinds.seen(kind) for name, kind in listed(types, kinds).items()
+    }
 
 
 def load_uuid(_: "Machine") -> Mapping[str, Any]:
@@ -440,10 +343,18 @@ def load_sys(machine: "Machine") -> Mapping[str, Any]:
     """Return what `sys` offers."""
     import sys
 
-    return {
-        "argv": machine.arguments, "exit": leave, "stdout": Stream(machine.on_print), "stderr": Stream(machine.on_error_output),
-        "maxsize": sys.maxsize, "float_info": sys.float_info, "platform": sys.platform, "version": sys.version,
-        "version_info": tuple(sys.version_info[:3]), "getrecursionlimit": lambda: 1000, "setrecursionlimit": lambda limit: None,
+    def exc_info() -> tuple[Any, Any, None]:
+        """Return the class and the exception that is being handled."""
+        error = sys.exc_info()[1]
+        return None if error is None else machine.guard.kinds.of(error), error, None
+
+    offer(type(sys.version_info), "major minor micro releaselevel serial")
+    offer(type(sys.float_info), "max min max_exp min_exp max_10_exp min_10_exp dig mant_dig epsilon radix rounds")
+    stderr = Stream(lambda text: machine.on_error_output(text))
+    return listed(sys, "maxsize float_info platform version version_info byteorder maxunicode getsizeof") | {
+        "argv": machine.arguments, "exit": leave, "stdout": Stream(lambda text: machine.on_print(text)), "stderr": stderr,
+        "__stderr__": stderr, "exc_info": exc_info, "executable": "", "path": ["."], "getrecursionlimit": lambda: 1000,
+        "setrecursionlimit": lambda limit: None, "getdefaultencoding": lambda: "utf-8", "gettrace": lambda: None,
     }
 
 
@@ -491,5 +402,10 @@ def load_traceback(machine: "Machine") -> Mapping[str, Any]:
         found = [one for one in errors if isinstance(one, BaseException)]
         machine.on_error_output(text(found[0] if found else None))
 
+    def format_exception(*errors: Any, **_: Any) -> list[str]:
+        """Return an exception's class and sentence."""
+        return [text(one) for one in errors if isinstance(one, BaseException)][:1]
+
     return {"format_exc": format_exc, "print_exc": print_exc, "print_exception": print_exception,
+            "format_exception": format_exception, "format_exception_only": format_exception,
             "print_stack": lambda *_, **__: None}  # fmt: skip

@@ -104,8 +104,8 @@ breakpoint()
 memoryview([1])
 kept.trace.tb_frame
 kept.trace.tb_next
-np.load
-np.save
+np.memmap
+np.fromfile
 np.fromfile
 np.lib
 np.core

@@ -1,6 +1,7 @@
 """nn.init: the initialisers. They draw PyTorch's numbers and write in place, unrecorded."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -235,3 +236,22 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
         tensor.array[source.randperm(rows)[: math.ceil(sparsity * rows)], column] = 0
     tensor.counter.advance(columns)
     return tensor
+
+
+def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the initialiser under its old name, which has no underscore and warns."""
+    new = function.__name__
+
+    def old(*args: Any, **kwargs: Any) -> Tensor:
+        current().warning(f"`nn.init.{new[:-1]}` is now deprecated in favor of `nn.init.{new}`.")
+        return function(*args, **kwargs)
+
+    old.__name__ = old.__qualname__ = new[:-1]
+    return old
+
+
+uniform, normal, constant = _deprecated(uniform_), _deprecated(normal_), _deprecated(constant_)
+eye, dirac = _deprecated(eye_), _deprecated(dirac_)
+xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
+kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)
+orthogonal, sparse = _deprecated(orthogonal_), _deprecated(sparse_)

@@ -1,0 +1,136 @@
+"""Python's modules about files, over those that the program wrote: the session keeps them, and nothing of a disk is looked at."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gradsh.engine.ambient import current, standing_in, tell
+from gradsh.runtime.library import Library, listed
+from gradsh.text.fault import fail
+
+if TYPE_CHECKING:
+    from gradsh.runtime.machine import Machine
+
+
+def load_glob(_: "Machine") -> Mapping[str, Any]:
+    """Return what `glob` offers: the files that the program wrote, by pattern."""
+    from fnmatch import fnmatchcase
+
+    def glob(pathname: Any, **_: Any) -> list[str]:
+        """Return the names of the session's files that fit a pattern."""
+        return sorted(name for name in current().files if fnmatchcase(name, str(pathname)))
+
+    return {"glob": glob, "iglob": lambda pathname, **_: iter(glob(pathname))}
+
+
+def load_os(machine: "Machine") -> Mapping[str, Any]:
+    """Return what `os` offers: paths as values, and an environment without variables."""
+    environment: dict[str, str] = {}
+
+    @standing_in("os.makedirs", "and makes no folder")
+    def makedirs(name: Any, mode: int = 0o777, exist_ok: bool = False) -> None:
+        """Make no folder: what a program saves is kept in the session."""
+        del mode, exist_ok
+        tell(makedirs, f" '{name}'")
+
+    return {
+        "path": Library("os.path", lambda: load_os_path(machine)), "sep": "/", "linesep": "\n", "name": "posix",
+        "environ": environment, "getenv": environment.get, "makedirs": makedirs, "mkdir": makedirs,
+        "getcwd": lambda: ".", "cpu_count": lambda: 1, "getpid": lambda: 1, "listdir": listed_folder,
+        "remove": remove, "unlink": remove, "rename": move, "replace": move, "rmdir": remove_folder, "removedirs": remove_folder,
+        "curdir": ".", "pardir": "..", "extsep": ".", "walk": _walk,
+    }
+
+
+def _held(path: Any) -> str:
+    """Return the name of a file that the program wrote. Raises FileNotFoundError."""
+    if not is_file(path):
+        raise fail("io", f"[Errno 2] No such file or directory: '{path}'", FileNotFoundError, name=str(path))
+    return str(path)
+
+
+def remove(path: Any) -> None:
+    """Forget a file of the session."""
+    del current().files[_held(path)]
+
+
+def move(src: Any, dst: Any) -> str:
+    """Give a file of the session another name."""
+    current().files[str(dst)] = current().files.pop(_held(src))
+    return str(dst)
+
+
+def copy_file(src: Any, dst: Any, **_: Any) -> str:
+    """Keep a file of the session under a second name."""
+    current().files[str(dst)] = current().files[_held(src)]
+    return str(dst)
+
+
+def remove_folder(path: Any, *_: Any, **__: Any) -> None:
+    """Forget the session's files below a name."""
+    for name in [name for name in current().files if name.startswith(f"{path}/")]:
+        del current().files[name]
+
+
+def listed_folder(path: Any = ".") -> list[str]:
+    """Return the names of the session's files and folders in a folder."""
+    start = "" if str(path) == "." else f"{path}/"
+    return sorted({name.removeprefix(start).partition("/")[0] for name in current().files if name.startswith(start)})
+
+
+def _walk(top: Any, *_: Any, **__: Any) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Give each folder below a name, the folders in it and the session's files in it."""
+    listed = listed_folder(top)
+    folders = [name for name in listed if is_folder(f"{top}/{name}")]
+    if listed:
+        yield str(top), folders, [name for name in listed if name not in folders]
+    for name in folders:
+        yield from _walk(f"{top}/{name}")
+
+
+def load_pickle(_: "Machine") -> Mapping[str, Any]:
+    """Return what `pickle` offers: objects kept in the session. Bytes are never unpickled: they could run anything."""
+    from gradsh.api.stand_ins import load, save
+
+    def dumps(obj: Any, *_: Any, **__: Any) -> bytes:
+        """Keep a copy and return the name under which `loads` finds it."""
+        name = f"<pickle {len(current().files)}>"
+        save(obj, name)
+        return name.encode()
+
+    def loads(data: bytes, **_: Any) -> Any:
+        """Return a copy of what `dumps` kept."""
+        return load(bytes(data).decode(errors="replace"))
+
+    return {"dump": save, "load": load, "dumps": dumps, "loads": loads, "HIGHEST_PROTOCOL": 5, "DEFAULT_PROTOCOL": 5}
+
+
+def load_shutil(_: "Machine") -> Mapping[str, Any]:
+    """Return what `shutil` offers: files of the session get other names."""
+    return {"copyfile": copy_file, "copy": copy_file, "copy2": copy_file, "move": move, "rmtree": remove_folder}
+
+
+def is_file(path: Any) -> bool:
+    """Tell whether the program wrote a file of this name."""
+    return str(path) in current().files
+
+
+def is_folder(path: Any) -> bool:
+    """Tell whether the program wrote a file below this name."""
+    return any(name.startswith(f"{path}/") for name in current().files)
+
+
+def load_os_path(_: "Machine") -> Mapping[str, Any]:
+    """Return what `os.path` offers: functions of texts. No path exists but what the program wrote."""
+    import posixpath
+
+    def relpath(path: Any, start: Any = ".") -> str:
+        """Return the path as seen from a folder; the program's own folder is the root."""
+        return posixpath.relpath(posixpath.join("/", path), posixpath.join("/", start))
+
+    names = "join basename dirname split splitext splitdrive normpath normcase isabs commonprefix commonpath sep curdir pardir"
+    return listed(posixpath, names) | {
+        "relpath": relpath, "getsize": lambda filename: len(current().files[_held(filename)]), "expandvars": str,
+        "getmtime": lambda filename: 0.0, "islink": lambda path: False, "isfile": is_file, "isdir": is_folder,
+        "exists": lambda path: is_file(path) or is_folder(path),
+        "abspath": lambda path: str(path), "expanduser": lambda path: str(path), "realpath": lambda path: str(path),
+    }

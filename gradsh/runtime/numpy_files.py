@@ -1,0 +1,82 @@
+"""What numpy reads and writes files with, over the files that the program wrote: numpy itself opens none."""
+
+import io
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import current, standing_in, tell
+from gradsh.runtime.guard import numbers_only
+from gradsh.runtime.session_files import OpenFile, open, with_no_such_file
+
+_READING = "dtype comments delimiter skiprows skip_header skip_footer usecols unpack ndmin max_rows converters filling_values names"
+
+
+def numpy_files() -> Mapping[str, Any]:
+    """Return numpy's functions that read and write files."""
+    return {
+        "loadtxt": _reader(np.loadtxt), "genfromtxt": _reader(np.genfromtxt), "savetxt": savetxt, "save": save, "load": load,
+        "savez": savez, "savez_compressed": savez, "frombuffer": frombuffer,
+    }
+
+
+def _reader(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a reader of tables: it hands numpy the lines of a file, never its name."""
+    read = numbers_only(function)
+
+    def reader(fname: Any, dtype: Any = float, **options: Any) -> Any:
+        given = {name: value for name, value in options.items() if name in _READING.split()}
+        return read(_lines(fname), dtype=dtype, **given)
+
+    return reader
+
+
+def _lines(fname: Any) -> list[str]:
+    if isinstance(fname, (list, tuple)):
+        return [str(line) for line in fname]
+    if isinstance(fname, (OpenFile, io.StringIO)):
+        return fname.readlines()
+    if str(fname) not in current().files:
+        raise with_no_such_file(f"{fname} not found.", str(fname))
+    return open(fname).readlines()  # type: ignore[no-any-return]
+
+
+def savetxt(fname: Any, X: Any, fmt: Any = "%.18e", delimiter: str = " ", newline: str = "\n", header: str = "") -> None:
+    """Keep an array in the session as the text of a file."""
+    text = io.StringIO()
+    np.savetxt(text, np.asarray(X), fmt=fmt, delimiter=delimiter, newline=newline, header=header)
+    open(fname, "w").write(text.getvalue())
+
+
+@standing_in("np.save", "as a copy in the session")
+def save(file: Any, arr: Any, *_: Any, **__: Any) -> None:
+    """Keep a copy of an array in the session, under a file's name."""
+    tell(save, f", '{file}'")
+    current().files[_ending(file, ".npy")] = numbers_only(np.array)(arr)
+
+
+def savez(file: Any, *args: Any, **kwds: Any) -> None:
+    """Keep copies of several arrays in the session, under a file's name."""
+    tell(save, f", '{file}'")
+    arrays = {f"arr_{place}": one for place, one in enumerate(args)} | kwds
+    current().files[_ending(file, ".npz")] = {name: numbers_only(np.array)(one) for name, one in arrays.items()}
+
+
+def load(file: Any, *_: Any, **__: Any) -> Any:
+    """Return a copy of what `save` or `savez` kept. Raises FileNotFoundError."""
+    held = current().files.get(str(file))
+    if isinstance(held, dict):
+        return {name: one.copy() if isinstance(one, np.ndarray) else one for name, one in held.items()}
+    if not isinstance(held, np.ndarray):
+        raise with_no_such_file(f"[Errno 2] No such file or directory: '{file}'", str(file))
+    return held.copy()
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+    """Return the numbers that bytes stand for."""
+    return np.frombuffer(bytes(buffer), dtype, count, offset).copy()
+
+
+def _ending(file: Any, ending: str) -> str:
+    return str(file) if str(file).endswith(ending) else f"{file}{ending}"
