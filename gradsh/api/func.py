@@ -7,6 +7,7 @@ from gradsh.api.modes import enable_grad
 from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.engine.autograd.backward import grad as gradients
 from gradsh.engine.autograd.topology import toposort
+from gradsh.engine.dispatch.tangents import detached_with_tangents, levels, tangent_of, untracked
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.text.fault import fail
@@ -39,7 +40,7 @@ class _Call:
         view_as: Any = find("view_as")
         places = (argnums,) if isinstance(argnums, int) else argnums
         self.chosen = args[argnums] if isinstance(argnums, int) else tuple(args[place] for place in places)
-        self.inputs = [view_as(one, one) if one.requires_grad else one.detach().requires_grad_() for one in _leaves(self.chosen)]
+        self.inputs = [view_as(one, one) if one.requires_grad else detached_with_tangents(one).requires_grad_() for one in _leaves(self.chosen)]
         fresh, given = iter(self.inputs), list(args)
         for place in places:
             given[place] = _with(args[place], fresh)
@@ -47,7 +48,9 @@ class _Call:
 
     def leads_on(self, outputs: list[Tensor]) -> bool:
         """Tell whether a graph leads from the outputs to a leaf that is not the call's own."""
-        _, arriving = toposort([one.grad_fn for one in outputs if one.grad_fn is not None])
+        tangents = (tangent_of(one, level) for level in levels() for one in outputs)
+        followed = [*outputs, *(one for one in tangents if one is not None)]
+        _, arriving = toposort([one.grad_fn for one in followed if one.grad_fn is not None])
         own = {id(one) for one in self.inputs}
         return any(id(leaf.variable) not in own for leaf in arriving)
 
@@ -69,7 +72,7 @@ def _split(output: Any, has_aux: bool) -> tuple[Any, Any]:
 
 
 def _cut(tree: Any, lead: bool) -> Any:
-    return tree if lead else _with(tree, iter([one.detach() for one in _leaves(tree)]))
+    return tree if lead else _with(tree, iter([untracked(one) for one in _leaves(tree)]))
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:

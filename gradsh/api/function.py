@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.api.function_jvp import Pushing
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.autograd.gradient_versions import note
-from gradsh.engine.dispatch.op_node import invalid_gradient, sum_tensor_to
+from gradsh.engine.dispatch.op_node import invalid_gradient, sum_tensor_to, tangents_to_save
 from gradsh.engine.dispatch.saved_hooks import pack_entries
+from gradsh.engine.dispatch.tangents import following_nothing
 from gradsh.engine.dispatch.views import is_tracked, rebase, view_of
 from gradsh.engine.graph.delayed_error import delayed_error
 from gradsh.engine.graph.node import Node, titled
@@ -31,7 +33,7 @@ class FunctionNode(Node):
     """The node of a custom function. `own` holds what the program puts on its ctx, and lives as long as the graph."""
 
     __slots__ = (
-        "_args", "_context", "_function", "_given", "_inputs", "_shapes", "dirty", "materialize", "materialize_undifferentiable",
+        "_args", "_context", "_function", "_given", "_inputs", "_shapes", "dirty", "for_forward", "materialize", "materialize_undifferentiable",
         "needs_input_grad", "own", "to_save", "undifferentiable",
     )
 
@@ -45,6 +47,7 @@ class FunctionNode(Node):
         self._shapes: tuple[Any, ...] = ()
         self.materialize = self.materialize_undifferentiable = True
         self.to_save: Any = ()
+        self.for_forward: Any = None
         self.dirty: Any = ()
         self.undifferentiable: Any = ()
         self.own: dict[str, Any] = {}
@@ -146,7 +149,7 @@ class FunctionNode(Node):
     def _kept(self, tensor: Tensor) -> SavedVariable:
         own = tensor.edge is not None and tensor.edge[0] is self
         edge: Any = tensor.edge[1] if own and tensor.edge is not None else gradient_edge(tensor)
-        return SavedVariable(tensor.array, tensor.counter, tensor.counter.version, edge)
+        return SavedVariable(tensor.array, tensor.counter, tensor.counter.version, edge, None, tangents_to_save(tensor))
 
 
 def _backward_of(function: "type[Function]") -> Callable[..., Any]:
@@ -204,7 +207,7 @@ class Function(ScriptBase):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Refuse forward mode."""
+        """Return the tangent of each output from those of the arguments; subclasses define it."""
         del ctx, grad_inputs
         message = "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         raise fail("type", message, NotImplementedError)
@@ -218,7 +221,8 @@ class Function(ScriptBase):
         recorded = current().grad_enabled and any(isinstance(one, Tensor) and is_tracked(one) for one in args)
         node = FunctionNode(cls, args, recorded)
         ctx = node.facade()
-        with grad_mode(False):
+        pushing = Pushing(args)
+        with grad_mode(False), following_nothing():
             if apart:
                 output = cls.forward(*args)
                 cls.setup_context(ctx, args, output)
@@ -226,10 +230,13 @@ class Function(ScriptBase):
                 output = cls.forward(ctx, *args)
         many = isinstance(output, tuple)
         outputs = list(output) if many else [output]
-        wrapped = _Outputs(node, args, outputs, recorded).wrap()
+        placed = _Outputs(node, args, outputs, recorded)
+        wrapped = placed.wrap()
+        if pushing.before:
+            pushing.run(cls, placed, wrapped)
         if recorded:
             node.keep_saved()
-        node.to_save = ()
+        node.to_save, node.for_forward = (), None
         return tuple(wrapped) if many else wrapped[0]
 
 

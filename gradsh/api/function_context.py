@@ -9,6 +9,7 @@ from typing import Any
 from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.graph.node import Facade, Node, sequence_number
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.text.fault import fail
 
 
@@ -42,7 +43,11 @@ class FunctionCtx(Facade, ScriptBase):
         self.__node__.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Take tensors for forward mode, which is not offered: nothing is kept."""
+        """Save tensors (or None) for jvp, which finds them in `saved_tensors` until the call is over."""
+        if not all(one is None or isinstance(one, Tensor) for one in tensors):
+            message = "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."
+            raise fail("assert", message, AssertionError)
+        self.__node__.for_forward = tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
         """Say which inputs forward modified in place; they must be returned."""
@@ -105,6 +110,8 @@ class FunctionCtx(Facade, ScriptBase):
     def saved_tensors(self) -> tuple[Any, ...]:
         """The saved tensors; raises once they are freed or where one was modified in place."""
         node = self.__node__
+        if node.for_forward is not None:
+            return node.for_forward  # type: ignore[no-any-return]
         return tuple(node.unpack(0, as_tensor=True)) if node.entries else ()
 
     @property

@@ -154,6 +154,7 @@ _AUTOGRAD: dict[str, Any] = {
     "graph": _spaces("torch.autograd.graph"),
     "function": _spaces("torch.autograd.function"),
     "variable": _spaces("torch.autograd.variable"),
+    "forward_ad": _spaces("torch.autograd.forward_ad"),
 }
 
 
@@ -231,10 +232,15 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.autograd.function": Namespace(
         "torch.autograd.function", lazily("gradsh.api.function", "Function once_differentiable InplaceFunction")
     ),
+    "torch.autograd.forward_ad": Namespace(
+        "torch.autograd.forward_ad",
+        lazily("gradsh.api.forward_ad", "UnpackedDualTensor dual_level enter_dual_level exit_dual_level make_dual unpack_dual"),
+    ),
     "torch.autograd.variable": Namespace("torch.autograd.variable", lazily("gradsh.api.autograd", "Variable")),
-    "torch.func": Namespace("torch.func", lazily(
-        "gradsh.api.func", "functional_call grad grad_and_value vmap jacrev jacfwd=jacrev hessian vjp stack_module_state",
-    )),
+    "torch.func": Namespace("torch.func", {
+        **lazily("gradsh.api.func", "functional_call grad grad_and_value vmap jacrev hessian vjp stack_module_state"),
+        **lazily("gradsh.api.func_forward", "jvp linearize jacfwd"),
+    }),
     "torch.nn": Namespace(
         "torch.nn",
         {

@@ -11,6 +11,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.autograd.backward_pass import BackwardPass, Observer
 from gradsh.engine.autograd.gradient_versions import noted
+from gradsh.engine.dispatch.tangents import levels, untracked
 from gradsh.engine.dispatch.views import view_of
 from gradsh.engine.graph.gradient_edge import GradientEdge, tensor_at
 from gradsh.engine.graph.node import Edge, Node
@@ -34,13 +35,19 @@ def backward(
     Raises RuntimeError of kind no_grad, scalar, grad_shape, freed or version.
     """
     retain = create_graph if retain_graph is None else bool(retain_graph)
-    roots = make_roots(tensors, gradients, create_graph)
+    recorded = create_graph or bool(levels())  # gradients have tangents, too
+    roots = make_roots(tensors, gradients, recorded)
     targets = None
     if inputs is not None:
         targets = _input_targets(inputs)
     if create_graph:
         current().warning(_CREATE_GRAPH_WARNING)
-    BackwardPass(roots, retain, create_graph, observer, targets).run()
+    task = BackwardPass(roots, retain, recorded, observer, targets)
+    task.run()
+    if recorded and not create_graph:
+        for leaf in task.wrote:
+            if leaf.grad is not None and leaf.grad.requires_grad:
+                leaf.grad = leaf.grad.detach()
 
 
 _CREATE_GRAPH_WARNING = (
@@ -89,7 +96,8 @@ def grad(
     Raises RuntimeError of kind unused where an input is not in the graph, unless `allow_unused`.
     """
     retain = create_graph if retain_graph is None else bool(retain_graph)
-    roots = make_roots(outputs, grad_outputs, create_graph)
+    recorded = create_graph or bool(levels())  # gradients have tangents, too
+    roots = make_roots(outputs, grad_outputs, recorded)
     edges: list[Edge] = []
     if not inputs:
         raise fail("value", "`inputs` argument to `grad()` cannot be empty.", RuntimeError)
@@ -105,7 +113,7 @@ def grad(
         wanted = targets.setdefault(node, set())
         assert wanted is not None
         wanted.add(output)
-    task = BackwardPass(roots, retain, create_graph, None, targets)
+    task = BackwardPass(roots, retain, recorded, None, targets)
     task.run()
     found: list[Tensor | None] = []
     made: dict[Edge, Tensor] = {}
@@ -126,6 +134,8 @@ def grad(
             written = noted(value) + (task.sums.get((node, output), 0) if type(node) is AccumulateGrad else 0)
             value = made[(node, output)] = _handed_out(value)
             value.counter.version = written
+        elif value is not None and recorded and not create_graph:
+            value = made[(node, output)] = untracked(value)
         found.append(value)
     return tuple(found)
 

@@ -9,7 +9,7 @@ import numpy as np
 from gradsh.engine.ambient import Ambient, current
 from gradsh.engine.dispatch.cancellable import is_long, run_cancellable
 from gradsh.engine.dispatch.inference import inferring, marked
-from gradsh.engine.dispatch.op_node import build_node, keep_array, save_inputs, save_results
+from gradsh.engine.dispatch.op_node import build_node, keep_array, save_inputs, save_results, tangents_to_save
 from gradsh.engine.dispatch.views import check_inplace, is_tracked, rebase, reshaped, view_of
 from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make, make_result, node_of
@@ -51,7 +51,10 @@ def run_record(record: Overload, values: list[Any]) -> Any:
     if kind == "view":
         if values[0].meta is not None and current().grad_enabled:
             gradient_edge(values[0])  # a view that could not follow a write is refused before its geometry is looked at
-        return wrap_views(record, values, record.forward(*arrays))
+        views = wrap_views(record, values, record.forward(*arrays))
+        if current().saved_hooks:
+            _forward_mode().follow_view(record, values, views)
+        return views
     ambient = current()
     if ambient.check is not None:
         ambient.check(0)
@@ -59,7 +62,17 @@ def run_record(record: Overload, values: list[Any]) -> Any:
     if record.layout:
         outputs = laid(record.layout, outputs, arrays)
     made = wrap(record, values, outputs, ambient)
-    return marked(values, made) if ambient.saved_hooks else made
+    if not ambient.saved_hooks:
+        return made
+    _forward_mode().follow(record, values, outputs, made)
+    return marked(values, made)
+
+
+def _forward_mode() -> Any:
+    """Return what follows tangents through operations; imported where something stands among the hooks on saved tensors."""
+    from gradsh.engine.autograd import forward_mode
+
+    return forward_mode
 
 
 def _lift(values: list[Any], place: int) -> None:
@@ -247,7 +260,7 @@ def _output(value: Any) -> Any:
 
 def _keep_result(result: Tensor, number: int, visible: int) -> SavedVariable:
     edge: Any = number if result.needs_grad and number < visible else None
-    return SavedVariable(result.array, result.counter, result.counter.version, edge)
+    return SavedVariable(result.array, result.counter, result.counter.version, edge, None, tangents_to_save(result))
 
 
 def _deliver(record: Overload, results: list[Tensor], many: bool) -> Any:
@@ -298,6 +311,7 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
     first = np.asarray(first)
     if not record.writes:
         _check_writable(target, first)
+    finish = _forward_mode().follow_write(record, values, outputs) if ambient.saved_hooks else None
     node = None
     if tracked and target.array.dtype.kind == "f":
         node = build_node(record, values, [target.array])
@@ -320,6 +334,8 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
             node.more().view = weakref.ref(node_of(target))
         save_results(node, lambda n: SavedVariable(target.array, target.counter, target.counter.version, 0) if n == 0
                      else keep_array(np.asarray(outputs[n])))
+    if finish is not None:
+        finish()
     return target
 
 
@@ -331,6 +347,8 @@ def _run_geometry(record: Overload, values: list[Any]) -> Tensor:
     if tracked:
         check_inplace(target)
     array = record.forward(*_arrays(record, values))
+    if ambient.saved_hooks:
+        _forward_mode().reshape_tangents(record, values)
     node = build_node(record, values, [array]) if tracked else None
     if node is None:
         target.counter.moved(target.array, -1, array)

@@ -7,6 +7,7 @@ is on, hooks that do nothing stand on saved tensors: the fast paths leave such a
 from typing import Any
 
 from gradsh.engine.ambient import current
+from gradsh.engine.dispatch.saved_hooks import unchanged
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.storage import VersionCounter
 from gradsh.text.fault import fail
@@ -48,11 +49,7 @@ def inferring() -> bool:
     return current().flags.get(_FLAG, False)  # type: ignore[no-any-return]
 
 
-def _unchanged(value: Any) -> Any:
-    return value
-
-
-_IDLE = (_unchanged, _unchanged)
+_IDLE = (unchanged, unchanged)
 
 
 def switch(on: bool) -> None:

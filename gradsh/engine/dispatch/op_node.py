@@ -317,13 +317,22 @@ def save_results(node: OpNode, kept: Callable[[int], Any]) -> None:
         pack_entries(node)
 
 
+def tangents_to_save(tensor: Tensor) -> Any:
+    """Return what a saved tensor takes along where forward mode is on."""
+    if not current().saved_hooks:
+        return None
+    from gradsh.engine.dispatch.tangents import tangents_held
+
+    return tangents_held(tensor)
+
+
 def keep(value: Any) -> SavedVariable | None:
     """Keep a tensor, or a Python number as a 0-d entry of its own (float64, or int64 where it is one)."""
     if isinstance(value, Tensor):
         edge: Any = gradient_edge(value)
         if edge is None and value.meta is not None and value.requires_grad:
             edge = CUT
-        return SavedVariable(value.array, value.counter, value.counter.version, edge)
+        return SavedVariable(value.array, value.counter, value.counter.version, edge, None, tangents_to_save(value))
     if value is None:
         return None
     wide = np.bool_ if isinstance(value, bool) else np.int64 if isinstance(value, int) and value < 1 << 63 else np.float64

@@ -11,9 +11,20 @@ if TYPE_CHECKING:
     from gradsh.engine.graph.node import Node
 
 
+def unchanged(value: Any) -> Any:
+    """Pack nothing."""
+    return value
+
+
+FOLLOWING = (unchanged, unchanged)
+"""Stands among the hooks, the outermost, while forward mode is on: nothing is packed, and the general way is taken."""
+
+
 def pack_entries(node: "Node") -> None:
     """Hand each freshly saved tensor of a node to the innermost pack hook, in PyTorch's order, and keep what it returns instead."""
-    pack, unpacker = current().saved_hooks[-1]
+    pack, unpacker = innermost = current().saved_hooks[-1]
+    if innermost is FOLLOWING:
+        return
     entries = list(node.entries)
     names = node.saved_names()
     for slot in node.packing_order():

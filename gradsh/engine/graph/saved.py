@@ -22,7 +22,7 @@ class SavedVariable(NamedTuple):
     """A saved tensor: its array, its version counter, the version then, and the edge its gradient would take.
 
     `edge` is None for a tensor that needs no gradient and the int `nr` for output `nr` of the node itself.
-    `packed` holds (unpack hook, packed value) where saved-tensor hooks took the array's place.
+    `packed` holds (unpack hook, packed value) where saved-tensor hooks took the array's place, `tangents` those of forward mode.
     """
 
     array: Array | None
@@ -30,6 +30,7 @@ class SavedVariable(NamedTuple):
     version: int
     edge: Any
     packed: Any = None
+    tangents: Any = None
 
 
 class FreedVariables:

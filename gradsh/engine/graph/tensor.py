@@ -50,7 +50,7 @@ class View:
 class AutogradMeta:
     """What few tensors have: a gradient, a view's base, hooks, the weak reference to a leaf's AccumulateGrad."""
 
-    __slots__ = ("accumulator", "grad", "hooks", "post_hooks", "retains", "view")
+    __slots__ = ("accumulator", "grad", "hooks", "post_hooks", "retains", "tangents", "view")
 
     def __init__(self) -> None:
         self.grad: Tensor | None = None
@@ -59,6 +59,8 @@ class AutogradMeta:
         self.hooks: dict[int, Callable[..., Any]] = {}
         self.post_hooks: dict[int, Callable[..., Any]] = {}
         self.retains = False
+        self.tangents: Any = None
+        """Those of forward mode (`dispatch/tangents.py`)."""
 
 
 class Tensor(Elements):
@@ -291,6 +293,8 @@ def restored(kept: SavedVariable, edge: Any, anew: bool = False) -> Tensor:
     fresh.descriptor = None
     fresh.own_counter = kept.counter
     fresh.meta = None
+    if kept.tangents is not None:
+        autograd_meta(fresh).tangents = kept.tangents
     if edge is not None and isinstance(edge[0], AccumulateGrad):
         fresh.grad_fn_ref = None
         fresh.needs_grad = True

@@ -202,11 +202,12 @@ def format_tensor(
     dtype_suffix: str | None = None,
     grad_fn: str | None = None,
     requires_grad: bool = False,
+    tangent: Any = None,
 ) -> str:
     """Return PyTorch's `repr` of a tensor with the values of `array` (bool, integer, float32 or float64).
 
     `dtype_suffix` is the dtype's name where it is shown (see `dtype_shown`), `grad_fn` the name of the node, which
-    stands instead of `requires_grad`.
+    stands instead of `requires_grad`, and `tangent` that of forward mode.
     """
     indent = len(prefix)
     suffixes = []
@@ -218,6 +219,8 @@ def format_tensor(
         suffixes.append(f"grad_fn=<{grad_fn}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
+    if tangent is not None:
+        suffixes.append(f"tangent={tangent}")
     return _with_suffixes(prefix + _body(array, indent, options), suffixes, indent, options.linewidth)
 
 

@@ -1,6 +1,7 @@
 """A tensor's text: what of it goes into PyTorch's `repr`, drawn by `printing`."""
 
 from gradsh.engine.ambient import current
+from gradsh.engine.dispatch.tangents import levels, tangent_of
 from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.engine.printing.format import dtype_shown, format_tensor
 from gradsh.text.fault import fault_of
@@ -14,8 +15,13 @@ def show(tensor: Tensor) -> str:
     name = _grad_fn_name(tensor)
     return format_tensor(
         array, options=ambient.print_options, dtype_suffix=shown, grad_fn=name,
-        requires_grad=name is None and tensor.requires_grad,
+        requires_grad=name is None and tensor.requires_grad, tangent=_tangent(tensor) if ambient.saved_hooks else None,
     )
+
+
+def _tangent(tensor: Tensor) -> Tensor | None:
+    """Return the tangent at the innermost level of forward mode."""
+    return tangent_of(tensor, levels()[-1]) if levels() else None
 
 
 def _grad_fn_name(tensor: Tensor) -> str | None:

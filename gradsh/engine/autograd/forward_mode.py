@@ -1,0 +1,160 @@
+"""Forward mode: how the tangents of an operation's results follow from those of its inputs.
+
+No record says more for it than it says for backward. A record's formulas are linear in the gradient `u` of the results, so a pass
+through what they compute of `u` gives back what multiplies it: the Jacobian times the tangents. Where an operation works
+element by element, its formula multiplies by the very derivative that the tangent needs. A view of a tensor has the same
+view of its tangent. All this is done by operations, so tangents have graphs and, within outer levels, tangents of their own.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.ambient import current, grad_mode
+from gradsh.engine.autograd.backward import grad
+from gradsh.engine.dispatch.op_node import OpNode, build_node, keep, keep_array, save_inputs, save_results
+from gradsh.engine.dispatch.operation import Operation
+from gradsh.engine.dispatch.tangents import Level, beneath, levels, put, set_tangent, tangent_of
+from gradsh.engine.graph.tensor import Tensor, make
+from gradsh.engine.registry import find
+from gradsh.engine.schema.overload import Overload
+from gradsh.text.fault import fail
+
+_REFUSED = (
+    "Trying to use forward AD with {} that does not support it because it has not been implemented yet.\nPlease file an issue to "
+    "PyTorch at https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can prioritize its "
+    "implementation or submit a PR adding the implementation to derivatives.yaml.\nNote that forward AD support for some operators "
+    "require PyTorch to be built with TorchScript and for JIT to be enabled. If the environment var PYTORCH_JIT=0 is set or if the "
+    "library is not built with TorchScript, some operators may no longer be used with forward AD."
+)
+
+
+def follow(record: Overload, values: list[Any], outputs: Any, made: Any) -> None:
+    """Give the results of an operation, `made` of the kernel's outputs, their tangents."""
+    results = made if isinstance(made, (tuple, list)) else (made,)
+    outputs = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
+    for level in levels():
+        tangents = _tangents_of_inputs(record, values, level)
+        if any(one is not None for one in tangents):
+            with beneath(level):
+                found = _Step(record, values, outputs, tangents).run(results)
+            for result, tangent in zip(results, found, strict=True):
+                if tangent is not None:
+                    set_tangent(result, level, tangent)
+
+
+def follow_view(record: Overload, values: list[Any], made: Any) -> None:
+    """Give views the same views of their base's tangent."""
+    for level in levels():
+        tangent = tangent_of(values[0], level)
+        if tangent is None:
+            continue
+        with beneath(level):
+            found = Operation.run(record, [tangent, *values[1:]])
+        many = isinstance(made, (tuple, list))
+        for result, one in zip(made if many else (made,), found if many else (found,), strict=True):
+            put(result, level, one)
+
+
+def reshape_tangents(record: Overload, values: list[Any]) -> None:
+    """Change the geometry of a tensor's tangents as that of the tensor is about to be changed in place."""
+    for level in levels():
+        tangent = tangent_of(values[0], level)
+        if tangent is not None:
+            with beneath(level):
+                Operation.run(record, [tangent, *values[1:]])
+
+
+def follow_write(record: Overload, values: list[Any], outputs: Any) -> Callable[[], None]:
+    """Look at an operation in place before it writes; return what gives the target its tangents once it has written."""
+    target = values[0]
+    outputs = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
+    steps: list[tuple[Level, Any]] = []
+    for level in levels():
+        tangents = _tangents_of_inputs(record, values, level)
+        if any(one is not None for one in tangents) or tangent_of(target, level) is not None:
+            with beneath(level):
+                step = _Step(record, values, outputs, tangents)
+                steps.append((level, step if record.plan.keeps_results else step.run((target,))))
+
+    def finish() -> None:
+        for level, step in steps:
+            with beneath(level):
+                found = step.run((target,)) if isinstance(step, _Step) else step
+            set_tangent(target, level, found[0], written=True)
+
+    return finish
+
+
+def _inputs(record: Overload, values: list[Any]) -> list[Any]:
+    """Return the inputs that the record differentiates by, those of lists one by one: one for each edge of its node."""
+    places = (values[place] for place in record.plan.edges)
+    return [one for value in places for one in (value if type(value) is list else (value,))]
+
+
+def _tangents_of_inputs(record: Overload, values: list[Any], level: Level) -> list[Tensor | None]:
+    if not record.grads:
+        return []
+    inputs = _inputs(record, values)
+    return [tangent_of(one, level) if isinstance(one, Tensor) and one.array.dtype.kind == "f" else None for one in inputs]
+
+
+def _stand_in(value: Any, followed: set[int]) -> Any:
+    if type(value) is list:
+        return [_stand_in(one, followed) for one in value]
+    return make(value.array, id(value) in followed) if isinstance(value, Tensor) else value
+
+
+class _Step:
+    """One operation at one level: a node of its own, in which the inputs with tangents count as those that need gradients."""
+
+    __slots__ = ("node", "outputs", "tangents", "values")
+
+    def __init__(self, record: Overload, values: list[Any], outputs: Any, tangents: list[Tensor | None]) -> None:
+        if not record.forward_mode or not record.node:
+            raise fail("other", _REFUSED.format(record.name), NotImplementedError)
+        followed = {
+            id(one) for one, tangent in zip(_inputs(record, values), tangents, strict=True) if tangent is not None
+        } if tangents else set()
+        self.outputs = [None if one is None else np.asarray(one) for one in outputs]
+        self.node: OpNode = build_node(record, [_stand_in(value, followed) for value in values], self.outputs)
+        self.tangents = tangents
+        inplace = record.kind == "inplace" and any(save.param == 0 for save in record.plan.saves)
+        save_inputs(self.node, values, find("clone")(values[0]) if inplace else None)
+
+    def run(self, results: Any) -> list[Tensor | None]:
+        """Return the tangents of the results."""
+        count = len(results)
+        save_results(self.node, lambda n: keep(results[n]) if n < count else keep_array(self.outputs[n]))
+        if self._is_elementwise(results):
+            return [self._products()]
+        probes = [
+            make(np.zeros(one.array.shape, one.array.dtype), True) if isinstance(one, Tensor) and one.array.dtype.kind == "f" else None
+            for one in results
+        ]
+        needs = tuple(one is not None for one in self.tangents)
+        with grad_mode(True):
+            pulled = self.node.run([*probes, *[None] * (len(self.outputs) - count)], needs)
+        pairs = [(a, b) for a, b in zip(pulled, self.tangents, strict=True) if b is not None and a is not None and a.requires_grad]
+        wanted = [one for one in probes if one is not None]
+        found: Any = [None] * len(wanted)
+        if pairs and wanted:
+            pulled, tangents = zip(*pairs, strict=True)
+            found = grad(pulled, wanted, tangents, create_graph=current().grad_enabled, allow_unused=True)
+        filled = iter([make(np.zeros_like(one.array)) if a is None else a for a, one in zip(found, wanted, strict=True)])
+        return [None if one is None else next(filled) for one in probes]
+
+    def _is_elementwise(self, results: Any) -> bool:
+        record = self.node.record
+        result = results[0].array
+        return record.ufunc is not None and record.plan.edges == record.tensors and not record.plan.asked and all(
+            one is None or (one.array.shape == result.shape and one.array.dtype == result.dtype) for one in self.tangents
+        )
+
+    def _products(self) -> Tensor:
+        """Return the sum of the tangents times the derivatives."""
+        slots = [slot for slot, one in enumerate(self.tangents) if one is not None]
+        edges = range(len(self.tangents))
+        parts = [self.node.run([self.tangents[slot]], tuple(place == slot for place in edges))[slot] for slot in slots]
+        return sum(parts[1:], parts[0])  # type: ignore[no-any-return]
