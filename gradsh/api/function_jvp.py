@@ -37,7 +37,8 @@ class Pushing:
 
     def _given(self, tangents: list[Any], materialize: bool) -> list[Any]:
         return [
-            find("zeros_like")(one) if tangent is None and materialize and isinstance(one, Tensor) else tangent
+            find("zeros_like")(one)
+            if tangent is None and materialize and isinstance(one, Tensor) and one.array.dtype.kind == "f" else tangent
             for one, tangent in zip(self.args, tangents, strict=True)
         ]
 
@@ -58,8 +59,11 @@ class Pushing:
         if given is None:
             return
         if id(output) not in outputs.dirty:
-            if tangent._base is None or tangent._base is not (given._base or given):
+            if tangent._base is None:
                 raise _refused("A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view.")
+            if tangent._base is not (given if given._base is None else given._base):
+                whose = "the given grad input" if given._base is None else "the same base as the given grad input"
+                raise _refused(f"A custom Function is returning a view but the jvp is not returning a view of {whose}.")
             return
         start = "An inplace custom Function is not {} the forward mode gradients {}. If the forward is modifying an input inplace, "
         if tangent.counter.version == next(then for one, then in zip(tangents, versions, strict=True) if one is given):

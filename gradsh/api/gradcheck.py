@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradsh.api.forward_ad import dual_level, make_dual, unpack_dual
 from gradsh.engine.ambient import current
 from gradsh.engine.autograd.backward import grad as gradients
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
+from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
@@ -50,17 +52,17 @@ def gradcheck(
     Inputs should be float64. Raises GradcheckError, or returns False without `raise_exception`, where one does not. `fast_mode` computes
     the same as without it, and batches of gradients are computed one by one: neither needs a check of its own.
     """
-    del check_batched_grad, fast_mode, masked
+    del check_batched_grad, check_batched_forward_grad, fast_mode, masked
     if not (check_forward_ad or check_backward_ad):
         message = "Expected at least one of check_forward_ad or check_backward_ad to be True"
         raise fail("assert", message, AssertionError)
-    if check_forward_ad or check_batched_forward_grad:
-        raise fail("value", "gradcheck has no forward mode: leave out check_forward_ad", NotImplementedError)
     given = _tensors(inputs)
     wanted = _checked_inputs(given)
     try:
-        _compare(func, given, wanted, _Tolerance(eps, atol, rtol, nondet_tol, check_grad_dtypes))
-        if check_undefined_grad:
+        _compare(func, given, wanted, _Tolerance(eps, atol, rtol, nondet_tol, check_grad_dtypes), check_backward_ad, check_forward_ad)
+        if check_undefined_grad and check_forward_ad:
+            _without_tangents(func, given)
+        if check_undefined_grad and check_backward_ad:
             _without_gradients(func, given, wanted)
     except GradcheckError:
         if raise_exception:
@@ -93,8 +95,10 @@ def _checked_inputs(given: tuple[Any, ...]) -> list[Tensor]:
     return [one for _, one in wanted]
 
 
-def _compare(func: Callable[..., Any], given: tuple[Any, ...], wanted: list[Tensor], tolerance: _Tolerance) -> None:
-    """Hold the gradients of each output by each input against finite differences."""
+def _compare(
+    func: Callable[..., Any], given: tuple[Any, ...], wanted: list[Tensor], tolerance: _Tolerance, backward: bool, forward: bool,
+) -> None:
+    """Hold the derivatives of each output by each input, of backward and of forward mode, against finite differences."""
     outputs = _outputs(func, given)
     numerical = [_numerical(func, given, one, tolerance.eps, len(outputs)) for one in wanted]
     numbers = [number for number, output in enumerate(outputs) if output.requires_grad]
@@ -102,15 +106,70 @@ def _compare(func: Callable[..., Any], given: tuple[Any, ...], wanted: list[Tens
         if any(found.any() for jacobians in numerical for found in jacobians):
             raise _refused("Numerical gradient for function expected to be zero")
         return
-    for shown, number in enumerate(numbers):
-        for place, analytical in enumerate(_analytical(outputs[number], wanted, tolerance)):
-            expected = numerical[place][number]
-            if not np.allclose(analytical, expected, tolerance.rtol, tolerance.atol, equal_nan=True):
-                raise _refused(
-                    f"Jacobian mismatch for output {shown} with respect to input {place},\n"
-                    f"numerical:{make(expected)!r}\nanalytical:{make(analytical)!r}\n", wanted[place],
-                )
-    _by_zeros([outputs[number] for number in numbers], wanted)
+
+    def hold(way: str, jacobians: Callable[[int], Sequence[Array]]) -> None:
+        for shown, number in enumerate(numbers):
+            for place, analytical in enumerate(jacobians(number)):
+                expected = numerical[place][number]
+                if not np.allclose(analytical, expected, tolerance.rtol, tolerance.atol, equal_nan=True):
+                    raise _refused(
+                        f"Jacobian {way}mismatch for output {shown} with respect to input {place},\n"
+                        f"numerical:{make(expected)!r}\nanalytical:{make(analytical)!r}\n", wanted[place],
+                    )
+
+    if backward:
+        hold("", lambda number: _analytical(outputs[number], wanted, tolerance))
+    if forward:
+        pushed = _pushed(func, given, wanted, len(outputs))
+        hold("computed with forward mode ", lambda number: [one[number] for one in pushed])
+    if backward:
+        _by_zeros([outputs[number] for number in numbers], wanted)
+
+
+def _duals(given: tuple[Any, ...]) -> tuple[list[Any], list[Tensor]]:
+    """Return the inputs, those to differentiate by with tangents of zeros, and these tangents."""
+    zeros: Any = find("zeros_like")
+    duals = [make_dual(one.detach(), zeros(one.detach())) if _is_wanted(one) else one for one in given]
+    return duals, [_tangent(dual) for dual, one in zip(duals, given, strict=True) if _is_wanted(one)]
+
+
+def _is_wanted(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.requires_grad
+
+
+def _tangent(output: Tensor) -> Any:
+    return unpack_dual(output).tangent
+
+
+def _pushed(func: Callable[..., Any], given: tuple[Any, ...], wanted: list[Tensor], count: int) -> list[list[Array]]:
+    """Return the Jacobians by forward mode: of each output by each input, (elements of input, elements of output)."""
+    found: list[list[Array]] = []
+    with dual_level():
+        duals, tangents = _duals(given)
+        for tangent in tangents:
+            columns: list[list[Array]] = [[] for _ in range(count)]
+            for index in np.ndindex(*tangent.array.shape):
+                tangent.array[index] = 1
+                for column, output in zip(columns, _outputs(func, duals), strict=False):
+                    pushed = _tangent(output)
+                    column.append((np.zeros_like(output.array) if pushed is None else np.array(pushed.array)).reshape(-1))
+                tangent.array[index] = 0
+            found.append([np.stack(column) if column else np.zeros((0, 0)) for column in columns])
+    return found
+
+
+def _without_tangents(func: Callable[..., Any], given: tuple[Any, ...]) -> None:
+    """Refuse a forward mode that tells an input without a tangent from one whose tangent is zero."""
+    with dual_level():
+        duals, tangents = _duals(given)
+        for tangent in tangents:
+            tangent.array[...] = current().generator.normal(tangent.array.shape, dtype=tangent.array.dtype)
+        for place, one in enumerate(given):
+            if _is_wanted(one):
+                sides = [[*duals[:place], other, *duals[place + 1 :]] for other in (_duals((one,))[0][0], one.detach())]
+                for zero, none in zip(*(map(_tangent, _outputs(func, side)) for side in sides), strict=True):
+                    if not (zero is None or none is None or np.allclose(zero.array, none.array)):
+                        raise _refused("Mismatch in tangent values when an input has an undefined tangent value", one)
 
 
 def _numerical(

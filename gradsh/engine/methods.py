@@ -127,6 +127,8 @@ class _Methods(_Base):
         from gradsh.engine.autograd.replace_saved import cut_off
 
         cut_off(self)
+        if self.meta is not None:
+            self.meta.tangents = None
         self.edge = None
         self.needs_grad = False
         return self

@@ -322,6 +322,7 @@ hardsigmoid_backward = op(
 )
 hardsigmoid = op(
     "hardsigmoid(self)", "HardsigmoidBackward0", "clamp(x + 3, 0, 6) / 6.", forward=_hardsigmoid, inplace=True, spaces=(),
+    forward_mode="elementwise",
     grads={"self": lambda grad, self: hardsigmoid_backward(grad, self)}, samples=(sample((2, 3)),),
     note="PyTorch has no second derivative of it, and its gradient uses a sixth rounded to float32.",
 )

@@ -68,7 +68,7 @@ flash = op(
     "_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p: float = 0.0, is_causal: bool = False, *, "
     "attn_mask: Tensor? = None, scale: float? = None)",
     "ScaledDotProductFlashAttentionForCpuBackward0", "Attention in one node.", forward=_flash, spaces=(), returns=1,
-    outputs=("output", "logsumexp"),
+    outputs=("output", "logsumexp"), forward_mode="refused",
     grads={
         ("query", "key", "value"):
             lambda grad, query, key, value, output, logsumexp, dropout_p, is_causal, attn_mask, scale:

@@ -82,7 +82,7 @@ composite(
 )
 op(
     "cholesky(self, upper: bool = False)", "CholeskyBackward0", "L with L @ L.T = A, for a symmetric positive definite A.",
-    forward=lambda self, upper: _cholesky(self, upper, "cholesky"),
+    forward=lambda self, upper: _cholesky(self, upper, "cholesky"), forward_mode="refused",
     grads={"self": lambda grad, result, upper: _cholesky_grad(grad, result, upper)},
 )
 

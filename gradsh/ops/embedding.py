@@ -80,7 +80,7 @@ def _weight_gradient(
 embedding: Operation = op(
     "embedding(weight, indices, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False)",
     "EmbeddingBackward0", "The rows of a weight that indices name.", forward=_rows, spaces=("torch",),
-    attributes=("weight_argsize0", "padding_idx", "scale_grad_by_freq", "sparse"),
+    attributes=("weight_argsize0", "padding_idx", "scale_grad_by_freq", "sparse"), forward_mode="linear",
     grads={
         "weight": _weight_gradient,
     },

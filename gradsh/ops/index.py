@@ -161,12 +161,13 @@ index_put: Operation = op(
     "index_put(self, indices: Indices, values, accumulate: bool = False)", "IndexPutBackward0",
     "A copy with values written (or added) at index tensors or masks.", forward=_index_put,
     inplace={"forward": lambda self, indices, values, accumulate: _index_put(self, indices, values, accumulate, True), "writes": True},
-    attributes=("accumulate",), saves=("indices",),
+    attributes=("accumulate",), saves=("indices",), forward_mode="linear",
     grads={"self": _index_put_self, "values": lambda grad, indices: index(grad, indices)},
 )
 put_impl: Operation = op(
     "_index_put_impl(self, indices: Indices, values, accumulate: bool = False)", "IndexPutImplBackward0",
     "What index_put and the gradient of indexing rest on.", forward=_index_put, spaces=(), attributes=("accumulate",), saves=("indices",),
+    forward_mode="linear",
     grads={"self": _index_put_self, "values": lambda grad, indices: index(grad, indices)},
 )
 

@@ -212,7 +212,7 @@ index_add: Operation = op(
 index_copy = op(
     "index_copy(self, dim: int, index, source)", "IndexCopyBackward0",
     "A copy with the parts of `source` written at the given indices of a dimension.",
-    layout="contiguous", forward=_index_written("index_copy", write_at), inplace=True, saves=("index",),
+    layout="contiguous", forward=_index_written("index_copy", write_at), inplace=True, saves=("index",), forward_mode="linear",
     grads={"self": lambda grad, dim, index: index_fill(grad, dim, index, 0), "source": _part},
     note="Saves `source` when it needs a gradient, though its values are not used.",
 )

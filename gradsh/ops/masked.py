@@ -60,7 +60,7 @@ take = op(
 )
 put: Operation = op(
     "put(self, index, source, accumulate: bool = False)", "PutBackward0", "A copy with values at indices into the flattened tensor.",
-    forward=_put, inplace=True, saves=("index",), spaces=("torch", "Tensor"),
+    forward=_put, inplace=True, saves=("index",), spaces=("torch", "Tensor"), forward_mode="linear",
     grads={
         "self": lambda grad, index, source_sizes, accumulate: grad if accumulate else put(
             grad, index, zeros_of_shape(grad, source_sizes)

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor, make
@@ -144,7 +145,7 @@ def _max_rows(
     squeeze = find("squeeze")
     wide = find("unsqueeze")(input, -2)
     values, indices = _MAX_POOLS[2](wide, (1, *kernel), (1, *stride), (0, *padding), (1, *dilation), ceil_mode)
-    if not return_indices and isinstance(values, Tensor) and not values.requires_grad:
+    if not return_indices and isinstance(values, Tensor) and not (values.requires_grad or current().saved_hooks):
         return _own(values, -2)
     return (squeeze(values, -2), squeeze(indices, -2)) if return_indices else squeeze(values, -2)
 

@@ -161,7 +161,7 @@ scatter: Operation = op(
     grads={
         "self": lambda grad, dim, index: scatter(grad, dim, index, 0),
         "src": lambda grad, dim, index: gather(grad, dim, index),
-    }, saves=("index",),
+    }, saves=("index",), forward_mode="linear",
 )
 op(
     "scatter(self, dim: int, index, value: number)", "ScatterBackward1", "A copy with a number written at an index along a dimension.",

@@ -51,7 +51,9 @@ def tests(folder: pathlib.Path, library: str) -> Iterator[Test]:
         why = {key: _why(*key, sources) for key in sources if key[1].startswith("test_")}
         for cls in tree.body:
             if isinstance(cls, ast.ClassDef):  # what is left out is not even defined: its decorators name what is not there
-                cls.body = [one for one in cls.body if why.get((cls.name, getattr(one, "name", ""))) is None] or [ast.Pass()]
+                names = [getattr(one, "name", "") for one in cls.body]
+                kept = [name != "tearDown" and why.get((cls.name, name)) is None for name in names]  # each test has its own process
+                cls.body = [one for one, keep in zip(cls.body, kept, strict=True) if keep] or [ast.Pass()]
         space = _load(tree, library, str(folder / file))
         for (owner, name), reason in why.items():
             yield from [Test(f"{owner}.{name}", None, reason)] if reason else _runs(space[owner], name)

@@ -30,7 +30,6 @@ OUT_OF_SCOPE = {
 """Reason to what shows it in a text. These are for `gradsh trace`, on PyTorch itself."""
 
 LATER = {
-    "forward mode": r"forward_ad|fwAD|def jvp\b|make_dual|dual_level|forward-mode|TestAutogradForwardMode",
     "torch.func and vmap": (
         r"vmap|torch\.func\b|functorch|jacrev|jacfwd|check_batched_grad=True|is_grads_batched"
     ),

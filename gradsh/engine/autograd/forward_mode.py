@@ -88,8 +88,8 @@ def follow_write(record: Overload, values: list[Any], outputs: Any) -> Callable[
 
 
 def _inputs(record: Overload, values: list[Any]) -> list[Any]:
-    """Return the inputs that the record differentiates by, those of lists one by one: one for each edge of its node."""
-    places = (values[place] for place in record.plan.edges)
+    """Return the inputs that the record differentiates by (all, where it refuses tangents), those of lists one by one."""
+    places = (values[place] for place in (record.tensors or () if record.forward_mode == "refused" else record.plan.edges))
     return [one for value in places for one in (value if type(value) is list else (value,))]
 
 
@@ -109,47 +109,58 @@ def _stand_in(value: Any, followed: set[int]) -> Any:
 class _Step:
     """One operation at one level: a node of its own, in which the inputs with tangents count as those that need gradients."""
 
-    __slots__ = ("node", "outputs", "tangents", "values")
+    __slots__ = ("node", "outputs", "record", "tangents", "values")
 
     def __init__(self, record: Overload, values: list[Any], outputs: Any, tangents: list[Tensor | None]) -> None:
-        if not record.forward_mode or not record.node:
+        if not record.node and record.grads:
+            raise fail("other", f"Trying to use forward AD with aten::{record.name} that does not support it.", NotImplementedError)
+        if record.forward_mode == "refused":
             raise fail("other", _REFUSED.format(record.name), NotImplementedError)
-        followed = {
-            id(one) for one, tangent in zip(_inputs(record, values), tangents, strict=True) if tangent is not None
-        } if tangents else set()
+        inputs = _inputs(record, values)
+        followed = {id(one) for one, tangent in zip(inputs, tangents, strict=True) if tangent is not None} if tangents else set()
+        self.record, self.values, self.tangents = record, values, tangents
         self.outputs = [None if one is None else np.asarray(one) for one in outputs]
-        self.node: OpNode = build_node(record, [_stand_in(value, followed) for value in values], self.outputs)
-        self.tangents = tangents
-        inplace = record.kind == "inplace" and any(save.param == 0 for save in record.plan.saves)
-        save_inputs(self.node, values, find("clone")(values[0]) if inplace else None)
+        if record.forward_mode != "linear":
+            self.node = build_node(record, [_stand_in(value, followed) for value in values], self.outputs)
+            old = record.kind == "inplace" and any(save.param == 0 for save in record.plan.saves)
+            save_inputs(self.node, values, find("clone")(values[0]) if old else None)
 
     def run(self, results: Any) -> list[Tensor | None]:
         """Return the tangents of the results."""
+        followed = [isinstance(one, Tensor) and one.array.dtype.kind == "f" for one in results]
+        if not any(followed):
+            return [None] * len(results)
+        if self.record.forward_mode == "linear":
+            return [self._of_tangents()]
         count = len(results)
         save_results(self.node, lambda n: keep(results[n]) if n < count else keep_array(self.outputs[n]))
-        if self._is_elementwise(results):
-            return [self._products()]
-        probes = [
-            make(np.zeros(one.array.shape, one.array.dtype), True) if isinstance(one, Tensor) and one.array.dtype.kind == "f" else None
-            for one in results
-        ]
-        needs = tuple(one is not None for one in self.tangents)
-        with grad_mode(True):
-            pulled = self.node.run([*probes, *[None] * (len(self.outputs) - count)], needs)
-        pairs = [(a, b) for a, b in zip(pulled, self.tangents, strict=True) if b is not None and a is not None and a.requires_grad]
-        wanted = [one for one in probes if one is not None]
-        found: Any = [None] * len(wanted)
-        if pairs and wanted:
-            pulled, tangents = zip(*pairs, strict=True)
-            found = grad(pulled, wanted, tangents, create_graph=current().grad_enabled, allow_unused=True)
-        filled = iter([make(np.zeros_like(one.array)) if a is None else a for a, one in zip(found, wanted, strict=True)])
-        return [None if one is None else next(filled) for one in probes]
+        if self._is_elementwise(results[0].array):
+            return [self._apart(self._products())]
+        return list(map(self._apart, self._pulled([make(np.ones(one.array.shape, one.array.dtype), True) if f else None for one, f in zip(results, followed)])))
 
-    def _is_elementwise(self, results: Any) -> bool:
-        record = self.node.record
-        result = results[0].array
-        return record.ufunc is not None and record.plan.edges == record.tensors and not record.plan.asked and all(
-            one is None or (one.array.shape == result.shape and one.array.dtype == result.dtype) for one in self.tangents
+    def _apart(self, tangent: Any) -> Any:
+        """Return a tangent, copied where it would share memory with that of an input, which a write in place would change."""
+        if tangent is not None and any(one is not None and np.may_share_memory(one.array, tangent.array) for one in self.tangents):
+            return find("clone")(tangent)
+        return tangent
+
+    def _of_tangents(self) -> Any:
+        """Return what the operation makes of the tangents, and of zeros for inputs without one."""
+        given, tangents = list(self.values), iter(self.tangents)
+        zeros: Any = find("zeros_like")
+        for place in self.record.plan.edges:
+            tangent = next(tangents)
+            given[place] = zeros(given[place]) if tangent is None else tangent
+        if self.record.kind == "inplace":
+            given[0] = find("clone")(given[0])
+        return Operation.run(self.record, given)
+
+    def _is_elementwise(self, result: Any) -> bool:
+        record = self.record
+        return record.forward_mode == "elementwise" or (
+            record.ufunc is not None and record.plan.edges == record.tensors and not record.plan.asked and all(
+                one is None or (one.array.shape == result.shape and one.array.dtype == result.dtype) for one in self.tangents
+            )
         )
 
     def _products(self) -> Tensor:
@@ -157,4 +168,18 @@ class _Step:
         slots = [slot for slot, one in enumerate(self.tangents) if one is not None]
         edges = range(len(self.tangents))
         parts = [self.node.run([self.tangents[slot]], tuple(place == slot for place in edges))[slot] for slot in slots]
-        return sum(parts[1:], parts[0])  # type: ignore[no-any-return]
+        return sum(parts[1:], parts[0])
+
+    def _pulled(self, probes: list[Any]) -> list[Tensor | None]:
+        """Return the gradients, by the probes, of what the formulas compute of these, for the tangents as cotangents."""
+        needs = tuple(one is not None for one in self.tangents)
+        with grad_mode(True):
+            pulled = self.node.run([*probes, *[None] * (len(self.outputs) - len(probes))], needs)
+        pairs = [(a, b) for a, b in zip(pulled, self.tangents, strict=True) if b is not None and a is not None and a.requires_grad]
+        wanted = [one for one in probes if one is not None]
+        found: Any = [None] * len(wanted)
+        if pairs:
+            pulled, tangents = zip(*pairs, strict=True)
+            found = grad(pulled, wanted, tangents, create_graph=current().grad_enabled, allow_unused=True)
+        filled = iter([make(np.zeros_like(one.array)) if a is None else a for a, one in zip(found, wanted, strict=True)])
+        return [None if one is None else next(filled) for one in probes]

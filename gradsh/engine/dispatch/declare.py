@@ -93,6 +93,8 @@ def op(text: str, node: str = "", doc: str = "", *, spaces: tuple[str, ...] = SP
     spaces      where the name exists: torch, Tensor, F (torch.nn.functional), special, linalg, …
     attributes  names of the non-tensor arguments shown as `_saved_NAME` (those that the formulas read)
     samples     `sample(...)` calls for the tests
+    forward_mode  "" the tangents of results follow from the derivatives; "linear": the operation itself, of the inputs' tangents;
+                "elementwise": the formulas, of a tangent in the gradient's place (as where a ufunc is the kernel); "refused", as in PyTorch
     note        a surprise worth a sentence in `help`
     ufunc       what computes the kernel for operands of one floating point dtype and default arguments: the plain case then
                 takes the fast path (see `codegen/forward_elementwise.py`)

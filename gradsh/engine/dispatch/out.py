@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradsh.engine.ambient import current, grad_mode
+from gradsh.engine.dispatch.tangents import levels, tangent_of
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.engine.values.named_result import NamedResult, named_result
@@ -67,6 +68,11 @@ def into(operation: "Operation", args: tuple[Any, ...], kwargs: dict[str, Any]) 
             "arguments requires grad."
         )
         raise fail("other", message, RuntimeError)
+    if current().saved_hooks and any(
+        tangent_of(one, level) is not None for level in levels() for one in (*_tensors(args), *_tensors(rest.values()), *outs)
+    ):
+        message = f"Trying to use forward AD with {operation.name}_out that does not support it because it is an out= function"
+        raise fail("other", message, NotImplementedError)
     with grad_mode(False):
         found = operation(*args, **rest)
     inputs = [one.array for one in (*_tensors(args), *_tensors(rest.values()))]

@@ -165,7 +165,7 @@ _BARE: dict[str, frozenset[type]] = {
 PARTS: dict[str, Any] = {
     "forward": None, "check": None, "grads": {}, "plain": {}, "dtypes": "keep", "kind": "primitive", "inplace": None, "ufunc": None,
     "layout": None, "returns": None, "fields": (), "outputs": (), "saves": (), "guards": {}, "unguarded": False, "writes": False,
-    "multi_view": False, "attributes": None, "samples": (), "note": "", "example": "", "forward_mode": True,
+    "multi_view": False, "attributes": None, "samples": (), "note": "", "example": "", "forward_mode": "",
 }
 """What `op` takes by name, documented there, with what it is where it is not given."""
 
@@ -199,7 +199,7 @@ class Overload:
     samples: tuple[Any, ...]
     note: str
     example: str
-    forward_mode: bool
+    forward_mode: str
 
     def __init__(self, text: str, node: str, doc: str, **parts: Any) -> None:
         self.text = text
