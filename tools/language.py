@@ -15,7 +15,8 @@ from gradsh.session.session import ASSERTIONS, Session
 PARSERS = ("blocks", "statements", "commands", "functions", "expressions", "atoms")
 RULE = re.compile(r'"""(?:(?!""").)*?\n\n[ ]*((?:\w+: )(?:(?!""").)*?)\s*"""', re.DOTALL)
 LISTED = ("torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils", "torch.optim", "torch.optim.lr_scheduler",
-          "torch.autograd", "torch.autograd.functional", "torch.autograd.graph", "torch.func", "torch.linalg", "torch.special",
+          "torch.autograd", "torch.autograd.functional", "torch.autograd.graph", "torch.autograd.forward_ad", "torch.func", "torch.linalg",
+          "torch.special",
           "torch.utils.checkpoint", "torch.utils.data")
 
 INTRODUCTION = """# The language

@@ -22,6 +22,7 @@ class UnpackedDualTensor(NamedTuple):
 
 
 UnpackedDualTensor.__module__ = "torch.autograd.forward_ad"
+setattr(UnpackedDualTensor, "__script_attributes__", frozenset(UnpackedDualTensor._fields))  # noqa: B010  (no field of a named tuple)
 
 
 def _level() -> Level | None:
@@ -116,8 +117,6 @@ def primal_of(tensor: Tensor, level: Level) -> Tensor:
     recorded = current().grad_enabled and tensor.requires_grad
     node = _Identity((gradient_edge(tensor),), ((tensor.array.shape, tensor.array.dtype),)) if recorded else None
     primal = view_of(tensor, tensor.array, node, 0, "default" if current().grad_enabled else "no_grad")
-    for outer in levels()[: levels().index(level)]:
-        tangent = tangent_of(tensor, outer)
-        if tangent is not None:
-            put(primal, outer, tangent)
+    for one in levels():
+        put(primal, one, None if one is level else tangent_of(tensor, one))
     return primal

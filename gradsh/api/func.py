@@ -40,7 +40,9 @@ class _Call:
         view_as: Any = find("view_as")
         places = (argnums,) if isinstance(argnums, int) else argnums
         self.chosen = args[argnums] if isinstance(argnums, int) else tuple(args[place] for place in places)
-        self.inputs = [view_as(one, one) if one.requires_grad else detached_with_tangents(one).requires_grad_() for one in _leaves(self.chosen)]
+        self.inputs = [
+            view_as(one, one) if one.requires_grad else detached_with_tangents(one).requires_grad_() for one in _leaves(self.chosen)
+        ]
         fresh, given = iter(self.inputs), list(args)
         for place in places:
             given[place] = _with(args[place], fresh)

@@ -127,8 +127,8 @@ def jacfwd(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *,
             [jvp(restricted, chosen, _with(chosen, iter(basis)), has_aux=has_aux) for basis in _basis(leaves, one)] for one in leaves
         ]
         first = pushed[0][0]
-        columns = [[[_leaves(each[1]) for each in of_leaf] for of_leaf in pushed], leaves]
-        jacobians = [_columns(number, *columns) for number in range(len(_leaves(first[0])))]
+        columns = [[_leaves(each[1]) for each in of_leaf] for of_leaf in pushed]
+        jacobians = [_columns(number, columns, leaves) for number in range(len(_leaves(first[0])))]
         form = args[argnums] if isinstance(argnums, int) else chosen
         found = _with(first[0], iter([_with(form, iter(one)) for one in jacobians]))
         return (found, first[2]) if has_aux else found

@@ -33,8 +33,8 @@ class FunctionNode(Node):
     """The node of a custom function. `own` holds what the program puts on its ctx, and lives as long as the graph."""
 
     __slots__ = (
-        "_args", "_context", "_function", "_given", "_inputs", "_shapes", "dirty", "for_forward", "materialize", "materialize_undifferentiable",
-        "needs_input_grad", "own", "to_save", "undifferentiable",
+        "_args", "_context", "_function", "_given", "_inputs", "_shapes", "dirty", "for_forward", "materialize",
+        "materialize_undifferentiable", "needs_input_grad", "own", "to_save", "undifferentiable",
     )
 
     def __init__(self, function: "type[Function]", args: tuple[Any, ...], recorded: bool) -> None:

@@ -5,14 +5,15 @@ from typing import NamedTuple
 from gradsh.commands.record import Text, command
 from gradsh.contracts.state import State
 from gradsh.text.fault import fail
+from gradsh.text.forward import FORWARD
 from gradsh.text.kind import Kind
 from gradsh.text.kinds import KINDS, kinds_for
 from gradsh.text.silent import SILENT
 from gradsh.view.shapes import Lines, View
 
 WIDTH = 100
-EXPLAINED = {**KINDS, "silent": SILENT}
-"""The kinds of errors, and the mistakes that are none."""
+EXPLAINED = {**KINDS, "silent": SILENT, "forward": FORWARD}
+"""The kinds of errors, the mistakes that are none, and forward mode."""
 
 
 _SYNONYMS = {"oom": "limit", "memory": "limit", "out of memory": "limit"}

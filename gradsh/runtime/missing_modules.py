@@ -29,7 +29,6 @@ _TORCH = {
         ("torch.nn.LazyConv2d", "torch.nn.LazyConv1d", "torch.nn.LazyBatchNorm2d", "torch.nn.LazyBatchNorm1d"),
         "write the layer with its input size",
     ),
-    "torch.func.jvp": "use `torch.autograd.functional.jvp`", "torch.func.linearize": "use `torch.autograd.functional.jvp`",
     "torch.optim.SparseAdam": "use Adam: gradients are dense here",
 }  # fmt: skip
 """What PyTorch has and gradsh has not -> the way to do without it."""

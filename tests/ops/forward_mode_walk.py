@@ -13,7 +13,6 @@ import torch as pytorch
 from oracle_walk import data, load
 from torch_compare import HERE, THERE, close, outputs_of
 
-
 SYMMETRIC = ("cholesky", "eigh", "eigvalsh")
 """What reads one triangle of a symmetric matrix: the libraries read the tangent of one that is not differently."""
 
@@ -61,7 +60,8 @@ def compared(code, arrays):
 def _difference(expected, got):
     if isinstance(expected, Exception) or isinstance(got, Exception):
         sides = [f"{type(one).__name__}: {one}" if isinstance(one, Exception) else "none" for one in (expected, got)]
-        return "" if sides[0].split("\n")[0] == sides[1].split("\n")[0] else f"error\n  PyTorch {sides[0][:300]}\n  here    {sides[1][:300]}"
+        same = sides[0].split("\n")[0] == sides[1].split("\n")[0]
+        return "" if same else f"error\n  PyTorch {sides[0][:300]}\n  here    {sides[1][:300]}"
     for what, place in (("value", 0), ("tangent", 1)):
         for one, other in zip(expected, got, strict=True):
             a, b = one[place], other[place]

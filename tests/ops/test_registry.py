@@ -5,6 +5,7 @@ import zlib
 import numpy as np
 import pytest
 
+from gradsh.api.forward_ad import dual_level, make_dual, unpack_dual
 from gradsh.engine.autograd.backward import grad as gradient
 from gradsh.engine.dispatch.declare import Within
 from gradsh.engine.graph.tensor import Tensor, make
@@ -131,6 +132,34 @@ def test_gradients_agree_with_finite_differences(name, place, number):
     check_second_order(case, arguments, leaves, weights)
 
 
+@pytest.mark.parametrize(("name", "place", "number"), samples(rejecting=False))
+def test_forward_mode_agrees_with_backward(name, place, number):
+    case = Case(name, place, number)
+    arguments, leaves = case.leaves()
+    results = case.call(arguments)
+    if not results or not leaves or name in READ_OTHERWISE:
+        return
+    with dual_level():
+        vectors = [make(np.asarray(case.rng.normal(size=leaf.array.shape), leaf.array.dtype)) for leaf in leaves]
+        duals = {id(leaf): make_dual(leaf, vector) for leaf, vector in zip(leaves, vectors, strict=True)}
+        followed = [
+            [duals.get(id(one), one) for one in held] if isinstance(held, list) else duals.get(id(held), held) for held in arguments
+        ]
+        if name in REFUSED:
+            with pytest.raises(NotImplementedError, match="Trying to use forward AD"):
+                case.call(followed)
+            return
+        tangents = [unpack_dual(one).tangent for one in case.call(followed)]
+    weights = [make(np.asarray(case.rng.normal(size=one.array.shape), one.array.dtype)) for one in results]
+    slopes = gradient(results, leaves, weights, allow_unused=True)
+    pushed = sum(float((a.array * b.array).sum()) for a, b in zip(tangents, weights, strict=True) if a is not None)
+    pulled = sum(float((a.array * b.array).sum()) for a, b in zip(slopes, vectors, strict=True) if a is not None)
+    np.testing.assert_allclose(pushed, pulled, rtol=1e-4, atol=1e-5)
+
+
+REFUSED = {"_cdist_forward", "_pdist_forward", "_scaled_dot_product_flash_attention_for_cpu", "cdist", "cholesky", "pdist"}
+READ_OTHERWISE = {"embedding", "index_put", "scatter", "put", "index_copy"}
+"""Operations that forward mode applies to tangents: backward counts what was overwritten, and no row of padding."""
 CONSTANT_PARTS = {"_weight_norm_interface"}
 """Operations whose gradient PyTorch does not differentiate wholly: it takes the norms for constants."""
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.autograd.backward import grad
-from gradsh.engine.dispatch.op_node import OpNode, build_node, keep, keep_array, save_inputs, save_results
+from gradsh.engine.dispatch.op_node import build_node, keep, keep_array, save_inputs, save_results
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.dispatch.tangents import Level, beneath, levels, put, set_tangent, tangent_of
 from gradsh.engine.graph.tensor import Tensor, make
@@ -81,8 +81,9 @@ def follow_write(record: Overload, values: list[Any], outputs: Any) -> Callable[
     def finish() -> None:
         for level, step in steps:
             with beneath(level):
-                found = step.run((target,)) if isinstance(step, _Step) else step
-            set_tangent(target, level, found[0], written=True)
+                found: list[Tensor | None] = step.run((target,)) if isinstance(step, _Step) else step
+            if found[0] is not None:
+                set_tangent(target, level, found[0], written=True)
 
     return finish
 
@@ -106,6 +107,10 @@ def _stand_in(value: Any, followed: set[int]) -> Any:
     return make(value.array, id(value) in followed) if isinstance(value, Tensor) else value
 
 
+def _zeros(tensor: Tensor) -> Tensor:
+    return make(np.zeros_like(tensor.array))
+
+
 class _Step:
     """One operation at one level: a node of its own, in which the inputs with tangents count as those that need gradients."""
 
@@ -119,7 +124,7 @@ class _Step:
         inputs = _inputs(record, values)
         followed = {id(one) for one, tangent in zip(inputs, tangents, strict=True) if tangent is not None} if tangents else set()
         self.record, self.values, self.tangents = record, values, tangents
-        self.outputs = [None if one is None else np.asarray(one) for one in outputs]
+        self.outputs: list[Any] = [None if one is None else np.asarray(one) for one in outputs]
         if record.forward_mode != "linear":
             self.node = build_node(record, [_stand_in(value, followed) for value in values], self.outputs)
             old = record.kind == "inplace" and any(save.param == 0 for save in record.plan.saves)
@@ -128,15 +133,16 @@ class _Step:
     def run(self, results: Any) -> list[Tensor | None]:
         """Return the tangents of the results."""
         followed = [isinstance(one, Tensor) and one.array.dtype.kind == "f" for one in results]
-        if not any(followed):
-            return [None] * len(results)
+        if not any(followed) or not any(one is not None for one in self.tangents):
+            return [_zeros(one) if f else None for one, f in zip(results, followed, strict=True)]
         if self.record.forward_mode == "linear":
             return [self._of_tangents()]
         count = len(results)
         save_results(self.node, lambda n: keep(results[n]) if n < count else keep_array(self.outputs[n]))
         if self._is_elementwise(results[0].array):
             return [self._apart(self._products())]
-        return list(map(self._apart, self._pulled([make(np.ones(one.array.shape, one.array.dtype), True) if f else None for one, f in zip(results, followed)])))
+        ones = [make(np.ones_like(one.array), True) if f else None for one, f in zip(results, followed, strict=True)]
+        return list(map(self._apart, self._pulled(ones)))
 
     def _apart(self, tangent: Any) -> Any:
         """Return a tangent, copied where it would share memory with that of an input, which a write in place would change."""
@@ -168,7 +174,7 @@ class _Step:
         slots = [slot for slot, one in enumerate(self.tangents) if one is not None]
         edges = range(len(self.tangents))
         parts = [self.node.run([self.tangents[slot]], tuple(place == slot for place in edges))[slot] for slot in slots]
-        return sum(parts[1:], parts[0])
+        return sum(parts[1:], parts[0])  # type: ignore[no-any-return]
 
     def _pulled(self, probes: list[Any]) -> list[Tensor | None]:
         """Return the gradients, by the probes, of what the formulas compute of these, for the tangents as cotangents."""
@@ -181,5 +187,5 @@ class _Step:
         if pairs:
             pulled, tangents = zip(*pairs, strict=True)
             found = grad(pulled, wanted, tangents, create_graph=current().grad_enabled, allow_unused=True)
-        filled = iter([make(np.zeros_like(one.array)) if a is None else a for a, one in zip(found, wanted, strict=True)])
+        filled = iter([_zeros(one) if a is None else a for a, one in zip(found, wanted, strict=True)])
         return [None if one is None else next(filled) for one in probes]

@@ -26,7 +26,8 @@ class Tangents:
     __slots__ = ("__weakref__", "by_level")
 
     def __init__(self) -> None:
-        self.by_level: dict[Level, Tensor] = {}
+        self.by_level: dict[Level, Tensor | None] = {}
+        """None stands for a view that has no tangent although its base has one."""
 
 
 class Level:
@@ -115,8 +116,10 @@ def tangent_of(tensor: Tensor, level: Level) -> Tensor | None:
     meta = tensor.meta
     if meta is None:
         return None
-    found = None if meta.tangents is None else meta.tangents.by_level.get(level)
-    if found is None and meta.view is not None:
+    if meta.tangents is not None and level in meta.tangents.by_level:
+        return meta.tangents.by_level[level]  # type: ignore[no-any-return]
+    found = None
+    if meta.view is not None:
         whole = tangent_of(meta.view.base, level)
         if whole is not None:
             with beneath(level):
@@ -125,7 +128,7 @@ def tangent_of(tensor: Tensor, level: Level) -> Tensor | None:
     return found
 
 
-def put(tensor: Tensor, level: Level, tangent: Tensor) -> None:
+def put(tensor: Tensor, level: Level, tangent: Tensor | None) -> None:
     """Note a tensor's tangent as it is."""
     tangents = _tangents(tensor)
     tangents.by_level[level] = tangent

@@ -103,7 +103,7 @@ def strided(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offs
     if not owner.flags.c_contiguous:
         order = sorted(range(owner.ndim), key=lambda dim: -owner.strides[dim])
         owner = owner.transpose(order)
-    return np.ndarray(shape, array.dtype, owner, start, strides)
+    return np.ndarray(shape, array.dtype, owner, start if all(shape) else 0, strides)
 
 
 def memory_key(array: Array) -> int:
