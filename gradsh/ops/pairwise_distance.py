@@ -202,7 +202,8 @@ _pdist_backward = op(
     grads={"grad": underivable("_pdist_backward"), "self": underivable("_pdist_backward"), "pdist": underivable("_pdist_backward")},
 )
 _pdist_forward = op(
-    "_pdist_forward(self, p: float)", "PdistBackward0", "Distances between all pairs of rows.", forward=_pdist_array, spaces=(), forward_mode="refused",
+    "_pdist_forward(self, p: float)", "PdistBackward0", "Distances between all pairs of rows.", forward=_pdist_array, spaces=(),
+    forward_mode="refused",
     grads={"self": lambda grad, self, p, result: _pdist_backward(grad, self, p, result)},
 )
 composite("pdist(self, p: float = 2)", "Distances between all pairs of rows.", lambda self, p: _pdist_forward(self, p),
