@@ -21,7 +21,6 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Tensor | None
 
 
-UnpackedDualTensor.__module__ = "torch.autograd.forward_ad"
 setattr(UnpackedDualTensor, "__script_attributes__", frozenset(UnpackedDualTensor._fields))  # noqa: B010  (no field of a named tuple)
 
 

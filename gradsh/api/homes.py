@@ -4,7 +4,7 @@ _FILES = {
     "gradsh.api.modes": "torch.autograd.grad_mode", "gradsh.api.anomaly": "torch.autograd.anomaly_mode",
     "gradsh.api.function": "torch.autograd.function", "gradsh.api.autograd": "torch.autograd.variable",
     "gradsh.api.saved": "torch.autograd.graph", "gradsh.engine.graph.gradient_edge": "torch.autograd.graph",
-    "gradsh.api.checkpoint": "torch.utils.checkpoint",
+    "gradsh.api.forward_ad": "torch.autograd.forward_ad", "gradsh.api.checkpoint": "torch.utils.checkpoint",
     "gradsh.api.settings": "torch", "gradsh.ops.random": "torch._C", "gradsh.engine.graph.tensor": "torch",
     "gradsh.engine.values.size": "torch",
     "gradsh.engine.values.dtype": "torch", "gradsh.engine.graph.node": "torch.autograd.graph",

@@ -3,6 +3,7 @@
 import pytest
 from oracle_walk import load
 
+pytest.importorskip("torch")
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 CALLS = load()
 NAMES = [name for name in dict.fromkeys(call["op"] for call in CALLS) if name != "svd"]  # whose vectors' signs LAPACK leaves open
