@@ -74,7 +74,8 @@ def test_torch_is_imported_by_the_lens_alone() -> None:
 
 LAZY_IN_ENGINE = {  # imports inside functions: what a small script does not need, or what is chosen at run time
     "ambient": {"printing.format", "rng.generator"},
-    "codegen.specialize": {"codegen.backward", "codegen.forward_elementwise"}, "dispatch.call": {"autograd.forward_mode", "values.named_result"}, "dispatch.op_node": {"dispatch.tangents"},
+    "codegen.specialize": {"codegen.backward", "codegen.forward_elementwise"},
+    "dispatch.call": {"autograd.forward_mode", "values.named_result"}, "dispatch.op_node": {"dispatch.tangents"},
     "dispatch.declare": {"codegen.forward_general", "dispatch.out", "dispatch.overload_errors"},
     "dispatch.out": {"dispatch.overload_errors"}, "dispatch.views": {"autograd.hooks"},
     "graph.array_attributes": {"printing.format", "values.storage"},
