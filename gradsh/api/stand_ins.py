@@ -3,6 +3,7 @@
 None of it changes a number. Each says once per session that it stands in, and as what.
 """
 
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import Any
@@ -11,6 +12,9 @@ from gradsh.api.copying import deepcopy
 from gradsh.api.nn.module import Module
 from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.engine.attribute_names import ScriptBase
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.dtype import DType
+from gradsh.engine.values.size import Device, Size
 from gradsh.text.fault import fail
 
 _HALF = (
@@ -83,9 +87,43 @@ def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, 
     current().files[_name(f)] = deepcopy(obj)
 
 
-def load(f: Any, map_location: Any = None, pickle_module: Any = None, **_: Any) -> Any:
-    """Return a copy of what `save` kept. Raises FileNotFoundError."""
-    del map_location, pickle_module
+def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None, **_: Any) -> Any:
+    """Return a copy of what `save` kept. Raises FileNotFoundError, and UnpicklingError for what is not made of weights alone."""
+    del map_location
+    found = kept(f)
+    if weights_only or (weights_only is None and pickle_module is None):
+        _check_weights(found)
+    return found
+
+
+def _check_weights(found: Any) -> None:
+    """Refuse what PyTorch's loader of weights refuses: objects of other classes than tensors, numbers, texts and their containers."""
+    pending, seen = [found], set()
+    while pending:
+        one = pending.pop()
+        kind = type(one)
+        if id(one) in seen or isinstance(one, Tensor):
+            continue
+        seen.add(id(one))
+        if kind in _TABLES:
+            pending += [*one, *one.values()]
+        elif kind in _ROWS:
+            pending += one
+        elif kind not in _PLAIN:
+            import pickle
+
+            name = f"{kind.__module__}.{kind.__qualname__}"
+            text = f"Weights only load failed. The file holds an object of {name}, which is loaded with `weights_only=False`"
+            raise fail("value", text, pickle.UnpicklingError)
+
+
+_TABLES = frozenset({dict, OrderedDict, Counter})
+_ROWS = frozenset({list, tuple, set, Size})
+_PLAIN = frozenset({int, float, bool, str, bytes, type(None), DType, Device})
+
+
+def kept(f: Any) -> Any:
+    """Return a copy of what `save` kept, whatever it is. Raises FileNotFoundError."""
     name = _name(f)
     if name not in current().files:
         way = "torch.load returns what torch.save kept in this session; for a file of the disk run `gradsh trace FILE`"

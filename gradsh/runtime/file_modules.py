@@ -89,7 +89,9 @@ def _walk(top: Any, *_: Any, **__: Any) -> Iterator[tuple[str, list[str], list[s
 
 def load_pickle(_: "Machine") -> Mapping[str, Any]:
     """Return what `pickle` offers: objects kept in the session. Bytes are never unpickled: they could run anything."""
-    from gradsh.api.stand_ins import load, save
+    from pickle import PickleError, UnpicklingError
+
+    from gradsh.api.stand_ins import kept, save
 
     def dumps(obj: Any, *_: Any, **__: Any) -> bytes:
         """Keep a copy and return the name under which `loads` finds it."""
@@ -99,9 +101,10 @@ def load_pickle(_: "Machine") -> Mapping[str, Any]:
 
     def loads(data: bytes, **_: Any) -> Any:
         """Return a copy of what `dumps` kept."""
-        return load(bytes(data).decode(errors="replace"))
+        return kept(bytes(data).decode(errors="replace"))
 
-    return {"dump": save, "load": load, "dumps": dumps, "loads": loads, "HIGHEST_PROTOCOL": 5, "DEFAULT_PROTOCOL": 5}
+    return {"dump": save, "load": lambda file, **_: kept(file), "dumps": dumps, "loads": loads, "HIGHEST_PROTOCOL": 5,
+            "DEFAULT_PROTOCOL": 5, "UnpicklingError": UnpicklingError, "PickleError": PickleError}  # fmt: skip
 
 
 def load_shutil(_: "Machine") -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _CONSTANTS = "newaxis pi inf nan e euler_gamma True_ False_"
 _TYPES = (
     "float16 float32 float64 double single int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool bool_ intp floating integer number "
-    "generic dtype finfo iinfo half byte ubyte short ushort intc uintc int_ uint long longlong inexact signedinteger unsignedinteger "
+    "generic dtype finfo iinfo half byte ubyte short ushort intc uintc int_ uint long longlong str_ inexact signedinteger unsignedinteger "
     "errstate ndindex ndenumerate"
 )
 _FUNCTIONS = (
@@ -69,6 +69,7 @@ def load_numpy(_: "Machine") -> Mapping[str, Any]:
         "ndarray": Kind(np.ndarray), "random": Library("numpy.random", _random),
         "linalg": Library("numpy.linalg", _linalg), "testing": Library("numpy.testing", _testing),
         "set_printoptions": _print_options, "__version__": np.__version__, "seterr": lambda *_, **__: {}, "vectorize": _vectorize,
+        "poly1d": Polynomial,
         **{name: Grid(getattr(np, name)) for name in _GRIDS}, **numpy_files(),
     }
 
@@ -78,6 +79,41 @@ def _vectorize(pyfunc: Callable[..., Any], *_: Any, otypes: Any = None, **__: An
     import numpy as np
 
     return numbers_only(np.vectorize(pyfunc, otypes=otypes))
+
+
+class Polynomial:
+    """`np.poly1d`: a polynomial that can be called, with its coefficients, highest power first."""
+
+    __module__ = "numpy"
+    __script_attributes__ = frozenset({"c", "coef", "coeffs", "order", "roots", "deriv"})
+
+    def __init__(self, c_or_r: Any) -> None:
+        import numpy as np
+
+        self.c = self.coef = self.coeffs = np.trim_zeros(np.atleast_1d(np.asarray(c_or_r, dtype=float)), "f")
+        self.order = max(len(self.c) - 1, 0)
+
+    def __call__(self, val: Any) -> Any:
+        """Return the value at a place, or at each of an array."""
+        import numpy as np
+
+        return np.polyval(self.c, val)
+
+    def __repr__(self) -> str:
+        return repr(self.c).replace("array", "poly1d")
+
+    @property
+    def roots(self) -> Any:
+        """Where it is zero."""
+        import numpy as np
+
+        return np.roots(self.c)
+
+    def deriv(self, m: int = 1) -> "Polynomial":
+        """Return the derivative of some order."""
+        import numpy as np
+
+        return Polynomial(np.polyder(self.c, m))
 
 
 class Grid:

@@ -4,6 +4,7 @@ Each says once that it stands in, and as what.
 """
 
 from collections.abc import Iterator, Mapping
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from gradsh.api.stand_ins import NOTHING, Nothing
@@ -62,13 +63,41 @@ def load_plots(_: "Machine") -> Mapping[str, Any]:
     return Everything({"subplots": subplots})
 
 
-def subplots(nrows: int = 1, ncols: int = 1, **_: Any) -> tuple[Nothing, Any]:
-    """Return a figure and as many axes as are asked for, in the lists that matplotlib's arrays would be."""
-    if nrows * ncols == 1:
-        return NOTHING, NOTHING
-    if min(nrows, ncols) == 1:
-        return NOTHING, [NOTHING] * max(nrows, ncols)
-    return NOTHING, [[NOTHING] * ncols for _ in range(nrows)]
+class Axes(Nothing):
+    """The axes of a figure with several: as many things that keep nothing, to be unpacked, indexed and gone through."""
+
+    __script_attributes__ = frozenset({"flat", "flatten", "ravel", "shape", "size"})  # type: ignore[assignment]
+
+    shape: tuple[int, ...]
+
+    def __init__(self, *shape: int) -> None:
+        vars(self)["shape"] = shape
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Nothing:
+        places = key if isinstance(key, tuple) else (key,)
+        chosen = [range(length)[place] for length, place in zip(self.shape, places + (slice(None),) * len(self.shape), strict=False)]
+        left = [len(one) for one in chosen if isinstance(one, range)]
+        return Axes(*left) if left else NOTHING
+
+    def __iter__(self) -> Iterator[Nothing]:
+        return (self[place] for place in range(len(self)))
+
+    def ravel(self) -> "Axes":
+        """Return all axes in one row."""
+        return Axes(self.size)
+
+    flatten = ravel
+    flat = property(ravel)
+    size = property(lambda self: prod(self.shape))
+
+
+def subplots(nrows: int = 1, ncols: int = 1, *, squeeze: bool = True, **_: Any) -> tuple[Nothing, Nothing]:
+    """Return a figure and as many axes as are asked for."""
+    shape = [count for count in (nrows, ncols) if count > 1 or not squeeze]
+    return NOTHING, Axes(*shape) if shape else NOTHING
 
 
 class Everything(dict[str, Any]):

@@ -174,6 +174,29 @@ def test_numpy_reads_what_the_program_wrote_and_nothing_else() -> None:
     assert [failure.problem.kind for failure in failures] == ["io", "io", "attribute", "type"]
 
 
+def test_axes_are_as_many_as_were_asked_for() -> None:
+    printed, _, failures, _ = run(
+        "import matplotlib.pyplot as plt\nf, axs = plt.subplots(4, 3)\n(a, b, c), *rest = axs\naxs[1, 2].plot([1])\naxs[0][1].axis()\n"
+        "print(len(list(zip(axs[0, :], axs[:, 0]))), len(axs.flatten()), len(axs.flat), axs[1:].shape)\n"
+        "f, (a, b) = plt.subplots(1, 2)\nf, ax = plt.subplots()\nax.plot([1])\naxs[4]"
+    )
+    assert printed == "3 12 12 (3, 3)\n"
+    assert [failure.problem.kind for failure in failures] == ["index"]
+
+
+def test_only_weights_are_loaded_unless_the_program_asks_for_more() -> None:
+    """PyTorch's loader refuses objects of other classes since 2.6."""
+    printed, _, failures, _ = run(
+        "import torch, pickle\nimport numpy as np\nnet = torch.nn.Linear(1, 1)\n"
+        "torch.save({'net': net.state_dict(), 'epoch': 1, 'shape': net.weight.shape}, 'a')\nprint(torch.load('a')['epoch'])\n"
+        "torch.save(net, 'b')\nprint(torch.load('b', weights_only=False))\n"
+        "torch.save({'loss': np.float64(1)}, 'c')\ntorch.load('b')\ntorch.load('c')\n"
+        "try:\n    torch.load('b')\nexcept pickle.UnpicklingError as error:\n    print('refused')"
+    )
+    assert printed == "1\nLinear(in_features=1, out_features=1, bias=True)\nrefused\n"
+    assert [failure.problem.message.partition(".")[0] for failure in failures] == ["Weights only load failed"] * 2
+
+
 def test_half_precision_is_refused_where_it_would_change_a_number() -> None:
     failures = run("import torch\nwith torch.autocast('cpu', dtype=torch.bfloat16):\n    pass")[2]
     assert failures[0].problem.kind == "dtype"
