@@ -289,11 +289,31 @@ def place_in_targets(statement: stmt, name: str) -> int | None:
 
 def freezes(statement: stmt) -> bool:
     """Whether a statement sets `requires_grad` to False."""
+    return is_false(_asked(statement))
+
+
+def _asked(statement: stmt) -> Any:
+    """Return what a statement sets `requires_grad` to; None where it sets none."""
     if isinstance(statement, tree.Assign):
-        return is_false(statement.value) and any(isinstance(one, tree.Attribute) and one.attr == "requires_grad"
-                                                  for one in statement.targets)
+        told = any(isinstance(one, tree.Attribute) and one.attr == "requires_grad" for one in statement.targets)
+        return statement.value if told else None
     call = statement.value if isinstance(statement, tree.Expr) else None
-    return isinstance(call, tree.Call) and getattr(call.func, "attr", "") == "requires_grad_" and is_false(*call.args)
+    named = isinstance(call, tree.Call) and getattr(call.func, "attr", "") == "requires_grad_"
+    return call.args[0] if named and isinstance(call, tree.Call) and call.args else None
+
+
+def freezing(code: "Code") -> list[tuple[Site, Any]]:
+    """Return the statements that tell tensors to need no gradient, also by a function that is told so, with their `False`."""
+    asked = [(site, _asked(site.statement)) for site in code.sites]
+    found = [(site, node) for site, node in asked if is_false(node)]
+    told = {site.function.name for site, node in asked if site.function is not None
+            and path_of(node) in {one.arg for one in site.function.args.args}}
+    for site in code.sites if told else ():
+        for node in headed(site.statement):
+            if isinstance(node, tree.Call) and path_of(node.func).rpartition(".")[2] in told:
+                given = [*node.args, *(word.value for word in node.keywords)]
+                found += [(site, one) for one in given if is_false(one)]
+    return found
 
 
 def is_false(*nodes: Any) -> bool:

@@ -112,15 +112,17 @@ def _once(case: "Case", role: str) -> None:
 
 
 def _no_grad(case: "Case") -> None:
-    from gradsh.diagnosis.code import freezes
+    from gradsh.diagnosis.code import Code, freezing
     from gradsh.diagnosis.history import History
 
     operands = _operands(case)
-    origins = History(case.origins).cuts(operands) or case.origins.cuts(case.fields.get("tensor"), operands)
+    history = History(case.origins)
+    origins = history.cuts(operands) or history.cuts_of(case.fields.get("tensor"))
+    frozen = {id(site.statement) for site, _ in freezing(Code(case.machine))}
     if any(origin.cut for origin in origins):  # then what needs no gradient, such as data, is not why
-        origins = [origin for origin in origins if origin.cut or freezes(origin.statement)]
+        origins = [origin for origin in origins if origin.cut or id(origin.statement) in frozen]
     for origin in origins:
-        text = ("the history ends here" if origin.cut else "told here to need no gradient" if freezes(origin.statement)
+        text = ("the history ends here" if origin.cut else "told here to need no gradient" if id(origin.statement) in frozen
                 else "made here, and needs no gradient")
         case.label("operand" if origin.before else "built", origin.span, text, origin.source)
     case.failed("this requires no grad")

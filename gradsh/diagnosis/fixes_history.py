@@ -18,7 +18,7 @@ from gradsh.diagnosis.code import (
     targets_of,
     text_of,
 )
-from gradsh.diagnosis.fixes import Finder, call_in
+from gradsh.diagnosis.fixes import Finder, attribute, call_in, held
 from gradsh.diagnosis.fixes_leaves import ask_for_gradient, asked_here, create_graph, frozen, inputs_asked, learnt
 from gradsh.diagnosis.history import CUTTING
 from gradsh.diagnosis.provenance import Origin
@@ -40,12 +40,19 @@ def no_grad(finder: Finder) -> None:
     _other_part(finder)
     _switched_on(finder)
     frozen(finder)
-    if not finder.fixes and not any(one.cut for one in finder.cause.cuts):
+    if not finder.fixes and not any(one.cut for one in finder.cause.cuts) and not _learnt_already(finder):
         made = [site for origin in finder.cause.cuts if (site := finder.code.at(origin.span, origin.source)) is not None]
         for site in learnt(finder, made):
             ask_for_gradient(finder, site)
     create_graph(finder)
     asked_here(finder)
+
+
+def _learnt_already(finder: Finder) -> bool:
+    """Whether an optimizer has what asks for a gradient: another leaf is not what is to be learnt."""
+    holders = [one for scope in finder.scopes() for value in scope.values() for one in (value, *(part for _, part in held(value)))]
+    return any(getattr(one, "requires_grad", False) for holder in holders for group in attribute(holder, "param_groups") or ()
+               for one in group["params"])
 
 
 def _other_part(finder: Finder) -> None:

@@ -5,15 +5,16 @@ from typing import Any
 
 from gradsh.diagnosis.code import (
     FACTORIES,
+    STORING,
     Draft,
     Site,
     base_of,
     callable_by_name,
     closed,
     freezes,
+    freezing,
     headed,
     inside,
-    is_false,
     path_of,
     reads,
     targets_of,
@@ -108,10 +109,7 @@ def needing(text: str, name: str) -> str:
 def frozen(finder: Finder) -> None:
     """Do not freeze what is to be learnt."""
     _unfrozen_for_optimizer(finder)
-    for site in finder.code.sites:
-        if not freezes(site.statement):
-            continue
-        value = next(node for node in headed(site.statement) if is_false(node))
+    for site, value in freezing(finder.code):
         finder.offer(f"do not freeze what is to be learnt: `{'requires_grad = ' if isinstance(site.statement, tree.Assign) else ''}True`"
                      f" on line {site.line}", Draft().replace(site.source, value.span, "True"), "all of it then learns")
     _unfrozen_calls(finder)
@@ -290,7 +288,13 @@ def without_gradient(finder: Finder) -> None:
         if any(owner in _bound_texts(site) for site in again):
             _leaves_again(finder, again)
             continue
+        call = needed.statement.value if isinstance(needed.statement, tree.Expr) else None
+        if isinstance(call, tree.Call) and path_of(call.func) == "setattr" and len(call.args) == 3:
+            finder.offer(f"make it a leaf again: `.detach().requires_grad_()` on line {needed.line}", Draft().replace(
+                needed.source, call.args[2].span, f"{closed(needed.source, call.args[2])}.detach().requires_grad_()"), _NO_PART)
+            continue
         value, path = finder.value(path_of(node.value)), path_of(node.value)
+        _kept_where_stored(finder, value)
         bound = [site for site in finder.code.sites if path and site.line < needed.line
                  and path in map(path_of, targets_of(site.statement))]
         for site in bound[-1:] if value is not None else ():
@@ -301,9 +305,27 @@ def without_gradient(finder: Finder) -> None:
                     _leaves_again(finder, [site])
             elif not getattr(value, "requires_grad", True):
                 ask_for_gradient(finder, site)
-        if isinstance(needed.statement, tree.Expr | tree.AugAssign):
+        if isinstance(needed.statement, tree.Expr | tree.AugAssign) and finder.root(value) is None:
             finder.offer(f"where no backward has arrived there is no gradient: `if {owner}.grad is not None:` around line {needed.line}",
                          Draft().wrap(needed, f"if {owner}.grad is not None:"))
+
+
+def _kept_where_stored(finder: Finder, value: Any) -> None:
+    """A result that a container gives: let it keep its gradient where it is stored."""
+    for site in finder.code.sites if finder.root(value) is not None else ():
+        statement = site.statement
+        call = statement.value if isinstance(statement, tree.Expr) and isinstance(statement.value, tree.Call) else None
+        target = next((one for one in targets_of(statement) if isinstance(one, tree.Subscript)), None)
+        owner = call.func.value if call is not None and isinstance(call.func, tree.Attribute) and call.func.attr in STORING else target
+        stored = path_of(call.args[-1]) if call is not None and call.args else path_of(getattr(statement, "value", None))
+        container = finder.value(path_of(base_of(owner))) if owner is not None else None
+        parts = container.values() if isinstance(container, dict) else container if isinstance(container, list | tuple) else ()
+        if stored and any(part is value for part in parts):
+            finder.offer(f"keep the gradient of a result: `{stored}.retain_grad()` before line {site.line}",
+                         Draft().insert(site, "before", f"{stored}.retain_grad()"), f"{stored} is no leaf")
+
+
+_NO_PART = "what was computed before is then not part of a graph"
 
 
 def _bound_texts(site: Site) -> list[str]:
@@ -323,4 +345,4 @@ def _leaves_again(finder: Finder, sites: list[Site]) -> None:
     values = [(site.source, site.statement.value) for site in sites if isinstance(site.statement, tree.Assign)]
     finder.offer(f"make it a leaf again: `.detach().requires_grad_()` on line {lines}", Draft().replace_all(
         (source, value.span, f"{closed(source, value)}.detach().requires_grad_()") for source, value in values),
-        "the update itself is then not part of a graph")
+        _NO_PART)

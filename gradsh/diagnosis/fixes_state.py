@@ -24,6 +24,8 @@ from gradsh.diagnosis.slices import dedented, slice_before
 from gradsh.language import tree
 
 STOPS = "the gradient then stops at the beginning of the pass"
+_FEW = 100
+"""Items of a container that are looked at."""
 OWN = "each pass then has a graph of its own"
 
 
@@ -182,14 +184,21 @@ def _outlives(site: Site, path: str) -> bool:
         isinstance(one, tree.Global | tree.Nonlocal) and path in one.names for one in site.function.body))
 
 
+def _is_of_tuples(value: Any) -> bool:
+    """Whether a list or a deque holds tuples of tensors."""
+    items = list(value)[:_FEW] if isinstance(value, list | deque) else []
+    return bool(items) and all(isinstance(one, tuple) and all(hasattr(part, "grad_fn") for part in one) for one in items)
+
+
 def cut_of(path: str, value: Any) -> str:
     """Return the statement that cuts the history of what a path holds."""
     if isinstance(value, dict):
         return f"{path} = {{key: part.detach() for key, part in {path}.items()}}"
+    part = "tuple(one.detach() for one in part)" if _is_of_tuples(value) else "part.detach()"
     if isinstance(value, deque):
-        return f"{path} = type({path})((part.detach() for part in {path}), {path}.maxlen)"
+        return f"{path} = type({path})(({part} for part in {path}), {path}.maxlen)"
     if isinstance(value, list):
-        return f"{path} = [part.detach() for part in {path}]"
+        return f"{path} = [{part} for part in {path}]"
     if isinstance(value, tuple):
         return f"{path} = tuple(part.detach() for part in {path})"
     return f"{path} = {path}.detach()"
@@ -274,7 +283,8 @@ def memory_emptied(finder: Finder) -> None:
     """A memory of a bounded length that keeps graphs in its entries: only what was stored since the last update can be learnt from."""
     freed = finder.site(finder.cause.freed or finder.cause.needed)
     for one in _carriers(finder):
-        if one.how == "stored" and finder.holds(one.value) and not finder.holds(one.value, 2) and _is_trimmed(finder, one):
+        nested = finder.holds(one.value) and not finder.holds(one.value, 2) and not _is_of_tuples(one.value)
+        if one.how == "stored" and nested and _is_trimmed(finder, one):
             _emptied(finder, one, freed, "the gradient then is that of what was stored since: nothing is replayed")
 
 
@@ -299,9 +309,10 @@ def _emptied(finder: Finder, one: Carrier, freed: Site | None, effect: str = OWN
 
 def _is_trimmed(finder: Finder, one: Carrier) -> bool:
     """Whether a list keeps no more than its last items: what it holds is meant to stay."""
+    sliced = [site for site in finder.code.sites for node in headed(site.statement)
+              if isinstance(node, tree.Subscript) and isinstance(node.slice, tree.Slice) and path_of(node.value) == one.path]
     return getattr(one.value, "maxlen", None) is not None or any(
-        isinstance(node, tree.Subscript) and isinstance(node.slice, tree.Slice) and path_of(node.value) == one.path
-        and one.path in map(path_of, targets_of(site.statement)) for site in finder.code.sites for node in headed(site.statement))
+        isinstance(site.statement, tree.Delete) or one.path in map(path_of, targets_of(site.statement)) for site in sliced)
 
 
 def _stored_detached(finder: Finder, stores: list[Carrier]) -> None:

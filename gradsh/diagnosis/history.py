@@ -4,20 +4,21 @@ The frames that failed are alive, so their variables can be asked. A function th
 parameters stand for the arguments of the call.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from gradsh.compiler.scopes import bound_by, own_expressions, statements_of
+from gradsh.compiler.scopes import bound_by, children, statements_of
 from gradsh.diagnosis.code import (
     FACTORIES,
     WITH_INDICES,
     Code,
     Site,
+    base_of,
     callable_by_name,
     constant,
-    covers,
     display_part,
-    freezes,
+    freezing,
     inside,
     is_silent,
     path_of,
@@ -26,7 +27,16 @@ from gradsh.diagnosis.code import (
     targets_of,
 )
 from gradsh.diagnosis.fixes import attribute
-from gradsh.diagnosis.provenance import Origin, Origins, expression_at, holds_tensor, place_of, requires
+from gradsh.diagnosis.provenance import (
+    Origin,
+    Origins,
+    creates,
+    expression_at,
+    holds_tensor,
+    latest,
+    place_of,
+    requires,
+)
 from gradsh.language import tree
 from gradsh.language.node import expr, stmt
 from gradsh.probe.modules import is_module, parameters_of
@@ -105,6 +115,11 @@ class History:
         cut = [one for one in found if one.cut]  # a statement that is read twice was followed once
         return list({(id(one.source), one.span): one for one in [*found, *cut]}.values())
 
+    def cuts_of(self, value: Any) -> list[Origin]:
+        """Return the same for a value that a name holds."""
+        heads = [re.split(r"[.[]", name)[0] for name in self.origins.names_of(value)[:1]]
+        return self.cuts([tree.Name(Span(1, 1, 1, 1), head) for head in heads])
+
     def made(self, operand: expr, leaf: Any) -> list[Origin]:
         """Return the places that may have made a leaf which an expression gives."""
         if not self.contexts:
@@ -143,10 +158,8 @@ class History:
             case tree.ListComp() | tree.GeneratorExp():
                 bound = {path_of(one.target): (one.iter, context) for one in node.generators}
                 return self._follow(node.elt, context._replace(arguments={**context.arguments, **bound}), depth - 1)
-        found: list[Origin] = []
-        for part in _operands(node):
-            found += self._follow(part, context, depth - 1)
-        return found
+        parts = (child for child in children(node) if not isinstance(child, stmt))
+        return [origin for part in parts for origin in self._follow(part, context, depth - 1)]
 
     def _part(self, node: Any, item: Any, context: Context, depth: int) -> list[Origin]:
         """Follow an expression for one part of its value."""
@@ -172,13 +185,25 @@ class History:
                 return self._follow(value, outer, depth - 1)
             return []
         place = place_in_targets(bound[0].statement, name)
-        return self._for(self._item if place is None else place, lambda: self._statement(*bound, depth))
+        found = self._for(self._item if place is None else place, lambda: self._statement(*bound, depth))
+        return [*found, *self._written_into(name, bound[0], context, depth)]
+
+    def _written_into(self, name: str, bound: Site, context: Context, depth: int) -> list[Origin]:
+        """Follow what statements write into a tensor after it was bound, and where: `image[rows] = value`."""
+        found: list[Origin] = []
+        for site in self.code.sites if self.leaf is None and bound.function is context.function else ():
+            for target in targets_of(site.statement) if site.function is bound.function and site.line > bound.line else ():
+                if isinstance(target, tree.Subscript) and path_of(base_of(target)) == name:
+                    inner = context._replace(site=site, before=site.statement.span)
+                    for part in (getattr(site.statement, "value", None), target.slice):
+                        found += [one for one in self._part(part, None, inner, depth) if one.cut]
+        return found
 
     def _binder(self, name: str, context: Context) -> tuple[Site, Context] | None:
         """Return the statement that last bound a name before a place, in its function, else at the top level."""
         body = context.function.body if context.function is not None else None
         if body is not None and context.site is not None:
-            found = _latest(body, name, context.before)
+            found = latest(body, name, context.before)
             if found is not None:
                 return self._site(found, context.site), context._replace(before=found.span)
             if name in {one.arg for one in context.function.args.args}:  # type: ignore[union-attr]
@@ -228,7 +253,7 @@ class History:
                 found += self._gathered(name, site, context, depth)
         if isinstance(statement, tree.AugAssign):
             found += self._follow(statement.target, context, depth - 1)
-        return found or ([self._origin(site, cut=False)] if _makes(value) else [])
+        return found or ([self._origin(site, cut=False)] if creates(value) else [])
 
     def _gathered(self, name: str, site: Site, context: Context, depth: int) -> list[Origin]:
         """Follow what is appended to a list that begins empty."""
@@ -296,7 +321,7 @@ class History:
 
     def _frozen(self) -> list[Origin]:
         """Return the latest statement of the top level that tells parameters to need no gradient, else those of functions."""
-        found = sorted((site for site in self.code.sites if freezes(site.statement)), key=self._order)
+        found = sorted((site for site, _ in freezing(self.code)), key=self._order)
         outside = [site for site in found if site.function is None][-1:]
         return [self._origin(site, cut=False) for site in outside or found]
 
@@ -427,29 +452,10 @@ def is_tensor_other(value: Any, leaf: Any) -> bool:
     return hasattr(value, "grad_fn") and value is not leaf and getattr(value, "_base", None) is not leaf
 
 
-def _makes(value: Any) -> bool:
-    return any(isinstance(part, tree.Call) for part in own_expressions(value))
-
-
-def _operands(node: Any) -> Iterator[Any]:
-    from gradsh.compiler.scopes import children
-
-    return (child for child in children(node) if not isinstance(child, stmt))
-
-
 def _calls(statement: stmt) -> Iterator[tree.Call]:
     call = statement.value if isinstance(statement, tree.Expr) else None
     if isinstance(call, tree.Call) and getattr(call.func, "attr", "") in {"register_buffer", "register_parameter"}:
         yield call
-
-
-def _latest(body: list[Any], name: str, before: Span | None) -> stmt | None:
-    binders = [one for one in statements_of(body) if any(bound == name for bound, _ in bound_by(one))
-               and not isinstance(one, tree.Delete) and one.span != before]
-    above = [one for one in binders if before is None or (one.span[:2] < before[:2] and not covers(one.span, before))]
-    around = [one for one in binders if before is not None and covers(one.span, before)]
-    chosen = above or around or binders
-    return max(chosen, key=lambda one: one.span[:2]) if chosen else None
 
 
 def _makes_numbers(node: Any) -> bool:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from gradsh.diagnosis.trace import Step
     from gradsh.runtime.machine import Machine
 
-_DEPTH = 12
 _Kind = TypeVar("_Kind", bound=Node)
 
 
@@ -87,13 +86,13 @@ class Origins:
             return None
         inside = function_at(unit.stmt, step) if local is not None and name in local else None
         body = [unit.stmt] if inside is None else list(inside.body)
-        found = _latest(body, name, step.statement, rebinding)
+        found = latest(body, name, step.statement, rebinding)
         if found is not None:
             return found, unit.source
         if inside is not None:
             return None
         for earlier in self.machine.units.before(unit):
-            found = _latest([earlier.stmt], name, None, rebinding)
+            found = latest([earlier.stmt], name, None, rebinding)
             if found is not None:
                 return found, earlier.source
         return None
@@ -106,36 +105,8 @@ class Origins:
             if bound is not None:
                 statement, source = bound
                 candidates.append(Origin(place_of(statement), source, False, statement))
-        creating = [one for one in candidates if isinstance(one.statement, tree.Assign) and _creates(one.statement.value)]
+        creating = [one for one in candidates if isinstance(one.statement, tree.Assign) and creates(one.statement.value)]
         return next(iter(creating or candidates), None)
-
-    def cuts(self, value: Any, operands: list[expr]) -> list[Origin]:
-        """Return the statements where the history of a value was cut, or that made the leaves it rests on."""
-        names = [name.partition(".")[0].partition("[")[0] for name in self.names_of(value)][:1]
-        if not names:
-            names = [name for operand in operands for name in _read(operand) if not requires(self.value(name))]
-        found: list[Origin] = []
-        seen: set[str] = set()
-        for name in names:
-            self._follow(name, found, seen, _DEPTH)
-        return found
-
-    def _follow(self, name: str, found: list[Origin], seen: set[str], depth: int) -> None:
-        if name in seen or depth == 0 or not holds_tensor(self.value(name)):
-            return
-        seen.add(name)
-        bound = self.binder(name)
-        if bound is None:
-            return
-        statement, source = bound
-        inputs = [other for other in _read_by(statement) if other != name and holds_tensor(self.value(other))]
-        cut = any(requires(self.value(other)) for other in inputs)
-        before = len(found)
-        if not cut:
-            for other in inputs:
-                self._follow(other, found, seen, depth - 1)
-        if cut or len(found) == before:
-            found.append(Origin(place_of(statement), source, cut, statement))
 
 
 def statements_before(origins: Origins, name: str, kind: type[stmt]) -> Iterator[tuple[Span, Source]]:
@@ -168,7 +139,7 @@ def function_at(top: stmt, step: "Step") -> tree.FunctionDef | None:
     return best
 
 
-def _latest(body: list[stmt], name: str, before: Span | None, rebinding: bool) -> stmt | None:
+def latest(body: list[stmt], name: str, before: Span | None, rebinding: bool = True) -> stmt | None:
     """Return the last statement of a block that binds the name above `before`, else (in a loop) the last below it."""
     binders = [
         statement for statement in statements_of(body)
@@ -198,24 +169,8 @@ def place_of(statement: stmt) -> Span:
             return statement.span
 
 
-def _read_by(statement: stmt) -> list[str]:
-    match statement:
-        case tree.For():
-            return _read(statement.iter)
-        case tree.With():
-            return [name for item in statement.items for name in _read(item.context_expr)]
-        case tree.Assign() | tree.AnnAssign() | tree.AugAssign() | tree.Expr():
-            return [] if statement.value is None else _read(statement.value)
-        case _:
-            return []
-
-
-def _read(node: Node) -> list[str]:
-    """Return the names that an expression reads, in their order."""
-    return list(dict.fromkeys(part.id for part in own_expressions(node) if isinstance(part, tree.Name)))
-
-
-def _creates(value: Node) -> bool:
+def creates(value: Node) -> bool:
+    """Tell whether an expression calls something."""
     return any(isinstance(part, tree.Call) for part in own_expressions(value))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gradsh.commands import GRAMMARS, find
 from gradsh.contracts.events import Result, Snapshot
 from gradsh.contracts.state import Call, Failed, State
+from gradsh.diagnosis.history import History
 from gradsh.diagnosis.provenance import Frame, Origins
 from gradsh.diagnosis.trace import Step
 from gradsh.language.parser import parse
@@ -133,7 +134,7 @@ class LensControl:
         source = self.machine.units.of(code).source
         step = Step(span, self.machine.units.statement(code, span.line), source, code.co_name, code, self.frame.f_lasti)
         local = None if code.co_name == "<module>" else self.machine.values(variables_of(self.frame))
-        found = Origins(self.machine, [Frame(step, local)]).cuts(tensor, [])
+        found = History(Origins(self.machine, [Frame(step, local)])).cuts_of(tensor)
         return [(one.span.line, source.line(one.span.line).strip(), one.cut) for one in found]
 
     @staticmethod

@@ -336,12 +336,13 @@ class Controls(ABC):
 
     def cuts_of(self, tensor: Any) -> list[tuple[int, str, bool]]:
         """Return (line, text, cut) of the statements that ended a tensor's history or made the leaves it rests on."""
+        from gradsh.diagnosis.history import History
         from gradsh.diagnosis.provenance import Origins, frame_of
 
         unit = self.machine.running()
         if unit is None:
             return []
-        found = Origins(self.machine, [frame_of(unit, dict(self.state.call.scope) or None)]).cuts(tensor, [])
+        found = History(Origins(self.machine, [frame_of(unit, dict(self.state.call.scope) or None)])).cuts_of(tensor)
         return [(one.span.line, text_of(one.source, one.span), one.cut) for one in found]
 
 

@@ -226,8 +226,35 @@ UNROLLED = (
     "    w = w - rate * g\n    loss = w.pow(2).sum()\n" + STEP
 )
 
+TOLD_SO = (
+    "net = nn.Sequential(nn.Linear(1, 2), nn.Linear(2, 1))\ndef train(module, on):\n    for p in module.parameters():\n"
+    "        p.requires_grad_(on)\ntrain(net[0], False)\ntrain(net[1], False)\nnet(torch.ones(1)).sum().backward()\n"
+)
+DRAWN = (
+    "at = torch.rand(2, requires_grad=True)\nopt = torch.optim.SGD([at], lr=0.1)\ndef draw():\n    image = torch.zeros(4)\n"
+    "    place = (at * 3).round().long()\n    image[place] = 1.0\n    return image\nloss = draw().sum()\nloss.backward()\n"
+)
+KEPT = (
+    'net, kept = nn.Sequential(nn.Linear(1, 2), nn.Linear(2, 1)), {}\ndef hook(module, given, out):\n    kept["h"] = out\n'
+    "net[0].register_forward_hook(hook)\nnet(torch.ones(1)).sum().backward()\nfor h in kept.values():\n    h.grad.sum()\n"
+)
+SET_AGAIN = (
+    "class Layer:\n    pass\nlayer = Layer()\nlayer.w = torch.ones(2, requires_grad=True)\nfor i in range(2):\n"
+    "    (layer.w ** 2).sum().backward()\n    for name in ['w']:\n"
+    "        setattr(layer, name, getattr(layer, name) - 0.1 * getattr(layer, name).grad)\n"
+)
+CACHE = (
+    "key, value, cache = nn.Linear(1, 2), nn.Linear(1, 2), []\nopt = torch.optim.SGD([*key.parameters(), *value.parameters()], lr=0.1)\n"
+    "for i in range(2):\n    x = torch.ones(1, 1)\n    cache.append((key(x).exp(), value(x).exp()))\n    del cache[:-3]\n"
+    "    loss = sum((a * b).sum() for a, b in cache)\n" + STEP
+)
+
 
 @pytest.mark.parametrize(("text", "first", "never"), [
+    (TOLD_SO, "`True` on line 10", "leaf"),
+    (KEPT, "`out.retain_grad()` before line 7", "is not None"),
+    (SET_AGAIN, "make it a leaf again: `.detach().requires_grad_()` on line 12", "is not None"),
+    (CACHE, "`cache = [tuple(one.detach() for one in part) for part in cache]`", "empty"),
     (POOL, "`self.fake.detach()` on line 14", "from the sum"),
     (STORED, "repeat line 24 before line 27", "clone"),
     (TOGETHER, "compute with torch, not with numpy, on line 8", "requires_grad"),
@@ -281,3 +308,12 @@ def test_the_first_fix_works_and_none_ends_the_learning(text: str, first: str, n
     words = [fix.words for fix in session.tried(session.state.failed).problem.fixes if fix.tried]
     assert first in words[0]
     assert not [one for one in words if never in one]
+
+
+def test_another_leaf_than_what_the_optimizer_has_is_not_to_be_learnt() -> None:
+    session = Session()
+    session.run(HEAD + DRAWN, lambda event: None, name="program")
+    assert session.state.failed is not None
+    problem = session.tried(session.state.failed).problem
+    assert not [fix.words for fix in problem.fixes if fix.edits]
+    assert {label.span.line for label in problem.labels if label.role == "built"} == {9}
