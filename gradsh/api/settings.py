@@ -8,7 +8,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import DType, of_numpy, promote_pair, result_type
 from gradsh.engine.values.size import CPU, Device
-from gradsh.ops.copy_cast import DEVICES, no_device
+from gradsh.ops.copy_cast import DEVICES, check_device, no_accelerator, no_device
 from gradsh.text.fault import fail
 
 
@@ -125,12 +125,39 @@ def device(type: Any = "cpu", index: int | None = None) -> Device:
     if not isinstance(type, (str, int)):
         message = f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}"
         raise fail("type", message, TypeError)
-    name, _, number = ("cuda", ":", str(type)) if isinstance(type, int) else type.partition(":")
+    if isinstance(type, int):
+        if current().flags.get("cuda") == "ignore":
+            return CPU
+        raise no_accelerator()
+    name, _, number = type.partition(":")
     if name not in DEVICES or (number and not number.isdecimal()):
         raise no_device(name)
     if name == "cpu" or current().flags.get("cuda") == "ignore":
         return CPU
     return Device(name, int(number) if number else index)
+
+
+def set_default_device(device: Any) -> None:
+    """Take the CPU, and refuse another device, on which tensors could not be made."""
+    check_device(device)
+
+
+def get_default_device() -> Device:
+    """Return the CPU."""
+    return CPU
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Make the dtype of an old tensor type that of floats without one."""
+    current().warning("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+                      "torch.set_default_device() as alternatives.")  # fmt: skip
+    name = t if isinstance(t, str) else str(getattr(t, "__name__", t))
+    check_device("cuda" if ".cuda." in name else None)
+    kinds = {"FloatTensor": "float32", "DoubleTensor": "float64"}
+    kind = kinds.get(name.rpartition(".")[2])
+    if kind is None:
+        raise fail("type", "only floating-point types are supported as the default type", TypeError)
+    current().default_dtype = np.dtype(kind)
 
 
 def cuda_is_available() -> bool:

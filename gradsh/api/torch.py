@@ -112,7 +112,9 @@ _TORCH: dict[str, Any] = {
         _SETTINGS,
         "set_default_dtype get_default_dtype set_printoptions is_tensor is_floating_point is_complex numel promote_types "
         "result_type=result_type_of can_cast finfo iinfo device set_num_threads=ignore get_num_threads "
-        "use_deterministic_algorithms=ignore set_float32_matmul_precision=ignore set_num_interop_threads=ignore",
+        "use_deterministic_algorithms=ignore set_float32_matmul_precision=ignore set_num_interop_threads=ignore "
+        "set_default_device get_default_device set_default_tensor_type are_deterministic_algorithms_enabled=cuda_is_available "
+        "set_deterministic_debug_mode=ignore get_num_interop_threads=get_num_threads",
     ),
     **lazily("gradsh.api.stand_ins", "save load compile autocast=Autocast"),
     "amp": _spaces("torch.amp"),
@@ -318,11 +320,17 @@ NAMESPACES: dict[str, Namespace] = {
         | lazily(_SETTINGS, "is_available=cuda_is_available device_count synchronize=ignore empty_cache=ignore manual_seed=ignore "
                "manual_seed_all=ignore reset_peak_memory_stats=ignore ipc_collect=ignore is_initialized=cuda_is_available "
                "is_bf16_supported=cuda_is_available get_device_name=no_gpu get_device_properties=no_gpu current_device=no_gpu "
-               "get_device_capability=no_gpu set_device=no_gpu mem_get_info=no_gpu"),
+               "get_device_capability=no_gpu set_device=no_gpu mem_get_info=no_gpu current_stream=no_gpu "
+               "reset_max_memory_allocated=ignore memory_stats=no_gpu memory_summary=no_gpu get_rng_state=no_gpu get_rng_state_all=none"),
     ),
     "torch.amp": Namespace("torch.amp", lazily("gradsh.api.stand_ins", "autocast=Autocast GradScaler")),
     "torch.cuda.amp": Namespace("torch.cuda.amp", lazily("gradsh.api.stand_ins", "autocast=cuda_autocast GradScaler")),
-    "torch.backends": Namespace("torch.backends", {name: _spaces(f"torch.backends.{name}") for name in ("cudnn", "cuda", "mps")}),
+    "torch.backends": Namespace("torch.backends", {
+        name: _spaces(f"torch.backends.{name}") for name in ("cudnn", "cuda", "mps", "mkldnn", "mkl", "openmp")
+    }),
+    **{f"torch.backends.{name}": Switches(f"torch.backends.{name}", {
+        "enabled": True, "is_available": lazy(_SETTINGS, "cuda_is_available"),
+    }) for name in ("mkldnn", "mkl", "openmp")},
     "torch.backends.cudnn": Switches("torch.backends.cudnn", {
         "deterministic": False, "benchmark": False, "enabled": False, "allow_tf32": True,
         "is_available": lazy(_SETTINGS, "cuda_is_available"), "version": lazy(_SETTINGS, "none"),

@@ -116,7 +116,8 @@ def _attribute(case: "Case") -> None:
             _unfit(case, owner, name)
             return
     if owner is not None and isinstance(name, str):
-        way = way_without(f"{owner.name}.{name}") if isinstance(owner, case.machine.guard.namespaces) else ""
+        space = owner.name if isinstance(owner, case.machine.guard.namespaces) else "torch.Tensor" if isinstance(owner, Tensor) else ""
+        way = way_without(f"{space}.{name}") if space else ""
         if way:
             case.help.append(way)
             _on_pytorch(case)

@@ -7,7 +7,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.autograd.gradient_versions import note, writes
-from gradsh.engine.dispatch.declare import Within, op, sample
+from gradsh.engine.dispatch.declare import Within, alias, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor
 from gradsh.engine.registry import find
@@ -95,6 +95,7 @@ atan2 = op(
     inplace=True, grads={("self", "other"): _atan2_gradients}, samples=(sample((2, 3), (3,)),),
     note="Both operands are saved, whichever needs a gradient.",
 )
+alias("arctan2", atan2)
 hypot = op(
     "hypot(self, other)", "HypotBackward0", "sqrt(self² + other²) without overflow.", dtypes="promote", inplace=True,
     forward=floats_only("hypot_cpu", np.hypot),

@@ -163,7 +163,12 @@ def check_device(device: Any) -> None:
         return
     name = "cuda" if type(device) is int else str(getattr(device, "type", device)).partition(":")[0]
     if name != "cpu" and current().flags.get("cuda") != "ignore":
-        raise no_device(name)
+        raise no_accelerator() if type(device) is int else no_device(name)
+
+
+def no_accelerator() -> Exception:
+    """Return the error for a device that is given as a number, which PyTorch takes for one of an accelerator."""
+    return fail("value", "Cannot access accelerator device when none is available.", RuntimeError, device="cuda", way=CUDA_WAY)
 
 
 def no_device(name: str) -> Exception:
@@ -306,7 +311,7 @@ composite("numpy(self, *, force: bool = False)", "A numpy array over the same me
 
 
 def _cuda(self: Tensor, device: Any, non_blocking: bool) -> Any:
-    check_device("cuda")
+    check_device("cuda" if device is None else device)
     return self
 
 

@@ -23,8 +23,9 @@ FAMILIES = {
         "scaled_dot_product_attention "
     ),
     "binary": (
-        "addcdiv addcdiv_ addcmul addcmul_ atan2 atan2_ copysign copysign_ fmax fmin frexp gcd gcd_ heaviside heaviside_ hypot "
-        "hypot_ lcm lcm_ ldexp ldexp_ lerp lerp_ logaddexp logaddexp2 maximum minimum nextafter nextafter_ xlogy xlogy_ "
+        "addcdiv addcdiv_ addcmul addcmul_ arctan2 arctan2_ atan2 atan2_ copysign copysign_ fmax fmin frexp gcd gcd_ heaviside "
+        "heaviside_ hypot hypot_ lcm lcm_ ldexp ldexp_ lerp lerp_ logaddexp logaddexp2 maximum minimum nextafter nextafter_ xlogy "
+        "xlogy_ "
     ),
     "clamp": "clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_",
     "class_loss": "cross_entropy nll_loss nll_loss2d_backward nll_loss2d_forward nll_loss_backward nll_loss_forward",

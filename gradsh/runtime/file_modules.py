@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.runtime.library import Library, listed
-from gradsh.text.fault import fail
+from gradsh.runtime.session_files import with_no_such_file
 
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
@@ -35,7 +35,7 @@ def load_os(machine: "Machine") -> Mapping[str, Any]:
     return {
         "path": Library("os.path", lambda: load_os_path(machine)), "sep": "/", "linesep": "\n", "name": "posix",
         "environ": environment, "getenv": environment.get, "makedirs": makedirs, "mkdir": makedirs,
-        "getcwd": lambda: ".", "cpu_count": lambda: 1, "getpid": lambda: 1, "listdir": listed_folder,
+        "getcwd": lambda: ".", "cpu_count": lambda: 1, "getpid": lambda: 1, "listdir": _listdir,
         "remove": remove, "unlink": remove, "rename": move, "replace": move, "rmdir": remove_folder, "removedirs": remove_folder,
         "curdir": ".", "pardir": "..", "extsep": ".", "walk": _walk,
     }
@@ -44,7 +44,7 @@ def load_os(machine: "Machine") -> Mapping[str, Any]:
 def _held(path: Any) -> str:
     """Return the name of a file that the program wrote. Raises FileNotFoundError."""
     if not is_file(path):
-        raise fail("io", f"[Errno 2] No such file or directory: '{path}'", FileNotFoundError, name=str(path))
+        raise with_no_such_file(f"[Errno 2] No such file or directory: '{path}'", str(path))
     return str(path)
 
 
@@ -75,6 +75,14 @@ def listed_folder(path: Any = ".") -> list[str]:
     """Return the names of the session's files and folders in a folder."""
     start = "" if str(path) == "." else f"{path}/"
     return sorted({name.removeprefix(start).partition("/")[0] for name in current().files if name.startswith(start)})
+
+
+def _listdir(path: Any = ".") -> list[str]:
+    """Return the names of the session's files and folders in a folder. Raises FileNotFoundError."""
+    found = listed_folder(path)
+    if not found and str(path) != ".":
+        raise with_no_such_file(f"[Errno 2] No such file or directory: '{path}'", str(path))
+    return found
 
 
 def _walk(top: Any, *_: Any, **__: Any) -> Iterator[tuple[str, list[str], list[str]]]:

@@ -279,6 +279,27 @@ def test_a_device_is_refused_where_it_is_used() -> None:
     assert failures[0].line == 4
 
 
+def test_the_default_device_is_the_cpu_and_no_other() -> None:
+    printed, warnings, failures, _ = run(
+        "import torch\ntorch.set_default_device('cpu')\nprint(torch.get_default_device(), torch.backends.mkldnn.is_available())\n"
+        "torch.set_default_tensor_type(torch.DoubleTensor)\nprint(torch.ones(1).dtype)\n"
+        "torch.set_default_device('cuda')\ntorch.ones(1).cuda(0)\ntorch.device(0)"
+    )
+    assert printed == "cpu False\ntorch.float64\n"
+    assert "deprecated" in warnings[0]
+    assert [failure.problem.message.split()[0] for failure in failures] == ["Torch", "Cannot", "Cannot"]
+
+
+@pytest.mark.parametrize(("text", "way"), [
+    ("torch.complex(1, 2)", "no complex numbers"), ("torch.eye(2).to_sparse()", "dense"), ("import gc; gc.get_objects()", "memory"),
+    ("import pytorch_lightning as pl\nclass Net(pl.LightningModule):\n    pass", "nn.Module"),
+])  # fmt: skip
+def test_what_is_not_here_names_both_ways(text: str, way: str) -> None:
+    problem = run(f"import torch\n{text}")[2][0].problem
+    assert way in problem.help[0]
+    assert any("gradsh trace FILE" in line for line in problem.help)
+
+
 def test_a_gpu_is_ignored_where_the_command_line_says_so(tmp_path: Path) -> None:
     wanted = tmp_path / "gpu.py"
     wanted.write_text(
