@@ -17,17 +17,18 @@ __all__ = [  # found by __getattr__
     "buffers", "command", "freed", "graph", "holders", "leaks", "live_bytes", "memory", "plan", "prompt", "reclaimable_bytes",
     "saved", "start", "stop", "watching", "why",
 ]
+OLDEST = (2, 4)
 WITHOUT_TORCH = 'this needs PyTorch: install it with `pip install "gradsh[torch]"`'
 
 
 def missing() -> str:
-    """Say what the lens lacks in this environment: PyTorch, or one whose saved tensors can be looked at; empty for nothing."""
+    """Say what the lens lacks in this environment: PyTorch, or one that is new enough; empty for nothing."""
     try:
         import torch
     except ImportError:
         return WITHOUT_TORCH
-    if not hasattr(torch._C._autograd.SavedTensor, "data"):
-        return f"PyTorch {torch.__version__} shows no saved tensor without unpacking it: this needs a later one (2.13 is known to do)"
+    if tuple(map(int, torch.__version__.split(".")[:2])) < OLDEST:
+        return f"PyTorch {torch.__version__} is too old: this needs {'.'.join(map(str, OLDEST))} or later"
     return ""
 
 

@@ -15,6 +15,7 @@ import torch
 from gradsh.engine.graph.node import LAST, Node
 from gradsh.engine.graph.tensor import AccumulateGrad, AutogradMeta, Tensor
 from gradsh.engine.values.storage import VersionCounter
+from gradsh.lens import older
 from gradsh.lens.arrays import Storage, TorchArray, TorchDType, dtype_of
 from gradsh.lens.lines import Lines
 from gradsh.lens.nodes import TorchNode, TorchParameter, TorchTensor
@@ -22,6 +23,7 @@ from gradsh.lens.saved_tensors import (
     MARK,
     UNWRITTEN,
     TorchSaved,
+    entry_at,
     gone,
     is_freed,
     saved_names,
@@ -229,8 +231,8 @@ class World:
         found: list[TorchSaved] = []
         for name, attribute in names:
             try:
-                raw: Any = getattr(function, attribute)
-            except RuntimeError:  # a custom function's that is freed
+                raw: Any = entry_at(function, attribute)
+            except RuntimeError:
                 continue
             if type(raw) is not tuple:
                 self._add(found, function, name, None, raw)
@@ -245,6 +247,9 @@ class World:
         if raw.unpack_hook is not None:
             found.append(self._packed(name, index, raw, data))
         elif data is not None:
+            if older.NEEDED and raw.written is not None:
+                found.append(self._written(function, name, index, raw))
+                return
             array = self.arrays.get(id(data)) or self.array(data)
             saved = TorchSaved(name, index, array.shape, array.dtype, array.nbytes, array)
             counter = self.counter(data)
@@ -254,6 +259,20 @@ class World:
             found.append(saved)
         elif is_freed(raw):
             found.append(gone(None, name, index, (), None))
+
+    def _written(self, function: Any, name: str, index: int | None, raw: Any) -> TorchSaved:
+        """Return an entry that was written since it was saved, of which an older PyTorch tells the shape and versions alone."""
+        now, version = raw.written
+        leaves = [edge[0].variable for edge in function.next_functions if hasattr(edge[0], "variable")]
+        met = [one.torch for one in self.tensors.values() if not one.poisoned]
+        data = older.only_one(raw.data, now, [*leaves, *met])
+        array = self.array(raw.data if data is None else data)
+        saved = TorchSaved(name, index, array.shape, array.dtype, array.nbytes, array)
+        saved.version, saved.current_version = version, now
+        saved.counter = VersionCounter()
+        saved.counter.version = now
+        saved.counter.writes = self.writes.guess(now, array.nbytes) if data is None else self.writes.of(data, now)
+        return saved
 
     def _packed(self, name: str, index: int | None, raw: Any, data: Any) -> TorchSaved:
         held = data if isinstance(data, torch.Tensor) else None
@@ -273,12 +292,15 @@ class World:
     def given_back(self, nodes: Iterable[Node]) -> dict[int, int]:
         """Return the memories (key -> bytes) that nothing holds but live entries of these nodes, told by PyTorch's own counts."""
         entries: dict[int, list[Any]] = {}
+        copies: set[int] = set()
         named = {id(tensor.array.base) for tensor in self.tensors.values()}
         for node in nodes:
             for saved in node.found if isinstance(node, TorchNode) else ():
                 if isinstance(saved.array, TorchArray) and id(saved.array.base) not in named:
                     entries.setdefault(id(saved.array.base), []).append(saved.array)
-        return {key: arrays[0].base.nbytes for key, arrays in entries.items() if only_these(arrays)}
+                    if older.NEEDED and older.is_copy(node.torch, saved.name, saved.index, saved.array.tensor):
+                        copies.add(id(saved.array.tensor))
+        return {key: arrays[0].base.nbytes for key, arrays in entries.items() if only_these(arrays, copies)}
 
     def unaccounted(self, tensor: Tensor) -> int:
         """Return how many tensors of PyTorch's stand in a tensor's memory beside those that were met."""

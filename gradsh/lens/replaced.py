@@ -1,6 +1,7 @@
 """Functions of PyTorch's that are replaced while a watcher is on, and put back at its end."""
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -42,6 +43,9 @@ class Replaced:
                 delattr(owner, name)
             else:
                 setattr(owner, name, original)
+        rules = sys.modules.get("torch._dynamo.trace_rules")
+        if self._originals and rules is not None:
+            rules.clear_lru_cache()  # which knows functions by what their names stood for when it was made
         for key in self._scripted:
             _scripted().pop(key, None)
         self._originals.clear()

@@ -8,6 +8,7 @@ import torch
 
 from gradsh.engine.graph.saved import SavedTensor, SavedVariable
 from gradsh.engine.values.storage import VersionCounter
+from gradsh.lens import older
 from gradsh.lens.arrays import dtype_of
 
 MARK = "gradsh"
@@ -15,7 +16,8 @@ MARK = "gradsh"
 VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 UNWRITTEN = VersionCounter()
 """The counter of every tensor that was never written: nobody writes here."""
-SAVED = torch._C._autograd.SavedTensor
+entry_at: Any = older.entry_of if older.NEEDED else getattr
+"""Returns the raw entry of a node under an attribute, or a tuple of these. Raises RuntimeError for a custom function that is freed."""
 _RAW = "_raw_saved_"
 NAMES: dict[type, tuple[tuple[str, str], ...]] = {}
 """What `saved_names` has found."""
@@ -41,12 +43,12 @@ def raw_entries(node: Any) -> list[tuple[str, int | None, Any]]:
     found: list[tuple[str, int | None, Any]] = []
     for name, attribute in saved_names(node):
         try:
-            raw = getattr(node, attribute, None)
-        except RuntimeError:  # a custom function's that is freed
+            raw = entry_at(node, attribute)
+        except RuntimeError:
             continue
         if type(raw) is tuple:
             found += [(name, place, one) for place, one in enumerate(raw)]
-        elif raw is not None:
+        else:
             found.append((name, None, raw))
     return found
 
@@ -56,10 +58,10 @@ def outlines_of(node: Any, names: tuple[tuple[str, str], ...]) -> Outlines:
     found: list[Any] = []
     for name, attribute in names:
         try:
-            raw: Any = getattr(node, attribute)
-        except RuntimeError:  # a custom function's that is freed
+            raw: Any = entry_at(node, attribute)
+        except RuntimeError:
             continue
-        if type(raw) is SAVED:
+        if type(raw) is not tuple:
             data = raw.data
             if data is not None:
                 found.append((name, None, data.shape, data.dtype) if raw.unpack_hook is None else (name, None, (), None))

@@ -13,6 +13,7 @@ from gradsh.lens.files import Files
 from gradsh.lens.lines import Lines
 from gradsh.lens.mirror import World, world_of
 from gradsh.lens.modules import Modules
+from gradsh.lens.older import HIDDEN
 from gradsh.lens.passes import Passes
 from gradsh.lens.quiet import Quiet
 from gradsh.lens.units import ScriptUnits, Sources
@@ -42,6 +43,7 @@ class Watcher:
         if self.on:
             return
         self.on = True
+        HIDDEN.start()
         self.passes.start()
         if self.follows_writes:
             self.writes.start()
@@ -60,6 +62,7 @@ class Watcher:
         self.modules.stop()
         self.writes.stop()
         self.passes.stop()
+        HIDDEN.stop()
 
     @contextmanager
     def look(self) -> Iterator[World]:

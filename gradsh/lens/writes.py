@@ -6,13 +6,14 @@ write are wrapped, so all others cost nothing; one that may be given `out=` is w
 inference, so that numbers could differ.)
 """
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from gradsh.lens import older
 from gradsh.lens.replaced import Replaced, is_compiling
 
 if TYPE_CHECKING:
@@ -43,12 +44,19 @@ class Writes:
         self.lines = lines
         self.known: dict[int, list[tuple[int, Place]]] = {}
         """memory -> (version after the write, place)"""
+        self.sizes: dict[int, int] = {}
+        """memory -> bytes, for an older PyTorch, which does not tell which tensor was written"""
         self._replaced = Replaced()
 
     def of(self, tensor: torch.Tensor, version: int) -> list[tuple[int, Place]]:
         """Return the noted writes to a tensor's memory, up to a version."""
         found = self.known.get(_memory(tensor), ())
         return [write for write in found if write[0] <= version]
+
+    def guess(self, version: int, nbytes: int) -> list[tuple[int, Place]]:
+        """Return the writes to the memories at a version, of a tensor that fits in: where these all are at the same places."""
+        found = [writes for key, writes in self.known.items() if writes[-1][0] == version and self.sizes.get(key, 0) == nbytes]
+        return found[0] if found and all(one == found[0] for one in found) else []
 
     def note(self, tensor: torch.Tensor, before: int, after: int) -> None:
         """Note the writes to a tensor since version `before`."""
@@ -57,9 +65,12 @@ class Writes:
         writes = self.known.get(key)
         if writes is None or writes[-1][0] > before:  # in the latter case the memory is another's now
             writes = self.known[key] = []
+            if older.NEEDED:
+                self.sizes[key] = tensor.untyped_storage().nbytes() if key > 0 else 0
             if len(self.known) > _MOST:
                 for one in list(self.known)[: _MOST // 2]:
                     del self.known[one]
+                    self.sizes.pop(one, None)
         writes.append((after, place))
         if after > before + 1:
             writes[-1:] = [(version, place) for version in range(before + 1, after + 1)]
@@ -73,10 +84,11 @@ class Writes:
         for owner, name in _writers():
             self._wrap(owner, name, self._first)
         for name, places in _STATISTICS.items():
-            self._wrap(torch, name, functools.partial(self._some, places=places))
+            self._wrap(torch, name, partial(self._several, written=_at(places)))
         for name in dir(torch):
             if name.startswith(("_foreach_", "_fused_")) and name.endswith("_"):
-                self._wrap(torch, name, self._lists if name.startswith("_fused_") else self._first_list)
+                written = _lists if name.startswith("_fused_") else _first_list
+                self._wrap(torch, name, partial(self._several, written=written))
         self.lines.files.on_out = self._wrap_out
         self._wrap_out(self.lines.files.outs)
 
@@ -94,7 +106,7 @@ class Writes:
         for name in names:
             for owner in _OUT_HOMES:
                 if isinstance(getattr(owner, name, None), BuiltinFunctionType) and not self._replaced.has(owner, name):
-                    self._wrap(owner, name, self._out)
+                    self._wrap(owner, name, partial(self._several, written=_outs))
 
     def _first(self, function: Any) -> Any:
         """Return a function that calls `function` and notes what it writes into its first argument."""
@@ -124,51 +136,41 @@ class Writes:
 
         return writing
 
-    def _some(self, function: Any, *, places: tuple[int, ...]) -> Any:
-        """Return the same for a function that writes the arguments at these places."""
+    def _several(self, function: Any, *, written: Callable[[Any, Any], Sequence[Any]]) -> Any:
+        """Return the same for a function that writes what `written` finds among its arguments."""
 
         def writing(*args: Any, **kwargs: Any) -> Any:
-            return self._noting(function, [args[place] for place in places if place < len(args)], args, kwargs)
+            if is_compiling():
+                return function(*args, **kwargs)
+            tensors = written(args, kwargs)
+            before = list(map(_version, tensors))
+            try:
+                return function(*args, **kwargs)
+            finally:
+                for tensor, version in zip(tensors, before, strict=True):
+                    after = _version(tensor)
+                    if 0 <= version < after:
+                        self.note(tensor, version, after)
 
         return writing
 
-    def _first_list(self, function: Any) -> Any:
-        """Return the same for a function that writes the tensors of its first argument."""
 
-        def writing(*args: Any, **kwargs: Any) -> Any:
-            return self._noting(function, args[0] if args and isinstance(args[0], list | tuple) else [], args, kwargs)
+def _at(places: tuple[int, ...]) -> Callable[[Any, Any], Sequence[Any]]:
+    """Return what finds the arguments at some places."""
+    return lambda args, _: [args[place] for place in places if place < len(args)]
 
-        return writing
 
-    def _lists(self, function: Any) -> Any:
-        """Return the same for a function that writes the tensors of lists."""
+def _first_list(args: Any, _: Any) -> Sequence[Any]:
+    return args[0] if args and isinstance(args[0], list | tuple) else ()
 
-        def writing(*args: Any, **kwargs: Any) -> Any:
-            tensors = [one for part in args if isinstance(part, list | tuple) for one in part]
-            return self._noting(function, tensors, args, kwargs)
 
-        return writing
+def _lists(args: Any, _: Any) -> Sequence[Any]:
+    return [one for part in args if isinstance(part, list | tuple) for one in part]
 
-    def _out(self, function: Any) -> Any:
-        """Return the same for a function that writes what it is given as `out`."""
 
-        def writing(*args: Any, **kwargs: Any) -> Any:
-            out = kwargs.get("out")
-            return self._noting(function, list(out) if isinstance(out, list | tuple) else [out], args, kwargs)
-
-        return writing
-
-    def _noting(self, function: Any, written: Sequence[Any], args: Any, kwargs: Any) -> Any:
-        if is_compiling():
-            return function(*args, **kwargs)
-        before = list(map(_version, written))
-        try:
-            return function(*args, **kwargs)
-        finally:
-            for tensor, version in zip(written, before, strict=True):
-                after = _version(tensor)
-                if 0 <= version < after:
-                    self.note(tensor, version, after)
+def _outs(_: Any, kwargs: Any) -> Sequence[Any]:
+    out = kwargs.get("out")
+    return out if isinstance(out, list | tuple) else [out]
 
 
 def _writers() -> Iterator[tuple[Any, str]]:

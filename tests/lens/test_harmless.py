@@ -105,6 +105,7 @@ class Inner(torch.nn.Module):
         return torch.nn.functional.relu(x * 2, inplace=True)
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:FutureWarning")
 def test_compilers_find_the_program_alone() -> None:
     net = torch.nn.Sequential(torch.nn.Linear(3, 3), Inner())
 
