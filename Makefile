@@ -11,11 +11,14 @@ PYTEST = -m pytest -n auto --dist worksteal
 TESTS =
 # Other Pythons that `make pythons` tries, those of them that exist.
 PYTHONS = /usr/bin/python3.1[1-9] /usr/local/bin/python3.1[1-9] $$HOME/.pyenv/versions/3.1[1-9]*/bin/python
+# The version of PyTorch that gradsh behaves as, and those that `make torches` tries the lens with: the oldest, and the newest.
+TORCH = 2.13.0
+TORCHES = '==2.4.0' '>=$(TORCH)'
 VERSION = 'import platform; print(platform.python_version())'
 # Tells one Python from another.
 WHICH = 'import sys; print(sys.version, sys.base_prefix)'
 
-.PHONY: bench fuzz run test check sweep parity package docs lint types unit golden clean pythons oldest newest FORCE
+.PHONY: bench fuzz torches run test check sweep parity package docs lint types unit golden clean pythons oldest newest FORCE
 
 # The main job on scenario S1: a script goes in, what its backward freed and the failure that it announces come out.
 run: $(VENV)/installed
@@ -79,6 +82,15 @@ oldest newest:
 		-c .venv-$@/constraints.txt -e '.[dev]'
 	.venv-$@/bin/python $(PYTEST) tests/language tests/engine tests/shell
 
+# Tries the lens with the oldest PyTorch that it takes, and with the newest; one that cannot be installed is left out.
+torches:
+	@tried=; for torch in $(TORCHES); do rm -rf .venv-torch && $(PYTHON) -m venv .venv-torch || exit 1; \
+	.venv-torch/bin/python -m pip install --quiet --no-cache-dir --disable-pip-version-check -c constraints.txt \
+		-e . pytest hypothesis "torch$$torch" || { echo "torch$$torch cannot be installed here: left out"; continue; }; \
+	.venv-torch/bin/python -c 'import torch; print("PyTorch", torch.__version__)'; \
+	.venv-torch/bin/python -m pytest -q -m parity tests/lens || exit 1; tried="$$tried torch$$torch"; \
+	done; rm -rf .venv-torch; echo "tried:$$tried"
+
 # Prints the table of speed and memory beside PyTorch, HIPS autograd and hand-written numpy (those that are installed).
 bench: $(VENV)/developed
 	$(BIN)/python -m benchmarks
@@ -115,7 +127,7 @@ $(VENV)/developed: $(VENV)/installed constraints.txt
 
 $(PARITY)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(PARITY)
-	$(PARITY)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,torch]'
+	$(PARITY)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,torch]' torch==$(TORCH)
 	@touch $@
 
 clean:

@@ -1,4 +1,4 @@
-"""What a node saved, on a PyTorch that shows no saved tensor without unpacking it (2.4 does not, 2.12 does).
+"""What a node saved, on a PyTorch that shows no saved tensor without unpacking it (2.4 and some later; 2.12 shows it).
 
 To unpack what no hook has packed changes nothing, so `_saved_NAME` is read of the nodes that were made while no hook was
 set. What other nodes saved is not looked at: these are the nodes made within `saved_tensors_hooks` (and so within a
@@ -56,6 +56,10 @@ class Hidden:
             if index >= 0 and number < self._ends[thread][index]:
                 return self._kinds[thread][index]
         return None
+
+    def any(self) -> bool:
+        """Whether a hook was set while the watcher was on."""
+        return any(len(firsts) > 1 for firsts in self._firsts.values())
 
     def _hide_past(self) -> None:
         thread = threading.get_ident()

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
+import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from gradsh.commands.leaks import run as leaks_of
 from gradsh.commands.leaks import view as leaks_view
+from gradsh.lens import older
 from gradsh.lens.looks import look
 from gradsh.lens.modules import module_of
 from gradsh.lens.passes import PassNote
@@ -106,6 +108,8 @@ def _hints(watcher: "Watcher", variables: Mapping[str, object]) -> Iterable[str]
                 sharded = True
             else:
                 yield f"hint: {name}.{path} requires grad, but no pass ever reached it"
+    if older.NEEDED and older.HIDDEN.any():
+        yield f"not seen: the bytes of what saved-tensor hooks packed (PyTorch {torch.__version__} shows them only by unpacking)"
     if sharded:
         yield "not seen: which parameters a pass reached that are sharded (passes run through tensors gathered from the parts)"
     for place in dict.fromkeys(note.place for note in watcher.passes.notes if note.retained):

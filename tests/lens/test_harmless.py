@@ -98,6 +98,21 @@ def test_looking_runs_no_unpack_hook_and_changes_no_version() -> None:
         lens.stop()
 
 
+def test_hooks_that_were_set_before_the_watcher_began() -> None:
+    unpacked: list[torch.Tensor] = []
+    x = torch.ones(3, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor.clone(), lambda one: unpacked.append(one) or one):
+        before = x.exp().sum()
+        lens.start()
+        try:
+            within = x.exp().sum()
+            for loss in (before, within):
+                assert {row.state for row in lens.buffers(loss).rows} == {"packed"}
+        finally:
+            lens.stop()
+    assert not unpacked
+
+
 class Inner(torch.nn.Module):
     """A module of a program's own within one of PyTorch's."""
 
