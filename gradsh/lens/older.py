@@ -36,8 +36,12 @@ class Hidden:
         """Begin to follow the hooks; what was made until now is not looked at."""
         if not NEEDED:
             return
-        self._hide_past()
-        if _are_set():
+        ends = self._ends.get(threading.get_ident())
+        if ends is None:
+            self._hide_past()
+        elif not _are_set():
+            ends[-1] = min(ends[-1], self._next())
+        if ends is None and _are_set():
             self._open(recomputes=False)
         self._replaced.put(_HOME, "_push_saved_tensors_default_hooks", self._pushing)
         self._replaced.put(_HOME, "_pop_saved_tensors_default_hooks", self._popping)

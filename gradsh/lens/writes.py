@@ -44,8 +44,8 @@ class Writes:
         self.lines = lines
         self.known: dict[int, list[tuple[int, Place]]] = {}
         """memory -> (version after the write, place)"""
-        self.sizes: dict[int, int] = {}
-        """memory -> bytes, for an older PyTorch, which does not tell which tensor was written"""
+        self.sizes: dict[int, tuple[int, int]] = {}
+        """memory -> (bytes, number of the next node), for an older PyTorch, which does not tell which tensor was written"""
         self._replaced = Replaced()
 
     def of(self, tensor: torch.Tensor, version: int) -> list[tuple[int, Place]]:
@@ -53,9 +53,12 @@ class Writes:
         found = self.known.get(_memory(tensor), ())
         return [write for write in found if write[0] <= version]
 
-    def guess(self, version: int, nbytes: int) -> list[tuple[int, Place]]:
-        """Return the writes to the memories at a version, of a tensor that fits in: where these all are at the same places."""
-        found = [writes for key, writes in self.known.items() if writes[-1][0] == version and self.sizes.get(key, 0) == nbytes]
+    def guess(self, version: int, nbytes: int, number: int) -> list[tuple[int, Place]]:
+        """Return the writes to the memories of so many bytes at a version, later than the node of a number: where all are the same."""
+        found = [
+            writes for key, writes in self.known.items()
+            if writes[-1][0] == version and self.sizes[key][0] == nbytes and self.sizes[key][1] > number
+        ]
         return found[0] if found and all(one == found[0] for one in found) else []
 
     def note(self, tensor: torch.Tensor, before: int, after: int) -> None:
@@ -65,13 +68,14 @@ class Writes:
         writes = self.known.get(key)
         if writes is None or writes[-1][0] > before:  # in the latter case the memory is another's now
             writes = self.known[key] = []
-            if older.NEEDED:
-                self.sizes[key] = tensor.untyped_storage().nbytes() if key > 0 else 0
             if len(self.known) > _MOST:
                 for one in list(self.known)[: _MOST // 2]:
                     del self.known[one]
                     self.sizes.pop(one, None)
         writes.append((after, place))
+        if older.NEEDED:
+            with torch._C.DisableTorchFunction():
+                self.sizes[key] = (tensor.untyped_storage().nbytes() if key > 0 else 0, self.lines.next_number())
         if after > before + 1:
             writes[-1:] = [(version, place) for version in range(before + 1, after + 1)]
         if len(writes) > 2 * _KEPT_WRITES:
