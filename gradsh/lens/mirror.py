@@ -271,7 +271,8 @@ class World:
         saved.version, saved.current_version = version, now
         saved.counter = VersionCounter()
         saved.counter.version = now
-        saved.counter.writes = self.writes.guess(now, array.nbytes, function._sequence_nr()) if data is None else self.writes.of(data, now)
+        guessed = self.writes.guess(version, now, array.nbytes, function._sequence_nr()) if data is None else []
+        saved.counter.writes = guessed if data is None else self.writes.of(data, now)
         return saved
 
     def _packed(self, name: str, index: int | None, raw: Any, data: Any) -> TorchSaved:

@@ -120,7 +120,7 @@ def _are_set() -> bool:
 HIDDEN = Hidden()
 
 
-class Entry:
+class SavedEntry:
     """What stands for PyTorch's SavedTensor: the tensor, or what is known in its place."""
 
     __slots__ = ("_freed", "data", "unpack_hook", "written")
@@ -152,15 +152,15 @@ def entry_of(node: Any, attribute: str) -> Any:
     raw = getattr(node, attribute)
     kind = HIDDEN.kind(node._sequence_nr())
     if kind is not None:
-        hidden = Entry(_Holder() if kind else _unpack, hidden=True)
+        hidden = SavedEntry(_Holder() if kind else _unpack, hidden=True)
         return (hidden,) * len(raw) if type(raw) is tuple else hidden
     custom = isinstance(node, torch.autograd.function.BackwardCFunction)
     try:
         found = getattr(node, attribute.removeprefix("_raw_" if custom else "_raw"))
     except RuntimeError as error:
         refused = _refused(str(error))
-        return (Entry(_unpack, hidden=True),) * len(raw) if type(raw) is tuple else refused
-    return tuple(map(Entry, found)) if type(raw) is tuple else Entry(found)
+        return (SavedEntry(_unpack, hidden=True),) * len(raw) if type(raw) is tuple else refused
+    return tuple(map(SavedEntry, found)) if type(raw) is tuple else SavedEntry(found)
 
 
 def only_one(outline: torch.Tensor, version: int, tensors: Iterable[torch.Tensor]) -> torch.Tensor | None:
@@ -178,14 +178,14 @@ def is_copy(node: Any, name: str, index: int | None, tensor: Any) -> bool:
     return (again if index is None else again[index]) is not tensor
 
 
-def _refused(message: str) -> Entry:
+def _refused(message: str) -> SavedEntry:
     """Return an entry that PyTorch refuses to unpack: it was written since, or freed, or is another's now."""
     found = _SHAPED.search(message)
     if found is not None:
         name = found[1].removesuffix("Tensor").rpartition(".")[2]
         shape = [int(part) for part in found[2].split(",") if part.strip()]
-        return Entry(torch.empty(shape, dtype=_DTYPES.get(name), device="meta"), written=(int(found[3]), int(found[4])))
-    return Entry(None, freed=True) if "second time" in message else Entry(_unpack, hidden=True)
+        return SavedEntry(torch.empty(shape, dtype=_DTYPES.get(name), device="meta"), written=(int(found[3]), int(found[4])))
+    return SavedEntry(None, freed=True) if "second time" in message else SavedEntry(_unpack, hidden=True)
 
 
 _DTYPES = {

@@ -53,10 +53,10 @@ class Writes:
         found = self.known.get(_memory(tensor), ())
         return [write for write in found if write[0] <= version]
 
-    def guess(self, version: int, nbytes: int, number: int) -> list[tuple[int, Place]]:
-        """Return the writes to the memories of so many bytes at a version, later than the node of a number: where all are the same."""
+    def guess(self, saved_at: int, version: int, nbytes: int, number: int) -> list[tuple[int, Place]]:
+        """Return the writes since a tensor of so many bytes was saved by the node of a number: those that all such memories had."""
         found = [
-            writes for key, writes in self.known.items()
+            [write for write in writes if write[0] > saved_at] for key, writes in self.known.items()
             if writes[-1][0] == version and self.sizes[key][0] == nbytes and self.sizes[key][1] > number
         ]
         return found[0] if found and all(one == found[0] for one in found) else []
