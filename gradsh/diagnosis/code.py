@@ -234,6 +234,16 @@ def targets_of(statement: stmt) -> list[expr]:
     return out
 
 
+def drawn_from(loop: tree.For, name: str) -> Any:
+    """Return the expression whose items a loop binds to a name, through `zip` and `enumerate`."""
+    names = [path_of(one) for one in targets_of(loop)]
+    place, call = names.index(name) if name in names else 0, loop.iter
+    if isinstance(call, tree.Call) and path_of(call.func) in {"zip", "enumerate"}:
+        place = place if path_of(call.func) == "zip" else place - 1
+        return call.args[place] if 0 <= place < len(call.args) else None
+    return call
+
+
 def written(statement: stmt) -> set[str]:
     """Return the paths that a statement binds."""
     return {path_of(base_of(one)) for one in targets_of(statement)} - {""}

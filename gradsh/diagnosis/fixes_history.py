@@ -39,7 +39,8 @@ def no_grad(finder: Finder) -> None:
             _uncut(finder, site, origin)
     _other_part(finder)
     _switched_on(finder)
-    frozen(finder)
+    if not finder.fixes or not _learnt_already(finder):
+        frozen(finder)
     if not finder.fixes and not any(one.cut for one in finder.cause.cuts) and not _learnt_already(finder):
         made = [site for origin in finder.cause.cuts if (site := finder.code.at(origin.span, origin.source)) is not None]
         for site in learnt(finder, made):

@@ -75,7 +75,7 @@ def _all_cut(finder: Finder, carriers: dict[str, Carrier], freed: Site | None) -
     """Several states that carry graphs, as an LSTM's two do: cut them all."""
     if len(carriers) < 2 or freed is None:
         return
-    lines = [cut_of(path, one.value) for one in carriers.values() for path in _paths_at(finder, one, freed)[:1]]
+    lines = dict.fromkeys(cut_of(path, one.value) for one in carriers.values() for path in _paths_at(finder, one, freed)[:1])
     finder.offer(f"cut the history after each backward: `{'; '.join(lines)}` after line {freed.statement.span.end_line}",
                  Draft().insert(freed, "after", *lines), STOPS, changes=STOPS)
     draft = Draft()

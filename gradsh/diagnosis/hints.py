@@ -17,6 +17,8 @@ from gradsh.probe.foreign import tensor_of
 from gradsh.probe.modules import is_module, modules_of, parameters_of
 from gradsh.probe.snapshot import nodes_below
 
+_MANY = 100
+"""Items of a list that are looked at."""
 _FEW = 2
 """Passes after which it is too late to have forgotten the first backward."""
 
@@ -42,6 +44,8 @@ class _Leaf(NamedTuple):
     line: int
     stale: int = -1
     """The version at which a pass added to a gradient that an update had used; -1 for none."""
+    passes: int = 1
+    """How many passes wrote its gradient."""
 
 
 class Hints:
@@ -88,6 +92,7 @@ class Hints:
         self.passes += 1
         if self.passes & (self.passes - 1) == 0:  # now and then: to look through all variables takes a while
             self._note_given(scope)
+            self._summed(scope)
         writes = [one for one in self._silent_writes() if not one.shared]
         if writes:
             self._written(writes, list(nodes), self._line(where), scope)
@@ -142,7 +147,7 @@ class Hints:
             self.reached[id(leaf)] = weakref.ref(leaf)
             version, before = leaf.counter.version, self.leaves.get(id(leaf))
             stale = version if id(leaf) in self._adding and before is not None else -1
-            self.leaves[id(leaf)] = _Leaf(weakref.ref(leaf), version, line, stale)
+            self.leaves[id(leaf)] = _Leaf(weakref.ref(leaf), version, line, stale, before.passes + 1 if before is not None else 1)
         known = {id(leaf) for leaf in leaves}
         for parameters in self._early:
             at = self._step_line(before=line)
@@ -213,17 +218,30 @@ class Hints:
             node = None if tensor is None or tensor.edge is None else tensor.edge[0]
             terms = list(_terms(node)) if node is not None else []
             freed = [where for term in terms for where in _freed_by(term)]
+            if type(value) is list:
+                self._kept(name, value)
             if node is not None and len(terms) > 2 and len(set(map(repr, freed))) > 1:
                 line, passed = self._line(node.location), self._line(freed[0])
                 self._hint("summed", (passed, line), f"line {line} adds up {name} with the graphs of {len(terms)} losses, "
                            f"which the passes of line {passed} are through with: they stay in memory",
                            f"add numbers: `.item()` or `.detach()` on line {line}")
 
+    def _kept(self, name: str, values: list[Any]) -> None:
+        """A list of losses keeps their graphs, though passes have gone through them."""
+        tensors = [tensor for value in values[:_MANY] if (tensor := tensor_of(value)) is not None]
+        nodes = [one.edge[0] for one in tensors if one.edge is not None and one.array.ndim == 0]
+        freed = [where for node in nodes for where in _freed_by(node)]
+        if len(nodes) > 2 and len(values[:_MANY]) == len(nodes) == len(freed) == len(set(map(repr, freed))):
+            line, passed = self._line(nodes[-1].location), self._line(freed[0])
+            self._hint("summed", (line, passed), f"{name} keeps the losses of line {line} with their graphs, which the passes of "
+                       f"line {passed} are through with", "keep numbers: `.item()` or `.detach()`")
+
     def _left_out(self, scope: Mapping[str, Any]) -> None:
         """A parameter of a module gets gradients, and no optimizer updates it, while others of that module are updated."""
         self._note_given(scope)
         given = {key for key, leaf in self.given.items() if leaf() is not None}
         reached = {key for key, leaf in self.reached.items() if leaf() is not None}
+        self._leaf_left_out(scope, given)
         for name, module in scope.items() if self.stepped else ():
             if not is_module(module) or not any(id(one) in given for _, one in parameters_of(module)):
                 continue
@@ -234,6 +252,16 @@ class Hints:
                                f"{step} does not have it: it is never updated",
                                "give it `parameters()` of all layers (a list of layers is an `nn.ModuleList`), or freeze it")
                     break
+
+    def _leaf_left_out(self, scope: Mapping[str, Any], given: set[int]) -> None:
+        """A leaf that asks for gradients gets them again and again; no optimizer has it, and nothing reads them."""
+        read = any(True for _ in self._code().named("grad")) or any(".grad" in site.text for site in self._code().sites)
+        for name, value in scope.items() if self.stepped and not read else ():
+            known = self.leaves.get(id(value))
+            if known is None or known.leaf() is not value or known.passes <= _FEW or id(value) in given:
+                continue
+            self._hint("left out", (self._step_line(), known.line), f"{name} gets gradients on line {known.line}, and the optimizer "
+                       f"that steps on line {self._step_line()} does not have it: it is never updated", "give it to the optimizer")
 
     def _step_line(self, before: float = float("inf")) -> int:
         return max((site.line for site in self._code().sites if _calls(site, "step") and site.line < before), default=0)
@@ -253,7 +281,7 @@ class Hints:
                    for _, one in parameters_of(value)}
         later = any(_calls(site, word) for site in self._code().sites if site.line > last for word in ("backward", "grad", "train"))
         for name, value in scope.items() if resting and not later else ():
-            tensor = tensor_of(value)
+            tensor = tensor_of(value[-1] if type(value) is list and value else value)
             node = None if tensor is None or tensor.edge is None else tensor.edge[0]
             line = 0 if node is None else self._line(node.location)
             if node is None or line <= last:

@@ -5,8 +5,8 @@ parameters stand for the arguments of the call.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from gradsh.compiler.scopes import bound_by, children, statements_of
 from gradsh.diagnosis.code import (
@@ -18,6 +18,7 @@ from gradsh.diagnosis.code import (
     callable_by_name,
     constant,
     display_part,
+    drawn_from,
     freezing,
     inside,
     is_silent,
@@ -26,6 +27,7 @@ from gradsh.diagnosis.code import (
     silenced,
     targets_of,
 )
+from gradsh.diagnosis.context import Context, arguments_of, is_tensor_other, makes_numbers, part_of, registrations
 from gradsh.diagnosis.fixes import attribute
 from gradsh.diagnosis.provenance import (
     Origin,
@@ -47,17 +49,6 @@ CUTTING = frozenset({"detach", "item", "numpy", "tolist", "argmax", "argmin", "l
 """Methods whose results have no history."""
 COPYING = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "Tensor", "FloatTensor"})
 _NAMESPACES = frozenset({"torch", "nn", "F", "np", "math", "optim"})
-
-
-class Context(NamedTuple):
-    """Where an expression stands: its function (None: the top level), live variables, and the arguments of the call."""
-
-    site: Site | None
-    function: tree.FunctionDef | None
-    local: dict[str, Any] | None
-    arguments: dict[str, tuple[expr, "Context"]]
-    before: Span | None
-    outer: "Context | None" = None
 
 
 class History:
@@ -82,7 +73,7 @@ class History:
             arguments: dict[str, tuple[expr, Context]] = {}
             if function is not None and outer is not None:
                 call = self._call_at(len(found) - 1)
-                arguments = self._bound(call, function, outer) if call is not None else {}
+                arguments = arguments_of(call, function, outer) if call is not None else {}
             found.append(Context(site, function, frame.local, arguments, step.statement, outer))
         return found
 
@@ -91,17 +82,6 @@ class History:
         unit = self.origins.machine.units.of(step.code)
         node = None if unit is None else expression_at(unit, step.span)
         return node if isinstance(node, tree.Call) else None
-
-    @staticmethod
-    def _bound(call: tree.Call, function: tree.FunctionDef, context: Context) -> dict[str, tuple[expr, Context]]:
-        names = [one.arg for one in function.args.args]
-        found: dict[str, tuple[expr, Context]] = {}
-        if names[:1] in (["self"], ["cls"], ["ctx"]):
-            owner = call.func.value if isinstance(call.func, tree.Attribute) and call.func.attr == function.name else call.func
-            found[names.pop(0)] = (owner, context)
-        found.update((name, (value, context)) for name, value in zip(names, call.args, strict=False))
-        found.update((word.arg, (word.value, context)) for word in call.keywords if word.arg)
-        return found
 
     # -------------------------------------------------------------- asking
 
@@ -283,7 +263,7 @@ class History:
             inner = context if site.function is context.function else Context(site, site.function, None, {}, None)
             return self._statement(site, inner, depth)
         for site in self.code.sites:
-            for call in _calls(site.statement):
+            for call in registrations(site.statement):
                 if call.args[1:] and isinstance(call.args[0], tree.Constant) and call.args[0].value == node.attr:
                     return self._follow(call.args[1], Context(site, site.function, None, {}, site.statement.span), depth - 1) or [
                         self._origin(site, cut=False)]
@@ -315,7 +295,7 @@ class History:
             return self._here(node, context, cut=True)
         if may and (name in COPYING or not self._has_history(node, context)):
             deeper = [origin for one in inputs for origin in self._part(one, None, context, depth) if origin.cut]
-            return [*(origin._replace(before=_makes_numbers(origin.node)) for origin in deeper), *self._here(node, context, cut=True)]
+            return [*(origin._replace(before=makes_numbers(origin.node)) for origin in deeper), *self._here(node, context, cut=True)]
         found = [origin for one in inputs for origin in self._part(one, None, context, depth)]
         return found or self._here(node, context, cut=False)
 
@@ -341,7 +321,7 @@ class History:
         elif isinstance(func, tree.Attribute) and name == "apply":
             owner, name = path_of(func.value), "forward"
         else:
-            value = self._live(path_of(func), context) if path_of(func) else None
+            value = (self._live(path_of(func), context) or self._drawn(path_of(func), context)) if path_of(func) else None
             if value is not None and hasattr(value, "__dict__") and not callable_by_name(value):
                 owner, name = type(value).__name__, "forward" if is_module(value) else "__call__"
         found = self.code.functions(name)
@@ -351,10 +331,18 @@ class History:
             found = [site for site in found if site.owner is None]
         return found[0] if found else None
 
+    def _drawn(self, name: str, context: Context) -> Any:
+        """Return an item of what a loop goes over, for the name that it binds."""
+        bound = self._binder(name, context)
+        loop = None if bound is None else bound[0].statement
+        held = self._live(path_of(drawn_from(loop, name)), bound[1]) if bound is not None and isinstance(loop, tree.For) else None
+        modules = attribute(held, "_modules")
+        return next(iter(modules.values() if modules else held if isinstance(held, list | tuple) else ()), None)
+
     def _enter(self, node: tree.Call, site: Site, context: Context, depth: int) -> list[Origin]:
         function = site.statement
         assert isinstance(function, tree.FunctionDef)
-        arguments = self._bound(node, function, context)
+        arguments = arguments_of(node, function, context)
         silent = next((one for one in function.decorator_list if is_silent(one)), None)
         if self.leaf is None:
             found: list[Origin] = []
@@ -437,27 +425,3 @@ class History:
         if isinstance(site.statement, tree.Return) and site.statement.value is not None:
             span = site.statement.value.span
         return Origin(span, site.source, cut, site.statement, node)
-
-
-def part_of(value: Any, item: Any) -> Any:
-    """Return a part of a container, where it has that part; else the value."""
-    try:
-        return value[item] if item is not None and isinstance(value, dict | list | tuple) else value
-    except (KeyError, IndexError, TypeError):
-        return value
-
-
-def is_tensor_other(value: Any, leaf: Any) -> bool:
-    """Whether a value is a tensor and another one than the leaf."""
-    return hasattr(value, "grad_fn") and value is not leaf and getattr(value, "_base", None) is not leaf
-
-
-def _calls(statement: stmt) -> Iterator[tree.Call]:
-    call = statement.value if isinstance(statement, tree.Expr) else None
-    if isinstance(call, tree.Call) and getattr(call.func, "attr", "") in {"register_buffer", "register_parameter"}:
-        yield call
-
-
-def _makes_numbers(node: Any) -> bool:
-    """Whether a cut gives Python's numbers: the tensor without a history is then made later."""
-    return isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) and node.func.attr in {"item", "tolist"}

@@ -249,8 +249,19 @@ CACHE = (
     "    loss = sum((a * b).sum() for a, b in cache)\n" + STEP
 )
 
+ADAPTERS = (
+    "class Adapter(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.l = nn.Linear(1, 1).requires_grad_(False)\n"
+    "        self.scale = nn.Parameter(torch.ones(1))\n    def forward(self, x):\n        scale = self.scale.item()\n"
+    "        return x + scale * self.l(x)\nparts = nn.ModuleList([Adapter(), Adapter()])\n"
+    "opt = torch.optim.SGD([p for p in parts.parameters() if p.requires_grad], lr=0.1)\n"
+    "def run(x):\n    for number, part in enumerate(parts):\n        x = part(x)\n"
+    "    return x\nloss = run(torch.ones(1)).sum()\nloss.backward()\n"
+)
+
 
 @pytest.mark.parametrize(("text", "first", "never"), [
+    (ADAPTERS, "leave out `.item()` on line 11", "freeze"),
     (TOLD_SO, "`True` on line 10", "leaf"),
     (KEPT, "`out.retain_grad()` before line 7", "is not None"),
     (SET_AGAIN, "make it a leaf again: `.detach().requires_grad_()` on line 12", "is not None"),

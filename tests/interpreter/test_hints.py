@@ -25,6 +25,18 @@ IN_FORWARD = (
         "net(torch.ones(4, 2)).sum().backward()\n"
 )
 MISTAKES = {
+    "a list of losses": (
+        (f"{NET}kept = []\nfor i in range(4):\n    opt.zero_grad()\n{LOSS}    loss.backward()\n    opt.step()\n"
+        "    kept.append(loss)\n"), {6, 7}),
+    "summed in a function": (
+        (f"{NET}def epoch():\n    running = 0.0\n    for i in range(4):\n    {LOSS}        opt.zero_grad()\n        loss.backward()\n"
+        "        opt.step()\n        running = running + loss\n    return running / 4\nprint(epoch())\n"), {8, 10}),
+    "a leaf that no optimizer has": (
+        (f"{NET}bias = torch.zeros(1, requires_grad=True)\nfor i in range(3):\n    opt.zero_grad()\n"
+        "    loss = (net(torch.ones(4, 2)) + bias).pow(2).mean()\n    loss.backward()\n    opt.step()\n"), {7, 8}),
+    "a list of what eval gave": (
+        ("model = nn.Sequential(nn.Linear(2, 4), nn.Tanh())\n_ = model.eval()\nouts = []\nfor i in range(3):\n"
+        "    outs.append(model(torch.ones(8, 2)))\n"), {2, 5}),
     "written through data": (
         "x = torch.ones(3, requires_grad=True)\nh = x.exp()\ny = (h * h).sum()\nh.data.mul_(2)\ny.backward()\n", {3, 4}),
     "written through data in a function": (
@@ -52,6 +64,10 @@ MISTAKES = {
     "made in forward": (IN_FORWARD, {6}),
 }
 MEANT = {
+    "losses as numbers": (f"{NET}kept = []\nfor i in range(4):\n    opt.zero_grad()\n{LOSS}    loss.backward()\n    opt.step()\n"
+        "    kept.append(loss.item())\n"),
+    "an input whose gradient is read": (f"{NET}x = torch.ones(4, 2, requires_grad=True)\nfor i in range(3):\n    opt.zero_grad()\n"
+        "    loss = net(x).pow(2).mean()\n    loss.backward()\n    opt.step()\n    print(x.grad.norm())\n"),
     "accumulation": f"{NET}for i in range(8):\n{LOSS}    (loss / 4).backward()\n    if i % 4 == 3:\n"
         f"        opt.step()\n        opt.zero_grad()\n",
     "zeros": f"{NET}for i in range(3):\n    opt.zero_grad(set_to_none=False)\n{LOSS}    loss.backward()\n    opt.step()\n",
