@@ -7,10 +7,12 @@ from typing import Any
 
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.inference import is_inference
+from gradsh.engine.dispatch.saved_hooks import BEFORE_WRITE
 from gradsh.engine.graph.gradient_edge import GradientEdge
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import Facade, Node, behind
 from gradsh.engine.graph.tensor import Tensor, accumulator, gradient_edge, node_of, written
+from gradsh.engine.values.storage import memory_key
 from gradsh.text.fault import fail
 
 DISABLED = "saved_tensors_hooks_disabled"
@@ -119,37 +121,82 @@ class disable_saved_tensors_hooks:
         return decorated
 
 
-class allow_mutation_on_saved_tensors(saved_tensors_hooks):
-    """A context in which saved tensors may be written in place: each is saved as a copy.
+class _Handle:
+    """Stands in a node for what it saved."""
 
-    PyTorch copies when the write comes; here the copy is made when the tensor is saved. Backward must run within too.
+    __slots__ = ("__weakref__",)
+
+
+class _Kept:
+    """What `allow_mutation_on_saved_tensors` holds: by handle the saved tensors, and copies of those that were written since.
+
+    Nothing of it outlives the nodes that hold the handles.
     """
 
+    __slots__ = ("_cloned", "_handles", "_memories", "_original")
+    __script_attributes__ = frozenset({"cloned", "original", "tid_to_weakhandle"})
+
     def __init__(self) -> None:
-        super().__init__(lambda tensor: tensor.detach().clone(), self._give)
-        self._entered = 0
+        self._cloned: Any = weakref.WeakKeyDictionary()
+        self._original: Any = weakref.WeakKeyDictionary()
+        self._handles: Any = weakref.WeakValueDictionary()
+        self._memories: dict[int, set[Any]] = {}
 
-    def __enter__(self) -> Any:
-        flags = current().flags
-        if flags.get(_MUTATION):
-            message = "allow_mutation_on_saved_tensors contexts cannot be nested"
-            raise fail("other", message, RuntimeError)
-        super().__enter__()
-        flags[_MUTATION] = self
-        return self
+    cloned = property(lambda self: dict(self._cloned), doc="The copies.")
+    original = property(lambda self: dict(self._original), doc="What was not written since.")
+    tid_to_weakhandle = property(lambda self: dict(self._handles), doc="The handles by memory, geometry and version.")
 
-    def __exit__(self, *_: object) -> None:
-        super().__exit__()
-        current().flags[_MUTATION] = None
+    def pack(self, tensor: Tensor) -> _Handle:
+        """Return the handle of a tensor at its version."""
+        array = tensor.array
+        key = (memory_key(array), array.__array_interface__["data"][0], array.shape, array.strides, tensor.counter.version)
+        handle: _Handle | None = self._handles.get(key)
+        if handle is None:
+            handle = self._handles[key] = _Handle()
+            self._original[handle] = tensor.detach()
+        self._memories.setdefault(key[0], set()).add(key)
+        return handle
 
-    def _give(self, copy: Any) -> Any:
-        if current().flags.get(_MUTATION) is not self:
+    def copy(self, written: Tensor) -> None:
+        """Copy what is saved of a tensor's memory, which is about to be written."""
+        for key in self._memories.pop(memory_key(written.array), ()):
+            handle = self._handles.get(key)
+            if handle is not None and handle not in self._cloned:
+                self._cloned[handle] = self._original.pop(handle).clone()
+
+    def give(self, handle: _Handle) -> Tensor:
+        """Return what a handle stands for."""
+        found = self._cloned.get(handle, self._original.get(handle))
+        if found is None or current().flags.get(_MUTATION) is not self:
             message = (
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
                 "originally recorded."
             )
             raise fail("other", message, AssertionError)
-        return copy
+        return found  # type: ignore[no-any-return]
+
+
+class allow_mutation_on_saved_tensors(saved_tensors_hooks):
+    """A context in which saved tensors may be written in place: they are copied first. Backward must run within, too."""
+
+    def __init__(self) -> None:
+        self._kept = _Kept()
+        super().__init__(self._kept.pack, self._kept.give)
+
+    def __enter__(self) -> Any:
+        flags = current().flags
+        if flags.get(_MUTATION) is not None:
+            message = "allow_mutation_on_saved_tensors contexts cannot be nested"
+            raise fail("other", message, RuntimeError)
+        super().__enter__()
+        flags[_MUTATION], flags[BEFORE_WRITE] = self._kept, self._kept.copy
+        return self._kept
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        flags = current().flags
+        flags[_MUTATION] = flags[BEFORE_WRITE] = None
+        self._kept.__init__()  # type: ignore[misc]
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

@@ -59,7 +59,7 @@ FAMILIES = {
     "embedding": "F_embedding _one_hot embedding embedding_dense_backward one_hot",
     "embedding_bag": "_embedding_bag _embedding_bag_backward _embedding_bag_per_sample_weights_backward embedding_bag",
     "extrema": "amax amin aminmax argmax argmin max min",
-    "from_data": "_legacy_tensor as_tensor asarray from_numpy new_tensor scalar_tensor tensor",
+    "from_data": "_legacy_tensor as_tensor asarray from_numpy new new_tensor scalar_tensor tensor",
     "index": "__getitem__ __setitem__ _index_put_impl index index_put index_put_",
     "index_parts": "index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_ index_select",
     "join": (
@@ -88,6 +88,7 @@ FAMILIES = {
     ),
     "masked": "argwhere masked_scatter masked_scatter_ masked_scatter_backward masked_select nonzero put put_ take take_along_dim",
     "matmul": "__imatmul__ __matmul__ __rmatmul__ addmm addmm_ bmm dot linear matmul mm mv spmm vdot",
+    "memory": "set_",
     "normalization": (
         "F_batch_norm group_norm instance_norm layer_norm local_response_norm native_batch_norm native_batch_norm_backward "
         "native_group_norm native_group_norm_backward native_layer_norm native_layer_norm_backward rms_norm "

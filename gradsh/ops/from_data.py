@@ -198,24 +198,32 @@ def _from_numpy(ndarray: Array) -> Tensor:
 composite("from_numpy(ndarray: any)", "A tensor over the memory of a numpy array.", _from_numpy, TORCH)
 
 
-def _legacy_data(data: list[float], device: Any) -> Tensor:
-    check_device(device)
-    if isinstance(data, Size):
-        return make(allocate(tuple(data), current().default_dtype))
-    if isinstance(data, Tensor):
-        return data.detach()
-    return make(to_array(data, current().default_dtype))
+def _legacy(name: str, own: str, spaces: tuple[str, ...], dtype_of: Any) -> None:
+    """Declare what makes tensors as `torch.Tensor(...)` does, of the dtype that the arguments before `device` say."""
+
+    def from_data(*given: Any) -> Tensor:
+        *before, data, device = given
+        check_device(device)
+        if isinstance(data, Tensor):
+            return data.detach()
+        array = allocate(tuple(data), dtype_of(*before)) if isinstance(data, Size) else to_array(data, dtype_of(*before))
+        return make(array)
+
+    def of_size(*given: Any) -> Tensor:
+        *before, size, _device = given
+        return make(allocate(size, dtype_of(*before)))
+
+    kind = "this" if own else "the default"
+    composite(f"{name}({own}data: data, *, device: any? = None)", f"A tensor of {kind} dtype from data.", from_data, spaces)
+    def empty(*given: Any) -> Tensor:
+        return of_size(*given[:-1], (0,), None)
+
+    composite(f"{name}({own}*, device: any? = None)", f"An empty tensor of {kind} dtype.", empty, spaces)
+    composite(f"{name}({own}*size: ints, *, device: any? = None)", f"A tensor of {kind} dtype of these extents.", of_size, spaces)
 
 
-composite("_legacy_tensor(data: data, *, device: any? = None)", "A tensor of the default dtype from data.", _legacy_data, ())
-composite(
-    "_legacy_tensor(*, device: any? = None)", "An empty tensor of the default dtype.",
-    lambda device: make(allocate((0,), current().default_dtype)), (),
-)
-composite(
-    "_legacy_tensor(*size: ints, *, device: any? = None)", "A tensor of the default dtype of these extents.",
-    lambda size, device: make(allocate(size, current().default_dtype)), (),
-)
+_legacy("_legacy_tensor", "", (), lambda: current().default_dtype)
+_legacy("new", "self, ", ("Tensor",), lambda self: self.array.dtype)
 composite(
     "scalar_tensor(s: number, *, dtype: dtype? = None, device: any? = None, requires_grad: bool = False)",
     "A 0-d tensor of the default dtype.",

@@ -279,7 +279,8 @@ def storage_start(self: Array) -> tuple[Array, int]:
     return owner, int(start)
 
 
-def _as_strided(self: Array, size: tuple[int, ...], stride: tuple[int, ...], storage_offset: int | None) -> Array:
+def as_strided_array(self: Array, size: tuple[int, ...], stride: tuple[int, ...], storage_offset: int | None) -> Array:
+    """Return a view of the memory of `self` with any geometry, counted in elements."""
     if len(size) != len(stride):
         raise fail("value", "mismatch in length of strides and shape", RuntimeError)
     if any(step < 0 for step in stride):
@@ -301,7 +302,7 @@ def _as_strided(self: Array, size: tuple[int, ...], stride: tuple[int, ...], sto
 as_strided = op(
     "as_strided(self, size: ints, stride: ints, storage_offset: int? = None)", "AsStridedBackward0",
     "A view of the memory of `self` with any extents, strides and offset (counted in elements).",
-    forward=_as_strided, kind="view", attributes=("size", "stride", "storage_offset"),
+    forward=as_strided_array, kind="view", attributes=("size", "stride", "storage_offset"),
     grads={
         "self": writes(1)(
             lambda grad, self_sizes, self_strides, self_offset, size, stride, storage_offset: as_strided_backward(

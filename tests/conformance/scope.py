@@ -29,18 +29,11 @@ OUT_OF_SCOPE = {
 }
 """Reason to what shows it in a text. These are for `gradsh trace`, on PyTorch itself."""
 
-LATER = {
-    "torch.func and vmap": (
-        r"vmap|torch\.func\b|functorch|jacrev|jacfwd|check_batched_grad=True|is_grads_batched"
-    ),
-}
-"""What counts once it is there."""
-
 UNWRITTEN = {"memory that nothing was written to": r"\bempty|new_empty|empty_like|\bresize_"}
 """Of examples alone: what they show is not theirs."""
 
 
 def left_out(text: str, *more: dict[str, str]) -> str | None:
     """Return the reason why a text is not measured, None where it is within reach."""
-    reasons = {why: sign for table in (OUT_OF_SCOPE, LATER, *more) for why, sign in table.items()}
+    reasons = {why: sign for table in (OUT_OF_SCOPE, *more) for why, sign in table.items()}
     return next((why for why, sign in reasons.items() if re.search(sign, text)), None)

@@ -10,6 +10,7 @@ from gradsh.engine.ambient import Ambient, current
 from gradsh.engine.dispatch.cancellable import is_long, run_cancellable
 from gradsh.engine.dispatch.inference import inferring, marked
 from gradsh.engine.dispatch.op_node import build_node, keep_array, save_inputs, save_results, tangents_to_save
+from gradsh.engine.dispatch.saved_hooks import announce_write
 from gradsh.engine.dispatch.views import check_inplace, is_tracked, rebase, reshaped, view_of
 from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make, make_result, node_of
@@ -306,6 +307,8 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
         if record.name not in _LENIENT:
             check_distinct(target.array)
         check_apart(target.array, arrays[1:])
+    if ambient.saved_hooks:
+        announce_write(target)
     outputs = _compute(record, arrays)
     first = outputs[0] if type(outputs) is tuple else outputs
     first = np.asarray(first)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradsh.engine.ambient import current, grad_mode
+from gradsh.engine.dispatch.saved_hooks import announce_write
 from gradsh.engine.dispatch.tangents import levels, tangent_of
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import of_numpy
@@ -116,6 +117,7 @@ def _write(target: Tensor, result: Tensor, inputs: list[Any]) -> None:
         resize(target, source.shape)
     check_distinct(target.array)
     check_apart(target.array, inputs)
+    announce_write(target)
     target.array[...] = source
     target.counter.bump(current().location())
 

@@ -20,6 +20,16 @@ FOLLOWING = (unchanged, unchanged)
 """Stands among the hooks, the outermost, while forward mode is on: nothing is packed, and the general way is taken."""
 
 
+BEFORE_WRITE = "before_write"
+
+
+def announce_write(tensor: Tensor) -> None:
+    """Tell who asked for it that a tensor is about to be written; only while hooks stand on saved tensors does anybody ask."""
+    told = current().flags.get(BEFORE_WRITE)
+    if told is not None:
+        told(tensor)
+
+
 def pack_entries(node: "Node") -> None:
     """Hand each freshly saved tensor of a node to the innermost pack hook, in PyTorch's order, and keep what it returns instead."""
     pack, unpacker = innermost = current().saved_hooks[-1]

@@ -167,6 +167,19 @@ class Elements(Lent):
         """Return the address of the first element; equal for two tensors at the same place of one memory."""
         return int(self.array.__array_interface__["data"][0])
 
+    def untyped_storage(self) -> Any:
+        """Return the memory that the tensor lies in, to look at."""
+        from gradsh.engine.values.storage_objects import UntypedStorage
+
+        return UntypedStorage(self.array)
+
+    def storage(self) -> Any:
+        """Return the memory that the tensor lies in as elements of its dtype, to look at."""
+        from gradsh.engine.values.storage_objects import TypedStorage
+
+        current().warning(_TYPED)
+        return TypedStorage(self.array)
+
     def is_floating_point(self) -> bool:
         """Whether the data type is a floating point type."""
         return self.array.dtype.kind == "f"
@@ -239,6 +252,13 @@ class Elements(Lent):
         from gradsh.engine.printing.format import format_scalar
 
         return format_scalar(self.array, spec, whole=self.__str__, class_name=type(self).__name__)
+
+
+_TYPED = (
+    "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should only "
+    "matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() instead of "
+    "tensor.storage()"
+)
 
 
 def _warn_reversed() -> None:

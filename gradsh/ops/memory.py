@@ -1,0 +1,47 @@
+"""`set_`: giving a tensor other memory, in place."""
+
+from typing import Any
+
+import numpy as np
+
+from gradsh.engine.dispatch.declare import op
+from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.storage_objects import TypedStorage, UntypedStorage
+from gradsh.ops.view import as_strided_array
+from gradsh.text.fault import fail
+
+_CPP_NAMES = {"Long": "long int", "Short": "short int", "Char": "signed char", "Byte": "unsigned char"}
+
+
+def _memory(self: Array, source: Any) -> Array:
+    """Return all memory of a tensor or a storage as elements of the dtype of `self`."""
+    if not isinstance(source, (Tensor, UntypedStorage)):
+        raise fail("type", f"set_(): argument 'source' must be Tensor or Storage, not {type(source).__name__}", TypeError)
+    if isinstance(source, (Tensor, TypedStorage)) and source.dtype.numpy != self.dtype:
+        names = [_CPP_NAMES.get(one, one.lower()) for one in (source.dtype.title, of_numpy(self.dtype).title)]
+        raise fail("dtype", "Could not set tensor of type {} to a tensor of type {}".format(*names), RuntimeError)
+    storage = TypedStorage(source.array) if isinstance(source, Tensor) else source
+    return storage.elements().view(self.dtype)
+
+
+def _set(self: Array, source: Any) -> Array:
+    memory = _memory(self, source)
+    return source.array if isinstance(source, Tensor) else memory
+
+
+def _set_part(self: Array, source: Any, storage_offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> Array:
+    if storage_offset < 0:
+        raise fail("value", f"Tensor: invalid storage offset {storage_offset}", RuntimeError)
+    memory = _memory(self, source)
+    steps = stride or tuple(int(np.prod(size[place + 1 :], dtype=np.int64)) for place in range(len(size)))
+    return as_strided_array(memory, size, steps, storage_offset)
+
+
+for _text, _forward in (
+    ("set_(self)", lambda self: np.zeros(0, self.dtype)),
+    ("set_(self, source: any)", _set),
+    ("set_(self, source: any, storage_offset: int, size: ints, stride: ints = ())", _set_part),
+):
+    op(_text, "", "Give a tensor the memory of another tensor or of a storage, in place.", forward=_forward, kind="geometry",
+       spaces=("Tensor",), grads={"self": None})
