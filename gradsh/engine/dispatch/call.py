@@ -355,6 +355,8 @@ def _run_geometry(record: Overload, values: list[Any]) -> Tensor:
     node = build_node(record, values, [array]) if tracked else None
     if node is None:
         target.counter.moved(target.array, -1, array)
+        if record.name == "set_" and target.meta is not None:
+            target.meta.accumulator = None  # that of the former memory
     target.array = array
     target.descriptor = None
     target.counter.bump(ambient.location())

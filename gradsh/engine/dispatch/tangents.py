@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.saved_hooks import FOLLOWING
-from gradsh.engine.graph.tensor import Tensor, autograd_meta
+from gradsh.engine.graph.tensor import Tensor, autograd_meta, make
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import of_numpy
-from gradsh.engine.values.storage import offset_in_memory
+from gradsh.engine.values.storage import offset_in_memory, owner_of
 from gradsh.text.fault import fail
 
 _LEVELS = "forward_levels"
@@ -177,14 +178,20 @@ def set_tangent(tensor: Tensor, level: Level, tangent: Tensor, written: bool = F
         if written and before is None and view is not None:
             put(view.base, level, _like(view.base, tangent.array.dtype))
             before = tangent_of(tensor, level)
-        if before is None and tangent.array.strides != tensor.array.strides:
+        if before is None and tensor.array.size and _layout(tangent) != _layout(tensor):
             before = _like(tensor, tangent.array.dtype)
         if before is not None and before is not tangent:
             tangent = find("copy_")(before, tangent)
     put(tensor, level, tangent)
 
 
+def _layout(tensor: Tensor) -> Any:
+    """Return strides, offset and extent of memory, all in elements."""
+    return tensor.stride(), tensor.storage_offset(), owner_of(tensor.array).nbytes // tensor.array.itemsize
+
+
 def _like(tensor: Tensor, dtype: Any) -> Tensor:
-    """Return zeros that lie in memory as a tensor does."""
-    fresh: Tensor = find("empty_strided")(tensor.array.shape, tensor.stride(), dtype=of_numpy(dtype))
-    return find("zero_")(fresh)  # type: ignore[no-any-return]
+    """Return zeros that lie in memory as a tensor does, in as much of it."""
+    strides, offset, extent = _layout(tensor)
+    whole = make(np.zeros(extent, dtype))
+    return find("as_strided")(whole, tensor.array.shape, strides, offset)  # type: ignore[no-any-return]
