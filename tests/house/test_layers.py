@@ -78,7 +78,7 @@ LAZY_IN_ENGINE = {  # imports inside functions: what a small script does not nee
     "dispatch.call": {"autograd.forward_mode", "values.named_result"}, "dispatch.op_node": {"dispatch.tangents"},
     "dispatch.declare": {"codegen.forward_general", "dispatch.out", "dispatch.overload_errors"},
     "dispatch.out": {"dispatch.overload_errors"}, "dispatch.views": {"autograd.hooks"},
-    "graph.array_attributes": {"printing.format", "values.storage"},
+    "graph.array_attributes": {"printing.format", "values.storage", "values.storage_objects"},
     "methods": {
         "autograd.backward", "autograd.hooks", "autograd.replace_saved", "dispatch.views", "printing.format", "printing.repr",
     },
