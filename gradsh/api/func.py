@@ -130,11 +130,6 @@ def _jacobian(call: _Call, output: Tensor, lead: bool) -> Any:
     return call.like_arguments(columns)
 
 
-def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
-    """Return a function that computes the second derivatives."""
-    return jacrev(jacrev(func, argnums), argnums)
-
-
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Return the outputs, and a function that multiplies a vector with the Jacobian."""
     with enable_grad():

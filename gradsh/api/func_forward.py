@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradsh.api.forward_ad import primal_of
-from gradsh.api.func import _Call, _cut, _leaves, _split, _with
+from gradsh.api.func import _Call, _cut, _leaves, _split, _with, jacrev
 from gradsh.api.modes import enable_grad
 from gradsh.engine.autograd.backward import grad as gradients
 from gradsh.engine.dispatch.tangents import close, opened, set_tangent, tangent_of
@@ -136,6 +136,11 @@ def jacfwd(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *,
     return wrapper
 
 
+def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
+    """Return a function that computes the second derivatives: in forward mode, of those that backward computes."""
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
 def _basis(leaves: list[Tensor], chosen: Tensor) -> Any:
     """Return, for each element of one of the leaves, tangents that are one there and zero everywhere else."""
     zeros: Any = find("zeros_like")
@@ -149,6 +154,6 @@ def _columns(number: int, pushed: list[list[list[Tensor]]], leaves: list[Tensor]
     """Return the Jacobian of one output by each leaf."""
     stack: Any = find("stack")
     return [
-        stack([column[number] for column in columns], -1).reshape(columns[0][number].shape + one.shape)
+        stack([column[number] for column in columns]).movedim(0, -1).reshape(columns[0][number].shape + one.shape)
         for columns, one in zip(pushed, leaves, strict=True)
     ]

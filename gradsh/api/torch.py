@@ -240,8 +240,8 @@ NAMESPACES: dict[str, Namespace] = {
     ),
     "torch.autograd.variable": Namespace("torch.autograd.variable", lazily("gradsh.api.autograd", "Variable")),
     "torch.func": Namespace("torch.func", {
-        **lazily("gradsh.api.func", "functional_call grad grad_and_value vmap jacrev hessian vjp stack_module_state"),
-        **lazily("gradsh.api.func_forward", "jvp linearize jacfwd"),
+        **lazily("gradsh.api.func", "functional_call grad grad_and_value vmap jacrev vjp stack_module_state"),
+        **lazily("gradsh.api.func_forward", "jvp linearize jacfwd hessian"),
     }),
     "torch.nn": Namespace(
         "torch.nn",
