@@ -43,7 +43,8 @@ def carried(finder: Finder) -> None:
     """Offer to cut what carries the graph, where it is bound, and after the pass that freed it."""
     cause = finder.cause
     freed = finder.site(cause.freed or cause.needed)
-    carriers = sorted(_without_initial(list(_carriers(finder))), key=lambda one: not finder.holds(one.value))
+    carriers = sorted(_without_initial(list(_carriers(finder))), key=lambda one: (
+        not finder.holds(one.value), freed is None or not one.site.loops or not one.site.same_scope(freed)))
     sure = [one for one in carriers if finder.holds(one.value)]
     bound = {one.path: one for one in carriers if one.how == "bound" and (finder.holds(one.value) or finder.is_freed(one.value))}
     together = len({id(one.site.statement) for one in bound.values()}) == 1
@@ -56,6 +57,8 @@ def carried(finder: Finder) -> None:
         if one.how == "stored":
             if not _is_trimmed(finder, one):
                 _emptied(finder, one, freed)
+            if not _is_of_tensors(one.value):
+                continue
             _cut_after(finder, one, freed)
             _cut_where_read(finder, one)
             _stored_detached(finder, [other for other in sure or [one] if other.how == "stored" and other.path == one.path])
@@ -202,6 +205,13 @@ def cut_of(path: str, value: Any) -> str:
     if isinstance(value, tuple):
         return f"{path} = tuple(part.detach() for part in {path})"
     return f"{path} = {path}.detach()"
+
+
+def _is_of_tensors(value: Any) -> bool:
+    """Whether a value, or each part of a container, can be detached as `cut_of` does."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple | deque) else ()
+    inner = [one for part in parts for one in (part if _is_of_tuples(value) else [part])]
+    return all(hasattr(type(one), "detach") for one in inner)
 
 
 def _cut(finder: Finder, one: Carrier, freed: Site | None) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gradsh.diagnosis.code import Draft, Site, base_of, headed, inside, path_of, targets_of, text_of
+from gradsh.diagnosis.code import Draft, Site, base_of, headed, inside, path_of, reads, targets_of, text_of, written
 from gradsh.diagnosis.fixes import Finder, call_in
 from gradsh.diagnosis.fixes_freed import amount, repeated_forward
 from gradsh.diagnosis.fixes_shared import cut_off
@@ -70,10 +70,14 @@ def _backward_first(finder: Finder, write: Place) -> None:
     first, second = parted
     if second.line < first.line:
         return
-    finder.offer(f"run the backward first: move line {second.line} before line {first.line}",
-                 Draft().remove(second).insert(first, "before", *second.text.split("\n")),
-                 "the saved tensor is used before it changes")
-    if not is_step(finder, write):
+    between = [site for site in finder.code.sites if site.same_block(first) and first.line <= site.line <= second.line]
+    bound = {path for site in between if site.statement is not second.statement for path in written(site.statement)}
+    if bound.isdisjoint(reads(second.statement)):
+        finder.offer(f"run the backward first: move line {second.line} before line {first.line}",
+                     Draft().remove(second).insert(first, "before", *second.text.split("\n")),
+                     "the saved tensor is used before it changes")
+    read = {path for site in between if site.statement is not first.statement for path in reads(site.statement)}
+    if not is_step(finder, write) and written(first.statement).isdisjoint(read):
         finder.offer(f"write after the backward: move line {first.line} after line {second.line}",
                      Draft().remove(first).insert(second, "after", *first.text.split("\n")),
                      "the saved tensor is used before it changes")

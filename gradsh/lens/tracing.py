@@ -237,7 +237,8 @@ class _Trace:
             seconds=time.monotonic() - self.begun,
         )
         if not fixes:
-            self.err.write("no edit of the program is known to help\n")
+            edits = any(fix.edits for fix in problem.fixes)
+            self.err.write(f"no edit {'that was tried lets the program run to its end' if edits else 'of the program is known to help'}\n")
             return
         diff: list[str] = []
         for file in dict.fromkeys(edit.file for edit in fixes[0].edits):

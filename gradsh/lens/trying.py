@@ -23,16 +23,20 @@ Program(name, arguments, module=bool(module)).run(Path(edited).read_bytes())
 
 
 def in_order(fixes: Iterable[Fix], file: str, name: str, arguments: Iterable[str], *, module: bool, seconds: float) -> list[Fix]:
-    """Return the fixes that edit the program, one that was seen to work first. `seconds` is what the program took until it failed."""
+    """Return the fixes that edit the program, one that was seen to work first, none that was seen to fail.
+
+    `seconds` is what the program took until it failed.
+    """
     known = sorted((fix for fix in fixes if fix.edits and not fix.here), key=lambda fix: fix.guess)
     lines = Path(file).read_text(encoding="utf-8").split("\n")
+    tried = [fix for fix in known if all(edit.file == file for edit in fix.edits)][:_MOST]
     with tempfile.TemporaryDirectory() as folder:
         edited = Path(folder, "program.py")
-        for fix in [fix for fix in known if all(edit.file == file for edit in fix.edits)][:_MOST]:
+        for fix in tried:
             edited.write_text("\n".join(applied(lines, fix.edits)[0]), encoding="utf-8")
             if _runs([str(edited), "m" * module, name, *arguments], 3 * seconds + _PATIENCE):
                 return [fix._replace(tried=True), *(one for one in known if one is not fix)]
-    return known
+    return [fix for fix in known if fix not in tried]
 
 
 def _runs(words: list[str], seconds: float) -> bool:
