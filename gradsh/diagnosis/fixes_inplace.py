@@ -2,7 +2,20 @@
 
 import re
 
-from gradsh.diagnosis.code import STORING, Draft, Site, headed, inside, path_of, reads, silenced, targets_of, text_of
+from gradsh.diagnosis.code import (
+    STORING,
+    Draft,
+    Site,
+    drawn_from,
+    headed,
+    inside,
+    path_of,
+    reads,
+    silenced,
+    targets_of,
+    text_of,
+    written,
+)
 from gradsh.diagnosis.fixes import Finder, call_in
 from gradsh.diagnosis.fixes_history import out_of_silence
 from gradsh.diagnosis.fixes_leaves import read_by
@@ -154,11 +167,12 @@ def _view_where_recorded(finder: Finder) -> None:
 
 def _whole_copied(finder: Finder) -> None:
     """Several views of one tensor, from a call or a loop: let each be a tensor of its own."""
-    for origin in finder.cause.cuts:
-        made = finder.code.at(origin.span, origin.source)
-        if made is None:
-            continue
-        value = made.statement.value if isinstance(made.statement, tree.Assign) else getattr(made.statement, "iter", None)
+    sites = [made for origin in finder.cause.cuts if (made := finder.code.at(origin.span, origin.source)) is not None]
+    sites += [one for made in sites for one in finder.code.sites if one.same_block(made) and one.line < made.line
+              and isinstance(one.statement, tree.Assign) and written(one.statement) & set(reads(made.statement))]
+    for made in sites:
+        site, loop = finder.site(finder.cause.needed), made.statement if isinstance(made.statement, tree.For) else None
+        value = getattr(made.statement, "value", None) if loop is None or site is None else drawn_from(loop, written_path(site))
         if value is None or "\n" in text_of(made.source, value.span):
             continue
         text = text_of(made.source, value.span)

@@ -259,8 +259,14 @@ ADAPTERS = (
     "    return x\nloss = run(torch.ones(1)).sum()\nloss.backward()\n"
 )
 
+ZIPPED = (
+    "def normalize(image, means):\n    for row, mean in zip(image, means):\n        row.sub_(mean)\n    return image\n"
+    "normalize(torch.ones(2, 3, requires_grad=True) * 2, [0.5, 0.4]).sum().backward()\n"
+)
+
 
 @pytest.mark.parametrize(("text", "first", "never"), [
+    (ZIPPED, "`image = image.clone()` before line 6, `(image[place] for place in range(len(image)))`", "zip"),
     (ADAPTERS, "leave out `.item()` on line 11", "freeze"),
     (TOLD_SO, "`True` on line 10", "leaf"),
     (KEPT, "`out.retain_grad()` before line 7", "is not None"),
