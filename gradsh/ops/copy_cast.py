@@ -318,6 +318,18 @@ def _cuda(self: Tensor, device: Any, non_blocking: bool) -> Any:
 composite("cuda(self, device: any? = None, non_blocking: bool = False)", "Refused: gradsh computes on the CPU.", _cuda, ("Tensor",))
 
 
+def _pin_memory(self: Tensor, device: Any) -> Any:
+    del device
+    if current().flags.get("cuda") != "ignore":
+        raise no_accelerator()
+    return self
+
+
+composite("pin_memory(self, device: any? = None)", "Refused: memory is pinned for a GPU.", _pin_memory, ("Tensor",))
+composite("is_pinned(self, device: any? = None)", "False: memory is pinned for a GPU.", lambda self, device: False, ("Tensor",))
+composite("share_memory_(self)", "The tensor itself: one process computes.", lambda self: self, ("Tensor",))
+
+
 def default_device() -> Device:
     """Return the one device."""
     return CPU

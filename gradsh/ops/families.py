@@ -41,7 +41,7 @@ FAMILIES = {
     "conv": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d convolution convolution_backward",
     "copy_cast": (
         "_to_copy bfloat16 bool byte cdouble cfloat char clone contiguous copy_ cpu cuda double fill fill_ fill_diagonal_ float "
-        "half int long numpy short to type type_as zero_ "
+        "half int is_pinned long numpy pin_memory share_memory_ short to type type_as zero_ "
     ),
     "create": (
         "arange empty empty_like empty_strided eye full full_like linspace logspace new_empty new_empty_strided new_full new_ones "

@@ -7,7 +7,7 @@ from gradsh.runtime.allowlist import names_in, public
 _OWN = names_in(
     "requires_grad grad_fn output_nr is_leaf grad retains_grad _version _base _is_view data backward detach detach_ "
     "requires_grad_ retain_grad register_hook register_post_accumulate_grad_hook shape size ndim dim ndimension numel dtype "
-    "device layout is_cuda is_sparse itemsize nbytes element_size nelement stride storage_offset is_contiguous data_ptr "
+    "device layout is_cuda is_cpu is_sparse itemsize nbytes element_size nelement stride storage_offset is_contiguous data_ptr "
     "untyped_storage storage "
     "is_floating_point is_complex is_signed get_device item tolist numpy names is_quantized is_meta volatile T H mT mH "
     "real is_inference"

@@ -119,6 +119,11 @@ class Elements(Lent):
         return False
 
     @property
+    def is_cpu(self) -> bool:
+        """True: gradsh computes on the CPU."""
+        return True
+
+    @property
     def is_sparse(self) -> bool:
         """False: all tensors are strided."""
         return False
