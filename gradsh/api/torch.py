@@ -217,6 +217,11 @@ def _optimizers() -> dict[str, Namespace]:
 
 _RANDOM = {name: _shared(name) for name in ("manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state")}
 
+_FUNCTIONAL = (
+    "Tensor atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist einsum meshgrid "
+    "norm split tensordot unique unique_consecutive"
+)
+
 NAMESPACES: dict[str, Namespace] = {
     "torch": Namespace("torch", _TORCH, "torch"),
     "torch.autograd": Namespace("torch.autograd", _AUTOGRAD),
@@ -310,6 +315,9 @@ NAMESPACES: dict[str, Namespace] = {
     **_data(),
     **_distributions(),
     "torch.random": Namespace("torch.random", dict(_RANDOM)),
+    "torch.functional": Namespace(
+        "torch.functional", {"F": _spaces("torch.nn.functional"), **{name: _shared(name) for name in _FUNCTIONAL.split()}}
+    ),
     "torch.special": Namespace("torch.special", {}, "special"),
     "torch.linalg": Namespace("torch.linalg", lazily("gradsh.ops.kernels.lu", "LinAlgError=_LinAlgError"), "linalg"),
     "torch.cuda": Namespace(
