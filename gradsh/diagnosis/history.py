@@ -96,7 +96,12 @@ class History:
         return list({(id(one.source), one.span): one for one in [*found, *cut]}.values())
 
     def cuts_of(self, value: Any) -> list[Origin]:
-        """Return the same for a value that a name holds."""
+        """Return the same for a value that a name holds; for a parameter, the statements above that tell some to need no gradient."""
+        if self.contexts and any(base.__name__ == "Parameter" for base in type(value).__mro__):
+            now = self.contexts[0].before
+            return [Origin(site.statement.span, site.source, False, site.statement)
+                    for site in sorted((site for site, _ in freezing(self.code)), key=self._order)
+                    if site.function is not None or now is None or site.statement.span[:2] < now[:2]]
         heads = [re.split(r"[.[]", name)[0] for name in self.origins.names_of(value)[:1]]
         return self.cuts([tree.Name(Span(1, 1, 1, 1), head) for head in heads])
 
