@@ -31,7 +31,9 @@ def shape_story(case: "Case") -> None:
         _disagreement(case, shapes[0], shapes[1])
 
 
-def _matched(operands: list[Operand], shapes: list[Shape], positions: Any) -> list[tuple[Operand, Shape]]:
+def _matched(
+    operands: list[Operand], shapes: list[Shape], positions: tuple[int, ...] | None
+) -> list[tuple[Operand, Shape]]:
     """Pair operands with shapes: by position, else in their order, else each with its own shape, where that is known."""
     if positions is not None and max(positions) < len(operands):
         chosen = [operands[place] for place in positions]
@@ -64,7 +66,7 @@ def _operands(case: "Case") -> list[Operand]:
     return [Operand(one, tuple(value.shape) if is_tensor(value) else None) for one, value in values if _may_be_tensor(value)]
 
 
-def _unpacked(nodes: list[Any]) -> list[Any]:
+def _unpacked(nodes: list[Node]) -> list[Node]:
     """Return the nodes with lists and tuples replaced by their items, without constants."""
     found: list[Any] = []
     for node in nodes:
@@ -75,14 +77,14 @@ def _unpacked(nodes: list[Any]) -> list[Any]:
     return found
 
 
-def _holds_name(node: Any) -> bool:
+def _holds_name(node: Node) -> bool:
     return isinstance(node, tree.UnaryOp) and not isinstance(node.operand, tree.Constant)
 
 
 _UNKNOWN = object()
 
 
-def _value(case: "Case", node: Any) -> Any:
+def _value(case: "Case", node: Node) -> Any:
     """Return the value of a name or of an attribute of one, or `_UNKNOWN` for what only running it would tell."""
     if isinstance(node, tree.Name):
         value = case.origins.value(node.id)
@@ -102,7 +104,7 @@ def _may_be_tensor(value: Any) -> bool:
     return value is _UNKNOWN or is_tensor(value)
 
 
-def _names_namespace(case: "Case", node: Any) -> bool:
+def _names_namespace(case: "Case", node: Node) -> bool:
     return isinstance(_value(case, node), case.machine.guard.namespaces)
 
 

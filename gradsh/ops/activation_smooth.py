@@ -264,7 +264,7 @@ softplus = op(
 )
 
 
-def _log_sigmoid(self: Array) -> tuple[Any, Any]:
+def _log_sigmoid(self: Array) -> tuple[Array, Array]:
     _floating("log_sigmoid_cpu", self)
     self = np.ascontiguousarray(self).reshape(self.shape)
     buffer = np.exp(-np.abs(self))
@@ -303,7 +303,7 @@ functional("logsigmoid", "input", "log(sigmoid(x)) without underflow.", log_sigm
 # --- glu ----------------------------------------------------------------------------------------------------------
 
 
-def _halves(self: Any, dim: int) -> tuple[Any, Any]:
+def _halves(self: Any, dim: int) -> tuple[Array, Array]:
     """Return the two halves of an array along a dimension."""
     axis = wrap_dim(dim, self.ndim)
     half = self.shape[axis] // 2
@@ -333,7 +333,7 @@ def _glu_backward(grad: ArrayOrTensor, self: ArrayOrTensor, dim: int) -> ArrayOr
     return np.concatenate((grad * gate, grad * first * (gate * (1 - gate))), wrap_dim(dim, self.ndim))
 
 
-def _narrowed(value: Any, dim: int) -> tuple[Any, Any]:
+def _narrowed(value: Any, dim: int) -> tuple[Array, Array]:
     half = value.shape[dim] // 2
     if not isinstance(value, Tensor):
         return _halves(value, dim)

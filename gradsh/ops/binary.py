@@ -327,6 +327,6 @@ op(
 )
 
 
-def _frexp(self: Array) -> tuple[Any, Any]:
+def _frexp(self: Array) -> tuple[Array, Array]:
     mantissa, exponent = np.frexp(self)
     return mantissa, np.asarray(exponent, np.int32)

@@ -7,7 +7,7 @@ import numpy as np
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy
 from gradsh.ops.arguments import no_gradient
 from gradsh.ops.fused import cross_entropy_at_once
 from gradsh.ops.kernels.geometry import array_of
@@ -38,7 +38,7 @@ def _check_classes(self: Array, target: Array, weight: Array | None, ignore_inde
         raise fail("index", f"Target {int(target[wrong][0])} is out of bounds.", IndexError)
 
 
-def _picked(target: Array, weight: Array | None, ignore_index: int, dtype: Any) -> tuple[Array, Array]:
+def _picked(target: Array, weight: Array | None, ignore_index: int, dtype: NumpyDType) -> tuple[Array, Array]:
     """Return the class to read for each target (0 where ignored) and the weight it counts with (0 where ignored)."""
     used = target != ignore_index
     classes = np.where(used, target, 0).astype(np.int64)

@@ -140,7 +140,7 @@ for _name, _kernel in (("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", n
 
 
 @refusing("f", "bitwise_not_cpu")
-def _not(self: Any) -> Any:
+def _not(self: Array) -> Array:
     return np.invert(self)
 
 
@@ -176,7 +176,7 @@ for _symbol, _shift, _word in (("lshift", left_shift, "left"), ("rshift", right_
 
 
 @implements("invert")
-def _invert(self: Tensor) -> Any:
+def _invert(self: Tensor) -> Tensor:
     if self.array.dtype.kind == "f":
         message = "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
         raise fail("type", message, TypeError)

@@ -9,7 +9,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.array_attributes import check_numpy
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, DType, foreign, of_numpy
+from gradsh.engine.values.dtype import Array, DType, NumpyDType, foreign, of_numpy
 from gradsh.engine.values.overlap import check_apart, check_distinct
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.engine.values.size import CPU, Device
@@ -28,7 +28,7 @@ def fresh(array: Array) -> Array:
     return converted(array, array.dtype)
 
 
-def converted(array: Array, dtype: Any) -> Array:
+def converted(array: Array, dtype: NumpyDType) -> Array:
     """Return a copy of another dtype with the same order of memory."""
     if array.flags.c_contiguous or 0 not in array.strides:
         return array.astype(dtype)
@@ -190,7 +190,7 @@ to_copy = op(
 )
 
 
-def to_dtype(self: ArrayOrTensor, dtype: Any, copy: bool = False, layout: Any = None) -> Any:
+def to_dtype(self: ArrayOrTensor, dtype: NumpyDType, copy: bool = False, layout: Any = None) -> Any:
     """Return the tensor (or array) itself if it has this numpy dtype (and memory format), else a copy that has it."""
     array = array_of(self)
     if array.dtype == dtype and not copy and (layout in (None, preserve_format) or is_laid_out(array, layout)):

@@ -9,7 +9,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
-from gradsh.engine.values.dtype import Array, number_dtype, of_numpy
+from gradsh.engine.values.dtype import Array, NumpyDType, number_dtype, of_numpy
 from gradsh.engine.values.storage import strided
 from gradsh.ops.copy_cast import check_device
 from gradsh.ops.kernels.geometry import array_of, dense_like
@@ -30,7 +30,7 @@ def finished(array: Array, requires_grad: bool = False) -> Tensor:
     return make(array, requires_grad)
 
 
-def allocate(shape: tuple[int, ...], dtype: Any, fill: int = 0) -> Array:
+def allocate(shape: tuple[int, ...], dtype: NumpyDType, fill: int = 0) -> Array:
     """Return a new array filled with one value, after asking whether there is memory for it."""
     if any(extent < 0 for extent in shape):
         message = f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
@@ -56,7 +56,7 @@ def check_bytes(count: int) -> None:
         ambient.check(count)
 
 
-def default_or(dtype: Any) -> Any:
+def default_or(dtype: NumpyDType | None) -> NumpyDType:
     """Return a dtype, or the default one for None."""
     return current().default_dtype if dtype is None else dtype
 
@@ -89,8 +89,8 @@ def _filler(name: str, value: int, doc: str) -> None:
     """Declare NAME(size), NAME_like(input) and the method new_NAME(size)."""
 
     def make_it(
-        size: tuple[int, ...], dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: bool,
-        memory_format: Any = None,
+        size: tuple[int, ...], dtype: NumpyDType | None, layout: Any, device: Any, requires_grad: bool,
+        pin_memory: bool, memory_format: Any = None,
     ) -> Tensor:
         del layout, pin_memory
         check_device(device)
@@ -110,8 +110,8 @@ def _filler(name: str, value: int, doc: str) -> None:
         return found if isinstance(self, np.ndarray) else finished(found, requires_grad)
 
     def make_new(
-        self: Any, size: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: Any
-    ) -> Any:
+        self: Tensor, size: tuple[int, ...], dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: bool
+    ) -> Tensor:
         del layout, pin_memory
         check_device(device)
         found = allocate(size, array_of(self).dtype if dtype is None else dtype, value)
@@ -128,7 +128,7 @@ _filler("ones", 1, "filled with ones")
 _filler("empty", 0, "(PyTorch leaves its content open; here it is zeros)")
 
 
-def _empty_strided(size: tuple[int, ...], stride: tuple[int, ...], dtype: Any) -> Array:
+def _empty_strided(size: tuple[int, ...], stride: tuple[int, ...], dtype: NumpyDType) -> Array:
     extent = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) if all(size) else 0
     flat = allocate((extent,), default_or(dtype))
     return strided(flat, size, tuple(step * flat.itemsize for step in stride))
@@ -145,7 +145,7 @@ def _fill_value(value: int) -> int:
     return value.item() if isinstance(value, Tensor) else value
 
 
-def _full(size: Any, fill_value: Any, dtype: Any) -> Array:
+def _full(size: tuple[int, ...], fill_value: Any, dtype: Any) -> Array:
     value = _fill_value(fill_value)
     return allocate(size, number_dtype(value, current().default_dtype) if dtype is None else dtype, value)
 
@@ -238,7 +238,7 @@ factory(
 )
 
 
-def _eye(n: int, m: int | None, dtype: Any) -> Array:
+def _eye(n: int, m: int | None, dtype: NumpyDType | None) -> Array:
     columns = n if m is None else m
     for name, extent in (("n", n), ("m", columns)):
         if extent < 0:

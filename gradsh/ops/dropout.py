@@ -73,7 +73,7 @@ def _check_channels(input: Any) -> tuple[int, ...]:
 
 
 @_dropping
-def _feature_dropout(times: Any, input: Any, p: float) -> Any:
+def _feature_dropout(times: Any, input: Tensor, p: float) -> Tensor:
     shape = _check_channels(input)
     return times(input, _drawn(current().generator.dropout_mask(shape, p, array_of(input).dtype)))
 
@@ -81,7 +81,7 @@ def _feature_dropout(times: Any, input: Any, p: float) -> Any:
 def _batched(name: str, batched: int, allowed: tuple[int, ...]) -> None:
     """Declare a dropout of channels that gives an input without batch a batch of one."""
 
-    def body(input: Any, p: float, training: bool, inplace: bool) -> Any:
+    def body(input: Tensor, p: float, training: bool, inplace: bool) -> Any:
         _check_probability(p)
         if allowed and input.ndim not in allowed:
             message = (

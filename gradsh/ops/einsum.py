@@ -47,7 +47,7 @@ class Contraction:
 
     __slots__ = ("count", "ellipsis", "output", "places", "start")
 
-    def __init__(self, inputs: list[list[str]], output: list[str] | None, operands: list[Any]) -> None:
+    def __init__(self, inputs: list[list[str]], output: list[str] | None, operands: list[Tensor]) -> None:
         self.ellipsis = 0
         counts: dict[str, int] = {}
         for place, (labels, operand) in enumerate(zip(inputs, operands, strict=True)):
@@ -170,7 +170,7 @@ def sum_product(left: Tensor, right: Tensor, summed: list[int]) -> Tensor:
     return permute(result, tuple(back))
 
 
-def _contract(operands: list[Any], plan: Contraction) -> Tensor:
+def _contract(operands: list[Tensor], plan: Contraction) -> Tensor:
     counts = [sum(operand.shape[dim] != 1 for operand in operands) for dim in range(plan.count)]
     result = operands[0]
     for other in operands[1:]:
@@ -204,7 +204,7 @@ def _contract_pair(left: Tensor, right: Tensor, plan: Contraction, counts: list[
     return sum_product(left, right, summed)
 
 
-def _check_sizes(operands: list[Any], names: dict[int, str]) -> None:
+def _check_sizes(operands: list[Tensor], names: dict[int, str]) -> None:
     for dim in range(operands[0].ndim):
         size = 1
         for place, operand in enumerate(operands):

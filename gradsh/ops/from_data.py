@@ -9,7 +9,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, number_dtype, of_numpy, promote_pair
+from gradsh.engine.values.dtype import Array, NumpyDType, number_dtype, of_numpy, promote_pair
 from gradsh.engine.values.size import Size
 from gradsh.ops.copy_cast import check_device, to_dtype
 from gradsh.ops.create import TORCH, allocate, check_bytes, default_or, finished
@@ -78,14 +78,14 @@ def _not_number(data: Any, whole: bool) -> Exception:
     return fail("type", f"Could not infer dtype of {name}", RuntimeError)
 
 
-def _scalar_dtype(numbers: list[Any], default: Any) -> Any:
+def _scalar_dtype(numbers: list[Any], default: NumpyDType) -> NumpyDType:
     kinds = {type(one) for one in numbers}
     if not kinds or any(issubclass(kind, float) for kind in kinds):
         return default
     return np.dtype(np.bool_) if all(kind is bool for kind in kinds) else np.dtype(np.int64)
 
 
-def to_array(data: Any, dtype: Any, copy: bool = True) -> Array:
+def to_array(data: Any, dtype: NumpyDType | None, copy: bool = True) -> Array:
     """Return the array of a number, nested sequence, numpy array or tensor, inferring the dtype where None."""
     if isinstance(data, Tensor) or hasattr(data, "__array__"):
         array = data.array if isinstance(data, Tensor) else np.asarray(data)
@@ -114,7 +114,7 @@ def to_array(data: Any, dtype: Any, copy: bool = True) -> Array:
         raise fail("value", message, RuntimeError) from None
 
 
-def _nested_dtype(data: Any) -> Any:
+def _nested_dtype(data: Any) -> NumpyDType | None:
     """Return the dtype of a sequence that holds tensors or arrays (their common one), else None."""
     found = None
     stack = [data]
@@ -135,7 +135,7 @@ def _nested_dtype(data: Any) -> Any:
     return found if tensors else None
 
 
-def _tensor(data: Any, dtype: Any, device: Any, requires_grad: bool, pin_memory: bool) -> Tensor:
+def _tensor(data: Any, dtype: NumpyDType | None, device: Any, requires_grad: bool, pin_memory: bool) -> Tensor:
     if isinstance(data, deque):
         data = list(data)
     del pin_memory
@@ -154,7 +154,7 @@ tensor = composite(
 )
 
 
-def _as_tensor(data: Any, dtype: Any, device: Any) -> Tensor:
+def _as_tensor(data: Array, dtype: Any, device: Any) -> Tensor:
     check_device(device)
     if isinstance(data, Tensor):
         return data if dtype is None else to_dtype(data, dtype)

@@ -271,7 +271,7 @@ unbind = op(
 )
 
 
-def _tensor_split(self: Tensor, given: int, dim: int) -> tuple[Any, ...]:
+def _tensor_split(self: Tensor, given: int, dim: int) -> tuple[Tensor, ...]:
     if self.ndim == 0:
         message = "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         raise fail("shape", message, RuntimeError)
@@ -327,7 +327,7 @@ _splitter("dsplit", 3, 2)
 # --- grids and products -----------------------------------------------------------------------------------------
 
 
-def _meshgrid(tensors: tuple[Tensor, ...], indexing: str) -> tuple[Any, ...]:
+def _meshgrid(tensors: tuple[Tensor, ...], indexing: str) -> tuple[Tensor, ...]:
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
     if not given:
         raise fail("value", "meshgrid expects a non-empty TensorList", RuntimeError)
@@ -357,7 +357,7 @@ composite(
 )
 
 
-def _broadcast_tensors(tensors: tuple[Tensor, ...]) -> tuple[Any, ...]:
+def _broadcast_tensors(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
     shape: tuple[int, ...] = ()
     for one in given:

@@ -244,16 +244,16 @@ _ctc_loss = op(
 )
 
 
-def _lengths(value: Any) -> tuple[int, ...]:
+def _lengths(value: list[int]) -> tuple[int, ...]:
     if isinstance(value, (list, tuple)):
         return tuple(int(n) for n in value)
     return tuple(int(n) for n in np.atleast_1d(array_of(value)))
 
 
 def _ctc(
-    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int, reduction: Any,
+    log_probs: Tensor, targets: Tensor, input_lengths: list[int], target_lengths: list[int], blank: int, reduction: str,
     zero_infinity: bool,
-) -> Any:
+) -> Tensor:
     code = number(reduction) if isinstance(reduction, str) else int(reduction)
     batched = len(log_probs.shape) == 3
     rows = log_probs if batched else find("unsqueeze")(log_probs, 1)

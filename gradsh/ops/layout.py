@@ -29,14 +29,14 @@ channels_last_3d = MemoryFormat("channels_last_3d")
 _CHANNELS = {channels_last: 4, channels_last_3d: 5}
 
 
-def is_laid_out(array: Array, layout: Any) -> bool:
+def is_laid_out(array: Array, layout: MemoryFormat) -> bool:
     """Whether an array lies in memory as a format asks (None and preserve_format: in row-major order)."""
     if layout in _CHANNELS:
         return array.ndim == _CHANNELS[layout] and bool(np.moveaxis(array, 1, -1).flags.c_contiguous)
     return bool(array.flags.c_contiguous)
 
 
-def laid_out(array: Array, layout: Any, dtype: Any = None) -> Array:
+def laid_out(array: Array, layout: MemoryFormat, dtype: Any = None) -> Array:
     """Return a copy of an array that lies in memory as a format asks."""
     wanted = array.dtype if dtype is None else dtype
     if layout in _CHANNELS:

@@ -34,7 +34,7 @@ from gradsh.text.fault import fail
 # --- determinants -----------------------------------------------------------------------------------------------
 
 
-def _det(A: Array) -> tuple[Any, ...]:
+def _det(A: Array) -> tuple[Array, ...]:
     packed, pivots, diagonal = factored(A, "linalg.det")
     result = permutation_sign(pivots) * np.multiply.reduce(diagonal, axis=-1)
     return np.asarray(result).astype(A.dtype), packed, pivots
@@ -83,7 +83,7 @@ composite("det(self)", "Determinant.", lambda self: linalg_det(self), BOTH, samp
     note="Is LinalgDetBackward0, which saves A, its LU decomposition, the int32 pivots and the result.")
 
 
-def _slogdet(A: Array) -> tuple[Any, ...]:
+def _slogdet(A: Array) -> tuple[Array, ...]:
     packed, pivots, diagonal = factored(A, "linalg.slogdet")
     sign = permutation_sign(pivots) * np.multiply.reduce(np.sign(diagonal), axis=-1)
     size = np.add.reduce(np.log(np.abs(diagonal)), axis=-1)

@@ -46,7 +46,7 @@ def batched(a: Array, b: Array) -> Array:
     return np.matmul(a, b)
 
 
-def _batched(a: Any, b: Any) -> Any:
+def _batched(a: ArrayOrTensor, b: Any) -> ArrayOrTensor:
     return batched(a, b) if isinstance(a, np.ndarray) else bmm(a, b)
 
 

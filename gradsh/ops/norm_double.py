@@ -85,7 +85,7 @@ def batch_norm_double(
     return grad_input, grad_weight, _total(terms)
 
 
-def _total(terms: list[Any]) -> Any:
+def _total(terms: list[Array]) -> Any:
     found = None
     for term in terms:
         found = term if found is None else found + term

@@ -168,7 +168,7 @@ def _sign(self: Array) -> Array:
     return np.nan_to_num(signs, copy=False, nan=0.0) if self.dtype.kind == "f" and self.ndim else _plain_sign(self, signs)
 
 
-def _plain_sign(self: Any, signs: Any) -> Any:
+def _plain_sign(self: Array, signs: Array) -> Array:
     """A 0-d nan has sign 0 as well."""
     return np.where(np.isnan(self), np.zeros((), self.dtype), signs) if self.dtype.kind == "f" else signs
 

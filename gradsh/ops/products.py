@@ -260,14 +260,14 @@ def _chain_order(sizes: list[int]) -> dict[tuple[int, int], int]:
     return split
 
 
-def _multiply(tensors: list[Any], split: dict[tuple[int, int], int], start: int, end: int) -> Tensor:
+def _multiply(tensors: list[Tensor], split: dict[tuple[int, int], int], start: int, end: int) -> Tensor:
     if start == end:
         return tensors[start]
     middle = split[start, end]
     return mm(_multiply(tensors, split, start, middle), _multiply(tensors, split, middle + 1, end))
 
 
-def _as_matrices(tensors: list[Any]) -> tuple[list[Any], tuple[int, ...]]:
+def _as_matrices(tensors: list[Tensor]) -> tuple[list[Any], tuple[int, ...]]:
     """Return the factors as matrices and the shape of the product; a vector may stand at either end."""
     last = len(tensors) - 1
     matrices, shape = list(tensors), []
@@ -288,7 +288,7 @@ def _as_matrices(tensors: list[Any]) -> tuple[list[Any], tuple[int, ...]]:
     return matrices, tuple(shape)
 
 
-def _check_link(tensors: list[Any], matrices: list[Any], place: int) -> None:
+def _check_link(tensors: list[Tensor], matrices: list[Tensor], place: int) -> None:
     before, here = array_of(tensors[0]).dtype, array_of(tensors[place]).dtype
     if before != here:
         words = [{"Float": "float", "Double": "double", "Long": "long int"}.get(of_numpy(one).title, str(one)) for one in (before, here)]
@@ -304,7 +304,7 @@ def _check_link(tensors: list[Any], matrices: list[Any], place: int) -> None:
         raise fail("shape", message, RuntimeError)
 
 
-def _multi_dot(tensors: list[Any]) -> Tensor:
+def _multi_dot(tensors: list[Tensor]) -> Tensor:
     if len(tensors) < 2:
         raise fail("value", f"multi_dot(): expected at least 2 tensors but got {len(tensors)}", RuntimeError)
     matrices, shape = _as_matrices(tensors)

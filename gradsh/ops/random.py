@@ -12,7 +12,7 @@ from gradsh.engine.dispatch.declare import composite, op
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.rng import generator as streams
-from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy
 from gradsh.engine.values.size import CPU, Device
 from gradsh.ops.arguments import zeros_of_shape
 from gradsh.ops.copy_cast import check_device, zeros_of
@@ -94,7 +94,7 @@ class DefaultGenerator(Generator):
 default_generator = DefaultGenerator()
 
 
-def stream_of(generator: Any) -> streams.Generator:
+def stream_of(generator: Generator | None) -> streams.Generator:
     """Return the engine's generator behind an argument `generator` (None: the default one)."""
     if generator is None:
         return current().generator
@@ -229,14 +229,14 @@ op(
 # --- new tensors ------------------------------------------------------------------------------------------------
 
 
-def _float_dtype(dtype: Any, what: str) -> Any:
+def _float_dtype(dtype: NumpyDType | None, what: str) -> NumpyDType:
     chosen = np.dtype(current().default_dtype if dtype is None else dtype)
     if chosen.kind != "f":
         raise fail("dtype", f"\"{what}\" not implemented for '{of_numpy(chosen).title}'", NotImplementedError)
     return chosen
 
 
-def _drawn(dtype: Any, size: tuple[int, ...], draw: Callable[[], Array]) -> Array:
+def _drawn(dtype: NumpyDType, size: tuple[int, ...], draw: Callable[[], Array]) -> Array:
     """Return numbers of a shape, once it is known that there may be so many."""
     if any(extent < 0 for extent in size):
         message = f"Trying to create tensor with negative dimension {min(size)}: {list(size)}"
@@ -245,17 +245,19 @@ def _drawn(dtype: Any, size: tuple[int, ...], draw: Callable[[], Array]) -> Arra
     return draw()
 
 
-def _uniform(size: tuple[int, ...], generator: Any, dtype: Any) -> Array:
+def _uniform(size: tuple[int, ...], generator: Generator | None, dtype: NumpyDType | None) -> Array:
     chosen = _float_dtype(dtype, "check_uniform_bounds")
     return _drawn(chosen, size, lambda: stream_of(generator).uniform(size, 0.0, 1.0, chosen))
 
 
-def _normal(mean: float, std: float, size: tuple[int, ...], generator: Any, dtype: Any) -> Array:
+def _normal(mean: float, std: float, size: tuple[int, ...], generator: Generator | None, dtype: Any) -> Array:
     chosen = _float_dtype(dtype, "normal_kernel_cpu")
     return _drawn(chosen, size, lambda: stream_of(generator).normal(size, mean, std, chosen))
 
 
-def _randint(low: int, high: int, size: tuple[int, ...], generator: Any, dtype: Any) -> Array:
+def _randint(
+    low: int, high: int, size: tuple[int, ...], generator: Generator | None, dtype: NumpyDType | None
+) -> Array:
     chosen = np.dtype(np.int64 if dtype is None else dtype)
     return _drawn(chosen, size, lambda: stream_of(generator).randint(low, high, size, chosen))
 
@@ -275,7 +277,7 @@ _random_factory(
 
 
 def _like(name: str, doc: str, fill: Callable[..., Any], lead: str = "") -> None:
-    def body(input: Any, *rest: Any) -> Tensor:
+    def body(input: Tensor, *rest: Any) -> Tensor:
         *arguments, generator, dtype, _layout, device, requires_grad, memory_format = rest
         check_device(device)
         made = finished(alike(array_of(input), dtype, memory_format), False)
@@ -305,7 +307,7 @@ _like(
 # --- normal numbers around means --------------------------------------------------------------------------------
 
 
-def _standard(shape: tuple[int, ...], dtype: Any, generator: Any) -> Array:
+def _standard(shape: tuple[int, ...], dtype: NumpyDType, generator: Any) -> Array:
     return stream_of(generator).normal(shape, 0.0, 1.0, dtype)
 
 

@@ -113,7 +113,7 @@ def _differentiable(grads: Sequence[Any], inputs: tuple[Any, ...], reverse: bool
 def compose(
     input: Tensor, weight0: Tensor, weight1: Tensor, weight2: Tensor, weight3: Tensor, hx_: Tensor, cx_: Tensor,
     reverse: bool, has_biases: bool,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Return outputs, last h and last c of the layer, made of plain operations."""
     linear = find("linear")
     steps = find("unbind")(linear(input, weight0, weight2 if has_biases else None), 0)

@@ -8,7 +8,7 @@ import numpy as np
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
 from gradsh.ops.kernels.geometry import array_of
 from gradsh.ops.scalars import over
@@ -76,7 +76,7 @@ def row_major(self: Array) -> Array:
     return self if self.flags.c_contiguous else np.ascontiguousarray(self)
 
 
-def widened(self: Array, dtype: Any) -> Array:
+def widened(self: Array, dtype: NumpyDType | None) -> Array:
     """Return the array at the dtype in which it is summed: `dtype` if asked for, int64 for integers and bool."""
     if dtype is None:
         dtype = self.dtype if self.dtype.kind == "f" else np.dtype(np.int64)
@@ -99,7 +99,7 @@ def require_float(self: Array, dtype: Any, name: str) -> Array:
 # --- sum --------------------------------------------------------------------------------------------------------
 
 
-def _sum(self: Array, dtype: Any) -> Array:
+def _sum(self: Array, dtype: NumpyDType | None) -> Array:
     return add_reduce(widened(self, dtype), axis=None)
 
 
@@ -110,7 +110,7 @@ def sum_over(self: Array, axes: tuple[int, ...], keepdim: bool) -> Array:
     return add_reduce(self, axis=axes, keepdims=keepdim)
 
 
-def _sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
+def _sum_dim(self: Array, dim: Dims, keepdim: bool, dtype: NumpyDType | None) -> Array:
     return sum_over(widened(self, dtype), wrap_dims(dim, self.ndim), keepdim)
 
 
@@ -240,7 +240,7 @@ def _prod_dim(self: Array, dim: int, keepdim: bool, dtype: Any) -> Array:
     return mul_reduce(widened(self, dtype), axis=axis, keepdims=keepdim)
 
 
-def prod_without(grad: Any, self: Any, dim: int) -> Any:
+def prod_without(grad: ArrayOrTensor, self: ArrayOrTensor, dim: int) -> ArrayOrTensor:
     """Return grad times the product of the other elements, which needs no division (there may be zeros)."""
     count = self.shape[dim]
     if 0 in self.shape:

@@ -110,7 +110,7 @@ cumprod = op(
 # --- cummax, cummin ---------------------------------------------------------------------------------------------
 
 
-def _running(function: Any, self: Array, dim: int, name: str) -> tuple[Any, Any]:
+def _running(function: Any, self: Array, dim: int, name: str) -> tuple[Array, Array]:
     """Return running extrema and where they are: at the latest of those that tie."""
     if self.ndim == 0 and dim not in {-1, 0}:
         raise fail("index", f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}", IndexError)
@@ -208,7 +208,7 @@ composite(
 )
 
 
-def _ends(value: Tensor, dim: int) -> tuple[Any, Any]:
+def _ends(value: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     cut = find("slice")
     return cut(value, dim, 0, -1), cut(value, dim, 1, None)
 
@@ -270,7 +270,9 @@ for _name, _body, _doc in (
     )
 
 
-def _gradient(input: Tensor, spacing: Any, dim: Any, edge_order: int) -> tuple[Any, ...]:
+def _gradient(
+    input: Tensor, spacing: list[float] | float | None, dim: tuple[int, ...] | None, edge_order: int
+) -> tuple[Tensor, ...]:
     """Return the central differences along each dimension, with one-sided ones at its ends."""
     if input.array.dtype.kind != "f":
         input = find("true_divide")(input, 1)

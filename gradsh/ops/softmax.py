@@ -8,7 +8,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
 from gradsh.ops.kernels.common import in_parts, unsupported
 from gradsh.ops.kernels.geometry import array_of
@@ -156,7 +156,7 @@ def implicit_dim(name: str, ndim: int) -> int:
 
 
 def _with_dtype(operation: Any) -> Any:
-    def body(self: Tensor, dim: int | None, _stacklevel: int, dtype: Any) -> Tensor:
+    def body(self: Tensor, dim: int | None, _stacklevel: int, dtype: NumpyDType | None) -> Tensor:
         if dim is None:
             dim = implicit_dim(operation.name, len(self.shape))
         if dtype is not None and array_of(self).dtype != dtype:

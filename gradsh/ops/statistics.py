@@ -23,7 +23,7 @@ def _counted(sizes: tuple[int, ...], dim: Dims) -> int:
     return math.prod(sizes[wrap_dim(one, len(sizes))] for one in dim or range(len(sizes))) if sizes else 1
 
 
-def _variance(self: Array, dim: Dims, correction: int | None, keepdim: bool, name: str) -> tuple[Any, Any]:
+def _variance(self: Array, dim: Dims, correction: int | None, keepdim: bool, name: str) -> tuple[Array, Array]:
     """Return variance and mean. float32 is summed in float64, as PyTorch's running mean is about that good."""
     if self.dtype.kind != "f":
         message = f"{name} only support floating point and complex dtypes"

@@ -9,7 +9,7 @@ from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
 from gradsh.ops.kernels.common import BLOCK
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, sum_over, unsqueezed
@@ -83,7 +83,7 @@ def norm_array(self: Array, order: float, axes: tuple[int, ...], keepdim: bool) 
     return np.power(sum_over(np.power(size, self.dtype.type(order)), axes, keepdim), self.dtype.type(1 / order))
 
 
-def _vector_norm(self: Array, ord: float, dim: Dims, keepdim: bool, dtype: Any) -> Array:
+def _vector_norm(self: Array, ord: float, dim: Dims, keepdim: bool, dtype: NumpyDType | None) -> Array:
     if self.dtype.kind != "f":
         message = f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {of_numpy(self.dtype).title}"
         raise fail("dtype", message, RuntimeError)
@@ -116,7 +116,7 @@ def _power(value: ArrayOrTensor, exponent: float) -> ArrayOrTensor:
     return find("pow")(value, exponent)
 
 
-def masked(value: ArrayOrTensor, mask: Any) -> ArrayOrTensor:
+def masked(value: ArrayOrTensor, mask: ArrayOrTensor | bool) -> ArrayOrTensor:
     """Return the value with 0 where the mask is true."""
     if isinstance(value, PLAIN):
         return np.where(mask, value.dtype.type(0), value)
@@ -125,7 +125,9 @@ def masked(value: ArrayOrTensor, mask: Any) -> ArrayOrTensor:
     return found
 
 
-def norm_backward(grad: Any, self: Any, order: float, norm: Any, dim: Dims, keepdim: bool) -> Any:
+def norm_backward(
+    grad: ArrayOrTensor, self: ArrayOrTensor, order: float, norm: ArrayOrTensor, dim: Dims, keepdim: bool
+) -> Any:
     """Return the gradient of a norm; 0 where the norm is 0, shared among ties for the order inf."""
     ndim = len(self.shape)
     if not keepdim and ndim:

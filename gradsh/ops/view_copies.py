@@ -212,7 +212,7 @@ composite("detach(self)", "A leaf over the same memory and version counter.", la
 composite("detach_(self)", "Cut a tensor off its history.", lambda self: self.detach_(), ("torch",))
 
 
-def _broadcast_shapes(shapes: Any) -> Any:
+def _broadcast_shapes(shapes: tuple[Size, ...]) -> tuple[int, ...]:
     found: tuple[int, ...] = ()
     for one in shapes:
         found = broadcast_shapes(found, (one,) if isinstance(one, int) else tuple(one))

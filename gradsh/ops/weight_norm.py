@@ -21,7 +21,7 @@ def _forward(v: Array, g: Array, dim: int) -> tuple[Array, Array]:
 
 def _backward(
     grad: ArrayOrTensor, v: ArrayOrTensor, g: ArrayOrTensor, result1: ArrayOrTensor, dim: int
-) -> tuple[Any, Any]:
+) -> tuple[ArrayOrTensor, ArrayOrTensor]:
     """Return both gradients; the norms are constants for the gradient of a gradient, as they are for PyTorch's."""
     norms: Any = result1.detach() if isinstance(result1, Tensor) else result1
     along: Any

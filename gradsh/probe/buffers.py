@@ -8,6 +8,7 @@ from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.saved import SavedTensor
 from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.graph.types import LineOf
+from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.given import arrays_instead
 from gradsh.probe.names import Names
@@ -100,7 +101,8 @@ class Survey:
     """One walk over the graphs: every saved tensor, and the sizes of the memories they stand in."""
 
     def __init__(
-        self, roots: Iterable[tuple[str, Node]], variables: Mapping[str, object], line_of: LineOf, function_of: FunctionOf
+        self, roots: Iterable[tuple[str, Node]], variables: Mapping[str, object], line_of: LineOf,
+        function_of: FunctionOf,
     ) -> None:
         self.names = Names(variables)
         self.line_of = line_of
@@ -186,7 +188,7 @@ class Survey:
             version, now, line, freed, number, 1, function, array is None and saved.recomputed,
         ])
 
-    def _memory(self, owner: Any) -> tuple[int, tuple[str, ...]]:
+    def _memory(self, owner: Array) -> tuple[int, tuple[str, ...]]:
         """Number a memory that is new; return the number and the names that hold it."""
         key = id(owner)
         number = self.numbers[key] = len(self.numbers) + 1
@@ -218,7 +220,9 @@ class Survey:
         )
 
 
-def roll_up(rows: Iterable[BufferRow], keys_of: Callable[[BufferRow], Iterable[str]], sizes: Mapping[int, int]) -> tuple[RollUp, ...]:
+def roll_up(
+    rows: Iterable[BufferRow], keys_of: Callable[[BufferRow], Iterable[str]], sizes: Mapping[int, int]
+) -> tuple[RollUp, ...]:
     """Group rows by what `keys_of` says of each; `sizes` has the bytes of each memory by its number."""
     groups: dict[str, list[BufferRow]] = {}
     for row in rows:

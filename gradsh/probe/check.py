@@ -16,6 +16,7 @@ from gradsh.engine.autograd.backward import grad
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, make, node_of
 from gradsh.engine.graph.types import LineOf
+from gradsh.engine.values.dtype import Array
 from gradsh.probe.names import Names, named_tensors
 from gradsh.probe.snapshot import node_name, nodes_below
 from gradsh.text.fault import fail
@@ -158,7 +159,7 @@ class _Runs:
             raise _refuse("type", f"the expression must give a tensor of floating point, not {type(value).__name__}")
         return value
 
-    def number(self, cotangent: Any) -> float:
+    def number(self, cotangent: Array) -> float:
         """Return the value of the expression, contracted with the cotangent."""
         return float((self.once().array.astype(np.float64) * cotangent).sum())
 
@@ -168,7 +169,7 @@ def _leaves(out: Tensor) -> list[Tensor]:
     return [one.variable for one in nodes if isinstance(one, AccumulateGrad)]
 
 
-def _input(run: _Runs, tensor: Tensor, analytic: Any, cotangent: Any, names: Names, *, double: bool) -> InputCheck:
+def _input(run: _Runs, tensor: Tensor, analytic: Any, cotangent: Array, names: Names, *, double: bool) -> InputCheck:
     array = tensor.array
     step, rtol, atol = (1e-6, 1e-4, 1e-6) if double else (1e-2, 5e-2, 1e-2)
     size = array.size
@@ -186,7 +187,9 @@ def _input(run: _Runs, tensor: Tensor, analytic: Any, cotangent: Any, names: Nam
     return InputCheck(names.of_leaf(tensor), len(places), size, max(largest, 0.0), ok, worst)
 
 
-def _quotient(run: _Runs, array: Any, index: tuple[int, ...], cotangent: Any, step: float, rtol: float) -> tuple[float, bool]:
+def _quotient(
+    run: _Runs, array: Array, index: tuple[int, ...], cotangent: Array, step: float, rtol: float
+) -> tuple[float, bool]:
     """Return the central difference quotient at an element, and whether both sides of it agree."""
     before = array[index]
     middle = run.number(cotangent)

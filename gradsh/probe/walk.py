@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor
 from gradsh.engine.graph.types import LineOf
+from gradsh.engine.values.dtype import Array
 from gradsh.probe.names import Names
 from gradsh.probe.passes import Recorder, saved_inside, saved_title
 from gradsh.probe.snapshot import node_name
@@ -38,7 +39,7 @@ SHOWN_WHOLE = 6
 """Gradients of at most so many elements are shown whole."""
 
 
-def gradient_of(value: Any, to: str = "") -> GradientStep | None:
+def gradient_of(value: Array, to: str = "") -> GradientStep | None:
     """Return a gradient (array or Tensor) as data; None where none arrived."""
     if value is None:
         return None
@@ -46,7 +47,7 @@ def gradient_of(value: Any, to: str = "") -> GradientStep | None:
     return GradientStep(to, tuple(array.shape), int(array.nbytes), _values(array))
 
 
-def _values(array: Any) -> str:
+def _values(array: Array) -> str:
     import numpy as np
 
     flat = np.asarray(array).reshape(-1)

@@ -17,6 +17,7 @@ from gradsh.engine.codegen import fragments
 from gradsh.engine.codegen.source import compile_source, fill
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.schema.overload import Overload
+from gradsh.engine.values.dtype import NumpyDType
 from gradsh.engine.values.layout import as_operands
 
 _CONSTANTS: dict[Any, Any] = {}
@@ -132,7 +133,7 @@ def remember(tensor: Tensor, descriptor: Any) -> None:
         tensor.descriptor = descriptor
 
 
-def constant(number: Any, dtype: Any) -> Any:
+def constant(number: Any, dtype: NumpyDType) -> Any:
     """Return a Python number as a 0-d array of `dtype`, made once (a ufunc is twice as fast with one)."""
     if not number:
         return np.array(number, dtype)

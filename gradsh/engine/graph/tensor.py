@@ -108,8 +108,8 @@ class Tensor(Elements):
         __pow__: Callable[..., "Tensor"]
         __rpow__: Callable[..., "Tensor"]
         __matmul__: Callable[..., "Tensor"]
-        __neg__: Callable[[], "Tensor"]
-        __abs__: Callable[[], "Tensor"]
+        def __neg__(self) -> "Tensor": ...
+        def __abs__(self) -> "Tensor": ...
         __getitem__: Callable[..., "Tensor"]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
@@ -313,7 +313,7 @@ def autograd_meta(tensor: Tensor) -> AutogradMeta:
     return meta
 
 
-def written(tensor: Any, times: int = 1) -> None:
+def written(tensor: Tensor, times: int = 1) -> None:
     """Count writes in place to what has to be a tensor: the counter is told where the program stands, and nobody else is."""
     if not isinstance(tensor, Tensor):
         raise fail("type", f"a {type(tensor).__name__} stands where there has to be a Tensor", TypeError)
@@ -383,7 +383,7 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert",
     setattr(Tensor, f"__{_name}__", _operator(_name))
 
 
-def _setitem(self: Tensor, key: Any, value: Any) -> None:
+def _setitem(self: Tensor, key: Any, value: Tensor | float) -> None:
     function = operator("setitem", False)
     setattr(Tensor, "__setitem__", function)  # noqa: B010  (the class has no such name for a type checker)
     function(self, key, value)

@@ -1,11 +1,10 @@
 """Which arguments the distributions accept, and PyTorch's sentences for the others."""
 
 import math
-from typing import Any
 
 import numpy as np
 
-from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.dtype import Array, NumpyDType
 from gradsh.text.fault import fail
 
 _SCALAR_NAMES = {
@@ -30,18 +29,18 @@ def element_count(shape: tuple[int, ...]) -> int:
     return math.prod(shape)
 
 
-def _c_name(dtype: np.dtype[Any]) -> str:
+def _c_name(dtype: NumpyDType) -> str:
     return _C_NAMES.get(dtype.name, dtype.name)
 
 
-def check_floating(dtype: np.dtype[Any], kernel: str) -> None:
+def check_floating(dtype: NumpyDType, kernel: str) -> None:
     """Raise NotImplementedError, naming the kernel, unless the dtype is a float one."""
     if dtype.kind != "f":
         name = _SCALAR_NAMES.get(dtype.name, dtype.name)
         raise fail("dtype", f"\"{kernel}\" not implemented for '{name}'", NotImplementedError)
 
 
-def largest(dtype: np.dtype[Any]) -> int:
+def largest(dtype: NumpyDType) -> int:
     """Return the largest whole number of a dtype up to which it has all of them."""
     if dtype == np.bool_:
         return 1
@@ -50,7 +49,7 @@ def largest(dtype: np.dtype[Any]) -> int:
     return int(np.iinfo(dtype).max)
 
 
-def integer_range(low: int, high: int | None, dtype: np.dtype[Any]) -> tuple[int, int]:
+def integer_range(low: int, high: int | None, dtype: NumpyDType) -> tuple[int, int]:
     """Return the range that is drawn from: its bounds checked, and in float dtypes moved inwards where not exact."""
     for bound in (low, high):
         if bound is not None and not -(1 << 63) <= bound < 1 << 63:
@@ -68,7 +67,7 @@ def integer_range(low: int, high: int | None, dtype: np.dtype[Any]) -> tuple[int
     return low, stop
 
 
-def _representable(low: int, stop: int, dtype: np.dtype[Any]) -> tuple[int, int]:
+def _representable(low: int, stop: int, dtype: NumpyDType) -> tuple[int, int]:
     """Return bounds that do not round outwards in a float dtype."""
     digits = _DIGITS[dtype.name]
     above, below = int(dtype.type(low + 1)), int(dtype.type(stop - 1))
@@ -82,7 +81,7 @@ def _representable(low: int, stop: int, dtype: np.dtype[Any]) -> tuple[int, int]
     return low, stop
 
 
-def check_uniform(low: float, high: float, dtype: np.dtype[Any]) -> None:
+def check_uniform(low: float, high: float, dtype: NumpyDType) -> None:
     """Raise RuntimeError unless low <= high and both, and their distance, fit the dtype."""
     most = float(np.finfo(dtype).max)
     for name, bound in (("from", low), ("to", high)):
@@ -99,7 +98,7 @@ def check_uniform(low: float, high: float, dtype: np.dtype[Any]) -> None:
         )
 
 
-def check_continuous(name: str, dtype: np.dtype[Any], in_c: bool = False) -> None:
+def check_continuous(name: str, dtype: NumpyDType, in_c: bool = False) -> None:
     """Raise RuntimeError unless the dtype is a float one; `in_c` picks the words for the others."""
     if dtype.kind != "f":
         names = _C_NAMES if in_c else _SCALAR_NAMES

@@ -8,7 +8,6 @@ shape in memory order; a tensor that is not contiguous is filled in the order of
 import math
 import os
 import struct
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from gradsh.engine.rng.distribution_arguments import (
 )
 from gradsh.engine.rng.mt19937 import BLOCK, Twister, Words
 from gradsh.engine.rng.permutation import shuffled
-from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.dtype import Array, NumpyDType
 from gradsh.text.fault import fail
 
 Shape = tuple[int, ...]
@@ -45,7 +44,7 @@ _PART = 1 << 20  # draws at a time where each takes much memory
 _MASK64 = (1 << 64) - 1
 
 
-def _cast(values: Array, dtype: np.dtype[Any], shape: Shape) -> Array:
+def _cast(values: Array, dtype: NumpyDType, shape: Shape) -> Array:
     """Return float64 values as another dtype and shape; what does not fit becomes what the processor makes of it."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return values.astype(dtype).reshape(shape)
@@ -139,7 +138,7 @@ class Generator:
         """Return float64 uniforms in [0, 1): the low 53 bits of 64-bit draws."""
         return (self._wide(count) & np.uint64((1 << 53) - 1)).astype(np.int64) * 2.0**-53
 
-    def _uniforms(self, count: int, dtype: np.dtype[Any]) -> Array:
+    def _uniforms(self, count: int, dtype: NumpyDType) -> Array:
         """Return uniforms in [0, 1) of a float dtype; float32 takes the low 24 bits of one word each."""
         if dtype == _FLOAT64:
             return self._doubles(count)
@@ -147,7 +146,7 @@ class Generator:
 
     # Continuous distributions
 
-    def uniform(self, shape: Shape, low: float = 0.0, high: float = 1.0, dtype: np.dtype[Any] = _FLOAT32) -> Array:
+    def uniform(self, shape: Shape, low: float = 0.0, high: float = 1.0, dtype: NumpyDType = _FLOAT32) -> Array:
         """Return numbers uniform in [low, high): u·(high−low) + low, rounded once.
 
         Raises RuntimeError for bad bounds.
@@ -168,7 +167,7 @@ class Generator:
         shape: Shape,
         mean: float = 0.0,
         std: float = 1.0,
-        dtype: np.dtype[Any] = _FLOAT32,
+        dtype: NumpyDType = _FLOAT32,
         contiguous: bool = True,
     ) -> Array:
         """Return normal numbers: in blocks of 16 where contiguous and that many, else one by one in float64.
@@ -208,7 +207,7 @@ class Generator:
             self._spare = float(odd[-1])
         return out
 
-    def exponential(self, shape: Shape, lambd: float = 1.0, dtype: np.dtype[Any] = _FLOAT32) -> Array:
+    def exponential(self, shape: Shape, lambd: float = 1.0, dtype: NumpyDType = _FLOAT32) -> Array:
         """Return exponential numbers −log(1−u)/λ. Raises RuntimeError unless λ > 0."""
         dtype = np.dtype(dtype)
         check_continuous("Exponential", dtype)
@@ -223,7 +222,7 @@ class Generator:
             out[start : start + u.size] = normals.scaled_log1p(np.negative(u, out=u), -1.0 / lambd)
         return out.reshape(shape)
 
-    def log_normal(self, shape: Shape, mean: float = 1.0, std: float = 2.0, dtype: np.dtype[Any] = _FLOAT32) -> Array:
+    def log_normal(self, shape: Shape, mean: float = 1.0, std: float = 2.0, dtype: NumpyDType = _FLOAT32) -> Array:
         """Return exponentials of normal numbers of the short rule. Raises RuntimeError unless std > 0."""
         dtype = np.dtype(dtype)
         if not std > 0.0:
@@ -232,7 +231,7 @@ class Generator:
         values = normals.exp(normals.scale(self._serial(element_count(shape)), std, mean))
         return _cast(values, dtype, shape)
 
-    def cauchy(self, shape: Shape, median: float = 0.0, sigma: float = 1.0, dtype: np.dtype[Any] = _FLOAT32) -> Array:
+    def cauchy(self, shape: Shape, median: float = 0.0, sigma: float = 1.0, dtype: NumpyDType = _FLOAT32) -> Array:
         """Return Cauchy numbers median + σ·tan(π(u−½)). Raises RuntimeError unless σ > 0."""
         dtype = np.dtype(dtype)
         check_continuous("Cauchy", dtype, in_c=True)
@@ -295,14 +294,14 @@ class Generator:
             if math.log(v * inverse / (a / (us * us) + b)) <= -rate + k * math.log(rate) - math.lgamma(k + 1.0):
                 return k
 
-    def geometric(self, shape: Shape, p: float, dtype: np.dtype[Any] = _FLOAT32) -> Array:
+    def geometric(self, shape: Shape, p: float, dtype: NumpyDType = _FLOAT32) -> Array:
         """Return the numbers of trials up to the first success, as `dtype`. Raises RuntimeError unless 0 < p < 1."""
         if not 0.0 < p < 1.0:
             raise fail("value", f"geometric_ expects p to be in (0, 1), but got p={p:g}")
         values = np.ceil(normals.log(self._doubles(element_count(shape))) / math.log1p(-p))
         return _cast(values, np.dtype(dtype), shape)
 
-    def randint(self, low: int, high: int | None, shape: Shape, dtype: np.dtype[Any] = _INT64) -> Array:
+    def randint(self, low: int, high: int | None, shape: Shape, dtype: NumpyDType = _INT64) -> Array:
         """Return whole numbers uniform in low … high−1, as `dtype`; without `high`, up to the largest of the dtype.
 
         "The largest" of a float dtype is the end of its unbroken whole numbers. Raises RuntimeError for an empty
@@ -319,7 +318,7 @@ class Generator:
         small = (self._words(size) % np.uint32(stop - low)).astype(np.int64)
         return (small + low).astype(dtype).reshape(shape)
 
-    def random_full(self, shape: Shape, dtype: np.dtype[Any] = _INT64) -> Array:
+    def random_full(self, shape: Shape, dtype: NumpyDType = _INT64) -> Array:
         """Return whole numbers from 0 to the largest that the dtype holds (2^24 for float32, 2^53 for float64)."""
         dtype = np.dtype(dtype)
         size = element_count(shape)
@@ -336,13 +335,13 @@ class Generator:
         targets = self._words(n - 1) % np.arange(n, 1, -1, dtype=np.uint32) + np.arange(n - 1, dtype=np.int64)
         return shuffled(targets) if n > _MANY else _swapped(targets.tolist())
 
-    def bernoulli(self, p: float, shape: Shape, dtype: np.dtype[Any] = _FLOAT32) -> Array:
+    def bernoulli(self, p: float, shape: Shape, dtype: NumpyDType = _FLOAT32) -> Array:
         """Return ones with probability p, else zeros, as `dtype`. Raises RuntimeError unless 0 <= p <= 1."""
         if not 0.0 <= p <= 1.0:
             raise fail("value", f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
         return (self._doubles(element_count(shape)) < p).astype(np.dtype(dtype)).reshape(shape)
 
-    def bernoulli_of(self, p: Array, dtype: np.dtype[Any] | None = None) -> Array:
+    def bernoulli_of(self, p: Array, dtype: NumpyDType | None = None) -> Array:
         """Return ones with the probabilities of a float array, as its dtype or `dtype`; p is read in memory order.
 
         Raises RuntimeError for a probability outside 0 … 1.
@@ -357,7 +356,7 @@ class Generator:
         drawn = self._uniforms(p.size, p.dtype).reshape(p.shape)
         return (drawn < p).astype(dtype or p.dtype)
 
-    def dropout_mask(self, shape: Shape, p: float, dtype: np.dtype[Any] = _FLOAT32) -> Array:
+    def dropout_mask(self, shape: Shape, p: float, dtype: NumpyDType = _FLOAT32) -> Array:
         """Return what dropout multiplies with: 1/(1−p) where an element stays, else 0. Draws nothing for p = 0 or 1.
 
         Raises ValueError unless 0 <= p <= 1.

@@ -1,13 +1,14 @@
 """Data types, and how those of several operands become one (PyTorch's promotion rules)."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from gradsh.text.fault import fail
 
-Array = np.ndarray[tuple[Any, ...], np.dtype[Any]]
+NumpyDType: TypeAlias = np.dtype[Any]
+Array: TypeAlias = np.ndarray[tuple[Any, ...], NumpyDType]
 
 
 class DType:
@@ -119,7 +120,7 @@ ALIASES: dict[str, DType] = {
 _BY_NUMPY: dict[Any, DType] = {each.numpy: each for each in DTYPES}
 
 
-def of_numpy(dtype: Any) -> DType:
+def of_numpy(dtype: NumpyDType) -> DType:
     """Return the DType of a numpy dtype; refuses the ones that gradsh does not offer (float16, complex, …)."""
     try:
         return _BY_NUMPY[dtype]
@@ -130,7 +131,7 @@ def of_numpy(dtype: Any) -> DType:
 _PROMOTED: dict[tuple[Any, Any], Any] = {}
 
 
-def promote_pair(a: Any, b: Any) -> Any:
+def promote_pair(a: NumpyDType, b: NumpyDType) -> NumpyDType:
     """Promote two numpy dtypes of the same standing, as torch.promote_types does."""
     if a == b:
         return a
@@ -148,7 +149,7 @@ def promote_pair(a: Any, b: Any) -> Any:
     return found
 
 
-def _combine(higher: Any, lower: Any) -> Any:
+def _combine(higher: NumpyDType | None, lower: NumpyDType | None) -> NumpyDType | None:
     """Let a dtype of lower standing (0-d tensors, then numbers) count only by its category."""
     if higher is None or lower is None:
         return lower if higher is None else higher
@@ -160,14 +161,14 @@ def _combine(higher: Any, lower: Any) -> Any:
     return higher
 
 
-def number_dtype(number: Any, default: Any) -> Any:
+def number_dtype(number: float, default: NumpyDType) -> NumpyDType:
     """Return the numpy dtype at which a Python number takes part in promotion."""
     if isinstance(number, bool):
         return np.dtype(np.bool_)
     return np.dtype(np.int64) if isinstance(number, int) else default
 
 
-def result_type(arrays: Iterable[Array], numbers: Iterable[Any], default: Any) -> Any:
+def result_type(arrays: Iterable[Array], numbers: Iterable[Any], default: NumpyDType) -> Any:
     """Return the numpy dtype of an operation on these arrays and Python numbers (torch.result_type).
 
     Tensors with dimensions come before 0-d tensors, and those before numbers: one of lower standing changes

@@ -92,7 +92,7 @@ def in_order(out: Array, order: tuple[int, ...]) -> Array:
     return np.ascontiguousarray(turned).transpose(back)
 
 
-def is_channels_last(array: Any) -> bool:
+def is_channels_last(array: Array) -> bool:
     """Whether images or volumes (N, C, H, W) lie in memory channel by channel within a place, and not row by row too."""
     if type(array) is not np.ndarray or array.ndim not in {4, 5} or array.flags.c_contiguous:
         return False

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.values.dtype import Array, of_numpy, result_type
+from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy, result_type
 from gradsh.text.fault import fail
 
 BLOCK = 1 << 16
@@ -46,7 +46,7 @@ def floats_only(kernel: str, function: Callable[..., Any]) -> Callable[..., Any]
     return refusing("biu", kernel)(function)
 
 
-def common_dtype(*operands: Any) -> Any:
+def common_dtype(*operands: Any) -> NumpyDType:
     """Return the numpy dtype of an operation on arrays and Python numbers."""
     arrays = [one for one in operands if isinstance(one, np.ndarray)]
     numbers = [one for one in operands if one is not None and not isinstance(one, np.ndarray)]
@@ -80,7 +80,7 @@ def blocked(function: Callable[[Array], Array]) -> Callable[[Any], Any]:
     return lambda self: in_blocks(function, np.asarray(self))
 
 
-def chained(function: Callable[..., Any], *arrays: Any, into: Any = None) -> Any:
+def chained(function: Callable[..., Any], *arrays: Any, into: Array | None = None) -> Array:
     """Return what a chain of ufuncs writes, `function(out, work, *arrays)`: the last one into `out`, those before into `work`.
 
     Large arrays are worked off in blocks, and nothing but the result is allocated. The arrays are of one shape and dtype,
@@ -121,7 +121,7 @@ _FAR, _NARROW = 1024, 16
 """Bytes such that numbers a multiple of them apart drive each other from the cache; how many such are read in a row."""
 
 
-def row_major(array: Array, dtype: Any) -> Array:
+def row_major(array: Array, dtype: NumpyDType) -> Array:
     """Return a copy in row-major order, also of a large transpose, of which numpy takes several times as long a time."""
     if array.ndim < 2 or array.size < BLOCK or array.strides[-1] % _FAR or not array.strides[-1]:
         return np.array(array, dtype, order="C")
@@ -192,7 +192,7 @@ def with_sign(sizes: Array, signed: Array) -> Array:
     return sizes
 
 
-def bounded(self: Any, low: Any, high: Any) -> Any:
+def bounded(self: Any, low: Any, high: Any) -> Array:
     """Return an array kept within bounds of its dtype, arrays or numbers, the upper one last; None is no bound.
 
     A zero at a bound of zero keeps its sign: of equals `maximum` takes the second.
@@ -207,7 +207,7 @@ def bounded(self: Any, low: Any, high: Any) -> Any:
 _FLOATS = {integer: floating for floating, integer in _INTS.items()}
 
 
-def _bits(value: Array, mask: Array, integer: Any) -> Array | None:
+def _bits(value: Array, mask: Array, integer: NumpyDType) -> Array | None:
     """Return the bits of an operand, flat, or None where it does not lie as the mask does."""
     floating = _FLOATS[integer]
     if getattr(value, "ndim", 0) == 0:

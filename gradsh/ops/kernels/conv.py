@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.dtype import Array, NumpyDType
 from gradsh.ops.kernels.conv_windows import Columns, ConvGeometry, Scatter, Spread, WindowWalk, out_extents, walks_of
 
 BLOCK = 1 << 18
@@ -40,7 +40,7 @@ def _cut(whole: int, step: int) -> list[slice]:
     return [slice(start, min(start + step, whole)) for start in range(0, whole, step)]
 
 
-def _buffer(make: Callable[..., Any], channels: int, dtype: Any) -> Callable[[int, tuple[WindowWalk, ...]], Any]:
+def _buffer(make: Callable[..., Any], channels: int, dtype: NumpyDType) -> Callable[[int, tuple[WindowWalk, ...]], Any]:
     """Return what gives the buffer for a part of the work: the same one as long as parts are alike."""
     held: list[Any] = [None, None]
 
@@ -242,9 +242,9 @@ def _filter_rows(w: Array, groups: int) -> Array:
     return np.moveaxis(split, (2, -1), (1, 2)).reshape(groups, w.shape[1] * w.shape[-1], -1)
 
 
-def _all_dims(channels: int, samples: int, walks: tuple[WindowWalk, ...], dtype: Any) -> Scatter:
+def _all_dims(channels: int, samples: int, walks: tuple[WindowWalk, ...], dtype: NumpyDType) -> Scatter:
     return Scatter(channels, samples, walks, dtype, False)
 
 
-def _last_dim(channels: int, samples: int, walks: tuple[WindowWalk, ...], dtype: Any) -> Scatter:
+def _last_dim(channels: int, samples: int, walks: tuple[WindowWalk, ...], dtype: NumpyDType) -> Scatter:
     return Scatter(channels, samples, walks, dtype, True)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.dtype import Array, NumpyDType
 
 
 class ConvGeometry(NamedTuple):
@@ -82,7 +82,9 @@ def _meetings(walks: tuple[WindowWalk, ...]) -> Iterator[Meeting]:
         yield place, tuple(out for out, _ in pairs), tuple(met for _, met in pairs)
 
 
-def walks_of(extents: tuple[int, ...], out: tuple[int, ...], kernel: tuple[int, ...], geometry: ConvGeometry) -> tuple[WindowWalk, ...]:
+def walks_of(
+    extents: tuple[int, ...], out: tuple[int, ...], kernel: tuple[int, ...], geometry: ConvGeometry
+) -> tuple[WindowWalk, ...]:
     """Return the walk of a filter over an input of these spatial extents, dim by dim."""
     return tuple(map(WindowWalk, extents, out, kernel, geometry.stride, geometry.dilation, geometry.padding))
 
@@ -131,7 +133,7 @@ class Columns:
     zeros that no filling touches.
     """
 
-    def __init__(self, channels: int, samples: int, walks: tuple[WindowWalk, ...], dtype: Any) -> None:
+    def __init__(self, channels: int, samples: int, walks: tuple[WindowWalk, ...], dtype: NumpyDType) -> None:
         *others, last = walks
         sizes, places = tuple(walk.size for walk in others), tuple(walk.places for walk in others)
         self.shifted = np.zeros((channels, last.kernel, samples, *sizes, last.places), dtype)
@@ -164,7 +166,7 @@ class Columns:
 class Spread:
     """An output laid over the input's dims but the last, once for each place of the filter there: (O, k…, samples, sizes…, out)."""
 
-    def __init__(self, filters: int, samples: int, walks: tuple[WindowWalk, ...], dtype: Any) -> None:
+    def __init__(self, filters: int, samples: int, walks: tuple[WindowWalk, ...], dtype: NumpyDType) -> None:
         *others, last = walks
         kernel, sizes = tuple(walk.kernel for walk in others), tuple(walk.size for walk in others)
         self._filled = np.zeros((filters, *kernel, samples, *sizes, last.places), dtype)
@@ -185,7 +187,9 @@ class Scatter:
     `rows`: only the last dim is walked, the others are those of the input already.
     """
 
-    def __init__(self, channels: int, samples: int, walks: tuple[WindowWalk, ...], dtype: Any, rows: bool) -> None:
+    def __init__(
+        self, channels: int, samples: int, walks: tuple[WindowWalk, ...], dtype: NumpyDType, rows: bool
+    ) -> None:
         *others, last = walks
         kernel = () if rows else tuple(walk.kernel for walk in others)
         extents = tuple(walk.size if rows else walk.places for walk in others)

@@ -1,6 +1,5 @@
 """The forward and backward sums of the ctc loss, over all samples at once, in logarithms."""
 
-from typing import Any
 
 import numpy as np
 
@@ -8,7 +7,7 @@ from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
 
-def _extended(targets: Array, target_lengths: Any, blank: int) -> Array:
+def _extended(targets: Array, target_lengths: tuple[int, ...], blank: int) -> Array:
     """Return (sample, 2 * longest + 1): each sample's labels with blanks before, between and after."""
     lengths = np.array(target_lengths, np.int64)
     longest = int(lengths.max()) if lengths.size else 0
@@ -21,7 +20,9 @@ def _extended(targets: Array, target_lengths: Any, blank: int) -> Array:
     return found
 
 
-def _check(log_probs: Array, targets: Array, input_lengths: Any, target_lengths: Any, blank: int) -> None:
+def _check(
+    log_probs: Array, targets: Array, input_lengths: tuple[int, ...], target_lengths: tuple[int, ...], blank: int
+) -> None:
     batch = log_probs.shape[1]
     if log_probs.dtype.kind != "f" or targets.dtype.kind not in "iu":
         raise fail("dtype", "ctc_loss: log_probs must be floating point and targets integer", RuntimeError)
@@ -56,14 +57,14 @@ def _shifted(values: Array, by: int) -> Array:
     return found
 
 
-def _log_sum(*terms: Array) -> Any:
+def _log_sum(*terms: Array) -> Array:
     top = np.maximum.reduce(terms)
     safe = np.where(np.isneginf(top), 0, top)
     return np.log(sum(np.exp(term - safe) for term in terms)) + safe
 
 
 def ctc_forward(
-    log_probs: Array, targets: Array, input_lengths: Any, target_lengths: Any, blank: int
+    log_probs: Array, targets: Array, input_lengths: tuple[int, ...], target_lengths: tuple[int, ...], blank: int
 ) -> tuple[Array, Array]:
     """Return the negative log likelihoods and the forward sums (sample, time, extended label)."""
     if targets.ndim == 1 and log_probs.shape[1] == 1 and len(target_lengths) == 1:
@@ -92,8 +93,8 @@ def ctc_forward(
 
 
 def ctc_backward(
-    grad: Array, log_probs: Array, targets: Array, input_lengths: Any, target_lengths: Any, neg_log_likelihood: Array,
-    log_alpha: Array, blank: int, zero_infinity: bool,
+    grad: Array, log_probs: Array, targets: Array, input_lengths: tuple[int, ...], target_lengths: tuple[int, ...],
+    neg_log_likelihood: Array, log_alpha: Array, blank: int, zero_infinity: bool,
 ) -> Array:
     """Return the gradient by the log probabilities, which are taken to come from a log_softmax."""
     labels = _extended(targets, target_lengths, blank)

@@ -6,7 +6,7 @@ import numpy as np
 
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.dtype import Array, NumpyDType
 from gradsh.engine.values.storage import strided
 from gradsh.text.fault import fail
 
@@ -99,7 +99,7 @@ def memory_order(array: Array) -> list[int]:
     return order[::-1]
 
 
-def dense_like(array: Array, dtype: Any) -> Array:
+def dense_like(array: Array, dtype: NumpyDType) -> Array:
     """Return uninitialised memory of the shape of `array`, without gaps, its dimensions in the same order of memory."""
     if array.flags.c_contiguous or 0 not in array.strides:
         return np.empty_like(array, dtype, order="K")

@@ -71,5 +71,5 @@ def _dims(self: Array, where: tuple[Any, ...]) -> list[tuple[Any, int]]:
     return found
 
 
-def _outside(index: Any, extent: int) -> Any:
+def _outside(index: Array, extent: int) -> Any:
     return (index < -extent) | (index >= extent)

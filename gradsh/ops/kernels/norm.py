@@ -14,7 +14,7 @@ from gradsh.ops.kernels import norm_channels, norm_rows
 from gradsh.ops.kernels.accurate_sum import WIDE, wide_sum
 
 
-def moments(x: Array, axes: tuple[int, ...]) -> tuple[Any, Any]:
+def moments(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
     """Return mean and variance (the biased one) over axes in float64, dims kept."""
     size = math.prod(x.shape[axis] for axis in axes)
     mean = wide_sum(x, axes) / size

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.dtype import Array, NumpyDType
 from gradsh.text.fault import fail
 
 
@@ -66,7 +66,7 @@ def _extent(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
     return out - 1 if ceil_mode and (out - 1) * s >= n + p else out
 
 
-def lowest(dtype: Any) -> float:
+def lowest(dtype: NumpyDType) -> float:
     """Return the least value of a dtype."""
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.dtype import Array, NumpyDType
 
 
-def _scale(extent: int, out: int, align_corners: bool, scale: float | None, dtype: Any) -> Array:
+def _scale(extent: int, out: int, align_corners: bool, scale: float | None, dtype: NumpyDType) -> Array:
     """Return how far apart the outputs lie in the input."""
     if align_corners:
         return dtype.type((extent - 1) / (out - 1)) if out > 1 else dtype.type(0)
@@ -28,7 +28,7 @@ def _nearest(extent: int, out: int, scale: float | None, exact: bool) -> Array:
     return found
 
 
-def _source(extent: int, out: int, align_corners: bool, scale: float | None, dtype: Any, cubic: bool) -> Array:
+def _source(extent: int, out: int, align_corners: bool, scale: float | None, dtype: NumpyDType, cubic: bool) -> Array:
     step = _scale(extent, out, align_corners, scale, dtype)
     places = np.arange(out, dtype=dtype)
     half = dtype.type(0.5)
@@ -80,7 +80,7 @@ def _smooth(mode: str, extent: int, out: int, align_corners: bool, scale: float 
 
 
 def _taps(
-    mode: str, extent: int, out: int, align_corners: bool, scale: float | None, dtype: Any
+    mode: str, extent: int, out: int, align_corners: bool, scale: float | None, dtype: NumpyDType
 ) -> list[tuple[Array, Any]]:
     """Return (places, weights) pairs whose weighted sum is the output along one dim."""
     if mode in {"nearest", "exact"}:
@@ -99,7 +99,7 @@ def _taps(
     return [(low, 1 - weight), (np.minimum(low + 1, extent - 1), weight)]
 
 
-def _matrix(mode: str, extent: int, out: int, align_corners: bool, scale: float | None, dtype: Any) -> Array:
+def _matrix(mode: str, extent: int, out: int, align_corners: bool, scale: float | None, dtype: NumpyDType) -> Array:
     """Return the whole linear map along one dim, (out, extent)."""
     if mode.endswith("_aa"):
         return _smooth(mode, extent, out, align_corners, scale, dtype)
@@ -110,7 +110,7 @@ def _matrix(mode: str, extent: int, out: int, align_corners: bool, scale: float 
     return matrix
 
 
-def _float(dtype: Any) -> Any:
+def _float(dtype: NumpyDType) -> NumpyDType:
     return dtype if dtype.kind == "f" else np.dtype(np.float32)
 
 
