@@ -116,6 +116,9 @@ class Polynomial:
         return Polynomial(np.polyder(self.c, m))
 
 
+Polynomial.__name__ = Polynomial.__qualname__ = "poly1d"
+
+
 class Grid:
     """What numpy makes of slices: `np.mgrid[0:3, 0:2]`, `np.r_[1:4, 0]`."""
 
