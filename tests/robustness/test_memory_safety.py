@@ -37,7 +37,6 @@ np.ones(3).astype('O')
 np.ones(3).cumsum(dtype=object)
 np.full(3, None)
 np.stack([np.ones(2), None])
-ones(2).numpy().strides
 ones(2).numpy().view('f8')
 x = ones(2).numpy(); x.dtype = 'f8'
 x = ones(2).numpy(); x.strides = (800,)
