@@ -337,7 +337,7 @@ NAMESPACES: dict[str, Namespace] = {
         name: _spaces(f"torch.backends.{name}") for name in ("cudnn", "cuda", "mps", "mkldnn", "mkl", "openmp")
     }),
     **{f"torch.backends.{name}": Switches(f"torch.backends.{name}", {
-        "enabled": True, "is_available": lazy(_SETTINGS, "cuda_is_available"),
+        **({"enabled": True} if name == "mkldnn" else {}), "is_available": lazy(_SETTINGS, "cuda_is_available"),
     }) for name in ("mkldnn", "mkl", "openmp")},
     "torch.backends.cudnn": Switches("torch.backends.cudnn", {
         "deterministic": False, "benchmark": False, "enabled": False, "allow_tf32": True,
