@@ -10,9 +10,7 @@ import ast
 import importlib
 import io
 import json
-import os
 import pathlib
-import pickle
 import re
 import resource
 import signal
@@ -25,6 +23,7 @@ from typing import Any, NamedTuple
 from tests.conformance.cases import Missing, calls, internals
 from tests.conformance.imports import FIND, finder, redirected
 from tests.conformance.scope import left_out
+from tests.processes import aside
 
 FILES = ("test_autograd.py", "autograd/test_functional.py")
 LONGEST = 20
@@ -127,30 +126,13 @@ def outcome(test: Test) -> tuple[str, str]:
     return ("fails", bad[0][1][-3000:]) if bad else ("passes", "")
 
 
-def aside(ask: Callable[[], tuple[str, str]]) -> tuple[str, str]:
-    """Return what asking gives in a process of its own."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(reading)
-        with os.fdopen(writing, "wb") as pipe:
-            pipe.write(pickle.dumps(ask()))
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        told = pipe.read()
-    os.waitpid(child, 0)
-    found: tuple[str, str] = pickle.loads(told) if told else ("dies", "")
-    return found
-
-
 def main(folder: str, library: str, *names: str) -> int:
     """Print a line of JSON for each test."""
     if library == "torch":
         importlib.import_module("torch").set_num_threads(1)
     for test in tests(pathlib.Path(folder), library):
         if not names or any(one in test.name for one in names):
-            told = (test.why, "") if test.why else aside(lambda test=test: outcome(test))  # type: ignore[misc]
+            told = (test.why, "") if test.why else aside(lambda test=test: outcome(test), ("dies", ""))  # type: ignore[misc]
             print(json.dumps({"name": test.name, "outcome": told[0], "detail": told[1]}), flush=True)
     return 0
 

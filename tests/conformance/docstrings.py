@@ -28,7 +28,8 @@ from gradsh.api.torch import NAMESPACES
 from tests.conformance.imports import FIND, finder, redirected
 from tests.conformance.scope import UNWRITTEN, left_out
 from tests.oracle import compare
-from tests.parity.duel import CRASHED, aside
+from tests.parity.duel import CRASHED
+from tests.processes import aside
 from tests.parity.facts import ADDRESS, Difference, Walk, spoken, unheard
 
 PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.) ?")
@@ -193,7 +194,7 @@ def judged(example: Example) -> tuple[str, str]:
         resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
         return told(example)
 
-    found = aside(ask)
+    found = aside(ask, CRASHED)
     return ("too long, or crashes PyTorch", "") if found == CRASHED else found
 
 

@@ -11,14 +11,11 @@ import ast
 import collections
 import contextlib
 import io
-import os
 import pathlib
-import pickle
 import random
 import re
 import sys
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import torch as pytorch
@@ -30,6 +27,7 @@ from gradsh.session.session import Session
 from tests.oracle import compare
 from tests.parity.facts import ADDRESS, Difference, Walk, spoken, unheard
 from tests.parity.writer import write
+from tests.processes import aside
 
 load_all()  # before the processes of `aside` branch off
 CRASHED = ("PyTorch crashed", "the process died")
@@ -178,25 +176,9 @@ def verdict(statements: list[str]) -> tuple[str, str] | None:
     return kind_of(difference), "\n".join(fewer) + f"\n=> {difference[:900]}"
 
 
-def aside(ask: Callable[[], Any]) -> Any:
-    """Return what asking gives, asked in a process of its own: CRASHED where that dies (PyTorch can be made to)."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(reading)
-        with os.fdopen(writing, "wb") as pipe:
-            pipe.write(pickle.dumps(ask()))
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        told = pipe.read()
-    os.waitpid(child, 0)
-    return pickle.loads(told) if told else CRASHED
-
-
 def judged(seed: int) -> Any:
     """Return the verdict on a seed's program."""
-    return aside(lambda: verdict(write(seed)))
+    return aside(lambda: verdict(write(seed)), CRASHED)
 
 
 def main(words: list[str]) -> int:
