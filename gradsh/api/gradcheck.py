@@ -11,6 +11,7 @@ from gradsh.engine.autograd.backward import grad as gradients
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
 from gradsh.engine.registry import find
+from gradsh.engine.rng.generator import Generator
 from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
 
@@ -162,8 +163,9 @@ def _without_tangents(func: Callable[..., Any], given: tuple[Any, ...]) -> None:
     """Refuse a forward mode that tells an input without a tangent from one whose tangent is zero."""
     with dual_level():
         duals, tangents = _duals(given)
+        own = Generator()  # as in PyTorch: the program's random numbers stay as they are
         for tangent in tangents:
-            tangent.array[...] = current().generator.normal(tangent.array.shape, dtype=tangent.array.dtype)
+            tangent.array[...] = own.normal(tangent.array.shape, dtype=tangent.array.dtype)
         for place, one in enumerate(given):
             if _is_wanted(one):
                 sides = [[*duals[:place], other, *duals[place + 1 :]] for other in (_duals((one,))[0][0], one.detach())]

@@ -169,3 +169,11 @@ def test_gradcheck_holds_both_modes():
     assert torch.autograd.gradgradcheck(torch.tanh, x, check_fwd_over_rev=True)
     with pytest.raises(RuntimeError, match="Jacobian computed with forward mode mismatch for output 0 with respect to input 0"):
         torch.autograd.gradcheck(Wrong.apply, x, check_forward_ad=True)
+
+
+def test_checking_a_derivative_draws_none_of_the_programs_random_numbers():
+    x = torch.tensor(X, dtype=torch.float64, requires_grad=True)
+    before = torch.get_rng_state().tolist()
+    for _ in range(3):
+        assert torch.autograd.gradcheck(func=torch.tanh, inputs=(x,), check_forward_ad=True)
+    assert torch.get_rng_state().tolist() == before

@@ -29,8 +29,8 @@ from tests.conformance.imports import FIND, finder, redirected
 from tests.conformance.scope import UNWRITTEN, left_out
 from tests.oracle import compare
 from tests.parity.duel import CRASHED
-from tests.processes import aside
 from tests.parity.facts import ADDRESS, Difference, Walk, spoken, unheard
+from tests.processes import aside
 
 PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.) ?")
 LONGEST = 3
