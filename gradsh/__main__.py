@@ -160,7 +160,7 @@ def fast_options(arguments: list[str]) -> "RunOptions | None":
 def _checked(given: "dict[str, Any]", limits: dict[str, str], files: list[str]) -> "RunOptions | None":
     """The options if every value is one that needs no further words, else None: typer then says what is wrong."""
     if "seed" in given:
-        from gradsh.text.expectations import seed_of
+        from gradsh.text.script_options import seed_of
 
         try:
             given["seed"] = None if given["seed"] == "random" else seed_of(given["seed"])

@@ -172,9 +172,20 @@ def golden(
     review: Annotated[bool, typer.Option("--review", help="Ask about each difference, then rewrite.")] = False,
     new: Annotated[bool, typer.Option("--new", help="Write expectations into scripts that have none.")] = False,
     jobs: Jobs = 1,
-    word: Annotated[list[str] | None, typer.Option("-k", metavar="WORD", help="Only paths with this word.")] = None,
+    word: Annotated[
+        list[str] | None, typer.Option("-k", metavar="WORDS", help="Only scripts with these in path or tags: 'a and not b'.")
+    ] = None,
+    last_failed: Annotated[bool, typer.Option("--last-failed", "--lf", help="Only scripts that failed when last run.")] = False,
+    failed_first: Annotated[bool, typer.Option("--failed-first", "--ff", help="Scripts that failed when last run come first.")] = False,
+    shard: Annotated[
+        str | None, typer.Option("--shard", metavar="N/OF", help="Only one part of the scripts, balanced by their times.")
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on, and test again what changes.")] = False,
     junit: Annotated[str | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
     tap: Annotated[bool, typer.Option("--tap", help="Report in TAP (Test Anything Protocol).")] = False,
+    cases: Annotated[
+        Literal["script", "statement"], typer.Option("--cases", help="What is one test in the reports of --junit and --tap.")
+    ] = "script",
     durations: Annotated[
         int | None, typer.Option("--durations", metavar="N", min=0, help="Show the N slowest scripts; 0: all.")
     ] = None,
@@ -189,7 +200,9 @@ def golden(
     sandbox: Sandbox = "auto",
 ) -> None:
     """Run golden tests: scripts that carry their expected output."""
+    from gradsh.golden.choose import shard_of
     from gradsh.golden.runner import GoldenOptions, run_tests
+    from gradsh.golden.watch import watch_tests
     from gradsh.run.script import RunOptions, prepare
     from gradsh.run.workers import use_threads
 
@@ -199,12 +212,18 @@ def golden(
         timeout=_seconds(timeout), max_memory=_size(max_memory), max_output=_size(max_output), allow_files=allow_files,
         max_nodes=max_nodes, sandbox=sandbox,
     )
+    try:
+        part = shard_of(shard) if shard else None
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
     options = GoldenOptions(
+        last_failed=last_failed, failed_first=failed_first, shard=part,
         paths=tuple(paths or (".",)), update=update, review=review, new=new,
-        jobs=jobs or _cpus(), words=tuple(word or ()), junit=junit, tap=tap, durations=durations, plain=plain, fail_fast=fail_fast,
+        jobs=jobs or _cpus(), words=tuple(word or ()), junit=junit, tap=tap, cases=cases,
+        durations=durations, plain=plain, fail_fast=fail_fast,
         run=RunOptions(seed=_seed(seed), limits=limits),
     )
-    raise typer.Exit(run_tests(options))
+    raise typer.Exit((watch_tests if watch else run_tests)(options))
 
 
 @app.command()
@@ -275,7 +294,7 @@ def trace(
 
 
 def _seed(text: str) -> int | None:
-    from gradsh.text.expectations import seed_of
+    from gradsh.text.script_options import seed_of
 
     if text == "random":
         return None

@@ -7,12 +7,14 @@ from typing import Any, Literal, NamedTuple
 
 from gradsh.contracts.events import Done, Event, Failure, Result
 from gradsh.golden.compare import Tolerance, agree
+from gradsh.golden.condition import excuse
 from gradsh.language.parser import MAX_TEXT
 from gradsh.render.style import Style
 from gradsh.run.script import RunOptions, Script, collect_again, end_stuck, module_reader, read_script
 from gradsh.run.sinks import write_result
-from gradsh.text.expectations import Block, Expected, options_of, scan
+from gradsh.text.expectations import Block, Expected, scan
 from gradsh.text.problem import Problem, ProblemError
+from gradsh.text.script_options import Excuse, options_of
 from gradsh.text.span import Source
 
 Fault = Literal["output", "failure", "failed", "passed", "sibling", "script"]
@@ -53,11 +55,18 @@ class Checked(NamedTuple):
     mismatches: tuple[Mismatch, ...]
     tolerance: Tolerance
     seconds: float
+    excused: Excuse | None = None
+    """Why it was not run, or why its mismatches do not count."""
 
     @property
     def passed(self) -> bool:
-        """Whether everything came out as expected."""
+        """Whether everything came out as expected, or need not."""
         return not self.mismatches
+
+    @property
+    def skipped(self) -> bool:
+        """Whether it was not run, as it asks for."""
+        return self.excused is not None and self.excused.kind == "skip"
 
 
 class ScriptRecorder:
@@ -137,9 +146,10 @@ def check_file(path: str, options: RunOptions, tolerance: Tolerance | None = Non
     return check_script(read_script(path), options, tolerance or Tolerance(), bare=bare)
 
 
-def lost_script(path: str, line: int, reason: str) -> Checked:
+def lost_script(script: Script, line: int, reason: str) -> Checked:
     """Return the outcome of a script whose process ended before it did."""
-    return Checked(path, "", (), {}, (Mismatch(line, "script", reason),), Tolerance(), 0.0)
+    excused = _misfit(script, Source(script.name, script.text))[1]
+    return _excused(Checked(script.name, "", (), {}, (Mismatch(line, "script", reason),), Tolerance(), 0.0, excused))
 
 
 def check_script(script: Script, options: RunOptions, tolerance: Tolerance, *, bare: bool = False) -> Checked:
@@ -153,7 +163,8 @@ def play(script: Script, options: RunOptions) -> Played:
 
     start = time.perf_counter()
     source = Source(script.name, script.text)
-    if _misfit(script, source) is not None:
+    misfit, excused = _misfit(script, source)
+    if misfit is not None or (excused is not None and excused.kind == "skip"):
         return Played()
     recorder = ScriptRecorder()
     session = Session(options.seed, limits=options.limits)
@@ -174,8 +185,10 @@ def judge(script: Script, played: Played, tolerance: Tolerance, *, bare: bool = 
     """
     start = time.perf_counter()
     source = Source(script.name, script.text)
-    misfit = _misfit(script, source)
-    found = Checked(script.name, script.text, (), {}, () if misfit is None else (misfit,), tolerance, 0.0)
+    misfit, excused = _misfit(script, source)
+    found = Checked(script.name, script.text, (), {}, () if misfit is None else (misfit,), tolerance, 0.0, excused)
+    if found.skipped:
+        return found
     if misfit is None:
         try:
             found = _compared(found, source, played, bare)
@@ -183,20 +196,32 @@ def judge(script: Script, played: Played, tolerance: Tolerance, *, bare: bool = 
             found = found._replace(mismatches=(_unusable(error.problem, source),))
     elif len(script.text) > MAX_TEXT:
         found = found._replace(text="")
-    return found._replace(seconds=played.seconds + time.perf_counter() - start)
+    return _excused(found._replace(seconds=played.seconds + time.perf_counter() - start))
 
 
-def _misfit(script: Script, source: Source) -> Mismatch | None:
-    """Why a script cannot be run, if it cannot."""
+def _excused(found: Checked) -> Checked:
+    """Leave out the mismatches of a script that is expected to fail; that it passed is one."""
+    if found.excused is None:
+        return found
+    reason = f"passed, though it is expected to fail: {found.excused.reason}"
+    return found._replace(mismatches=() if found.mismatches else (Mismatch(found.excused.line, "script", reason),))
+
+
+def _misfit(script: Script, source: Source) -> tuple[Mismatch | None, Excuse | None]:
+    """Why a script cannot be run, if it cannot; what it says about being left out or failing."""
     if script.unreadable:
-        return Mismatch(0, "script", f"cannot be read: {script.unreadable}")
+        return Mismatch(0, "script", f"cannot be read: {script.unreadable}"), None
     if len(script.text) > MAX_TEXT:
-        return Mismatch(0, "script", f"cannot be read: more than {MAX_TEXT:,} characters")
+        return Mismatch(0, "script", f"cannot be read: more than {MAX_TEXT:,} characters"), None
     try:
-        options_of(source)
+        options = options_of(source)
     except ProblemError as error:
-        return _unusable(error.problem, source)
-    return None
+        return _unusable(error.problem, source), None
+    try:
+        return None, excuse(options)
+    except ValueError as error:
+        line = next(one.line for one in options.excuses if one.condition)
+        return Mismatch(line, "script", f"a condition cannot be read: {error}"), None
 
 
 def _unusable(problem: Problem, source: Source) -> Mismatch:
@@ -209,7 +234,7 @@ def _unusable(problem: Problem, source: Source) -> Mismatch:
 def _compared(found: Checked, source: Source, played: Played, bare: bool) -> Checked:
     said = options_of(source)
     rtol, atol = found.tolerance
-    tolerance = Tolerance(said.get("rtol", rtol), said.get("atol", atol))
+    tolerance = Tolerance(rtol if said.rtol is None else said.rtol, atol if said.atol is None else said.atol)
     if played.loose and not played.statements:
         return found._replace(mismatches=(Mismatch(played.line, "script", "cannot be run", actual=played.loose),))
     blocks = scan(source, played.statements)

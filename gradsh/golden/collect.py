@@ -29,18 +29,13 @@ def _walk(folder: str) -> Iterable[str]:
         yield from (os.path.join(base, name) for name in sorted(files) if name.endswith(".grad"))  # noqa: PTH118
 
 
-def matching(scripts: Iterable[str], words: Sequence[str]) -> list[str]:
-    """Return the scripts whose path contains one of the words (all scripts where no word is given)."""
-    return [path for path in scripts if not words or any(word.lower() in path.lower() for word in words)]
-
-
 def orphans(paths: Sequence[str], results: Iterable[Checked]) -> list[str]:
     """Return the files `NAME.….out` that no script names: their script was tested, or is gone from a tested folder."""
     named: set[Path] = set()
     tested: dict[Path, set[str]] = {}
     for result in results:
         script = Path(result.path)
-        if not any(mismatch.fault == "script" for mismatch in result.mismatches):
+        if not result.excused and not any(mismatch.fault == "script" for mismatch in result.mismatches):
             tested.setdefault(script.parent, set()).add(script.stem)
         named.update(script.parent / block.sibling.text for block in result.blocks.values() if block.sibling)
     whole = {Path(base) for path in paths if Path(path).is_dir() for base, _, _ in os.walk(path)}

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gradsh.golden import report
+from gradsh.golden import machine_reports, report
+from gradsh.golden.cache import key, load, save
 from gradsh.golden.check import Checked, Played, judge, lost_script, play
-from gradsh.golden.collect import matching, orphans, scripts_below
+from gradsh.golden.choose import in_shard, matching
+from gradsh.golden.collect import orphans, scripts_below
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.update import proposed, settle
 from gradsh.process.files import write_whole
@@ -44,9 +46,13 @@ class GoldenOptions(NamedTuple):
     words: tuple[str, ...] = ()
     junit: str | None = None
     tap: bool = False
+    cases: str = "script"
     durations: int | None = None
     plain: bool = False
     fail_fast: bool = False
+    last_failed: bool = False
+    failed_first: bool = False
+    shard: tuple[int, int] | None = None
     rtol: float = Tolerance().rtol
     atol: float = Tolerance().atol
     run: RunOptions = RunOptions(limits=FOR_TESTS)
@@ -54,23 +60,59 @@ class GoldenOptions(NamedTuple):
 
 def run_tests(options: GoldenOptions) -> int:
     """Run golden tests; return the exit status."""
-    if (options.update or options.review or options.new) and os.environ.get("CI"):
-        return _refuse("goldens are not rewritten where CI is set: run this on your own machine and commit the result")
-    if options.review and not sys.stdin.isatty():
-        return _refuse("--review asks about each difference and needs a terminal; --update accepts all of them")
-    if no_sandbox(options.run.limits.sandbox):
-        return _refuse(no_sandbox(options.run.limits.sandbox))
+    wrong = refusal(options)
+    if wrong:
+        return refuse(wrong)
     scripts, missing = scripts_below(options.paths)
     for path in missing:
-        _complain(f"no such file or folder: {path}")
-    scripts = matching(scripts, options.words)
+        complain(f"no such file or folder: {path}")
     if missing or not scripts:
-        return UNREADABLE if missing else _refuse("no *.grad script found" + _filter_words(options))
+        return UNREADABLE if missing else refuse("no *.grad script found")
+    try:
+        scripts = chosen(scripts, options)
+    except ValueError as error:
+        return refuse(str(error))
+    return run_scripts(scripts, options)[0]
+
+
+def refusal(options: GoldenOptions) -> str:
+    """Say why the options cannot be followed here, or nothing."""
+    if (options.update or options.review or options.new) and os.environ.get("CI"):
+        return "goldens are not rewritten where CI is set: run this on your own machine and commit the result"
+    if options.review and not sys.stdin.isatty():
+        return "--review asks about each difference and needs a terminal; --update accepts all of them"
+    return no_sandbox(options.run.limits.sandbox)
+
+
+def chosen(scripts: Sequence[str], options: GoldenOptions) -> list[str]:
+    """Return the scripts that the options choose, in their order. Raises ValueError where `-k` leaves none."""
+    try:
+        found = matching(scripts, options.words)
+    except ValueError as error:
+        raise ValueError(f"-k: {error}") from None
+    if not found:
+        raise ValueError(f"no script is chosen by -k {' -k '.join(map(repr, options.words))}")
+    runs = load()
+    failed = {path for path in found if key(path) in runs and runs[key(path)].failed}
+    if options.last_failed:
+        if not failed:
+            complain("no script is known to have failed when it was last run: all are run")
+        found = [path for path in found if path in failed] or found
+    if options.failed_first:
+        found.sort(key=lambda path: path not in failed)
+    return in_shard(found, options.shard, runs) if options.shard else found
+
+
+def run_scripts(scripts: Sequence[str], options: GoldenOptions) -> tuple[int, list[Checked]]:
+    """Run these scripts; return the exit status, and how each went."""
     style = style_for(sys.stdout, plain=options.plain)
     with Raising():
         results, interrupted = _run_all(scripts, options, style)
         stray = orphans(options.paths, results)
-        return _finish(results, stray, options, style, len(scripts), interrupted)
+        status = _finish(results, stray, options, style, len(scripts), interrupted)
+    if options.shard is None:  # the shards of one run must agree on the times
+        save(results)
+    return status, results
 
 
 def _finish(
@@ -84,22 +126,20 @@ def _finish(
     except BrokenPipeError:
         raise  # nobody reads the report any more: the program ends quietly
     except OSError as error:
-        return _refuse(f"cannot write {error.filename or 'the output'}: {error.strerror or error}")
+        return refuse(f"cannot write {error.filename or 'the output'}: {error.strerror or error}")
     if interrupted:
         return INTERRUPTED
     return FAILED if stray or not all(tested.passed for tested in results) else DONE
 
 
-def _filter_words(options: GoldenOptions) -> str:
-    return f" whose path contains {' or '.join(map(repr, options.words))}" if options.words else ""
-
-
-def _complain(text: str) -> None:
+def complain(text: str) -> None:
+    """Tell on standard error what is wrong with the command line."""
     sys.stderr.write(f"gradsh test: {text}\n")
 
 
-def _refuse(text: str) -> int:
-    _complain(text)
+def refuse(text: str) -> int:
+    """Tell why nothing is run; return the exit status."""
+    complain(text)
     return UNREADABLE
 
 
@@ -136,7 +176,7 @@ def _outcomes(scripts: Sequence[str], options: GoldenOptions) -> Iterator[Checke
     everything = answers(task, map(read_script, scripts), options.jobs, read=Played.read, seconds=options.run.limits.timeout)
     for script, played in everything:
         if isinstance(played, Lost):
-            yield lost_script(script.name, played.line, played.reason)
+            yield lost_script(script, played.line, played.reason)
         else:
             yield judge(script, played, tolerance, bare=options.new)
 
@@ -189,16 +229,18 @@ def _tell(
         for tested in results:
             if tested.passed and not tested.blocks and tested.path in options.paths:
                 out.write(f"{tested.path} has no expectations: --new writes them\n")
+    cases = machine_reports.cases(results, stray, by_statement=options.cases == "statement")
     if options.tap:
-        out.write("".join(line + "\n" for line in report.tap(results, stray)))
+        out.write("".join(line + "\n" for line in machine_reports.tap(cases)))
     else:
         for path in stray:
             out.write(f"{style.paint('bold', path)}: expected output that no script names; delete it or name it\n")
         if options.durations is not None:
             out.write("".join(line + "\n" for line in report.slowest(results, options.durations)))
+        out.write("".join(line + "\n" for line in report.excuses(results, style)))
         out.write(report.summary(results, stray, style, total) + "\n")
     if os.environ.get("GITHUB_ACTIONS") and not options.tap:
-        out.write("".join(line + "\n" for line in report.annotations(results, stray)))
+        out.write("".join(line + "\n" for line in machine_reports.annotations(results, stray)))
     if options.junit is not None:
-        write_whole(Path(options.junit), report.junit(results, stray).encode())
+        write_whole(Path(options.junit), machine_reports.junit(cases).encode())
     out.flush()

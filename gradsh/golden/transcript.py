@@ -1,7 +1,7 @@
 """Writes expectations into a script that has none: it is run anew, and what it shows is put below its statements."""
 
 from gradsh.golden.check import CheckedRun, ScriptRecorder, as_comment
-from gradsh.text.expectations import options_of
+from gradsh.text.script_options import options_of
 from gradsh.text.span import Source
 
 ROUNDS = 4
@@ -13,7 +13,7 @@ def with_expectations(text: str, seed: int = 0) -> str:
 
     A failure is written as announced. A seed other than 0 is written into the script.
     """
-    if seed and "seed" not in options_of(Source("", text), strict=False):
+    if seed and options_of(Source("", text), strict=False).seed is None:
         first, _, rest = text.partition("\n")
         text = f"{first}\n#@ seed={seed}\n{rest}" if first.startswith("#!") else f"#@ seed={seed}\n{text}"
     places = [one.end_line for one in _ran(text, seed)]

@@ -18,8 +18,9 @@ from gradsh.run.export_edits import Edits, indented
 from gradsh.run.export_names import PythonNames
 from gradsh.run.export_values import Values
 from gradsh.run.script import read_script
-from gradsh.text.expectations import options_of, scan
+from gradsh.text.expectations import scan
 from gradsh.text.problem import ProblemError
+from gradsh.text.script_options import options_of
 from gradsh.text.span import Source
 
 SHOW = "\ndef {0}(value):\n    if value is not None:\n        print(repr(value))\n\n"
@@ -107,7 +108,7 @@ class _Export:
     def _head(self, first: int) -> str:
         """Return the lines that stand before the first statement: imports that are missing, the seed, what shows values."""
         standing = self.names.standing
-        seed = options_of(self.source, strict=False).get("seed", 0)
+        seed = options_of(self.source, strict=False).seed or 0
         line = self.source.line(self.body[first].span.line) if first < len(self.body) else ""
         seeding = "manual_seed(" in line
         standing |= {"torch"} if not seeding else set()

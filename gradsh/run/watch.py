@@ -10,6 +10,7 @@ from gradsh.run.scripts import outcomes
 from gradsh.run.sinks import Looks, looks_of, sink_for
 
 POLL_SECONDS = 0.2
+Stamp = tuple[int, int, int]
 
 
 def watch(options: RunOptions, *, rounds: int | None = None) -> int:
@@ -41,7 +42,7 @@ def _watch(name: str, looks: Looks, options: RunOptions, rounds: int | None) -> 
             time.sleep(POLL_SECONDS)
 
 
-def stamp(name: str) -> tuple[int, int, int]:
+def stamp(name: str) -> Stamp:
     """Return what changes when the file is written or replaced; zeros while it is not there."""
     try:
         found = Path(name).stat()

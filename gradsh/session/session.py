@@ -32,8 +32,9 @@ from gradsh.runtime.machine import Failed, Machine
 from gradsh.session.control import Outcome, quiet, text_of
 from gradsh.session.reports import Reports
 from gradsh.session.timeout import reading, timed
-from gradsh.text.expectations import Block, options_of, scan
+from gradsh.text.expectations import Block, scan
 from gradsh.text.problem import Problem, ProblemError
+from gradsh.text.script_options import options_of
 from gradsh.text.span import Source
 
 ASSERTIONS = ("freed", "saved", "live_bytes", "peak_bytes", "reclaimable_bytes")
@@ -370,7 +371,7 @@ class Session(Reports):
 
     def _take_options(self, source: Source) -> None:
         """Follow a seed that the text asks for (`#@ seed=3`); other comments of that form are not for us."""
-        seed = options_of(source, strict=False).get("seed")
+        seed = options_of(source, strict=False).seed
         if seed is not None:
             self.seed = int(seed)
             self.ambient.generator.manual_seed(self.seed)

@@ -1,6 +1,5 @@
-"""What a script says about its own run, in comments at column 0: options for the file, and the output it expects.
+"""The output that a script expects, in comments at column 0.
 
-    #@ seed=0 rtol=1e-4     options for the file
     #> text                 a line of output; a bare `#>` an empty one
     #/ pattern /            a line of output that a regular expression matches
     #>> FILE                the output stands in a file beside the script
@@ -15,8 +14,6 @@ from collections.abc import Iterable
 from gradsh.text.problem import Label, Problem, ProblemError
 from gradsh.text.span import Source, Span
 from gradsh.text.tuples import NamedTuple
-
-OPTIONS = ("atol", "rtol", "seed")
 
 
 class Expected(NamedTuple):
@@ -52,21 +49,6 @@ class Block(NamedTuple):
     def sibling(self) -> Expected | None:
         """The file beside the script that holds the output, if there is one."""
         return next((expected for expected in self.lines if expected.sign == "#>>"), None)
-
-
-def seed_of(text: str) -> int:
-    """Return the seed that a text names (0x12 counts, too). Raises ValueError, also for one that no generator takes."""
-    seed = int(text, 0)
-    if not -(1 << 63) <= seed < 1 << 64:
-        raise ValueError("a seed lies between -2**63 and 2**64 - 1")
-    return seed
-
-
-def _tolerance(text: str) -> float:
-    value = float(text)
-    if not value >= 0:
-        raise ValueError("a tolerance is no less than 0")
-    return value
 
 
 def parse_line(line: str, number: int) -> Expected | None:
@@ -126,33 +108,3 @@ def _misplaced(text: str, number: int, in_block: bool) -> ProblemError:
         (Label("needed", span, "this expectation"),),
         ("write it at column 0, below the top-level statement whose output it describes",),
     ))
-
-
-def options_of(source: Source, *, strict: bool = True) -> dict[str, float | int]:
-    """Return the options that `#@ ` lines give.
-
-    With `strict`, an unknown or ill-formed one is a ProblemError of kind `syntax`; without, it is some comment.
-    """
-    found: dict[str, float | int] = {}
-    for number, line in enumerate(source.lines, source.first_line):
-        if not line.startswith("#@ "):
-            continue
-        for word in line[2:].split():
-            key, sep, value = word.partition("=")
-            start = line.index(word) + 1
-            span = Span(number, start, number, start + len(word))
-            if not sep or key not in OPTIONS:
-                if not strict:
-                    continue
-                raise _bad_option(span, f"unknown option {word!r}", f"the options are {', '.join(OPTIONS)}")
-            try:
-                found[key] = seed_of(value) if key == "seed" else _tolerance(value)
-            except ValueError:
-                if not strict:
-                    continue
-                raise _bad_option(span, f"{key} needs a number, not {value[:40]!r}", f"write {key}=1e-4") from None
-    return found
-
-
-def _bad_option(span: Span, message: str, way: str) -> ProblemError:
-    return ProblemError(Problem("syntax", message, (Label("needed", span, ""),), (way,)))

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from gradsh.golden.check import check_script
 from gradsh.golden.compare import Tolerance
-from gradsh.golden.report import annotations, failure_lines, junit, tap
+from gradsh.golden.machine_reports import annotations, cases, junit, tap
+from gradsh.golden.report import failure_lines
 from gradsh.golden.update import proposed
 from gradsh.process.limits import Limits
 from gradsh.render.json import line_of
@@ -17,7 +18,8 @@ from tests.sweep import draws
 
 PIECES = st.sampled_from([
     "x", "y = ", "ones(2)", "backward ", "x.exp()", "graph ", "--retain", "\n", "\n    ", "for i in range(2):", "(", ")",
-    "[", "]", "'", '"""', "#> ", "#! ", "#>> a.out", "#/ [ /", "#@ rtol=1", "...", "[..]", "1.5", "requires_grad=True",
+    "[", "]", "'", '"""', "#> ", "#! ", "#>> a.out", "#/ [ /", "#@ rtol=1",
+    "#@ skip=", '#@ xfail="', " if=python>3", "#@ [A] /", "...", "[..]", "1.5", "requires_grad=True",
     "print(", ";", ":", ",", "\\", "\t", "\x00", "\x1b", "é", "\ud800", "lambda: ", "def f():", "return ", "import torch", ">>> ",
     "expect error ", "freed: ", "if ", "else", "**", "@", "f'{x}'", "del x", "with torch.no_grad():", "class A:", "  ",
 ])
@@ -45,8 +47,10 @@ def test_every_text_runs_or_fails_with_events(text: str) -> None:
 def test_every_golden_is_judged_and_updated(text: str) -> None:
     checked = check_script(Script("a.grad", text), RunOptions(limits=LIMITS), Tolerance())
     failure_lines(checked, Style())
-    junit([checked], []).encode()
-    list(tap([checked], []))
+    for by_statement in (False, True):
+        found = cases([checked], [], by_statement=by_statement)
+        junit(found).encode()
+        list(tap(found))
     list(annotations([checked], []))
     update = proposed(checked)
     assert proposed(checked._replace(text=update.text), only=frozenset()).text == update.text

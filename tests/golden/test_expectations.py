@@ -2,8 +2,9 @@
 
 import pytest
 
-from gradsh.text.expectations import options_of, parse_line, scan
+from gradsh.text.expectations import parse_line, scan
 from gradsh.text.problem import ProblemError
+from gradsh.text.script_options import ScriptOptions, options_of
 from gradsh.text.span import Source
 
 SCRIPT = """#!/usr/bin/env gradsh
@@ -36,14 +37,14 @@ def test_blocks_belong_to_the_statement_above() -> None:
 
 
 def test_options() -> None:
-    assert options_of(Source("s", SCRIPT)) == {"seed": 3, "rtol": 0.01}
+    assert options_of(Source("s", SCRIPT)) == ScriptOptions(seed=3, rtol=0.01)
 
 
 @pytest.mark.parametrize("line", ["#@ sed=3", "#@ seed", "#@ seed=x", "#@ rtol=1e"])
 def test_bad_options(line: str) -> None:
     with pytest.raises(ProblemError):
         options_of(Source("s", line))
-    assert options_of(Source("s", line), strict=False) == {}
+    assert options_of(Source("s", line), strict=False) == ScriptOptions()
 
 
 @pytest.mark.parametrize(("text", "spans"), [

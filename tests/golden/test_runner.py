@@ -4,36 +4,11 @@ import io
 import os
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from gradsh.golden.runner import GoldenOptions, run_tests
-
-Golden = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Golden:
-    monkeypatch.chdir(tmp_path)
-    for name in ("CI", "GITHUB_ACTIONS"):
-        monkeypatch.delenv(name, raising=False)
-
-    def run(*paths: str, **options: object) -> tuple[int, str, str]:
-        status = run_tests(GoldenOptions(paths=paths or (".",), **options))  # type: ignore[arg-type]
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
-
-
-def script(name: str, text: str) -> Path:
-    path = Path(name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
-
+from tests.golden.conftest import Golden, script
 
 PASSING = "x = 3\nprint(x)\n#> 3\nx / 2\n#> 1.5000001\nnonsense\n#! error[name]: name 'nonsense' [..]\n#! ...\n"
 
@@ -215,7 +190,7 @@ def test_tap(golden: Golden) -> None:
 def test_annotations(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
     script("a.grad", "x = 1\nprint(x)\n#> 2\n")
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    assert "::error file=./a.grad,line=2,title=gradsh test::the output differs%0A- 2%0A+ 1\n" in golden()[1]
+    assert "::error file=a.grad,line=2,title=gradsh test::the output differs%0A- 2%0A+ 1\n" in golden()[1]
 
 
 def test_durations(golden: Golden) -> None:
@@ -318,4 +293,5 @@ def test_full_disk_is_told_and_leaves_the_file_whole(golden: Golden, monkeypatch
     assert status == 2
     assert err == "gradsh test: cannot write a.grad: No space left on device\n"
     assert path.read_text() == "print(1)\n#> 2\n"
-    assert os.listdir() == ["a.grad"]
+    assert sorted(os.listdir()) == [".gradsh_cache", "a.grad"]
+    assert os.listdir(".gradsh_cache") == [".gitignore"]
