@@ -9,7 +9,7 @@ from gradsh.golden.report import failure_lines
 from gradsh.render.style import Style, printable
 
 
-class Case(NamedTuple):
+class ReportCase(NamedTuple):
     """A test of a report: a script, one of its statements, or a file beside it that no script names."""
 
     name: str
@@ -25,7 +25,7 @@ class Case(NamedTuple):
         return [] if self.tested.passed else failure_lines(self.tested, Style())
 
 
-def cases(results: Sequence[Checked], orphans: Sequence[str], *, by_statement: bool) -> list[Case]:
+def cases(results: Sequence[Checked], orphans: Sequence[str], *, by_statement: bool) -> list[ReportCase]:
     """Return the tests of a report: one a script, or one for each statement with expectations and one for the rest of the script."""
     out = []
     for tested in results:
@@ -35,12 +35,12 @@ def cases(results: Sequence[Checked], orphans: Sequence[str], *, by_statement: b
                 mine = tuple(mismatch for mismatch in left if one.line <= mismatch.line <= one.end_line)
                 left = tuple(mismatch for mismatch in left if mismatch not in mine)
                 name = f"{tested.path}:{one.line}: {tested.text.splitlines()[one.line - 1].strip()[:40]}"
-                out.append(Case(name, tested.path, tested._replace(mismatches=mine)))
-        out.append(Case(tested.path, tested.path, tested._replace(mismatches=left), tested.seconds))
-    return out + [Case(path, path, None) for path in orphans]
+                out.append(ReportCase(name, tested.path, tested._replace(mismatches=mine)))
+        out.append(ReportCase(tested.path, tested.path, tested._replace(mismatches=left), tested.seconds))
+    return out + [ReportCase(path, path, None) for path in orphans]
 
 
-def tap(found: Sequence[Case]) -> Iterator[str]:
+def tap(found: Sequence[ReportCase]) -> Iterator[str]:
     """Yield the results as the Test Anything Protocol, version 14."""
     yield "TAP version 14"
     yield f"1..{len(found)}"
@@ -60,7 +60,7 @@ def _tap_text(text: str) -> str:
     return printable(text).replace("\\", "\\\\").replace("#", "\\#")
 
 
-def junit(found: Sequence[Case]) -> str:
+def junit(found: Sequence[ReportCase]) -> str:
     """Return the results as a JUnit XML document."""
     failed = sum(bool(case.failure) for case in found)
     skipped = sum(not case.failure and case.tested is not None and case.tested.excused is not None for case in found)
@@ -71,7 +71,7 @@ def junit(found: Sequence[Case]) -> str:
     return "\n".join([*out, "</testsuite>", "</testsuites>"]) + "\n"
 
 
-def _junit_case(case: Case) -> Iterator[str]:
+def _junit_case(case: ReportCase) -> Iterator[str]:
     yield f'<testcase classname="gradsh" name={_quoted(case.name)} file={_quoted(case.file)} time="{case.seconds:.3f}">'
     if case.failure:
         first = case.tested.mismatches[0] if case.tested is not None else None
