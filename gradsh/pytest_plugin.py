@@ -90,11 +90,13 @@ class GradFile(pytest.File):
     def _check(self, path: str) -> "Checked":
         from gradsh.golden.check import check_file
         from gradsh.golden.compare import Tolerance
+        from gradsh.golden.redact import of_project
         from gradsh.process.limits import FOR_TESTS
         from gradsh.run.script import RunOptions
 
         options = RunOptions(limits=FOR_TESTS._replace(max_memory=None), owns_process=False)  # the process is pytest's, not ours to bound
-        tolerance = Tolerance(float(self.config.getini("grad_rtol")), float(self.config.getini("grad_atol")))
+        rtol, atol = (float(self.config.getini(name)) for name in ("grad_rtol", "grad_atol"))
+        tolerance = Tolerance(rtol, atol, of_project(self.config.rootpath))
         return check_file(path, options, tolerance)
 
     def _as_collected(self, checked: "Checked") -> "Checked":

@@ -200,7 +200,11 @@ def golden(
     sandbox: Sandbox = "auto",
 ) -> None:
     """Run golden tests: scripts that carry their expected output."""
+    import pathlib
+
     from gradsh.golden.choose import shard_of
+    from gradsh.golden.compare import Tolerance
+    from gradsh.golden.redact import of_project
     from gradsh.golden.runner import GoldenOptions, run_tests
     from gradsh.golden.watch import watch_tests
     from gradsh.run.script import RunOptions, prepare
@@ -214,10 +218,11 @@ def golden(
     )
     try:
         part = shard_of(shard) if shard else None
+        tolerance = Tolerance(redactions=of_project(pathlib.Path.cwd()))
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     options = GoldenOptions(
-        last_failed=last_failed, failed_first=failed_first, shard=part,
+        last_failed=last_failed, failed_first=failed_first, shard=part, tolerance=tolerance,
         paths=tuple(paths or (".",)), update=update, review=review, new=new,
         jobs=jobs or _cpus(), words=tuple(word or ()), junit=junit, tap=tap, cases=cases,
         durations=durations, plain=plain, fail_fast=fail_fast,

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 from gradsh.contracts.events import Done, Event, Failure, Result
 from gradsh.golden.compare import Tolerance, agree
 from gradsh.golden.condition import excuse
+from gradsh.golden.redact import with_own
 from gradsh.language.parser import MAX_TEXT
 from gradsh.render.style import Style
 from gradsh.run.script import RunOptions, Script, collect_again, end_stuck, module_reader, read_script
@@ -233,8 +234,12 @@ def _unusable(problem: Problem, source: Source) -> Mismatch:
 
 def _compared(found: Checked, source: Source, played: Played, bare: bool) -> Checked:
     said = options_of(source)
-    rtol, atol = found.tolerance
-    tolerance = Tolerance(rtol if said.rtol is None else said.rtol, atol if said.atol is None else said.atol)
+    rtol, atol, known = found.tolerance
+    try:
+        known = with_own(known, said)
+    except ValueError as error:
+        return found._replace(mismatches=(Mismatch(1, "script", str(error)),))
+    tolerance = Tolerance(rtol if said.rtol is None else said.rtol, atol if said.atol is None else said.atol, known)
     if played.loose and not played.statements:
         return found._replace(mismatches=(Mismatch(played.line, "script", "cannot be run", actual=played.loose),))
     blocks = scan(source, played.statements)

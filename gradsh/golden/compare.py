@@ -1,17 +1,19 @@
 """Compares a line of output with what is expected: floats within a tolerance, wildcards, everything else exactly.
 
-An expected line is read as a row of parts: floats, integers, blanks, `[..]` (anything within the line) and the text
-between. Matching walks the positions of the actual line that are still possible after each part, so that a wildcard
-before a number finds the right one.
+An expected line is read as a row of parts: floats, integers, blanks, `[..]` (anything within the line), patterns that have a
+name (`[TIME]`) and the text between. Matching walks the positions of the actual line that are still possible after each part,
+so that a wildcard before a number finds the right one.
 """
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import NamedTuple, NoReturn
 
+from gradsh.golden.redact import KNOWN, Redaction, redacted
+from gradsh.golden.unordered import in_order_of, pairing, stretches
 from gradsh.process.limits import alarm
 from gradsh.text.expectations import Expected
 
@@ -23,6 +25,7 @@ MAX_CELLS = 4_000_000  # of the table that an alignment fills; beyond, nothing i
 
 _PART = re.compile(r"""
     (?P<any>\[\.\.\])
+    | (?P<named>\[[A-Z][A-Z0-9_]*\])
     | (?P<float>(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+(?=[eE][-+]?\d))(?:[eE][-+]?\d+)?(?!\w))
     | (?P<int>(?<![\w.])[-+]?\d+(?![\w.]))
     | (?P<blank>\s+)
@@ -34,10 +37,11 @@ _NUMBERS = frozenset({"float", "int"})
 
 
 class Tolerance(NamedTuple):
-    """How far two floats may lie apart: within `atol + rtol * |expected|`."""
+    """How far output may lie from what is expected: floats within `atol + rtol * |expected|`, what has a pattern within that."""
 
     rtol: float = 1e-4
     atol: float = 1e-6
+    redactions: tuple[Redaction, ...] = KNOWN
 
     def close(self, expected: str, actual: str) -> bool:
         """Whether two floats, as written, agree."""
@@ -90,6 +94,9 @@ def line_matches(expected: Expected, actual: str, tolerance: Tolerance) -> bool:
 
 def _matches(expected: Expected, actual: str, tolerance: Tolerance) -> bool:
     actual = actual.rstrip()
+    own = expected.tolerance
+    if own is not None:
+        tolerance = tolerance._replace(rtol=own, atol=own)
     if expected.sign != "#/":
         return text_matches(expected.text.rstrip(), actual, tolerance)
     try:
@@ -106,6 +113,8 @@ def text_matches(expected: str, actual: str, tolerance: Tolerance) -> bool:
     for kind, text in _parts(expected):
         if kind == "any":
             positions = set(range(min(positions), len(actual) + 1))
+        elif kind == "named":
+            positions = {end for start in positions for end in _named_ends(text, actual, start, tolerance)}
         else:
             positions = {end for start in positions for end in _ends(kind, text, actual, start, tolerance)}
         if not positions:
@@ -153,13 +162,24 @@ def _ends(kind: str, text: str, actual: str, start: int, tolerance: Tolerance) -
     return (end,)
 
 
+def _named_ends(text: str, actual: str, start: int, tolerance: Tolerance) -> Iterator[int]:
+    """Yield the positions behind the name itself, and behind all that its pattern matches from `start` on."""
+    if actual.startswith(text, start):
+        yield start + len(text)
+    pattern = next((re.compile(one.pattern) for one in tolerance.redactions if one.name == text[1:-1]), None)
+    if pattern is not None:
+        yield from (end for end in range(start, len(actual) + 1) if pattern.fullmatch(actual, start, end))
+
+
 def _at_word_start(actual: str, start: int) -> bool:
     return start == 0 or not re.match(r"[\w.]", actual[start - 1])
 
 
-def has_wildcard(expected: Expected) -> bool:
-    """Whether an expectation matches more than one text: such a line is never rewritten."""
-    return expected.sign == "#/" or ANYTHING in expected.text or expected.text.strip() == ANY_LINES
+def has_wildcard(expected: Expected, tolerance: Tolerance) -> bool:
+    """Whether an expectation matches more than one text, and would not be written again as it is: it is never rewritten."""
+    if expected.sign == "#/" or ANYTHING in expected.text or expected.text.strip() == ANY_LINES:
+        return True
+    return any(f"[{one.name}]" in expected.text for one in tolerance.redactions if not one.written)
 
 
 def is_any_lines(expected: Expected) -> bool:
@@ -259,10 +279,43 @@ def agree(expected: Sequence[Expected], actual: Sequence[str], tolerance: Tolera
 
 
 def _agree(expected: Sequence[Expected], actual: Sequence[str], tolerance: Tolerance) -> bool:
-    if len(expected) == len(actual) and all(
-        _matches(e, a, tolerance) for e, a in zip(expected, actual, strict=True)
-    ):
-        return True
-    if not any(is_any_lines(e) for e in expected):
-        return False
-    return all(pair.expected is not None and pair.actual is not None for pair in align(expected, actual, tolerance))
+    """Walk the lines of output that are still possible after each expectation, or each that may change places with others."""
+    positions = {0}
+    for stretch in stretches(expected):
+        if is_any_lines(stretch[0]):
+            positions = set(range(min(positions), len(actual) + 1))
+        else:
+            ends = ((start, start + len(stretch)) for start in positions)
+            positions = {end for start, end in ends if end <= len(actual) and _pairs(stretch, actual[start:end], tolerance)}
+        if not positions:
+            return False
+    return len(actual) in positions
+
+
+def _pairs(stretch: Sequence[Expected], actual: Sequence[str], tolerance: Tolerance) -> bool:
+    if len(stretch) == 1:
+        return _matches(stretch[0], actual[0], tolerance)
+    return len(pairing(stretch, actual, fitting(tolerance))) == len(stretch)
+
+
+def fitting(tolerance: Tolerance) -> Callable[[Expected, str], bool]:
+    """Return what tells whether an expectation matches a line within this tolerance."""
+    return lambda expected, actual: _same(expected, actual, tolerance)
+
+
+def ordered(expected: Sequence[Expected], actual: Sequence[str], tolerance: Tolerance) -> list[Expected]:
+    """Return the expectations, those that may change places in the order of the output, as far as that is told in time."""
+    try:
+        with PATIENCE.bounded():
+            return in_order_of(expected, actual, fitting(tolerance))
+    except _TooLong:
+        return list(expected)
+
+
+def as_written(text: str, tolerance: Tolerance) -> str:
+    """Return a line of output as it is written down: with the names of patterns that are to be written."""
+    try:
+        with PATIENCE.bounded():
+            return redacted(text, tolerance.redactions)
+    except _TooLong:
+        return text

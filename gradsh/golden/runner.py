@@ -53,8 +53,7 @@ class GoldenOptions(NamedTuple):
     last_failed: bool = False
     failed_first: bool = False
     shard: tuple[int, int] | None = None
-    rtol: float = Tolerance().rtol
-    atol: float = Tolerance().atol
+    tolerance: Tolerance = Tolerance()
     run: RunOptions = RunOptions(limits=FOR_TESTS)
 
 
@@ -166,8 +165,6 @@ def _run_all(scripts: Sequence[str], options: GoldenOptions, style: Style) -> tu
 
 def _outcomes(scripts: Sequence[str], options: GoldenOptions) -> Iterator[Checked]:
     """Run scripts in processes of their own, and compare what came out here: what a script does is no part of its judgement."""
-    tolerance = Tolerance(options.rtol, options.atol)
-
     def task(script: Script) -> Played:
         if not script.unreadable:
             enclose(options.run, script)
@@ -178,7 +175,7 @@ def _outcomes(scripts: Sequence[str], options: GoldenOptions) -> Iterator[Checke
         if isinstance(played, Lost):
             yield lost_script(script, played.line, played.reason)
         else:
-            yield judge(script, played, tolerance, bare=options.new)
+            yield judge(script, played, options.tolerance, bare=options.new)
 
 
 def _accepts(options: GoldenOptions, tested: Checked) -> bool:

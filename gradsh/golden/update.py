@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gradsh.golden.check import Checked, CheckedRun, Mismatch, as_comment, sibling_lines, sibling_path
-from gradsh.golden.compare import Tolerance, align, has_wildcard
+from gradsh.golden.compare import Tolerance, align, as_written, has_wildcard, ordered
+from gradsh.golden.unordered import UNORDERED
 from gradsh.process.files import write_whole
 from gradsh.text.expectations import Block, Expected
 
@@ -70,37 +71,41 @@ def _sibling(tested: Checked, block: Block, ran: CheckedRun, force: bool, out: d
         old = sibling_lines(script, block.sibling)
     except (OSError, UnicodeDecodeError):
         old = ()
-    edits, kept = _stretch_edits(old, ran.output, 0, tested.tolerance, force, lambda text: text.rstrip())
+    edits, kept = _stretch_edits(old, ran.output, 0, tested.tolerance, force, lambda _, text: text.rstrip())
     left += [block.sibling.line] * bool(kept)
     text = "".join(expected.text + "\n" for expected in old)
-    out[path] = _applied(text, edits) if text else "".join(line.rstrip() + "\n" for line in ran.output)
+    out[path] = _applied(text, edits) if text else "".join(as_written(line.rstrip(), tested.tolerance) + "\n" for line in ran.output)
 
 
 def _edits(mismatch: Mismatch, block: Block, tolerance: Tolerance, force: bool) -> tuple[list[LineEdit], list[int]]:
     """The edits for one mismatch, and the lines that had to be left."""
     failing = mismatch.fault != "output"
-    sign = "#!" if failing else "#>"
+    usual = "#!" if failing else "#>"
     anchor = block.output[-1].line if failing and block.output else block.end_line
     return _stretch_edits(
-        mismatch.expected, mismatch.actual, anchor, tolerance, force, lambda text: as_comment(sign, text)
+        mismatch.expected, mismatch.actual, anchor, tolerance, force, lambda sign, text: as_comment(sign or usual, text)
     )
 
 
 def _stretch_edits(
     expected: Sequence[Expected], actual: Sequence[str], anchor: int, tolerance: Tolerance, force: bool,
-    written: Callable[[str], str],
+    written: Callable[[str, str], str],
 ) -> tuple[list[LineEdit], list[int]]:
+    """The edits of a stretch of lines; `written` makes a line of the sign of the one that it replaces, and its text."""
+    expected = ordered(expected, actual, tolerance)
     edits: list[LineEdit] = []
     left: list[int] = []
     drop: list[Expected] = []
     add: list[str] = []
 
     def close() -> None:
-        if any(has_wildcard(one) for one in drop) and not force:
-            left.extend(one.line for one in drop if has_wildcard(one))
+        fixed = [one.line for one in drop if has_wildcard(one, tolerance)]
+        if fixed and not force:
+            left.extend(fixed)
         elif drop or add:
-            after = drop[0].line if drop else anchor
-            edits.append(LineEdit(frozenset(one.line for one in drop), after, tuple(written(text) for text in add)))
+            after = min((one.line for one in drop), default=anchor)
+            lines = tuple(written(sign, as_written(text, tolerance)) for sign, text in zip(_signs(drop, len(add)), add, strict=True))
+            edits.append(LineEdit(frozenset(one.line for one in drop), after, lines))
         drop.clear()
         add.clear()
 
@@ -108,8 +113,8 @@ def _stretch_edits(
         if i is not None and j is not None:
             close()
             anchor = expected[i].line
-            if _only_padded(expected[i], actual[j]):
-                edits.append(LineEdit(frozenset((anchor,)), anchor, (written(actual[j]),)))
+            if _only_padded(expected[i], actual[j], tolerance):
+                edits.append(LineEdit(frozenset((anchor,)), anchor, (written(expected[i].sign, actual[j]),)))
         elif i is not None:
             drop.append(expected[i])
         elif j is not None:
@@ -118,9 +123,16 @@ def _stretch_edits(
     return edits, left
 
 
-def _only_padded(expected: Expected, actual: str) -> bool:
+def _signs(dropped: Sequence[Expected], count: int) -> list[str]:
+    """The signs of lines that take the places of dropped ones; empty: the usual one."""
+    signs = [one.sign if one.sign.endswith(">") else "" for one in dropped[:count]]
+    more = UNORDERED if dropped and dropped[-1].sign == UNORDERED else ""
+    return signs + [more] * (count - len(signs))
+
+
+def _only_padded(expected: Expected, actual: str, tolerance: Tolerance) -> bool:
     """Whether a line that holds is padded for neighbours of other widths: a table is rewritten aligned, or not at all."""
-    return not has_wildcard(expected) and expected.text != actual.rstrip() and expected.text.split() == actual.split()
+    return not has_wildcard(expected, tolerance) and expected.text != actual.rstrip() and expected.text.split() == actual.split()
 
 
 def _applied(text: str, edits: Sequence[LineEdit]) -> str:

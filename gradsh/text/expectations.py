@@ -1,6 +1,8 @@
 """The output that a script expects, in comments at column 0.
 
     #> text                 a line of output; a bare `#>` an empty one
+    #~1e-3> text            a line of output whose floats agree within this tolerance, relative and absolute
+    #*> text                a line of output; it may change places with its neighbours of this kind
     #/ pattern /            a line of output that a regular expression matches
     #>> FILE                the output stands in a file beside the script
     #! text                 a line of the failure that the statement above must end in
@@ -10,18 +12,25 @@ given the lines of the statements.
 """
 
 from collections.abc import Iterable
+from math import inf
 
 from gradsh.text.problem import Label, Problem, ProblemError
+from gradsh.text.script_options import tolerance_of
 from gradsh.text.span import Source, Span
 from gradsh.text.tuples import NamedTuple
 
 
 class Expected(NamedTuple):
-    """An expectation: the line it stands on, its sign (`#>`, `#/`, `#>>` or `#!`) and what follows it."""
+    """An expectation: the line it stands on, its sign (`#>`, `#~1e-3>`, `#*>`, `#/`, `#>>` or `#!`) and what follows it."""
 
     line: int
     sign: str
     text: str
+
+    @property
+    def tolerance(self) -> float | None:
+        """How far floats of this line may lie apart; None: as far as in all others."""
+        return float(self.sign[2:-1]) if self.sign.startswith("#~") else None
 
 
 class Block(NamedTuple):
@@ -38,7 +47,7 @@ class Block(NamedTuple):
     @property
     def output(self) -> tuple[Expected, ...]:
         """The expected lines of output."""
-        return tuple(expected for expected in self.lines if expected.sign in {"#>", "#/"})
+        return tuple(expected for expected in self.lines if expected.sign not in {"#!", "#>>"})
 
     @property
     def failure(self) -> tuple[Expected, ...]:
@@ -53,9 +62,12 @@ class Block(NamedTuple):
 
 def parse_line(line: str, number: int) -> Expected | None:
     """Return the expectation that a line at column 0 makes, or None for any other line."""
-    if line[:2] not in {"#>", "#!", "#/"} or (line.startswith("#!") and number == 1):
+    if line[:2] not in {"#>", "#!", "#/", "#~", "#*"} or (line.startswith("#!") and number == 1):
         return None
     line = line.rstrip()
+    if line[1] in "~*":
+        sign, end, text = line.partition(">")
+        return Expected(number, sign + end, text.removeprefix(" ")) if end and _is_sign(sign) else None
     if line.startswith("#>>"):
         return Expected(number, "#>>", line[3:].strip())
     if line.startswith("#/"):
@@ -63,6 +75,16 @@ def parse_line(line: str, number: int) -> Expected | None:
         return Expected(number, "#/", body.removesuffix("/").strip()) if body.endswith("/") else None
     text = line[2:]
     return Expected(number, line[:2], text.removeprefix(" "))
+
+
+def _is_sign(text: str) -> bool:
+    """Whether `#*`, or `#~` and a tolerance; what else begins so is some comment."""
+    if text == "#*":
+        return True
+    try:
+        return text[1] == "~" and bool(tolerance_of(text[2:]) < inf)
+    except ValueError:
+        return False
 
 
 def scan(source: Source, statements: Iterable[tuple[int, int]], *, strict: bool = True) -> dict[int, Block]:

@@ -3,7 +3,7 @@
 import pytest
 
 from gradsh.golden.compare import Tolerance, agree, align, text_matches
-from gradsh.text.expectations import Expected
+from gradsh.text.expectations import Expected, parse_line
 
 TOLERANCE = Tolerance()
 
@@ -23,6 +23,11 @@ TOLERANCE = Tolerance()
     ("", "   "),
     ("-0.0000", "0.0000"),
     ("freed 2 buffers[..]", "freed 2 buffers: Mul.self"),
+    ("took [TIME], at [PTR]", "took 1.25 ms, at 0x7f3a"),
+    ("[DATE] [BYTES] [NUM] [PATH]", "2026-01-02T03:04:05Z 1.5 KiB -3e-4 ../a/b.txt"),
+    ("[..][TIME][..]", "after 3 h of work"),
+    ("a [TIME]", "a [TIME]"),
+    ("[OTHER]", "[OTHER]"),
 ])
 def test_matches(expected: str, actual: str) -> None:
     assert text_matches(expected, actual.rstrip(), TOLERANCE)
@@ -43,6 +48,10 @@ def test_matches(expected: str, actual: str) -> None:
     ("word", "Word"),
     ("a b", "ab"),
     ("[..]x", "y"),
+    ("took [TIME]", "took long"),
+    ("took [TIME]", "took 3 ms more"),
+    ("[PTR]", "0x"),
+    ("[OTHER]", "x"),
 ])
 def test_differs(expected: str, actual: str) -> None:
     assert not text_matches(expected, actual, TOLERANCE)
@@ -87,3 +96,43 @@ def test_long_outputs_are_compared_in_time() -> None:
     changed = [*many[:10_000], "other", *many[10_000:]]
     assert not agree(lines(*many), changed, TOLERANCE)
     assert len(align(lines(*many), changed, TOLERANCE)) == 20_001
+
+
+@pytest.mark.parametrize(("expected", "actual", "agrees"), [
+    (["#*> a", "#*> b"], ["b", "a"], True), (["#*> a", "#*> b"], ["b", "b"], False), (["#*> a"], ["a", "a"], False),
+    (["#*> [..]", "#*> a", "#*> [..]b"], ["a", "xb", "c"], True), (["#*> [..]a", "#*> a"], ["a", "c"], False),
+    (["#> x", "#*> x", "#*> y"], ["x", "y", "x"], True), (["#*> x", "#*> y", "#> x"], ["y", "x", "x"], True),
+    (["#> ...", "#*> x", "#*> y", "#> z"], ["x", "y", "q", "y", "x", "z"], True),
+    (["#*> x", "#> s", "#*> y"], ["y", "s", "x"], False),
+])
+def test_lines_that_may_change_places(expected: list[str], actual: list[str], agrees: bool) -> None:
+    assert agree(parsed(*expected), actual, TOLERANCE) is agrees
+
+
+def test_many_lines_may_change_places() -> None:
+    """Each can stand for two neighbours, and the last one has only one place: all others have to move."""
+    count = 300
+    rows = [Expected(i, "#*>", f"{i}[..]") for i in range(count)]
+    assert agree(rows, [f"{i}" for i in reversed(range(count))], TOLERANCE)
+    chain = [Expected(i, "#*>", "[..]") for i in range(count)] + [Expected(count, "#*>", "x0")]
+    assert agree(chain, [f"x{i}" for i in range(count + 1)], TOLERANCE)
+
+
+@pytest.mark.parametrize(("expected", "actual", "agrees"), [
+    ("#~1e-2> 1.00 a", "1.01 a", True), ("#~1e-2> 1.00", "1.03", False), ("#~0> 0.5", "0.50001", False), ("#~.5> 0.0", "0.4", True),
+])
+def test_a_tolerance_of_one_line(expected: str, actual: str, agrees: bool) -> None:
+    assert agree(parsed(expected), [actual], TOLERANCE) is agrees
+
+
+def parsed(*texts: str) -> list[Expected]:
+    found = [parse_line(text, number) for number, text in enumerate(texts, 2)]
+    assert None not in found
+    return found  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("text", [
+    "#~~~~~~", "# ~1> x", "#~nan> 1.0", "#~inf> 1.0", "#~-1> 1.0", "#~> 1.0", "#** note >", "#* a list", "#~5 minutes",
+])
+def test_what_only_looks_like_an_expectation_is_a_comment(text: str) -> None:
+    assert parse_line(text, 3) is None

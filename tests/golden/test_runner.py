@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gradsh.golden.redact import of_project
 from tests.golden.conftest import Golden, script
 
 PASSING = "x = 3\nprint(x)\n#> 3\nx / 2\n#> 1.5000001\nnonsense\n#! error[name]: name 'nonsense' [..]\n#! ...\n"
@@ -295,3 +296,41 @@ def test_full_disk_is_told_and_leaves_the_file_whole(golden: Golden, monkeypatch
     assert path.read_text() == "print(1)\n#> 2\n"
     assert sorted(os.listdir()) == [".gradsh_cache", "a.grad"]
     assert os.listdir(".gradsh_cache") == [".gitignore"]
+
+
+def test_redactions_are_written_down_and_stay(golden: Golden) -> None:
+    text = "#@ [ID] /n\\d+/\n#@ [TIME]\nfor i in range(2):\n    print('n%d took %d ms at 0x1f' % (i + 7, i))\nprint('end')\n"
+    path = script("a.grad", text)
+    assert golden(new=True)[0] == 0
+    said = "#> [ID] took [TIME] at 0x1f\n" * 2
+    assert path.read_text() == text.replace("print('end')", f"{said}print('end')") + "#> end\n"
+    path.write_text(path.read_text().replace("0x1f\n#", "0x2f\n#").replace("end\n", "[PTR]\n"))
+    status, out, _ = golden(update=True)
+    assert status == 1
+    assert said in path.read_text()
+    assert "./a.grad:8: has a wildcard that no longer matches" in out
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("[tool.gradsh.redact]\nid = 'x'\n", "a name in capitals"), ("[tool.gradsh.redact]\nID = 3\n", "a name in capitals"),
+    ("[tool.gradsh.redact]\nID = '('\n", "the pattern is none"), ("[tool\n", "cannot read"), ("[tool.gradsh]\nredact = 3\n", "is a table"),
+])
+def test_patterns_of_the_project(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    with pytest.raises(ValueError, match=words):
+        of_project(tmp_path / "deeper")
+    (tmp_path / "pyproject.toml").write_text("[tool.gradsh.redact]\nID = 'n[0-9]+'\nTIME = 'now'\n")
+    found = {one.name: one.pattern for one in of_project(tmp_path)}
+    assert (found["ID"], found["TIME"]) == ("n[0-9]+", "now")
+
+
+def test_a_pattern_that_nothing_defines_is_told(golden: Golden) -> None:
+    script("a.grad", "#@ [NEW]\nprint(1)\n#> 1\n")
+    assert golden()[1].startswith("./a.grad:1: no pattern is called [NEW]; define it: #@ [NEW] /PATTERN/\n")
+
+
+def test_an_update_keeps_what_a_line_allows(golden: Golden) -> None:
+    path = script("a.grad", "print(1.5)\n#~1e-2> 1.4\nfor x in 'dbc': print(x)\n#*> a\n#*> b\n#*> c\nprint('x\\ny')\n#*> z\n")
+    assert golden(update=True)[0] == 0
+    assert path.read_text() == (
+        "print(1.5)\n#~1e-2> 1.5\nfor x in 'dbc': print(x)\n#*> d\n#*> b\n#*> c\nprint('x\\ny')\n#*> x\n#*> y\n")
