@@ -23,7 +23,7 @@ INTRODUCTION = """# The language
 
 A program is a sequence of statements: tensor statements, which are Python as it is written in posts about autograd, with
 Python's precedence and meaning, and [commands](commands.md). An expression statement at the top level shows its value;
-inside blocks and functions nothing is shown.
+inside blocks and functions nothing is shown, nor in a file `NAME.py`, as under `python NAME.py`.
 
 """
 EXAMPLE = """import torch.nn.functional as F

@@ -8,7 +8,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import DType, of_numpy, promote_pair, result_type
 from gradsh.engine.values.size import CPU, Device
-from gradsh.ops.copy_cast import DEVICES, check_device, no_accelerator, no_device
+from gradsh.ops.copy_cast import CUDA_WAY, DEVICES, check_device, no_accelerator, no_device
 from gradsh.text.fault import fail
 
 
@@ -177,6 +177,12 @@ def none(*_args: Any, **_kwargs: Any) -> None:
 def no_gpu(*_args: Any, **_kwargs: Any) -> NoReturn:
     """Refuse: there is no GPU to ask about."""
     raise no_device("cuda")
+
+
+def set_device(device: Any) -> None:
+    """Refuse as PyTorch does where it was built without CUDA, unless the session takes the CPU for every device."""
+    if current().flags.get("cuda") != "ignore":
+        raise fail("value", "module 'torch._C' has no attribute '_cuda_setDevice'", AttributeError, device=device, way=CUDA_WAY)
 
 
 def no_group(*_args: Any, **_kwargs: Any) -> NoReturn:

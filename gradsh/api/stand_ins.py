@@ -243,6 +243,20 @@ def max_memory_allocated(device: Any = None) -> int:
     return _bytes_held(device)[1]
 
 
+def memory_stats(device: Any = None) -> OrderedDict[str, int]:
+    """Return the session's counts under PyTorch's names: the bytes held now, and the most that were held."""
+    held = dict(zip(("current", "peak"), _bytes_held(device), strict=True))
+    return OrderedDict((f"{what}_bytes.all.{when}", held[when]) for what in ("allocated", "reserved") for when in held)
+
+
+def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
+    """Return the session's counts as lines of text."""
+    del abbreviated
+    now, peak = _bytes_held(device)
+    rows = (("held by tensors and graphs now", now), ("at the peak", peak))
+    return "\n".join([*(f"{name:<32}{size:>16,} B" for name, size in rows), "`memory` tells who holds them; there is no GPU"])
+
+
 def _bytes_held(_device: Any) -> tuple[int, int]:
     count = current().bytes_held
     return (0, 0) if count is None else count()

@@ -324,12 +324,12 @@ NAMESPACES: dict[str, Namespace] = {
         "torch.cuda",
         {"amp": _spaces("torch.cuda.amp")}
         | lazily("gradsh.api.stand_ins", "memory_allocated max_memory_allocated memory_reserved=memory_allocated "
-                 "max_memory_reserved=max_memory_allocated")
+                 "max_memory_reserved=max_memory_allocated memory_stats memory_summary")
         | lazily(_SETTINGS, "is_available=cuda_is_available device_count synchronize=ignore empty_cache=ignore manual_seed=ignore "
                "manual_seed_all=ignore reset_peak_memory_stats=ignore ipc_collect=ignore is_initialized=cuda_is_available "
                "is_bf16_supported=cuda_is_available get_device_name=no_gpu get_device_properties=no_gpu current_device=no_gpu "
-               "get_device_capability=no_gpu set_device=no_gpu mem_get_info=no_gpu current_stream=no_gpu "
-               "reset_max_memory_allocated=ignore memory_stats=no_gpu memory_summary=no_gpu get_rng_state=no_gpu get_rng_state_all=none"),
+               "get_device_capability=no_gpu set_device mem_get_info=no_gpu current_stream=no_gpu "
+               "reset_max_memory_allocated=ignore get_rng_state=no_gpu get_rng_state_all=none"),
     ),
     "torch.amp": Namespace("torch.amp", lazily("gradsh.api.stand_ins", "autocast=Autocast GradScaler")),
     "torch.cuda.amp": Namespace("torch.cuda.amp", lazily("gradsh.api.stand_ins", "autocast=cuda_autocast GradScaler")),

@@ -4,6 +4,7 @@ One function a kind, found in `STORIES`. A story marks the places before the fai
 """
 
 import re
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from gradsh.runtime.activation import Place
 from gradsh.runtime.library import Library
 from gradsh.runtime.missing_modules import ON_PYTORCH, way_without
 from gradsh.runtime.modules import MODULES
+from gradsh.runtime.pytorch_names import only_pytorch_has
 from gradsh.text.span import Span
 
 if TYPE_CHECKING:
@@ -116,10 +118,11 @@ def _attribute(case: "Case") -> None:
             _unfit(case, owner, name)
             return
     if owner is not None and isinstance(name, str):
-        space = owner.name if isinstance(owner, case.machine.guard.namespaces) else "torch.Tensor" if isinstance(owner, Tensor) else ""
+        space = case.machine.guard.space(owner)
         way = way_without(f"{space}.{name}") if space else ""
-        if way:
-            case.help.append(way)
+        if way or _is_elsewhere(space, name):
+            case.notes.append(f"{'PyTorch' if space[:5] == 'torch' else 'Python'} has `{space}.{name}`; gradsh does not")
+            case.help += [way] if way else []
             _on_pytorch(case)
         else:
             meant = for_attribute(case.machine, owner, name)
@@ -128,6 +131,11 @@ def _attribute(case: "Case") -> None:
                 case.help.append(f"gradsh's `{owner.name}` offers {_some(owner.names())}")
             if isinstance(owner, case.machine.guard.namespaces):
                 _on_pytorch(case)
+
+
+def _is_elsewhere(space: str, name: str) -> bool:
+    """Tell whether PyTorch, or Python's own module, has the name: then no other one was meant."""
+    return only_pytorch_has(space, name) or (space in MODULES and hasattr(sys.modules.get(space), name))
 
 
 def _unfit(case: "Case", owner: Any, name: Any) -> None:

@@ -107,9 +107,13 @@ class Ambient:
 
     def stands_in(self, name: str, what: str) -> None:
         """Say once that something stands in for what the program asked for."""
+        self.warn_once(name, f"{name} stands in {what}")
+
+    def warn_once(self, name: str, message: str) -> None:
+        """Report a warning about a name, the first time that the program uses it."""
         if name not in self.standing_in:
             self.standing_in.add(name)
-            self.warning(f"{name} stands in {what}")
+            self.warning(message)
 
     def warning(self, message: str, category: type[Warning] = UserWarning) -> None:
         """Report a warning of PyTorch's."""

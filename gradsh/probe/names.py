@@ -49,10 +49,12 @@ def _inside(path: str, value: object) -> list[tuple[str, object]] | None:
 
     Of a container no more than would be looked at: a list may hold more numbers than there is memory for their paths.
     """
-    if isinstance(value, (list, tuple, deque)):
-        return [(f"{path}[{place}]", one) for place, one in enumerate(islice(value, _LONGEST))]
+    kind: Any
+    for kind in (list, tuple, deque):
+        if isinstance(value, kind):  # by Python's own method: a script's class may have another
+            return [(f"{path}[{place}]", one) for place, one in enumerate(islice(kind.__iter__(value), _LONGEST))]
     if isinstance(value, dict):
-        return [(f"{path}[{_key(key)}]", one) for key, one in islice(value.items(), _LONGEST)]
+        return [(f"{path}[{_key(key)}]", one) for key, one in islice(dict.items(value), _LONGEST)]
     if isinstance(value, (set, frozenset)):
         return [(f"an item of {path}", one) for one in islice(value, _LONGEST)]
     if is_module(value):

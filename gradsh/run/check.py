@@ -116,8 +116,8 @@ class NameChecker:
         self._stands_in(value)
         if isinstance(value, Absent | Refused):
             try:
-                value()
-            except (ImportError, NameError) as error:
+                value.explain() if isinstance(value, Absent) else value()
+            except (ImportError, NameError, EOFError) as error:
                 way = _fields(error).get("way", "")
                 self._tell("name", str(error).removesuffix(way).rstrip(":; "), node.span, way)
         elif node.id not in self.bound and value is None and node.id not in self.machine.builtins and not whole:

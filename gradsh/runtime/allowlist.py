@@ -38,11 +38,11 @@ ATTRIBUTES: dict[type, frozenset[str]] = {
     bool: _NUMBER | names_in("bit_length bit_count") | _ARITHMETIC,
     float: _NUMBER | names_in("hex fromhex") | _ARITHMETIC,
     complex: names_in("real imag conjugate"),
-    list: _SEQUENCE | names_in("append clear copy extend insert pop remove reverse sort __setitem__") | _OPERATORS,
+    list: _SEQUENCE | names_in("append clear copy extend insert pop remove reverse sort __setitem__ __delitem__ __init__") | _OPERATORS,
     tuple: _SEQUENCE | _OPERATORS,
     range: _SEQUENCE | names_in("start stop step __len__"),
     slice: names_in("start stop step indices"),
-    dict: _DICT | names_in("__setitem__") | _OPERATORS,
+    dict: _DICT | names_in("__setitem__ __delitem__ __init__") | _OPERATORS,
     set: names_in(
         "add clear copy difference difference_update discard intersection intersection_update isdisjoint issubset "
         "issuperset pop remove symmetric_difference symmetric_difference_update union update"

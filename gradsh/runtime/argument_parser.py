@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -78,9 +79,10 @@ class Parser(Group):
     __module__ = "argparse"
     __script_attributes__ = Group.__script_attributes__ | {
         "parse_args", "parse_known_args", "print_help", "format_help", "print_usage", "format_usage", "error", "exit",
+        "add_subparsers",
     }
 
-    def __init__(self, machine: "Machine", **options: Any) -> None:
+    def __init__(self, machine: "Machine", make: Callable[..., Any], **options: Any) -> None:
         refused = options.keys() - _OPTIONS
         if refused:
             raise fail("type", f"ArgumentParser takes no {min(refused)} here: it would read files", TypeError)
@@ -89,8 +91,16 @@ class Parser(Group):
             raise fail("type", f"formatter_class is one of {', '.join(_FORMATTERS.split())} here", TypeError)
         parents = [parent._inner for parent in options.pop("parents", ()) if isinstance(parent, Parser)]
         self._machine = machine
-        options.setdefault("prog", machine.arguments[0] or "gradsh")
-        super().__init__(_Quiet(machine, parents=parents, **options))
+        super().__init__(make(parents=parents, **options))
+
+    def add_subparsers(self, *, required: bool = False, metavar: str | None = None, **texts: Any) -> "CommandParsers":
+        """Return what makes a parser for each command of the program."""
+        if texts.keys() - {"title", "description", "prog", "dest", "help"}:
+            raise fail("type", "add_subparsers() takes title, description, prog, dest, help, metavar and required here", TypeError)
+        _check_texts(texts | {"help": metavar} if metavar is not None else texts)
+        check_ordinary(self, texts.get("dest") or "name")
+        make = partial(_Quiet, self._machine)
+        return CommandParsers(self._machine, self._inner.add_subparsers(required=required, metavar=metavar, parser_class=make, **texts))
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Namespace:
         """Return the values of the program's arguments, or of those that are given as a list."""
@@ -129,6 +139,25 @@ class Parser(Group):
         raise self._inner.ended(status, message)
 
 
+class CommandParsers:
+    """What `add_subparsers` gives: it makes a parser for each command."""
+
+    __script_attributes__ = frozenset({"add_parser"})
+
+    def __init__(self, machine: "Machine", inner: Any) -> None:
+        self._machine = machine
+        self._inner = inner
+
+    def add_parser(self, name: str, *, help: str | None = None, aliases: Any = (), **options: Any) -> Parser:
+        """Return the parser of a command's arguments."""
+        texts = [name, *aliases]
+        if not all(type(text) is str for text in texts):
+            raise fail("type", "add_parser() takes texts as names", TypeError)
+        shown = {} if help is None else {"help": help}
+        _check_texts(shown)
+        return Parser(self._machine, partial(self._inner.add_parser, name, aliases=texts[1:], **shown), **options)
+
+
 def _namespace(given: Any) -> Namespace:
     """Return where the values go: the parser sets its attributes without asking the guard."""
     if given is None or isinstance(given, Namespace):
@@ -164,7 +193,8 @@ def load_argparse(machine: "Machine") -> Mapping[str, Any]:
     def argument_parser(prog: str | None = None, usage: str | None = None, description: str | None = None, **options: Any) -> Parser:
         """Return a parser of the program's arguments."""
         given = {"prog": prog, "usage": usage, "description": description}
-        return Parser(machine, **{name: text for name, text in given.items() if text is not None}, **options)
+        options |= {name: text for name, text in given.items() if text is not None}
+        return Parser(machine, partial(_Quiet, machine), **{"prog": machine.arguments[0] or "gradsh", **options})
 
     make: Callable[..., Parser] = argument_parser
     make.__name__ = make.__qualname__ = "ArgumentParser"

@@ -70,6 +70,36 @@ def power(left: Any, right: Any) -> Any:
     return left**right
 
 
+class BoundedList(list[Any]):
+    """What `list` is as a base of a script's class: repeating it is bounded, and it tells the truth about what it holds."""
+
+    __module__ = "builtins"
+    __script_base__ = True
+    FIXED = frozenset({"__getitem__", "__iter__", "__len__", "__mul__", "__rmul__", "__imul__"})
+    """What no class derived from it may define: others look at a list by these."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        other = next((name for name in cls.FIXED if name in cls.__dict__), "")
+        if other or not all(issubclass(base, list) for base in cls.__mro__[:-1]):
+            what = f"cannot define `{other}`" if other else "has no other base"
+            way = "derive from nothing, and keep the list in an attribute"
+            raise fail("type", f"a class derived from `list` {what} here: {way}", TypeError)
+        super().__init_subclass__(**options)
+
+    def __mul__(self, times: Any) -> Any:
+        _check_product(list(self), times)
+        return super().__mul__(times)
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: Any) -> Any:
+        _check_product(list(self), times)
+        return super().__imul__(times)
+
+
+BoundedList.__name__ = BoundedList.__qualname__ = "list"
+
+
 def modular_power(base: Any, exp: Any, mod: Any) -> Any:
     """Return `pow(base, exp, mod)`; OverflowError of kind `limit` where that would take minutes in one call."""
     sizes = [one.bit_length() if isinstance(one, int) else 0 for one in (exp, mod)]

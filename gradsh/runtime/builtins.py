@@ -7,7 +7,9 @@ from types import GeneratorType
 from typing import Any, NoReturn, TypeVar
 
 from gradsh.compiler.expressions import identifier
+from gradsh.engine.ambient import current
 from gradsh.runtime.host import RuntimeHost
+from gradsh.runtime.pytorch_names import only_pytorch_has
 from gradsh.runtime.ranges import LongRange, RangeBuiltin
 from gradsh.runtime.session_files import open as open_file
 from gradsh.runtime.type_proxies import Kind
@@ -28,7 +30,7 @@ REFUSED = {
     "exec": "write the statements themselves; `load FILE` runs a script",
     "eval": "write the expression itself; for text that holds a number use `float(text)`",
     "compile": "write the statements themselves",
-    "input": "assign the value to a name at the top of the script",
+    "input": "a program reads no input here: write the value in place of the call, or run it with `gradsh trace FILE`",
     "__import__": "write `import NAME` at the top",
     "globals": "put what you look up into a dictionary, as in `{'Net': Net}[name]`; the command `vars` lists the variables",
     "locals": "the command `vars` lists the variables",
@@ -53,8 +55,10 @@ class Refused:
         return self._name
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
-        """Raise NameError."""
+        """Raise NameError; for `input` EOFError, as Python does where the input is at its end."""
         way = REFUSED[self._name]
+        if self._name == "input":
+            raise fail("io", "EOF when reading a line", EOFError, way=way)
         raise fail("name", f"`{self._name}` is not part of gradsh: {way}", NameError, name=self._name, way=way)
 
     def __repr__(self) -> str:
@@ -151,18 +155,28 @@ def _attributes(machine: RuntimeHost) -> dict[str, Any]:
             raise TypeError(f"{function}: attribute name must be string")
         return name
 
+    def warn_of(owner: Any, name: str) -> None:
+        """Tell of a name that PyTorch has: the program takes another way here than there."""
+        space = guard.space(owner)
+        if only_pytorch_has(space, name):
+            full = f"{space}.{name}"
+            text = f"{full} is not here, but PyTorch has it, so that the program may go another way there (`gradsh trace FILE`)"
+            current().warn_once(full, text)
+
     def getattr(owner: Any, name: str, default: Any = nothing, /) -> Any:
         try:
             return guard.read(owner, checked(name, "getattr()"))
         except AttributeError:
             if default is nothing:
                 raise
+            warn_of(owner, name)
             return default
 
     def hasattr(owner: Any, name: str, /) -> bool:
         try:
             guard.read(owner, checked(name, "hasattr()"))
         except AttributeError:
+            warn_of(owner, name)
             return False
         return True
 

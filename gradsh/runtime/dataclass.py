@@ -7,6 +7,7 @@ from typing import Any
 from gradsh.compiler import runtime_names
 from gradsh.engine.attribute_names import ordinary
 from gradsh.runtime.guard import is_script_class
+from gradsh.runtime.hints import Hint
 from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.library import listed
 from gradsh.text.fault import fail
@@ -28,7 +29,7 @@ MISSING = Missing()
 class Field:
     """A field: its name, the default or the function that makes one, and which methods take note of it."""
 
-    __slots__ = ("compare", "default", "default_factory", "init", "kw_only", "name", "repr")
+    __slots__ = ("compare", "default", "default_factory", "init", "init_only", "kw_only", "name", "repr")
     __script_attributes__ = frozenset({"name", "default", "default_factory", "init", "repr", "compare"})
 
     def __init__(
@@ -38,6 +39,7 @@ class Field:
         if default is not MISSING and default_factory is not MISSING:
             raise ValueError("cannot specify both default and default_factory")
         self.name = ""
+        self.init_only = False
         self.default = default
         self.default_factory = default_factory
         self.init = init
@@ -70,7 +72,12 @@ def fields_of(kind: type) -> dict[str, Field]:
         found = next((each for each in bases if each is not None), None)
     if found is None:
         raise TypeError("must be called with a dataclass type or instance")
-    return dict(found)
+    return kept(found)
+
+
+def kept(fields: dict[str, Field]) -> dict[str, Field]:
+    """Return the fields without those that are given to `__post_init__` alone (`InitVar`)."""
+    return {name: one for name, one in fields.items() if not one.init_only}
 
 
 def _collect(kind: type, kw_only: bool, guard: Any) -> dict[str, Field]:
@@ -79,7 +86,9 @@ def _collect(kind: type, kw_only: bool, guard: Any) -> dict[str, Field]:
     for base in reversed(kind.__mro__[1:]):
         found |= base.__dict__.get(FIELDS, {})
     for name, annotation in inspect.get_annotations(kind).items():
-        if not ordinary(name) or str(annotation).removeprefix("typing.").startswith("ClassVar"):
+        hint = str(annotation).removeprefix("typing.").removeprefix("dataclasses.")
+        kw_only = kw_only or hint == "KW_ONLY"
+        if not ordinary(name) or hint == "KW_ONLY" or hint.startswith("ClassVar"):
             continue
         if guard.reserved(kind, name):
             raise fail("name", f"a data class cannot have the field `{name}` here: gradsh's own class uses the name", TypeError)
@@ -90,6 +99,7 @@ def _collect(kind: type, kw_only: bool, guard: Any) -> dict[str, Field]:
             raise fail("value", f"mutable default {sort} for field {name} is not allowed: use default_factory", ValueError)
         one.name = name
         one.kw_only = one.kw_only or kw_only
+        one.init_only = hint.startswith("InitVar")
         found[name] = one
         if isinstance(default, Field):
             if one.default is MISSING:
@@ -126,12 +136,13 @@ def _init(kind: type, fields: dict[str, Field], frozen: bool) -> Callable[..., N
             count = "argument" if len(missing) == 1 else "arguments"
             raise TypeError(f"{kind.__name__}.__init__() missing {len(missing)} required positional {count}: {names}")
         put = object.__setattr__ if frozen else setattr
-        for name, one in fields.items():
-            if name in given or one.is_optional:
-                put(self, name, given[name] if name in given else one.value())
+        given |= {name: one.value() for name, one in fields.items() if name not in given and one.is_optional}
+        for name in kept(fields):
+            if name in given:
+                put(self, name, given[name])
         after = getattr(type(self), "__post_init__", None)
         if after is not None:
-            after(self)
+            after(self, *(given[name] for name, one in fields.items() if one.init_only))
 
     return init
 
@@ -160,6 +171,7 @@ def _methods(kind: type, options: Mapping[str, Any], fields: dict[str, Field]) -
         raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
     made: dict[str, Any] = {"__init__": _init(kind, fields, options["frozen"])} if options["init"] else {}
+    fields = kept(fields)
     made |= {"__repr__": show} if options["repr"] else {}
     made |= {"__eq__": equal, "__hash__": hashed if options["frozen"] else None} if options["eq"] else {}
     made |= {"__lt__": less} if options["order"] else {}
@@ -224,4 +236,5 @@ def load_dataclasses(machine: RuntimeHost) -> Mapping[str, Any]:
 
     own = {"dataclass": dataclass, "field": field, "fields": fields, "asdict": asdict, "astuple": astuple,
            "replace": replace, "is_dataclass": is_dataclass}  # fmt: skip
-    return own | listed(dataclasses, "FrozenInstanceError") | {"MISSING": MISSING}
+    hints = {name: Hint(name) for name in ("InitVar", "KW_ONLY")}
+    return own | hints | listed(dataclasses, "FrozenInstanceError") | {"MISSING": MISSING}

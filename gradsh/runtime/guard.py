@@ -21,6 +21,7 @@ from gradsh.engine.graph.array_attributes import Elements, Lent
 from gradsh.engine.graph.node import SAVED_PREFIXES, Node
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.runtime.allowlist import ATTRIBUTES, public, table_of
+from gradsh.runtime.bounded_operators import BoundedList
 from gradsh.runtime.files import FileModule
 from gradsh.runtime.formatting import Format
 from gradsh.runtime.members import Attributes, Lookup, Member, needs_check
@@ -264,6 +265,8 @@ class Guard:
         if hasattr(str, name) and issubclass(owner if isinstance(owner, type) else kind, str):
             return False
         if isinstance(owner, type):
+            if issubclass(owner, BoundedList) and name in BoundedList.FIXED:
+                return False
             return is_script_class(owner) and (name in SPECIAL_METHODS or (public(name) and not self.reserved(owner, name)))
         if is_script_class(kind) or issubclass(kind, (ScriptBase, Tensor)):
             return _nameable(name) and not self.reserved(kind, name)
@@ -305,6 +308,13 @@ class Guard:
         else:
             text = f"'{self.kinds.name(owner)}' object has no attribute '{name}'"
         return fail("attribute", text, AttributeError, owner=owner, name=name)
+
+    def space(self, owner: Any) -> str:
+        """Return the dotted name under which PyTorch has what `owner` offers: a namespace's, `torch.Tensor`, or ""."""
+        if isinstance(owner, self.namespaces):
+            return str(owner.name)
+        kind = owner if isinstance(owner, type) else type(owner)
+        return "torch.Tensor" if issubclass(kind, Tensor) else ""
 
     def names(self, owner: Any) -> list[str]:
         """Return the public names that `owner` offers, for completion and for suggesting the nearest."""

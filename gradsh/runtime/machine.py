@@ -336,7 +336,7 @@ class Machine:
 
     def _echo(self, value: Any) -> None:
         unit = self._current
-        if value is not None and unit is not None:
+        if value is not None and unit is not None and not unit.source.name.endswith(".py"):  # Python's programs show nothing
             span = unit.stmt.span
             self.on_value(unit.stmt, value)
             self.shown.keep(value, unit.source.line(span.line)[span.column - 1 :].strip(), span.line)

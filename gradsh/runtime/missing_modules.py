@@ -2,6 +2,7 @@
 
 from typing import Any, NoReturn
 
+from gradsh.compiler.special import SPECIAL_METHODS
 from gradsh.runtime.modules import module_of
 from gradsh.text.fault import fail
 
@@ -39,6 +40,8 @@ _TORCH = {
     "torch.Tensor.apply_": "write the operation for the whole tensor",
     "torch.nn.attention": "call `scaled_dot_product_attention` itself: it has one kernel here",
     "torch.nn.SyncBatchNorm": "use `nn.BatchNorm2d`", "torch.futures": _ONE,
+    "torch.range": "write `torch.arange(start, end + step, step)`",
+    "dataclasses.make_dataclass": "write the class under `@dataclass`",
     "gc.get_objects": "`vars` and `memory` list the tensors that are held", "gc.get_referrers": "`holders` tells what holds memory",
     "torch.distributions": "write the density with tensor operations",
     "torch.backends.mps": "gradsh computes on the CPU",
@@ -78,10 +81,12 @@ class Absent:
             "name", f"gradsh has no module '{self._module}'; {way}", ModuleNotFoundError, name=self._module, way=way
         )
 
-    __call__ = __iter__ = __getitem__ = __len__ = __bool__ = __enter__ = __add__ = __mul__ = explain
-
     def __exit__(self, *_: object) -> None:
         return None
 
     def __repr__(self) -> str:
         return f"<module '{self._module}', which gradsh does not have>"
+
+
+for _name in SPECIAL_METHODS - {"__init__", "__doc__", "__repr__", "__str__", "__hash__", "__eq__", "__ne__", "__exit__"}:
+    setattr(Absent, _name, Absent.explain)

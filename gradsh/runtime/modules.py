@@ -102,7 +102,10 @@ MODULES: dict[str, Module] = {
     "warnings": _real("warnings"),
     "weakref": _real("weakref"),
     "tqdm": _stands_in("as its argument", "tqdm", "tqdm.auto", "tqdm.notebook", "tqdm.autonotebook"),
-    "matplotlib": _stands_in(_RECORD, "plots", "matplotlib.pyplot", "matplotlib.animation", "matplotlib.ticker"),
+    "matplotlib": _stands_in(
+        _RECORD, "plots", "matplotlib.pyplot", "matplotlib.pylab", "matplotlib.animation", "matplotlib.ticker"
+    ),
+    "pylab": _stands_in(_RECORD, "plots"),
     "seaborn": _stands_in(_RECORD, "everything"),
     "wandb": _stands_in(_RECORD, "everything"),
     "tensorboardX": _stands_in(_RECORD, "everything"),

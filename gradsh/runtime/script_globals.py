@@ -7,6 +7,7 @@ from gradsh.api.namespace import Namespace
 from gradsh.api.torch import BARE, NAMESPACES
 from gradsh.compiler import runtime_names
 from gradsh.runtime.allowlist import public
+from gradsh.runtime.bounded_operators import BoundedList
 from gradsh.runtime.builtins import make_builtins
 from gradsh.runtime.guard import is_script_class
 from gradsh.runtime.host import RuntimeHost
@@ -78,6 +79,8 @@ class Offer:
                 return base
             if base in {ABC, dict} or type(base).__name__ == "EnumType":  # of enumerations.py: Python's own is not within reach
                 return base
+            if base is list:
+                return BoundedList
             if getattr(base, "__script_base__", False):
                 self._check_names(base, names)
                 return base
@@ -85,7 +88,7 @@ class Offer:
         raise fail(
             "type",
             f"a class cannot derive from `{name}` here: its base is nn.Module, torch.autograd.Function, an exception, "
-            "Enum, ABC, dict, a class of yours, or none",
+            "Enum, ABC, dict, list, a class of yours, or none",
             TypeError,
         )
 

@@ -60,7 +60,17 @@ def load_tqdm(machine: "Machine") -> Mapping[str, Any]:
 
 def load_plots(_: "Machine") -> Mapping[str, Any]:
     """Return what `matplotlib.pyplot` offers: figures and axes that keep nothing."""
-    return Everything({"subplots": subplots})
+    return Everything(dict.fromkeys(_PYPLOT.split(), NOTHING) | {"subplots": subplots})
+
+
+_PYPLOT = (
+    "annotate axes axhline axis axvline bar barh boxplot cla clf close cm colorbar contour contourf draw errorbar figtext "
+    "figure fill_between gca gcf grid hist hist2d imread imsave imshow ioff ion legend loglog margins matshow pause pcolormesh "
+    "pie plot quiver rc rcParams savefig scatter semilogx semilogy show stem step subplot subplots_adjust suptitle text "
+    "tick_params ticklabel_format tight_layout title twinx twiny violinplot vlines hlines xlabel xlim xscale xticks ylabel ylim "
+    "yscale yticks"
+)
+"""The names that `from matplotlib.pyplot import *` binds; any other is answered when it is asked for."""
 
 
 class Axes(Nothing):

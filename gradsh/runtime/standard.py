@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from gradsh.engine.ambient import standing_in, tell
 from gradsh.engine.attribute_names import ScriptBase, check_ordinary
 from gradsh.runtime import bounded_operators
 from gradsh.runtime.allowlist import offer
@@ -62,8 +63,41 @@ def load_contextlib(machine: "Machine") -> Mapping[str, Any]:
 
     offer(contextlib.ExitStack, "enter_context callback push close pop_all")
     return listed(contextlib, "contextmanager nullcontext suppress closing ExitStack") | {
+        "ContextDecorator": ContextDecorator, "AbstractContextManager": AbstractContextManager,
         "redirect_stdout": redirected("on_print"), "redirect_stderr": redirected("on_error_output"),
     }
+
+
+class AbstractContextManager:
+    """Base of classes that stand in `with`: entering gives the object itself."""
+
+    __module__ = "contextlib"
+    __slots__ = ()
+    __script_base__ = True
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+
+class ContextDecorator:
+    """Base of classes that stand in `with` and decorate functions, whose calls they then stand around."""
+
+    __module__ = "contextlib"
+    __slots__ = ()
+    __script_base__ = True
+
+    def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function within `with self`."""
+
+        def inner(*args: Any, **kwargs: Any) -> Any:
+            with self:  # type: ignore[attr-defined]  # the script's class has both methods
+                return func(*args, **kwargs)
+
+        inner.__name__ = inner.__qualname__ = getattr(func, "__name__", "inner")
+        return inner
 
 
 def load_csv(_: "Machine") -> Mapping[str, Any]:
@@ -98,7 +132,7 @@ def load_enum(_: "Machine") -> Mapping[str, Any]:
 
     from gradsh.runtime.enumerations import KINDS
 
-    return KINDS | listed(enum, "auto unique")
+    return KINDS | listed(enum, "auto unique") | dict.fromkeys(("EnumMeta", "EnumType"), Kind(enum.EnumType))
 
 
 def load_gc(_: "Machine") -> Mapping[str, Any]:
@@ -352,7 +386,8 @@ def load_sys(machine: "Machine") -> Mapping[str, Any]:
     offer(type(sys.float_info), "max min max_exp min_exp max_10_exp min_10_exp dig mant_dig epsilon radix rounds")
     stderr = Stream(lambda text: machine.on_error_output(text))
     return listed(sys, "maxsize float_info platform version version_info byteorder maxunicode getsizeof") | {
-        "argv": machine.arguments, "exit": leave, "stdout": Stream(lambda text: machine.on_print(text)), "stderr": stderr,
+        "argv": machine.arguments, "exit": leave, "stdin": EmptyInput(),
+        "stdout": Stream(lambda text: machine.on_print(text)), "stderr": stderr,
         "__stderr__": stderr, "exc_info": exc_info, "executable": "", "path": ["."], "getrecursionlimit": lambda: 1000,
         "setrecursionlimit": lambda limit: None, "getdefaultencoding": lambda: "utf-8", "gettrace": lambda: None,
     }
@@ -376,6 +411,32 @@ class Stream:
 
     def flush(self) -> None:
         """Do nothing: what is written is told at once."""
+
+    def isatty(self) -> bool:
+        """Return False."""
+        return False
+
+
+@standing_in("sys.stdin", "as an input at its end")
+class EmptyInput:
+    """Standard input: at its end from the beginning, as for a program that nobody types to."""
+
+    __module__ = "sys"
+    __script_attributes__ = frozenset({"read", "readline", "readlines", "isatty"})
+
+    def read(self, _size: int = -1) -> str:
+        """Return no text."""
+        tell(EmptyInput)
+        return ""
+
+    readline = read
+
+    def readlines(self, _hint: int = -1) -> list[str]:
+        """Return no lines."""
+        return self.read().splitlines()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.readlines())
 
     def isatty(self) -> bool:
         """Return False."""

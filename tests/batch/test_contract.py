@@ -42,6 +42,12 @@ def test_output_and_diagnostics_go_apart(start: Callable) -> None:
     assert "\x1b" not in done.out + done.err
 
 
+def test_a_python_file_shows_what_it_prints_and_no_values(gradsh: Callable, tmp_path: Path) -> None:
+    for name, out in (("s.grad", "3\ntensor([2., 2.])\nend\n"), ("s.py", "end\n")):
+        (tmp_path / name).write_text("1 + 2\nones(2) * 2\nprint('end')\n")
+        assert gradsh(name).out == out
+
+
 def test_keep_going(start: Callable) -> None:
     done = start(FAILING, "--keep-going")
     assert (done.status, done.out) == (1, "before\nafter\n")

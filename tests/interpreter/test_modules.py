@@ -106,6 +106,38 @@ def test_stand_ins_say_so_once_and_change_no_number() -> None:
     assert len(warnings) == len({warning.partition(" stands in ")[0] for warning in warnings}) == 9
 
 
+def test_what_pytorch_alone_has_is_told_where_a_program_asks_for_it() -> None:
+    asked = "import torch\nprint(hasattr(torch, 'hann_window'), hasattr(torch, 'no_such_name'), getattr(torch.ones(1), 'to_sparse', 0))\n"
+    printed, warnings, failures, _ = run(asked + "hasattr(torch, 'hann_window')\ntorch.hann_window(3)")
+    assert printed == "False False 0\n"
+    assert [warning.split(" is not here")[0] for warning in warnings] == ["torch.hann_window", "torch.Tensor.to_sparse"]
+    assert "PyTorch has `torch.hann_window`; gradsh does not" in failures[0].problem.notes
+    assert "gradsh trace FILE" in failures[0].problem.help[0]
+
+
+@pytest.mark.parametrize("text", ["torch.rang(3)", "import os\nos.sepp"])
+def test_a_slip_gets_the_nearest_name_and_no_other_way(text: str) -> None:
+    assert all("did you mean" in line for line in run(f"import torch\n{text}")[2][0].problem.help)
+
+
+def test_a_program_reads_no_input() -> None:
+    text = "import sys, os\nprint([*sys.stdin], repr(sys.stdin.readline()), os.system('clear'))\n"
+    printed, warnings, failures, _ = run(text + "try:\n    input('n? ')\nexcept EOFError as e:\n    print(e)\ninput()")
+    assert printed == "[] '' 0\nEOF when reading a line\n"
+    assert [warning.partition(" stands in")[0] for warning in warnings] == ["sys.stdin", "os.system"]
+    assert "write the value in place of the call" in failures[0].problem.help[0]
+
+
+def test_names_of_pylab_come_with_a_star() -> None:
+    text = "from matplotlib.pylab import *\nplot([1, 2]); show()\nfrom pylab import rcParams\nrcParams['figure.figsize'] = 4, 4"
+    assert run(text)[2] == []
+
+
+@pytest.mark.parametrize("use", ["nothing['a'] = 1", "nothing + 1", "-nothing", "1 in nothing", "del nothing[0]", "with nothing: pass"])
+def test_a_module_that_is_not_here_explains_itself_however_it_is_used(use: str) -> None:
+    assert "gradsh has no module 'nothing'" in run(f"import nothing\n{use}")[2][0].problem.message
+
+
 @pytest.mark.parametrize("text", [
     "import operator; operator.attrgetter('__class__.__bases__')(1)",
     "import operator; operator.attrgetter('__globals__')(lambda: 1)",
@@ -122,14 +154,14 @@ def test_stand_ins_say_so_once_and_change_no_number() -> None:
     "import json; json.dumps(1, cls=int)",
     "import string; string.Template('$x')",
     "import string; string.Formatter()",
-    "import enum; enum.EnumType",
+    "import enum; enum.EnumType('A', (), {})",
     "import contextlib; contextlib.redirect_stdout([]).__enter__()",
     "import logging; logging.getLogger().manager",
     "import logging; logging.getLogger()._machine",
     "import sys; sys._getframe()",
     "import sys; sys.stdout._tell",
     "import sys; sys.stdout.buffer",
-    "import os; os.system('true')",
+    "import os; os.popen('true')",
     "import os; os.path.os",
     "import pathlib; pathlib.Path('/etc').owner()",
     "import pathlib; pathlib.Path('x')._text",
@@ -321,6 +353,17 @@ def test_saved_objects_pass_through_files_of_the_session() -> None:
     )
     assert printed == "{'w': tensor([1., 1.])}\n[1] (1, 2)\n"
     assert failures[0].problem.kind == "io"
+
+
+def test_a_device_is_set_as_without_cuda() -> None:
+    assert run("import torch\ntorch.cuda.set_device(0)")[2][0].problem.message == "module 'torch._C' has no attribute '_cuda_setDevice'"
+
+
+def test_the_summary_of_memory_has_the_sessions_counts() -> None:
+    text = "import torch\nx = torch.ones(1000)\nprint(torch.cuda.memory_stats()['allocated_bytes.all.current'], "
+    printed = run(text + "torch.cuda.memory_summary())")[0]
+    assert printed.startswith("4000 held by tensors and graphs now")
+    assert "4,000 B" in printed
 
 
 def test_the_counters_of_cuda_count_what_the_session_holds() -> None:
