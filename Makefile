@@ -33,7 +33,7 @@ test: $(VENV)/developed
 	@echo "unit tests and goldens: several minutes on two cores"
 	@started=$$(date +%s); status=0; \
 	$(BIN)/python $(PYTEST) $(TESTS) || status=$$?; \
-	$(BIN)/gradsh test scripts || status=$$?; \
+	$(BIN)/gradsh test scripts README.md docs || status=$$?; \
 	echo "unit tests and goldens took $$(($$(date +%s) - started)) s"; exit $$status
 
 check: lint types test
@@ -48,7 +48,7 @@ sweep: $(VENV)/developed
 		tests/robustness
 
 golden: $(VENV)/installed
-	$(BIN)/gradsh test scripts
+	$(BIN)/gradsh test scripts README.md docs
 
 lint: $(VENV)/developed
 	$(BIN)/ruff check .

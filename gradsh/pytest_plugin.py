@@ -88,8 +88,8 @@ class GradFile(pytest.File):
         return self.checked
 
     def _check(self, path: str) -> "Checked":
-        from gradsh.golden.check import check_file
         from gradsh.golden.compare import Tolerance
+        from gradsh.golden.documents import check_file
         from gradsh.golden.redact import of_project
         from gradsh.process.limits import FOR_TESTS
         from gradsh.run.script import RunOptions

@@ -24,10 +24,11 @@ from tools.derivatives import derivatives_page
 from tools.families import FAMILIES, families_page
 from tools.language import EXAMPLE, language_page
 from tools.picture import session_picture
-from tools.sessions import FENCE, PROMPT, refreshed, session_of
+from tools.sessions import CLOSING, OPENING, refreshed, session_of
 
 ROOT = Path(__file__).parents[1]
 VARYING = frozenset({"explain", "help", "time"})  # what they show is another thing each time, or elsewhere in full
+IN_SHELL = frozenset({"set", "tour"})  # what they show is the shell's: its limits, prompts of its own
 MADE = "<!-- Written by tools/docs.py from the records; change those, then run `make docs`. -->\n\n"
 
 ERRORS = """# Kinds of errors
@@ -63,7 +64,7 @@ def pages() -> dict[Path, str]:
     """Return every generated or refreshed document, and the index of the operations: path -> text."""
     written = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     return {
-        **{path: refreshed_page(path.read_text(encoding="utf-8")) for path in written},
+        **{path: refreshed(path.read_text(encoding="utf-8"), path.name) for path in written},
         ROOT / "docs/reference/language.md": MADE + language_page(golden(EXAMPLE)),
         ROOT / "docs/reference/errors.md": errors_page(),
         ROOT / "docs/reference/commands.md": commands_page(),
@@ -73,11 +74,6 @@ def pages() -> dict[Path, str]:
         ROOT / "docs/session.svg": picture(),
         FAMILIES: families_page(),
     }
-
-
-def refreshed_page(text: str) -> str:
-    """Return a document with its sessions refreshed."""
-    return FENCE.sub(lambda m: f"```grad\n{refreshed(m[1])}```" if m[1].startswith(PROMPT) else m[0], text)
 
 
 def errors_page() -> str:
@@ -121,7 +117,8 @@ def commands_page() -> str:
         out.append(f"```text\n{' '.join(filter(None, (name, USAGE[name])))}\n```\n")
         out.append(f"{record.doc} {_paragraph(record.run.__doc__ or '')}\n")
         as_script = name in VARYING
-        out += [f"```grad\n{example}\n```\n" if as_script else f"```grad\n{session_of(example)}```\n"
+        opening = "```grad of the shell\n" if name in IN_SHELL else OPENING
+        out += [f"{OPENING}{example}\n{CLOSING}" if as_script else session_of(example).replace(OPENING, opening)
                 for example in record.examples]
     return MADE + "\n".join(out)
 

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 from html import escape
 
+from gradsh.golden.documents import MORE, PROMPT, Fence, replies, turns
 from gradsh.render.style import Style
+from gradsh.run.script import RunOptions, Script
 from gradsh.shell.lexer import coloured
-from tools.sessions import MORE, PROMPT, replies, turns
 
 Run = tuple[str, str]
 """A colour and the text that has it."""
@@ -34,8 +35,9 @@ def session_picture(text: str, title: str) -> str:
 
 def _lines(text: str) -> Iterator[list[Run]]:
     """The lines of the terminal: what is typed after its prompts, then what it shows."""
-    typed = [one for one, _ in turns(text)]
-    for one, shown in zip(typed, replies(typed, Style(colour=True, width=WIDTH)), strict=True):
+    typed = [turn.typed for turn in turns(Fence(1, tuple(text.splitlines())))]
+    shown_in_colour = replies(Script("README.md", text), typed, RunOptions(), Style(colour=True, width=WIDTH))
+    for one, (shown, _) in zip(typed, shown_in_colour, strict=True):
         for number, line in enumerate(one.split("\n")):
             code = [(TYPED.get(kind.removeprefix("class:grad."), INK), text) for kind, text in coloured(line)]
             yield [(ANSI["1;32"], MORE if number else PROMPT), *_joined(code)]

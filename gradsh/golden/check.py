@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from gradsh.contracts.events import Done, Event, Failure, Result
 from gradsh.golden.compare import Tolerance, agree
@@ -11,14 +11,17 @@ from gradsh.golden.condition import excuse
 from gradsh.golden.redact import with_own
 from gradsh.language.parser import MAX_TEXT
 from gradsh.render.style import Style
-from gradsh.run.script import RunOptions, Script, collect_again, end_stuck, module_reader, read_script
+from gradsh.run.script import RunOptions, Script, collect_again, end_stuck, module_reader
 from gradsh.run.sinks import write_result
 from gradsh.text.expectations import Block, Expected, scan
 from gradsh.text.problem import Problem, ProblemError
 from gradsh.text.script_options import Excuse, options_of
 from gradsh.text.span import Source
 
-Fault = Literal["output", "failure", "failed", "passed", "sibling", "script"]
+if TYPE_CHECKING:
+    from gradsh.session.session import Session
+
+Fault = Literal["output", "shown", "failure", "failed", "passed", "sibling", "script"]
 PLAIN = Style()
 
 
@@ -35,7 +38,7 @@ class CheckedRun(NamedTuple):
 class Mismatch(NamedTuple):
     """Where a script does not do what it says.
 
-    `fault`: the output or the failure's text differs; a statement failed unannounced, or passed though announced to
+    `fault`: the output, what a session shows, or the failure's text differs; a statement failed unannounced, or passed though announced to
     fail; the file beside the script differs; the script itself is unusable.
     """
 
@@ -100,7 +103,7 @@ class ScriptRecorder:
             self._failure.append(shown[1])
 
     def _close(self, done: Done) -> None:
-        ran = CheckedRun(done.line, done.end_line, _lines(self._out), _lines(self._failure), done.ok)
+        ran = CheckedRun(done.line, done.end_line, lines_of(self._out), lines_of(self._failure), done.ok)
         self._out, self._failure = [], []
         before = self.ran[-1] if self.ran else None
         if before is not None and before.end_line == ran.line:
@@ -111,10 +114,11 @@ class ScriptRecorder:
 
     def finish(self) -> None:
         """Keep what came after the last statement: the failure (in `line`) of a text that could not be parsed."""
-        self.loose = _lines(self._failure)
+        self.loose = lines_of(self._failure)
 
 
-def _lines(parts: Sequence[str]) -> tuple[str, ...]:
+def lines_of(parts: Sequence[str]) -> tuple[str, ...]:
+    """Return the lines of a text that came in parts."""
     text = "".join(parts)
     return tuple(text.removesuffix("\n").split("\n")) if text else ()
 
@@ -142,11 +146,6 @@ class Played(NamedTuple):
         )
 
 
-def check_file(path: str, options: RunOptions, tolerance: Tolerance | None = None, *, bare: bool = False) -> Checked:
-    """Run the script at `path` in this process and compare."""
-    return check_script(read_script(path), options, tolerance or Tolerance(), bare=bare)
-
-
 def lost_script(script: Script, line: int, reason: str) -> Checked:
     """Return the outcome of a script whose process ended before it did."""
     excused = _misfit(script, Source(script.name, script.text))[1]
@@ -160,23 +159,28 @@ def check_script(script: Script, options: RunOptions, tolerance: Tolerance, *, b
 
 def play(script: Script, options: RunOptions) -> Played:
     """Run a script in a fresh session; one that is not usable is not run."""
-    from gradsh.session.session import Session
-
     start = time.perf_counter()
     source = Source(script.name, script.text)
     misfit, excused = _misfit(script, source)
     if misfit is not None or (excused is not None and excused.kind == "skip"):
         return Played()
     recorder = ScriptRecorder()
+    outcome = fresh_session(script, options).run(source.text, recorder, name=source.name, keep_going=True)
+    recorder.finish()
+    seconds = time.perf_counter() - start
+    return Played(tuple(recorder.ran), recorder.loose, recorder.line, outcome.statements, outcome.interrupted, seconds)
+
+
+def fresh_session(script: Script, options: RunOptions) -> "Session":
+    """Return a session for a script that is tested."""
+    from gradsh.session.session import Session
+
     session = Session(options.seed, limits=options.limits)
     session.machine.read_module = module_reader(script)
     if options.owns_process:
         collect_again()
-        session.when_stuck = lambda line, reason: end_stuck(source.name, source.text, line, reason)
-    outcome = session.run(source.text, recorder, name=source.name, keep_going=True)
-    recorder.finish()
-    seconds = time.perf_counter() - start
-    return Played(tuple(recorder.ran), recorder.loose, recorder.line, outcome.statements, outcome.interrupted, seconds)
+        session.when_stuck = lambda line, reason: end_stuck(script.name, script.text, line, reason)
+    return session
 
 
 def judge(script: Script, played: Played, tolerance: Tolerance, *, bare: bool = False) -> Checked:
@@ -311,5 +315,7 @@ def sibling_lines(script: Path, sibling: Expected) -> tuple[Expected, ...]:
 
 
 def as_comment(sign: str, text: str) -> str:
-    """Return a line of output as the expectation that matches it, without trailing blanks."""
+    """Return a line of output as the expectation that matches it, without trailing blanks; no sign: as it stands in a session."""
+    if not sign:
+        return text.rstrip()
     return f"{sign} {text.rstrip()}" if text.strip() else sign

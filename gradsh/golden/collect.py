@@ -5,12 +5,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gradsh.golden.check import Checked
+from gradsh.golden.documents import fences, is_document
+from gradsh.run.script import read_script
 
 SKIPPED = frozenset({"__pycache__", "node_modules"})
 
 
 def scripts_below(paths: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return (scripts, paths that do not exist): files as they are named, folders searched for `*.grad`, in order."""
+    """Return (scripts, paths that do not exist): files as they are named, folders searched for `*.grad` and for
+    Markdown that holds scripts or sessions, in order.
+    """
     found: dict[str, None] = {}
     missing = []
     for path in paths:
@@ -26,7 +30,10 @@ def scripts_below(paths: Sequence[str]) -> tuple[list[str], list[str]]:
 def _walk(folder: str) -> Iterable[str]:
     for base, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in SKIPPED)
-        yield from (os.path.join(base, name) for name in sorted(files) if name.endswith(".grad"))  # noqa: PTH118
+        for name in sorted(files):
+            path = os.path.join(base, name)  # noqa: PTH118
+            if name.endswith(".grad") or (is_document(name) and any(fences(read_script(path).text))):
+                yield path
 
 
 def orphans(paths: Sequence[str], results: Iterable[Checked]) -> list[str]:

@@ -7,14 +7,15 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gradsh.golden import machine_reports, report
 from gradsh.golden.cache import key, load, save
-from gradsh.golden.check import Checked, Played, judge, lost_script, play
+from gradsh.golden.check import Checked, Played, lost_script
 from gradsh.golden.choose import in_shard, matching
 from gradsh.golden.collect import orphans, scripts_below
 from gradsh.golden.compare import Tolerance
+from gradsh.golden.documents import judge_all, play_all
 from gradsh.golden.update import proposed, settle
 from gradsh.process.files import write_whole
 from gradsh.process.limits import FOR_TESTS
@@ -66,7 +67,7 @@ def run_tests(options: GoldenOptions) -> int:
     for path in missing:
         complain(f"no such file or folder: {path}")
     if missing or not scripts:
-        return UNREADABLE if missing else refuse("no *.grad script found")
+        return UNREADABLE if missing else refuse("no script or document with scripts found")
     try:
         scripts = chosen(scripts, options)
     except ValueError as error:
@@ -165,17 +166,20 @@ def _run_all(scripts: Sequence[str], options: GoldenOptions, style: Style) -> tu
 
 def _outcomes(scripts: Sequence[str], options: GoldenOptions) -> Iterator[Checked]:
     """Run scripts in processes of their own, and compare what came out here: what a script does is no part of its judgement."""
-    def task(script: Script) -> Played:
+    def task(script: Script) -> list[Played]:
         if not script.unreadable:
             enclose(options.run, script)
-        return play(script, options.run)
+        return play_all(script, options.run)
 
-    everything = answers(task, map(read_script, scripts), options.jobs, read=Played.read, seconds=options.run.limits.timeout)
+    def read(told: Any) -> list[Played]:
+        return [Played.read(one) for one in told]
+
+    everything = answers(task, map(read_script, scripts), options.jobs, read=read, seconds=options.run.limits.timeout)
     for script, played in everything:
         if isinstance(played, Lost):
             yield lost_script(script, played.line, played.reason)
         else:
-            yield judge(script, played, options.tolerance, bare=options.new)
+            yield judge_all(script, played, options.tolerance, bare=options.new)
 
 
 def _accepts(options: GoldenOptions, tested: Checked) -> bool:

@@ -51,7 +51,7 @@ def proposed(tested: Checked, *, force: bool = False, only: frozenset[int] | Non
         block = tested.blocks.get(one.end_line, Block(one.end_line, ()))
         if mismatch.fault == "sibling":
             _sibling(tested, block, one, force, siblings, left)
-        elif mismatch.fault in {"output", "failure", "passed"}:
+        elif mismatch.fault in {"output", "shown", "failure", "passed"}:
             found, kept = _edits(mismatch, block, tested.tolerance, force)
             edits += found
             left += kept
@@ -79,8 +79,8 @@ def _sibling(tested: Checked, block: Block, ran: CheckedRun, force: bool, out: d
 
 def _edits(mismatch: Mismatch, block: Block, tolerance: Tolerance, force: bool) -> tuple[list[LineEdit], list[int]]:
     """The edits for one mismatch, and the lines that had to be left."""
-    failing = mismatch.fault != "output"
-    usual = "#!" if failing else "#>"
+    failing = mismatch.fault in {"failure", "passed"}
+    usual = "#!" if failing else "" if mismatch.fault == "shown" else "#>"
     anchor = block.output[-1].line if failing and block.output else block.end_line
     return _stretch_edits(
         mismatch.expected, mismatch.actual, anchor, tolerance, force, lambda sign, text: as_comment(sign or usual, text)

@@ -141,7 +141,8 @@ class _Worker:
         """End the process; return its answer, or what became of it."""
         status = self.kill()
         if _is_whole(self._data):
-            return answer_of(self._data[HEAD:], read) or Lost(self._lines.line(), "the process that ran it gave no proper answer")
+            answer = answer_of(self._data[HEAD:], read)
+            return Lost(self._lines.line(), "the process that ran it gave no proper answer") if answer is None else answer
         if self._interrupted and (self._late or status == -signals.FORWARDED):
             return Lost(self._lines.line(), "interrupted", interrupted=True)
         if self._late:

@@ -4,7 +4,7 @@ import re
 
 from gradsh.commands.save import script_of
 from gradsh.contracts.events import Failure, Result
-from gradsh.golden.check import check_file
+from gradsh.golden.documents import check_file
 from gradsh.run.fix import fix_file
 from gradsh.run.script import RunOptions
 from gradsh.session import trial

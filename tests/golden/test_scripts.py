@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.golden.check import check_file
+from gradsh.golden.documents import check_file
 from gradsh.golden.report import failure_lines
 from gradsh.render.style import Style
 from gradsh.run.script import RunOptions

@@ -1,4 +1,4 @@
-"""Every example in the documents is run: scripts as golden tests, sessions line by line against what they show."""
+"""The documents are up to date; `gradsh test README.md docs` runs their examples, and `make test` does that."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -6,33 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.golden.check import check_script
-from gradsh.golden.compare import Tolerance
-from gradsh.golden.report import failure_lines
-from gradsh.render.style import Style
-from gradsh.run.script import RunOptions, Script
+from gradsh.golden.documents import fences
 from tools.docs import picture, stale
-from tools.sessions import FENCE, PROMPT, refreshed, wrong_turns
+from tools.sessions import refreshed
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]  # docs/reference is made by running
-EXAMPLES = [
-    pytest.param(match.group(1), id=f"{path.name}:{path.read_text('utf-8').count(chr(10), 0, match.start()) + 1}")
-    for path in DOCUMENTS for match in FENCE.finditer(path.read_text(encoding="utf-8"))
-]
-
-
-@pytest.mark.parametrize("text", EXAMPLES)
-def test_example(text: str) -> None:
-    if text.startswith(PROMPT):
-        assert wrong_turns(text) == []
-    else:
-        checked = check_script(Script("example.grad", text), RunOptions(), Tolerance())
-        assert checked.passed, "\n".join(failure_lines(checked, Style()))
-
-
-def test_there_are_examples() -> None:
-    assert len(EXAMPLES) >= 3
 
 
 def test_links_lead_somewhere() -> None:
@@ -54,17 +33,19 @@ def test_the_first_screen_names_commands_that_exist() -> None:
 
 
 def test_the_picture_shows_the_session() -> None:
-    session = next(text for (text,) in (one.values for one in EXAMPLES) if text.startswith(PROMPT))
+    session = next(one for one in fences((ROOT / "README.md").read_text(encoding="utf-8")) if one.is_session)
     drawn = "".join(ET.fromstring(picture()).itertext())
-    assert "".join(session.split()) in "".join(drawn.split())
+    assert "".join(session.text.split()) in "".join(drawn.split())
 
 
 def test_an_unannounced_failure_is_not_recorded() -> None:
-    with pytest.raises(SystemExit, match="unannounced"):
-        refreshed("grad> 1 / 0\n")
-    assert refreshed("grad> 1 / 0\nerror[arithmetic]\n").startswith("grad> 1 / 0\nerror[arithmetic]: division by zero\n")
+    with pytest.raises(SystemExit, match="the statement failed"):
+        refreshed("```grad\ngrad> 1 / 0\n```\n")
+    text = "```grad\ngrad> 1 / 0\nerror[arithmetic]"
+    assert refreshed(f"{text}\n```\n").startswith(f"{text}: division by zero\n")
 
 
-def test_a_wrong_session_is_noticed() -> None:
-    assert wrong_turns("grad> 1 + 1\n3\n") == ["grad> 1 + 1\nshows\n2"]
-    assert wrong_turns("grad> for i in range(2):\n....>     print(i)\n0\n1\n") == []
+def test_the_documents_have_examples_and_are_tested() -> None:
+    assert sum(1 for path in DOCUMENTS for _ in fences(path.read_text(encoding="utf-8"))) >= 3
+    recipes = re.findall(r"gradsh test (.*?)(?: \|\||$)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert recipes == ["scripts README.md docs"] * 2

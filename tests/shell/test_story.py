@@ -6,7 +6,7 @@ import pytest
 
 from gradsh.cli.dispatch import with_expectations
 from gradsh.contracts.events import Failure, Note, Result
-from gradsh.golden.check import check_file
+from gradsh.golden.documents import check_file
 from gradsh.run.script import RunOptions
 from gradsh.session.session import Session
 from gradsh.shell.config import read_config
