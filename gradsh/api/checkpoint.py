@@ -54,12 +54,14 @@ class NoopSaveInputsBackward(Node):
 class _Frame:
     """One call of checkpoint: the function and its arguments, and what its forward saved."""
 
-    __slots__ = ("args", "checked", "completed", "contexts", "early", "function", "holders", "kwargs", "random", "saver")
+    __slots__ = ("args", "checked", "completed", "contexts", "early", "function", "holders", "kwargs", "logs", "random", "saver")
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], keep: bool, checked: bool,
-        early: bool, context: Any,
+        early: bool, context: Any, logs: Any,
     ) -> None:
+        self.logs: tuple[list[str], list[str]] | None = logs
+        """The operations of the forward and of the second run, where the program asked for them."""
         self.checked = checked
         self.early = early
         self.contexts = context
@@ -82,7 +84,12 @@ class _Frame:
         """Return the tensor, computing the whole part again if this pass has not done so."""
         running = current().running
         if running is None or holder.running is None or holder.running() is not running:
-            self._recompute(None if running is None else weakref.ref(running))
+            try:
+                self._recompute(None if running is None else weakref.ref(running))
+            except CheckpointError as error:
+                if self.logs is None:
+                    raise
+                raise _mismatch(_LOGS.format(*("\n".join(log) for log in self.logs))) from error
         if holder.value is None:
             raise _mismatch(
                 "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are calling "
@@ -133,6 +140,24 @@ class _Frame:
             holder.running = running
         if changed:
             raise _different_metadata(changed)
+
+
+_LOGS = """An error happened while unpacking tensors; dumping logs of latest computation
+because you passed `debug=True` to `torch.utils.checkpoint.checkpoint()`.
+
+Operations executed during the original forward:
+
+{}
+
+Operations executed during recomputation:
+
+{}
+
+ ERROR: Detected non-determinism while running activation checkpointing
+
+ You are seeing this error because you passed `debug=True` to checkpoint and
+ tensors to be saved during the original forward and differ between those saved
+ during recomputation."""
 
 
 def _mismatch(message: str, **facts: Any) -> Exception:
@@ -197,35 +222,70 @@ def checkpoint(
     if determinism_check not in {"default", "none"}:
         message = f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
         raise fail("value", message, ValueError)
-    around, again = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
+    around, again, logs = _contexts(debug if _DEBUG.get() is None else _DEBUG.get(), context_fn)
     said = _EARLY_STOP.get()
     early = early_stop if said is None else said
-    frame = _Frame(function, args, kwargs, preserve_rng_state, determinism_check == "default", early, again)
+    frame = _Frame(function, args, kwargs, preserve_rng_state, determinism_check == "default", early, again, logs)
     with saved_tensors_hooks(frame.pack, frame.unpack), around:
         found = function(*args, **kwargs)
     frame.completed = True
     return found
 
 
+def _contexts(debug: Any, context_fn: Any) -> tuple[Any, Any, Any]:
+    """Return the contexts of the forward and of the second run, and what logs the operations of both (None: nothing does)."""
+    if not debug:
+        return (*((nullcontext(), nullcontext()) if context_fn is None else context_fn()), None)
+    if context_fn is not None:
+        raise fail("value", "debug=True is incompatible with non-default context_fn", ValueError)
+    from gradsh.api.selective import Logging
+
+    logs: tuple[list[str], list[str]] = ([], [])
+    return Logging(logs[0]), Logging(logs[1]), logs
+
+
 _EARLY_STOP: ContextVar[bool | None] = ContextVar("early stop", default=None)
 """What `set_checkpoint_early_stop` says; None outside of it."""
+_DEBUG: ContextVar[bool | None] = ContextVar("debug", default=None)
+"""What `set_checkpoint_debug_enabled` says; None outside of it."""
 
 
-class set_checkpoint_early_stop:
-    """A context that says for all checkpoints called in it whether recomputation ends as soon as all is there."""
+class _Saying:
+    """A context that says something for all checkpoints called in it."""
 
-    __slots__ = ("_enable", "_token")
+    __slots__ = ("_said", "_token")
     __script_attributes__ = frozenset({"__enter__", "__exit__"})
+    _variable: ContextVar[bool | None]
 
-    def __init__(self, enable: bool) -> None:
-        self._enable = bool(enable)
+    def __init__(self, said: bool | None) -> None:
+        self._said = said if said is None else bool(said)
         self._token: Any = None
 
     def __enter__(self) -> None:
-        self._token = _EARLY_STOP.set(self._enable)
+        self._token = self._variable.set(self._said)
 
     def __exit__(self, *_: object) -> None:
-        _EARLY_STOP.reset(self._token)
+        self._variable.reset(self._token)
+
+
+class set_checkpoint_early_stop(_Saying):
+    """Say whether recomputation ends as soon as all is there."""
+
+    __slots__ = ()
+    _variable = _EARLY_STOP
+
+    def __init__(self, enable: bool) -> None:
+        super().__init__(bool(enable))
+
+
+class set_checkpoint_debug_enabled(_Saying):
+    """Say whether a recomputation that differs shows the operations of both runs; None leaves it to each checkpoint."""
+
+    __slots__ = ()
+    _variable = _DEBUG
+
+    def __init__(self, enabled: bool | None) -> None:
+        super().__init__(enabled)
 
 
 class _Reentrant(Function):

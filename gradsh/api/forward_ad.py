@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from gradsh.api.modes import _Mode
 from gradsh.engine.ambient import current
-from gradsh.engine.dispatch.tangents import Level, close, levels, opened, put, set_tangent, tangent_of
+from gradsh.engine.dispatch.tangents import Level, activate, close, levels, opened, put, set_tangent, tangent_of
 from gradsh.engine.dispatch.views import view_of
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor, gradient_edge
@@ -12,6 +12,7 @@ from gradsh.engine.registry import find
 from gradsh.text.fault import fail
 
 _LEVEL = "dual_level"
+_SUSPENDED = "suspended_levels"
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -58,6 +59,40 @@ class dual_level(_Mode):
 
     def __exit__(self, *_: object) -> None:
         exit_dual_level()
+
+
+def _is_fwd_grad_enabled() -> bool:
+    """Return whether tangents are followed where there are any."""
+    return current().flags.get(_SUSPENDED) is None
+
+
+def set_forward_mode(mode: bool) -> None:
+    """Say whether tangents are followed."""
+    suspended = current().flags.get(_SUSPENDED)
+    if mode and suspended is not None:
+        current().flags[_SUSPENDED] = None
+        activate(suspended)
+    elif not mode and suspended is None:
+        current().flags[_SUSPENDED] = levels()
+        activate(())
+
+
+class _set_fwd_grad_enabled(_Mode):
+    """Say whether tangents are followed, at once; as a context, put it back at the end."""
+
+    __slots__ = ()
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self._enabled = bool(mode)
+        self._before = [_is_fwd_grad_enabled()]
+        set_forward_mode(mode)
+
+    def __enter__(self) -> None:
+        set_forward_mode(self._enabled)
+
+    def __exit__(self, *_: object) -> None:
+        set_forward_mode(self._before[0])
 
 
 def _chosen(level: int | None, name: str) -> Level | None:

@@ -58,9 +58,7 @@ class FunctionNode(Node):
         """Return the `ctx`: the same object as long as somebody holds it."""
         found = None if self._context is None else self._context()
         if found is None:
-            from gradsh.api.function_context import FunctionCtx
-
-            found = titled(FunctionCtx, self.name(), "torch.autograd.function")(self)
+            found = class_of_nodes(self._function)(self)
             self._context = weakref.ref(found)
         return found
 
@@ -149,7 +147,8 @@ class FunctionNode(Node):
     def _kept(self, tensor: Tensor) -> SavedVariable:
         own = tensor.edge is not None and tensor.edge[0] is self
         edge: Any = tensor.edge[1] if own and tensor.edge is not None else gradient_edge(tensor)
-        return SavedVariable(tensor.array, tensor.counter, tensor.counter.version, edge, None, tangents_to_save(tensor))
+        origin = None if own else weakref.ref(tensor)
+        return SavedVariable(tensor.array, tensor.counter, tensor.counter.version, edge, None, tangents_to_save(tensor), origin)
 
 
 def _backward_of(function: "type[Function]") -> Callable[..., Any]:
@@ -163,6 +162,20 @@ def _backward_of(function: "type[Function]") -> Callable[..., Any]:
     return other if own is Function.backward else own
 
 
+class _ClassOfNodes:
+    """The class of a function's nodes, as programs see them."""
+
+    def __get__(self, _: Any, function: Any = None) -> type:
+        return class_of_nodes(function)
+
+
+def class_of_nodes(function: type) -> type:
+    """Return the class of what stands for the nodes of a function."""
+    from gradsh.api.function_context import FunctionCtx
+
+    return titled(FunctionCtx, function.__name__ + "Backward", "torch.autograd.function")
+
+
 class Function(ScriptBase):
     """Base of custom functions: static `forward(ctx, ...)` and `backward(ctx, *grads)`, called with `apply(...)`."""
 
@@ -170,7 +183,7 @@ class Function(ScriptBase):
         current().warning(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke "
             "them on the class itself. Instantiating an autograd function will raise an error in a future version of "
-            "PyTorch."
+            "PyTorch.", DeprecationWarning,
         )
 
     def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
@@ -211,6 +224,18 @@ class Function(ScriptBase):
         del ctx, grad_inputs
         message = "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         raise fail("type", message, NotImplementedError)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """Compute the outputs of a batch; subclasses may define it. gradsh's vmap calls the function for each example."""
+        del info, in_dims, args
+        message = (
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+        )
+        raise fail("type", message, NotImplementedError)
+
+    generate_vmap_rule = False
+    _backward_cls = _ClassOfNodes()
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import ScriptBase
+from gradsh.engine.dispatch.saved_hooks import RawSaved
 from gradsh.engine.graph.node import Facade, Node, sequence_number
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.text.fault import fail
@@ -113,6 +114,12 @@ class FunctionCtx(Facade, ScriptBase):
         if node.for_forward is not None:
             return node.for_forward  # type: ignore[no-any-return]
         return tuple(node.unpack(0, as_tensor=True)) if node.entries else ()
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[RawSaved, ...]:
+        """A place for each saved tensor, on which hooks can be set."""
+        node = self.__node__
+        return tuple(RawSaved(node, 0, part) for part in range(len(node.unpack(0, as_tensor=False)))) if node.entries else ()
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:

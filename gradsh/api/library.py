@@ -19,9 +19,11 @@ def attribute(name: str) -> Any:
     A file of gradsh's is none: `from gradsh import batch` asks here before it imports the file.
     """
     package = sys.modules["gradsh"]
-    if name.startswith("__") or any(path.exists(f"{package.__path__[0]}/{name}{end}") for end in (".py", "")):  # noqa: PTH110
+    space = _namespace("torch")
+    own = any(path.exists(f"{package.__path__[0]}/{name}{end}") for end in (".py", ""))  # noqa: PTH110
+    if name.startswith("__") or (own and name not in space):
         raise AttributeError(f"module 'gradsh' has no attribute {name!r}")
-    return _kept(package, _namespace("torch"), name)
+    return _kept(package, space, name)
 
 
 def names() -> list[str]:

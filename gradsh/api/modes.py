@@ -135,20 +135,30 @@ class set_grad_enabled(_Mode):
         return _Mode.__call__(no_grad() if not self._enabled else enable_grad(), function)
 
 
+_THREADS = "multithreading"
+
+
+def multithreading() -> bool:
+    """Return whether backward might use several threads. It uses one."""
+    return current().flags.get(_THREADS, True)  # type: ignore[no-any-return]
+
+
 class set_multithreading_enabled(_Mode):
-    """Accept whether backward may use threads: it uses one."""
+    """Say whether backward may use threads, at once; as a context, put it back at the end. It uses one."""
 
     __slots__ = ()
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
         self._enabled = bool(mode)
+        self._before = [multithreading()]
+        current().flags[_THREADS] = self._enabled
 
     def __enter__(self) -> None:
-        """Do nothing."""
+        current().flags[_THREADS] = self._enabled
 
     def __exit__(self, *_: object) -> None:
-        """Do nothing."""
+        current().flags[_THREADS] = self._before[0]
 
 
 def is_grad_enabled() -> bool:

@@ -11,7 +11,7 @@ from gradsh.engine.dispatch.saved_hooks import BEFORE_WRITE
 from gradsh.engine.graph.gradient_edge import GradientEdge
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import Facade, Node, behind
-from gradsh.engine.graph.tensor import Tensor, accumulator, gradient_edge, node_of, written
+from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, accumulator, gradient_edge, node_of, written
 from gradsh.engine.values.storage import memory_key
 from gradsh.text.fault import fail
 
@@ -26,7 +26,7 @@ class _OfNodes(type):
         return isinstance(behind(value), Node)
 
     def __subclasscheck__(cls, kind: type) -> bool:
-        return issubclass(kind, (Node, Facade))
+        return kind is cls or issubclass(kind, (Node, Facade)) or kind.__module__ == "torch._C._functions"
 
 
 class AnyNode(metaclass=_OfNodes):
@@ -288,12 +288,8 @@ class _All:
         for place in self.places:
             found = place()
             node = accumulator(found) if isinstance(found, Tensor) else found
-            if isinstance(found, Tensor) and running.targets is not None and running.targets.get(node) is not None:
-                message = (
-                    "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
-                    "currently not supported."
-                )
-                raise fail("other", message, RuntimeError)
+            if isinstance(node, AccumulateGrad):
+                running.check_not_captured(node)
             count += node is not None and running.will_run(node)
         return count
 

@@ -140,6 +140,8 @@ _TORCH: dict[str, Any] = {
     "special": _spaces("torch.special"),
     "linalg": _spaces("torch.linalg"),
     "func": _spaces("torch.func"),
+    "_C": _spaces("torch._C"),
+    "ops": _spaces("torch.ops"),
     "vmap": lazy("gradsh.api.func", "vmap"),
     **lazily("gradsh.engine.dispatch.inference", "is_inference"),
     **lazily("gradsh.api.anomaly", "is_anomaly_enabled is_anomaly_check_nan_enabled"),
@@ -148,7 +150,12 @@ _TORCH: dict[str, Any] = {
 
 _AUTOGRAD: dict[str, Any] = {
     **lazily("gradsh.api.autograd", "backward grad Variable"),
-    **lazily("gradsh.api.modes", "no_grad enable_grad set_grad_enabled inference_mode set_multithreading_enabled"),
+    **lazily(
+        "gradsh.api.modes",
+        "no_grad enable_grad set_grad_enabled inference_mode set_multithreading_enabled is_multithreading_enabled=multithreading",
+    ),
+    **lazily("gradsh.api.internals", "_unsafe_preserve_version_counter"),
+    **lazily("gradsh.engine.dispatch.saved_hooks", "SavedTensor=RawSaved"),
     **lazily("gradsh.api.function", "Function"),
     **lazily("gradsh.api.gradcheck", "gradcheck gradgradcheck"),
     **lazily("gradsh.api.anomaly", "set_detect_anomaly detect_anomaly"),
@@ -238,12 +245,28 @@ NAMESPACES: dict[str, Namespace] = {
     ),
     "torch.autograd.function": Namespace(
         "torch.autograd.function", lazily("gradsh.api.function", "Function once_differentiable InplaceFunction")
+        | lazily("gradsh.api.function_context", "FunctionCtx BackwardCFunction=FunctionCtx")
     ),
     "torch.autograd.forward_ad": Namespace(
         "torch.autograd.forward_ad",
-        lazily("gradsh.api.forward_ad", "UnpackedDualTensor dual_level enter_dual_level exit_dual_level make_dual unpack_dual"),
+        lazily("gradsh.api.forward_ad", "UnpackedDualTensor dual_level enter_dual_level exit_dual_level make_dual unpack_dual "
+               "_is_fwd_grad_enabled _set_fwd_grad_enabled"),
     ),
     "torch.autograd.variable": Namespace("torch.autograd.variable", lazily("gradsh.api.autograd", "Variable")),
+    "torch.ops": Namespace("torch.ops", lazily("gradsh.ops.overload_names", "aten")),
+    "torch._C": Namespace("torch._C", {
+        **lazily("gradsh.api.internals", "_WeakTensorRef _current_graph_task_id _current_autograd_node _will_engine_execute_node "
+                 "_current_graph_task_execution_order"),
+        **lazily("gradsh.api.modes", "is_grad_enabled"), **lazily("gradsh.api.forward_ad", "_set_fwd_grad_enabled=set_forward_mode"),
+        **{name: _spaces(f"torch._C.{name}") for name in ("_autograd", "_functions")},
+    }),
+    "torch._C._autograd": Namespace("torch._C._autograd", {
+        **lazily("gradsh.engine.dispatch.saved_hooks", "SavedTensor=RawSaved"),
+        **lazily("gradsh.api.internals", "_saved_tensors_hooks_is_enabled _unsafe_set_version_counter _get_current_graph_task_keep_graph"),
+    }),
+    "torch._C._functions": Namespace("torch._C._functions", {
+        **lazily("gradsh.api.internals", "DelayedError UndefinedGrad"), **lazily("gradsh.engine.graph.tensor", "AccumulateGrad"),
+    }),
     "torch.func": Namespace("torch.func", {
         **lazily("gradsh.api.func", "functional_call grad grad_and_value vmap jacrev vjp stack_module_state"),
         **lazily("gradsh.api.func_forward", "jvp linearize jacfwd hessian"),
@@ -310,7 +333,9 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.utils": Namespace("torch.utils", {"checkpoint": _spaces("torch.utils.checkpoint"), "data": _spaces("torch.utils.data")}),
     "torch.utils.checkpoint": Namespace(
         "torch.utils.checkpoint",
-        lazily("gradsh.api.checkpoint", "checkpoint checkpoint_sequential CheckpointError set_checkpoint_early_stop"),
+        lazily("gradsh.api.checkpoint",
+               "checkpoint checkpoint_sequential CheckpointError set_checkpoint_early_stop set_checkpoint_debug_enabled")
+        | lazily("gradsh.api.selective", "CheckpointPolicy SelectiveCheckpointContext create_selective_checkpoint_contexts"),
     ),
     **_data(),
     **_distributions(),

@@ -20,6 +20,10 @@ sequence_numbers = count()
 _FLOAT32 = np.dtype(np.float32)
 
 
+ANOMALY_SOURCE = "anomaly_source"
+"""The flag that holds what shows a line of the program: (code, line number) -> text, empty for what is not the program's."""
+
+
 class Ambient:
     """Everything that an operation reads besides its arguments."""
 
@@ -59,8 +63,8 @@ class Ambient:
         """Takes a warning's text; None: Python's own `warnings`."""
         self.check: Callable[[int], None] | None = None
         """Asked with a number of bytes before a large allocation and with 0 between two nodes; may raise."""
-        self.anomaly: tuple[bool, bool] | None = None
-        """(check_nan,) of detect_anomaly, None while it is off."""
+        self.anomaly: tuple[bool, Callable[[Any], None], Callable[[Any], None]] | None = None
+        """What detect_anomaly asks for: whether to look for nan, what is told each new node, and one that fails. None: it is off."""
         self.passes: Callable[[Any, bool], None] | None = None
         """Told of each backward pass: (pass, whether it is over)."""
         self.atomic = False

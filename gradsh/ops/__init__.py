@@ -3,6 +3,15 @@
 `families.py` says which file declares which names; `python -m tools.families` (part of `make docs`) writes it anew.
 """
 
+def __getattr__(name: str) -> object:
+    """Find `torch.ops.aten` on first use."""
+    if name != "aten":
+        raise AttributeError(f"module 'gradsh.ops' has no attribute {name!r}")
+    from gradsh.ops.overload_names import aten
+
+    return aten
+
+
 _homes: dict[str, str] = {}
 _all: list[bool] = []
 

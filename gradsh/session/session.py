@@ -19,7 +19,7 @@ from gradsh.compiler.lower import Unit
 from gradsh.contracts.events import Done, Emit, Failure, Note, Result, Snapshot, Warn
 from gradsh.contracts.state import Entry, State
 from gradsh.contracts.state import Failed as LastFailure
-from gradsh.engine.ambient import Ambient, enter
+from gradsh.engine.ambient import ANOMALY_SOURCE, Ambient, enter
 from gradsh.engine.graph.node import next_sequence_number
 from gradsh.language.node import stmt
 from gradsh.language.parser import MAX_TEXT, is_complete, parse
@@ -148,6 +148,7 @@ class Session(Reports):
         ambient.check = self.machine.check
         ambient.passes = self._on_pass
         ambient.bytes_held = self._bytes_held
+        ambient.flags[ANOMALY_SOURCE] = self.machine.shown_line
         if self.seed:
             ambient.generator.manual_seed(self.seed)
         return ambient

@@ -3,19 +3,23 @@
 import re
 
 OUT_OF_SCOPE = {
-    "complex numbers": r"complex|cdouble|cfloat|\bconj|\.imag\b|\.real\b|polar\(|is_neg|[0-9]j\b|_neg_view|angle\(",
+    "complex numbers": (
+        r"complex\d|complex\(|_complex|complex_|\.complex|cdouble|cfloat|\bconj(?!unction)|\.imag\b|\.real\b|polar\(|is_neg|[0-9]j\b|"
+        r"_neg_view|angle\("
+    ),
     "other layouts": r"sparse|to_dense|to_mkldnn|nested_tensor|torch\.nested|jagged|_csr|_coo",
     "half precision and quantized numbers": r"quant|qint|quint|float16|\bhalf\b|float8|float4|uint16|uint32|uint64",
     "other devices": (
-        r"cuda|CUDA|\bmps\b|\bxpu\b|xla|'meta'|\"meta\"|pin_memory|set_default_device|deviceCountAtLeast|is_shared|share_memory"
+        r"cuda(?!\.is_available)|CUDA|\bmps\b|\bxpu\b|xla|'meta'|\"meta\"|pin_memory|set_default_device|deviceCountAtLeast|is_shared|"
+        r"share_memory"
     ),
     "compiled code and traced graphs": (
         r"torch\.jit|torch\.compile|torch\._dynamo|torch\.fx|torch\.export|script_method|compiled_autograd|onnx|cpp_extension|"
         r"load_inline|region_activation_memory_budget"
     ),
     "dispatch below autograd": (
-        r"torch\.library|TorchDispatch|__torch_dispatch__|__torch_function__|torch\.ops\b|torch\._C|make_fx|LoggingTensor|-\w*logging_tensor|"
-        r"_make_subclass|_make_wrapper|_dispatch|FakeTensor|LoggingMode|torch\.overrides|_set_sequence_nr|set_view_replay|view_replay"
+        r"torch\.library|TorchDispatch|__torch_dispatch__|__torch_function__|make_fx|LoggingTensor|-\w*logging_tensor|"
+        r"_make_subclass|_make_wrapper|_dispatch|FakeTensor|LoggingMode|torch\.overrides"
     ),
     "profilers and processes": (
         r"profile|emit_nvtx|emit_itt|kineto|subprocess|multiprocess|torch\.distributed|DistributedDataParallel|record_function"
@@ -35,5 +39,6 @@ UNWRITTEN = {"memory that nothing was written to": r"\bempty|new_empty|empty_lik
 
 def left_out(text: str, *more: dict[str, str]) -> str | None:
     """Return the reason why a text is not measured, None where it is within reach."""
+    code = re.sub(r"(?m)(^|\s)#.*$", "", text)  # a comment needs nothing
     reasons = {why: sign for table in (OUT_OF_SCOPE, *more) for why, sign in table.items()}
-    return next((why for why, sign in reasons.items() if re.search(sign, text)), None)
+    return next((why for why, sign in reasons.items() if re.search(sign, code)), None)

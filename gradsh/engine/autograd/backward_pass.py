@@ -6,6 +6,7 @@ accumulate as soon as their last contribution is there. A node's saved tensors a
 
 import sys
 from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ from gradsh.engine.schema.overload import FALLBACK, KEEP
 from gradsh.engine.values.layout import as_operands
 from gradsh.text.fault import fail, fault_of
 
+_DEEPEST = 24
+"""Passes within passes after which a thread goes on."""
 _ALL = tuple((True,) * n for n in range(16))
 
 
@@ -80,6 +83,7 @@ class BackwardPass:
         "captured",
         "create",
         "deferred",
+        "depth",
         "leaves",
         "location",
         "needed",
@@ -123,7 +127,21 @@ class BackwardPass:
             self.arriving = arriving_from(self.order, self.needed, (edge[0] for edge, _ in roots))
 
     def run(self) -> None:
-        """Run the pass. An exception carries, in its fault's field `done`, what had been done before it."""
+        """Run the pass. An exception carries, in its fault's field `done`, what had been done before it.
+
+        A pass deep within others goes on in a thread of its own, as in PyTorch: each has its own depth of recursion.
+        """
+        outer = self.ambient.running
+        self.depth = 0 if outer is None else outer.depth + 1
+        if self.depth % _DEEPEST != _DEEPEST - 1:
+            self._run()
+            return
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(copy_context().run, self._run).result()
+
+    def _run(self) -> None:
         outer, self.ambient.running = self.ambient.running, self
         hooks = self.ambient.saved_hooks
         watch = self.ambient.passes
@@ -145,6 +163,8 @@ class BackwardPass:
                     callback()
             except BaseException as error:
                 self._tell(error)
+                if self.ambient.anomaly is not None and isinstance(error, Exception) and self.position < len(self.order):
+                    self.ambient.anomaly[2](self.order[self.position])
                 raise
             finally:
                 self.ambient.running = outer
@@ -161,6 +181,28 @@ class BackwardPass:
         if node is self.alone:
             return False
         return node in self.arriving or node in self.order
+
+    def check_not_captured(self, leaf: AccumulateGrad) -> None:
+        """Refuse the question whether the pass runs a leaf whose gradient it returns."""
+        if self.targets is not None and self.targets.get(leaf) is not None:
+            message = (
+                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is currently "
+                "not supported."
+            )
+            raise fail("other", message, RuntimeError)
+
+    def in_order(self) -> list[Node]:
+        """Return the nodes in the order in which the pass runs them, each leaf where its last gradient arrives."""
+        needed = toposort(self.order)[1].keys() | set(self.order) if self.needed is None else self.needed
+        waiting = arriving_from(self.order, needed, ())
+        found: list[Node] = []
+        for node in filter(needed.__contains__, self.order):
+            found.append(node)
+            for leaf in [edge[0] for edge in node.edges if edge is not None and edge[0] in needed and edge[0] in waiting]:
+                waiting[leaf] -= 1
+                if not waiting[leaf]:
+                    found.append(leaf)
+        return found
 
     def _start(self) -> None:
         self.alone = self.roots[0][0][0] if len(self.roots) == 1 else None
@@ -295,14 +337,15 @@ class BackwardPass:
                 self._deliver(edge, results, place)
 
     def _results(self, node: Node, grads: list[Any], needs: tuple[bool, ...]) -> list[Any]:
+        hooked = node.extra is not None and bool(node.extra.posthooks)
         if isinstance(node, OpNode) and all(grad is None for grad in grads):
             if node.raw:
                 node._check_saved()
             results: list[Any] = [None] * len(node.edges)
         else:
             results = list(node.run(grads, needs))
-        if node.extra is not None and node.extra.posthooks:
-            results = run_post_hooks(node, results, grads)
+        if node.extra is not None and node.extra.posthooks:  # one that came while the node ran is shown no gradients
+            results = run_post_hooks(node, results, grads if hooked else [None] * len(grads))
         return results
 
     def _release(self, node: Node) -> None:

@@ -10,7 +10,7 @@ from gradsh.engine.ambient import Ambient, current
 from gradsh.engine.dispatch.cancellable import is_long, run_cancellable
 from gradsh.engine.dispatch.inference import inferring, marked
 from gradsh.engine.dispatch.op_node import build_node, keep_array, save_inputs, save_results, tangents_to_save
-from gradsh.engine.dispatch.saved_hooks import announce_write
+from gradsh.engine.dispatch.saved_hooks import announce_write, dispatch
 from gradsh.engine.dispatch.views import check_inplace, is_tracked, rebase, reshaped, view_of
 from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make, make_result, node_of
@@ -52,21 +52,39 @@ def run_record(record: Overload, values: list[Any]) -> Any:
     if kind == "view":
         if values[0].meta is not None and current().grad_enabled:
             gradient_edge(values[0])  # a view that could not follow a write is refused before its geometry is looked at
-        views = wrap_views(record, values, record.forward(*arrays))
+        found = _recalled(record, values)
+        found = record.forward(*arrays) if found is None else found
+        views = wrap_views(record, values, found)
         if current().saved_hooks:
             _forward_mode().follow_view(record, values, views)
+            _told(record, values, found, views)
         return views
     ambient = current()
     if ambient.check is not None:
         ambient.check(0)
-    outputs = _compute(record, arrays)
-    if record.layout:
-        outputs = laid(record.layout, outputs, arrays)
+    outputs = _recalled(record, values) if ambient.saved_hooks else None
+    if outputs is None:
+        outputs = _compute(record, arrays)
+        if record.layout:
+            outputs = laid(record.layout, outputs, arrays)
     made = wrap(record, values, outputs, ambient)
     if not ambient.saved_hooks:
         return made
     _forward_mode().follow(record, values, outputs, made)
+    _told(record, values, outputs, made)
     return marked(values, made)
+
+
+def _recalled(record: Overload, values: list[Any]) -> Any:
+    """Return the outputs of an operation that is done again, where they were kept."""
+    between = dispatch() if current().saved_hooks else None
+    return None if between is None else between.outputs(record, values)
+
+
+def _told(record: Overload, values: list[Any], outputs: Any, made: Any) -> None:
+    between = dispatch()
+    if between is not None:
+        between.ran(record, values, outputs, made)
 
 
 def _forward_mode() -> Any:
@@ -309,7 +327,9 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
         check_apart(target.array, arrays[1:])
     if ambient.saved_hooks:
         announce_write(target)
-    outputs = _compute(record, arrays)
+    outputs = _recalled(record, values)
+    if outputs is None:
+        outputs = _compute(record, arrays)
     first = outputs[0] if type(outputs) is tuple else outputs
     first = np.asarray(first)
     if not record.writes:
@@ -339,6 +359,7 @@ def _run_inplace(record: Overload, values: list[Any]) -> Tensor:
                      else keep_array(np.asarray(outputs[n])))
     if finish is not None:
         finish()
+        _told(record, values, outputs, target)
     return target
 
 

@@ -241,8 +241,8 @@ def build_node(record: Overload, values: list[Any], outputs: Sequence[Array]) ->
     node.raw = ()
     node.extra = None
     node.seq = next_sequence_number()
-    locate = current().locate
-    node.location = None if locate is None else locate()
+    ambient = current()
+    node.location = None if ambient.locate is None else ambient.locate()
     node.record = record
     node.spans = spans
     context: dict[str, Any] = {name: values[place] for name, place in plan.value_names}
@@ -252,6 +252,8 @@ def build_node(record: Overload, values: list[Any], outputs: Sequence[Array]) ->
         else:
             context[name] = size_of(values[place], what)
     node.values = context
+    if ambient.anomaly is not None:
+        ambient.anomaly[1](node)
     return node
 
 

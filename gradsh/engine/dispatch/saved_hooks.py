@@ -17,7 +17,34 @@ def unchanged(value: Any) -> Any:
 
 
 FOLLOWING = (unchanged, unchanged)
-"""Stands among the hooks, the outermost, while forward mode is on: nothing is packed, and the general way is taken."""
+"""Stands among the hooks, the outermost, while forward mode or anomaly detection is on: nothing is packed, the general way is taken."""
+
+
+def watching(needed: bool) -> None:
+    """Let every operation take the general way, or no longer."""
+    ambient = current()
+    others = tuple(one for one in ambient.saved_hooks if one is not FOLLOWING)
+    ambient.saved_hooks = (FOLLOWING, *others) if needed else others
+
+
+class Dispatch:
+    """What stands between operations and their kernels while it is the flag DISPATCH and the general way is taken."""
+
+    __slots__ = ()
+
+    def outputs(self, record: Any, values: list[Any]) -> Any:
+        """Return the outputs of an operation if its kernel need not run, else None."""
+
+    def ran(self, record: Any, values: list[Any], outputs: Any, made: Any) -> None:
+        """An operation has made these tensors of the kernel's outputs."""
+
+
+DISPATCH = "dispatch"
+
+
+def dispatch() -> Dispatch | None:
+    """Return what stands between operations and their kernels; only while hooks stand on saved tensors does anybody ask."""
+    return current().flags.get(DISPATCH)
 
 
 BEFORE_WRITE = "before_write"
@@ -90,25 +117,51 @@ def unpack(node: "Node", kept: SavedVariable, as_tensor: bool) -> Any:
 
 
 class RawSaved:
-    """A place where a node saves a tensor, for setting hooks on this one alone (`node._raw_saved_self`)."""
+    """A place where a node saves a tensor, for setting hooks on this one alone (`node._raw_saved_self`); `part` of a list of tensors."""
 
     __module__ = "torch._C._autograd"
 
-    __slots__ = ("index", "node")
+    __slots__ = ("index", "node", "part")
     __script_attributes__ = frozenset({"register_hooks"})
 
-    def __init__(self, node: "Node", index: int) -> None:
+    def __new__(cls, *place: Any) -> "RawSaved":
+        """Refuse a place that no node gave."""
+        if not place:
+            raise fail("type", "Trying to create a SavedTensor object from Python is forbidden.", RuntimeError)
+        return object.__new__(cls)
+
+    def __init__(self, node: "Node", index: int, part: int | None = None) -> None:
         self.node = node
         self.index = index
+        self.part = part
 
-    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
-        """Pack the saved tensor now; it is unpacked when it is needed."""
+    def register_hooks(self, *hooks: Any) -> None:
+        """Pack the saved tensor now by the first hook; the second unpacks it when it is needed."""
         node = self.node
+        if len(hooks) != 2 or not all(map(callable, hooks)):
+            message = (
+                "register_hooks(): incompatible function arguments. The following argument types are supported:\n    1. (self: "
+                "torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\n"
+                f"Invoked with: {', '.join(map(repr, (self, *hooks)))}"
+            )
+            raise fail("type", message, TypeError)
         node.unpack(self.index, as_tensor=False)
         entries = list(node.entries)
-        entry = entries[self.index]
-        if type(entry) is list or entry is None or entry.packed is not None:
-            message = "Calling register_hooks on a saved tensor whose hooks have already been set is not supported."
+        entry = entries[self.index] if self.part is None else entries[self.index][self.part]
+        if entry is None:
+            raise fail("other", "Calling register_hooks on a saved tensor with value None is forbidden", RuntimeError, node=node)
+        if type(entry) is list or entry.packed is not None:
+            message = (
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at "
+                "a time."
+            )
             raise fail("other", message, RuntimeError, node=node)
-        entries[self.index] = _packed(node, node.saved_names()[self.index], entry, pack_hook, unpack_hook)
+        packed = _packed(node, node.saved_names()[self.index], entry, *hooks)
+        if self.part is None:
+            entries[self.index] = packed
+        else:
+            entries[self.index] = [*entries[self.index][: self.part], packed, *entries[self.index][self.part + 1:]]
         node.entries = tuple(entries)
+
+
+RawSaved.__name__ = RawSaved.__qualname__ = "SavedTensor"

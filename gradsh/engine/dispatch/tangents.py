@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
-from gradsh.engine.dispatch.saved_hooks import FOLLOWING
+from gradsh.engine.dispatch.saved_hooks import watching
 from gradsh.engine.graph.tensor import Tensor, autograd_meta, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.storage import offset_in_memory, owner_of
@@ -54,8 +54,7 @@ def activate(active: tuple[Level, ...]) -> None:
     """Make these the active levels."""
     ambient = current()
     ambient.flags[_LEVELS] = active
-    others = tuple(one for one in ambient.saved_hooks if one is not FOLLOWING)
-    ambient.saved_hooks = (FOLLOWING, *others) if active else others
+    watching(bool(active) or ambient.anomaly is not None)
 
 
 def opened() -> Level:

@@ -3,6 +3,7 @@
 These are methods of `Node`, which itself knows no tensors.
 """
 
+import gc
 from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.ambient import current
@@ -10,7 +11,7 @@ from gradsh.engine.dispatch.saved_hooks import RawSaved, unpack
 from gradsh.engine.dispatch.views import refused_sibling
 from gradsh.engine.graph.node import Node, forward_name
 from gradsh.engine.graph.saved import DETACHED, SavedVariable
-from gradsh.engine.graph.tensor import AccumulateGrad, restored
+from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, restored
 from gradsh.engine.values.dtype import of_numpy
 from gradsh.text.fault import fail
 
@@ -83,11 +84,25 @@ class _Unpacking(_Base):
             kept = self.entries[index] if type(self.entries) is tuple else None
             if type(kept) is SavedVariable and kept.packed is not None and kept.packed[0] is DETACHED:
                 return restored(kept, None)
-            return self.unpack(index, as_tensor=True)
+            found = self.unpack(index, as_tensor=True)
+            return _living(kept, found) if type(kept) is SavedVariable and type(kept.edge) is not int else found
         attributes = self.attributes()
         if name in attributes:
             return attributes[name]
         raise AttributeError(f"'{self.name().rpartition('::')[2]}' object has no attribute '_saved_{name}'")
+
+
+def _living(kept: SavedVariable, found: Any) -> Any:
+    """Return the program's own tensor that was saved, as long as it has it; else what was restored of it.
+
+    The node holds the array alone, so the tensor is looked for among whoever refers to that: a person asks, not a pass.
+    """
+    same = (
+        one for one in gc.get_referrers(kept.array)
+        if isinstance(one, Tensor) and one is not found and one.array is kept.array
+        and (one.edge, one.needs_grad) == (found.edge, found.needs_grad)
+    )
+    return next(same, found) if isinstance(found, Tensor) and kept.packed is None else found
 
 
 for _name in ("restore", "modified", "ask", "_saved_attribute"):

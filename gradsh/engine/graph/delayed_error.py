@@ -34,10 +34,11 @@ def delayed_error(message: str, values: Sequence[Any]) -> list[Any]:
         tuple((one.array.shape, one.array.dtype) if isinstance(one, Tensor) else ((), np.dtype(np.float32)) for one in values),
     )
     node.message = message
-    return [_behind(node, place, one) if isinstance(one, Tensor) else one for place, one in enumerate(values)]
+    return [behind_node(node, place, one) if isinstance(one, Tensor) else one for place, one in enumerate(values)]
 
 
-def _behind(node: Error, place: int, value: Tensor) -> Tensor:
+def behind_node(node: Node, place: int, value: Tensor) -> Tensor:
+    """Return a tensor anew, as output `place` of a node."""
     fresh: Tensor = value.detach()
     fresh.edge = (node, place)
     fresh.needs_grad = True

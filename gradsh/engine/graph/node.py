@@ -120,7 +120,10 @@ class Node:
         self.raw = ()
         self.extra = None
         self.seq = next_sequence_number()
-        self.location = current().location()
+        ambient = current()
+        self.location = ambient.location()
+        if ambient.anomaly is not None:
+            ambient.anomaly[1](self)
 
     def name(self) -> str:
         """Return PyTorch's name of the node, such as MulBackward0."""

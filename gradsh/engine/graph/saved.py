@@ -22,7 +22,8 @@ class SavedVariable(NamedTuple):
     """A saved tensor: its array, its version counter, the version then, and the edge its gradient would take.
 
     `edge` is None for a tensor that needs no gradient and the int `nr` for output `nr` of the node itself.
-    `packed` holds (unpack hook, packed value) where saved-tensor hooks took the array's place, `tangents` those of forward mode.
+    `packed` holds (unpack hook, packed value) where saved-tensor hooks took the array's place, `tangents` those of forward mode,
+    `origin` a weak reference to the tensor itself where a custom function saved it.
     """
 
     array: Array | None
@@ -31,6 +32,7 @@ class SavedVariable(NamedTuple):
     edge: Any
     packed: Any = None
     tangents: Any = None
+    origin: Any = None
 
 
 class FreedVariables:

@@ -280,6 +280,10 @@ def restored(kept: SavedVariable, edge: Any, anew: bool = False) -> Tensor:
     it is to be made anew.
     """
     assert kept.array is not None
+    if kept.origin is not None and not anew:
+        origin: Tensor | None = kept.origin()
+        if origin is not None and origin.array is kept.array:
+            return origin
     if edge is True:
         cut = restored(kept, None)
         cut.needs_grad = True
