@@ -7,9 +7,7 @@ def __getattr__(name: str) -> object:
     """Find `torch.ops.aten` on first use."""
     if name != "aten":
         raise AttributeError(f"module 'gradsh.ops' has no attribute {name!r}")
-    from gradsh.ops.overload_names import aten
-
-    return aten
+    return __import__("gradsh.ops.overload_names", fromlist=[name]).aten
 
 
 _homes: dict[str, str] = {}
