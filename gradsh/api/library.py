@@ -16,14 +16,13 @@ if TYPE_CHECKING:
 def attribute(name: str) -> Any:
     """Return a name of `torch` and keep it in `gradsh`; raises AttributeError for what is none.
 
-    A file of gradsh's is none: `from gradsh import batch` asks here before it imports the file.
+    A file of gradsh's is none: `from gradsh import batch` asks here before it imports the file. Only `gradsh.ops` is both.
     """
     package = sys.modules["gradsh"]
-    space = _namespace("torch")
     own = any(path.exists(f"{package.__path__[0]}/{name}{end}") for end in (".py", ""))  # noqa: PTH110
-    if name.startswith("__") or (own and name not in space):
+    if name.startswith("__") or (own and name != "ops"):
         raise AttributeError(f"module 'gradsh' has no attribute {name!r}")
-    return _kept(package, space, name)
+    return _kept(package, _namespace("torch"), name)
 
 
 def names() -> list[str]:

@@ -44,7 +44,7 @@ _RECOMPUTE, _CONSUMED = object(), object()
 Storage = dict[OpOverload, list[Any]]
 
 
-class _Mode(Dispatch):
+class _Between(Dispatch):
     """A context in which operations are told to it. They are counted by their names."""
 
     __slots__ = ("_before", "counts", "storage")
@@ -55,7 +55,7 @@ class _Mode(Dispatch):
         self.counts: dict[OpOverload, int] = {}
         self._before: tuple[Any, Any] = (None, ())
 
-    def __enter__(self) -> "_Mode":
+    def __enter__(self) -> "_Between":
         ambient = current()
         self.counts.clear()
         self._before = ambient.flags.get(DISPATCH), ambient.saved_hooks
@@ -73,7 +73,7 @@ class _Mode(Dispatch):
         return before
 
 
-class Logging(_Mode):
+class Logging(_Between):
     """Lists the operations."""
 
     __slots__ = ("_log",)
@@ -82,7 +82,7 @@ class Logging(_Mode):
         super().__init__({})
         self._log = log
 
-    def __enter__(self) -> "_Mode":
+    def __enter__(self) -> "_Between":
         self._log.clear()
         return super().__enter__()
 
@@ -92,7 +92,7 @@ class Logging(_Mode):
         self._log.append(f"torch.ops.{overload_of(record, values)}")
 
 
-class _Caching(_Mode):
+class _Caching(_Between):
     """The forward: asks the policy of each operation, and keeps what it says."""
 
     __slots__ = ("policy",)
@@ -130,7 +130,7 @@ _MISMATCH = (
 )
 
 
-class _Cached(_Mode):
+class _Cached(_Between):
     """The second run: gives what was kept, each once."""
 
     __slots__ = ("allow_mutation",)
@@ -164,7 +164,7 @@ class _Cached(_Mode):
         return outputs
 
 
-def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> tuple[_Mode, _Mode]:
+def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> tuple[_Between, _Between]:
     """Return the contexts of a checkpoint's forward and of its second run, for `checkpoint(..., context_fn=...)`.
 
     A policy is called with (context, operation, *args, **kwargs) and returns a CheckpointPolicy; a list holds the operations to keep.
