@@ -171,9 +171,9 @@ class _ClassOfNodes:
 
 def class_of_nodes(function: type) -> type:
     """Return the class of what stands for the nodes of a function."""
-    from gradsh.api.function_context import FunctionCtx
+    from gradsh.api.function_context import BackwardCFunction
 
-    return titled(FunctionCtx, function.__name__ + "Backward", "torch.autograd.function")
+    return titled(BackwardCFunction, function.__name__ + "Backward", "torch.autograd.function")
 
 
 class Function(ScriptBase):

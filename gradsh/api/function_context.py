@@ -179,6 +179,12 @@ class FunctionCtx(Facade, ScriptBase):
         raise fail("type", f"cannot pickle '{self.__node__.name()}' object", TypeError, node=self.__node__)
 
 
+class BackwardCFunction(FunctionCtx):
+    """What stands for the nodes of custom functions: the base of a class for each function."""
+
+    __slots__ = ()
+
+
 def _tuple(tensors: Any) -> tuple[Any, ...]:
     if tensors is None:
         return ()

@@ -1,15 +1,16 @@
 """gradcheck and gradgradcheck: derivatives held against finite differences."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradsh.api.forward_ad import dual_level, make_dual, unpack_dual
+from gradsh.api.internals import UndefinedGrad
 from gradsh.engine.ambient import current
 from gradsh.engine.autograd.backward import grad as gradients
-from gradsh.engine.graph.node import Node
-from gradsh.engine.graph.tensor import Tensor, gradient_edge, make
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.rng.generator import Generator
 from gradsh.engine.values.dtype import Array
@@ -51,9 +52,10 @@ def gradcheck(
     """Return True if all derivatives of `func` agree with finite differences of step `eps`.
 
     Inputs should be float64. Raises GradcheckError, or returns False without `raise_exception`, where one does not. `fast_mode` computes
-    the same as without it, and batches of gradients are computed one by one: neither needs a check of its own.
+    the same as without it. Batches of gradients and tangents are computed one by one, so what is checked of them is that they do not
+    depend on random numbers.
     """
-    del check_batched_grad, check_batched_forward_grad, fast_mode, masked
+    del fast_mode, masked
     if not (check_forward_ad or check_backward_ad):
         message = "Expected at least one of check_forward_ad or check_backward_ad to be True"
         raise fail("assert", message, AssertionError)
@@ -63,6 +65,11 @@ def gradcheck(
         _compare(func, given, wanted, _Tolerance(eps, atol, rtol, nondet_tol, check_grad_dtypes), check_backward_ad, check_forward_ad)
         if check_undefined_grad and check_forward_ad:
             _without_tangents(func, given)
+        if check_batched_forward_grad:
+            _batched_tangents(func, given)
+        if check_batched_grad and check_backward_ad:
+            for output in [one for one in _outputs(func, given) if one.requires_grad]:
+                _batched(partial(gradients, [output], wanted, retain_graph=True, allow_unused=True), output)
         if check_undefined_grad and check_backward_ad:
             _without_gradients(func, given, wanted)
     except GradcheckError:
@@ -174,6 +181,76 @@ def _without_tangents(func: Callable[..., Any], given: tuple[Any, ...]) -> None:
                         raise _refused("Mismatch in tangent values when an input has an undefined tangent value", one)
 
 
+_FAILED_BATCH = (
+    "gradcheck or gradgradcheck failed while testing batched gradient computation.\nWe also expect the derivative to draw no random "
+    "numbers.\n"
+)
+
+
+def _batched(derivative: Callable[[list[Tensor]], Any], like: Tensor) -> None:
+    """Refuse a derivative that differs when it is computed again as one of a batch, or that draws random numbers."""
+    own, random_like = current().generator, find("randn_like")
+    batch = [random_like(like.detach()) for _ in range(2)]
+    expected = [derivative([one]) for one in batch]
+    before = own.get_state()
+    found = derivative(batch[:1])
+    if (own.get_state() != before).any():
+        message = (
+            "vmap: We do not yet support calling random operations inside of vmap. Please perform random operations outside of vmap as a "
+            "workaround"
+        )
+        raise _refused(_FAILED_BATCH + message)
+    pairs = zip(found, expected[0], strict=True)
+    if any(one is not None and other is not None and not np.allclose(one.array, other.array) for one, other in pairs):
+        raise _refused(_FAILED_BATCH)
+
+
+def _batched_tangents(func: Callable[..., Any], given: tuple[Any, ...]) -> None:
+    """Check batches of tangents of each input."""
+    for place, one in enumerate(given):
+        if _is_wanted(one):
+            def push(tangents: list[Tensor], place: int = place, one: Tensor = one) -> list[Any]:
+                with dual_level():
+                    duals = [*given[:place], make_dual(one.detach(), tangents[0]), *given[place + 1 :]]
+                    return [_tangent(output) for output in _outputs(func, duals)]
+
+            _batched(push, one)
+
+
+def _private(name: str, grad_out: float) -> None:
+    message = (
+        f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it will be removed in a "
+        "future version of PyTorch. If you have a specific use for this or feature request for this to be a stable API, please file us "
+        "an issue at https://github.com/pytorch/pytorch/issues/new"
+    )
+    current().warning(message, FutureWarning)
+    if grad_out != 1.0:
+        message = f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0."
+        raise fail("value", message, ValueError)
+
+
+def get_numerical_jacobian(
+    fn: Callable[..., Any], inputs: tuple[Any, ...], target: Any = None, eps: float = 1e-3, grad_out: float = 1.0,
+) -> list[Tensor]:
+    """Return the Jacobian of the first output by each target, from finite differences: (elements of input, elements of output)."""
+    _private("get_numerical_jacobian", grad_out)
+    wanted = [one for one in (inputs if target is None else _tensors(target)) if _is_wanted(one)]
+    count = len(_outputs(lambda *values: fn(values), inputs))
+    return [make(_numerical(lambda *values: fn(values), inputs, one, eps, count)[0]) for one in wanted]
+
+
+def get_analytical_jacobian(inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0) -> tuple[Any, ...]:
+    """Return the Jacobians of an output by backward, and whether they are the same twice, and of the inputs' shapes and dtypes."""
+    _private("get_analytical_jacobian", grad_out)
+    wanted = [one for one in _tensors(inputs) if _is_wanted(one)]
+    first, second = (_rows(output, wanted) for _ in range(2))
+    found, again = ([_stacked([row[place] for row in rows], one) for place, one in enumerate(wanted)] for rows in (first, second))
+    same = all(not one.size or abs(one - other).max() <= nondet_tol for one, other in zip(found, again, strict=True))
+    pairs = [(row, one) for rows in first for row, one in zip(rows, wanted, strict=True) if row is not None]
+    sizes, types = (all(getattr(row, what) == getattr(one, what) for row, one in pairs) for what in ("shape", "dtype"))
+    return tuple(map(make, found)), same, sizes, types
+
+
 def _numerical(
     func: Callable[..., Any], given: tuple[Any, ...], one: Tensor, eps: float, count: int
 ) -> list[Array]:
@@ -250,34 +327,12 @@ def _by_zeros(outputs: list[Tensor], wanted: list[Tensor]) -> None:
                 raise _refused("grad is incorrect size", one)
 
 
-class _NoGradient(Node):
-    """Stands behind an output: no gradient goes further."""
-
-    __slots__ = ()
-
-    def name(self) -> str:
-        """Return PyTorch's name."""
-        return "torch::autograd::UndefinedGradBackward"
-
-    def run(self, grads: list[Any], needs: tuple[bool, ...]) -> Sequence[Any]:
-        """Drop the gradient."""
-        del grads, needs
-        return [None]
-
-
-def _undefined(output: Tensor) -> Tensor:
-    fresh = output.detach()
-    fresh.edge = (_NoGradient((gradient_edge(output),), ((output.array.shape, output.array.dtype),)), 0)
-    fresh.needs_grad = True
-    return fresh
-
-
 def _without_gradients(func: Callable[..., Any], given: tuple[Any, ...], wanted: list[Tensor]) -> None:
     """Refuse a backward that cannot do without the gradients of its outputs: of all, and of each in turn."""
     count = len([one for one in _outputs(func, given) if one.requires_grad])
     for left_out in (range(count), *([place] for place in range(count) if count > 1)):
         outputs = [one for one in _outputs(func, given) if one.requires_grad]
-        cut = [_undefined(one) if place in left_out else one for place, one in enumerate(outputs)]
+        cut = [UndefinedGrad()(one) if place in left_out else one for place, one in enumerate(outputs)]
         zeros = [make(np.zeros_like(one.array)) for one in cut]
         notes = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
         try:

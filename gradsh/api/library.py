@@ -59,14 +59,20 @@ def _kept(module: ModuleType, space: "Namespace", name: str) -> Any:
 class _Module(ModuleType):
     """A namespace of PyTorch's as a module."""
 
+    _space: "Namespace"
+
     def __init__(self, name: str, space: "Namespace") -> None:
         super().__init__(name, f"{space.name}, as gradsh offers it.")
-        self._space = space
+        self.__dict__["_space"] = space
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         return _kept(self, self._space, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not isinstance(value, _Module) or name not in self._space or isinstance(self._space.get(name), type(self._space)):
+            super().__setattr__(name, value)  # else a function has the name of its module, and comes first
 
     def __dir__(self) -> Iterable[str]:
         return self._space.names()

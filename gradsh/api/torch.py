@@ -142,6 +142,7 @@ _TORCH: dict[str, Any] = {
     "func": _spaces("torch.func"),
     "_C": _spaces("torch._C"),
     "ops": _spaces("torch.ops"),
+    "_vmap_internals": _spaces("torch._vmap_internals"),
     "vmap": lazy("gradsh.api.func", "vmap"),
     **lazily("gradsh.engine.dispatch.inference", "is_inference"),
     **lazily("gradsh.api.anomaly", "is_anomaly_enabled is_anomaly_check_nan_enabled"),
@@ -155,6 +156,7 @@ _AUTOGRAD: dict[str, Any] = {
         "no_grad enable_grad set_grad_enabled inference_mode set_multithreading_enabled is_multithreading_enabled=multithreading",
     ),
     **lazily("gradsh.api.internals", "_unsafe_preserve_version_counter"),
+    "torch": _spaces("torch"),
     **lazily("gradsh.engine.dispatch.saved_hooks", "SavedTensor=RawSaved"),
     **lazily("gradsh.api.function", "Function"),
     **lazily("gradsh.api.gradcheck", "gradcheck gradgradcheck"),
@@ -245,8 +247,12 @@ NAMESPACES: dict[str, Namespace] = {
     ),
     "torch.autograd.function": Namespace(
         "torch.autograd.function", lazily("gradsh.api.function", "Function once_differentiable InplaceFunction")
-        | lazily("gradsh.api.function_context", "FunctionCtx BackwardCFunction=FunctionCtx")
+        | lazily("gradsh.api.function_context", "FunctionCtx BackwardCFunction")
     ),
+    "torch.autograd.gradcheck": Namespace("torch.autograd.gradcheck", lazily(
+        "gradsh.api.gradcheck", "gradcheck gradgradcheck GradcheckError get_numerical_jacobian get_analytical_jacobian",
+    )),
+    "torch._vmap_internals": Namespace("torch._vmap_internals", lazily("gradsh.api.func", "vmap _vmap=vmap")),
     "torch.autograd.forward_ad": Namespace(
         "torch.autograd.forward_ad",
         lazily("gradsh.api.forward_ad", "UnpackedDualTensor dual_level enter_dual_level exit_dual_level make_dual unpack_dual "

@@ -24,6 +24,19 @@ else:
     _Base = object
 
 
+def _volatile(_: Any) -> bool:
+    """False, with a warning: what it once said is said by `no_grad`."""
+    current().warning("volatile was removed (Variable.volatile is always False)")
+    return False
+
+
+def _undeletable(shown: Callable[[Any], Any], name: str, sentence: str) -> property:
+    def refuse(self: Any) -> None:
+        raise fail("attribute", f"Deletion of {name} not allowed{sentence}", RuntimeError, tensor=self)
+
+    return property(shown, None, refuse)
+
+
 class _Methods(_Base):
     """What Tensor gets."""
 
@@ -92,6 +105,10 @@ class _Methods(_Base):
     @data.deleter
     def data(self) -> None:
         raise fail("attribute", "Deleting tensor data is not allowed. Delete tensor instead!", RuntimeError, tensor=self)
+
+    _grad_fn = _undeletable(lambda self: self.grad_fn, "_grad_fn", ". Detach tensor instead!")
+    _backward_hooks = _undeletable(lambda self: (self.meta and self.meta.hooks) or None, "_backwards_hooks", "!")
+    volatile = property(_volatile)
 
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,
@@ -162,6 +179,9 @@ class _Methods(_Base):
 
         return register_post_accumulate_grad_hook(self, hook)
 
+    def __reduce_ex__(self, _: Any) -> Any:
+        return rebuilt, (isinstance(self, Parameter), self.array, self.requires_grad)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> "Tensor":
         return deep_copy(self, memo)
 
@@ -169,6 +189,11 @@ class _Methods(_Base):
         from gradsh.engine.printing.repr import show
 
         return show(self)
+
+
+def rebuilt(parameter: bool, array: Any, requires_grad: bool) -> "Tensor":
+    """Return the tensor that was pickled, a leaf."""
+    return (Parameter(make(array)) if parameter else make(array)).requires_grad_(requires_grad)
 
 
 def _parameter_repr(self: Parameter) -> str:

@@ -125,7 +125,7 @@ FAMILIES = {
         "normal normal_ poisson rand rand_like randint randint_like randn randn_like random_ randperm seed set_rng_state uniform_ "
     ),
     "rearrange": "diag diag_embed diagflat diagonal_copy flip fliplr flipud roll rot90 tril tril_ triu triu_",
-    "recurrent": "_pack_padded_sequence mkldnn_rnn_layer unsafe_chunk unsafe_split",
+    "recurrent": "_pack_padded_sequence mkldnn_rnn_layer unsafe_chunk unsafe_split unsafe_split_with_sizes",
     "reduce": "all any count_nonzero mean nanmean nansum prod sum",
     "resize": (
         "F_unfold _upsample_bicubic2d_aa _upsample_bicubic2d_aa_backward _upsample_bilinear2d_aa _upsample_bilinear2d_aa_backward "

@@ -10,7 +10,7 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
-from gradsh.ops.join import _split_backward
+from gradsh.ops.join import _join_pieces, _split, _split_backward, _split_sizes
 
 
 def _sigmoid(x: Array) -> Array:
@@ -185,20 +185,18 @@ _pack_padded_sequence = op(
 )
 
 
-def _unsafe_split(self: Array, split_size: int, dim: int) -> tuple[Array, ...]:
-    place = wrap_dim(dim, self.ndim)
-    cut = [slice(None)] * self.ndim
-    pieces = []
-    for start in range(0, self.shape[place], split_size):
-        cut[place] = slice(start, start + split_size)
-        pieces.append(self[tuple(cut)])
-    return tuple(pieces)
-
-
 unsafe_split = op(
     "unsafe_split(self, split_size: int, dim: int = 0)", "UnsafeSplitBackward0",
-    "Consecutive pieces of one size that share memory but count their versions apart.", forward=_unsafe_split,
+    "Consecutive pieces of one size that share memory but count their versions apart.", forward=_split,
     grads={"self": _split_backward}, samples=(sample((6, 4), 2), sample((6, 4), 2, 1)),
+)
+
+
+op(
+    "unsafe_split_with_sizes(self, split_sizes: ints, dim: int = 0)", "UnsafeSplitWithSizesBackward0",
+    "Consecutive pieces of given sizes that share memory but count their versions apart.", forward=_split_sizes,
+    grads={"self": lambda grads, split_sizes, dim, self_sizes: _join_pieces(grads, self_sizes, split_sizes, dim)},
+    samples=(sample((6, 4), (1, 2, 3)), sample((6, 4), (3, 1), 1)),
 )
 
 

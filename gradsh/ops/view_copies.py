@@ -9,6 +9,7 @@ import gradsh.ops.join  # noqa: F401  (its views are copied here too)
 from gradsh.engine.ambient import current
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import composite, op
+from gradsh.engine.dispatch.inference import is_inference
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.dispatch.out import resize
 from gradsh.engine.graph.tensor import Tensor
@@ -168,7 +169,7 @@ as_strided_scatter: Operation = op(
 
 def _resize(self: Tensor, shape: tuple[int, ...], memory_format: Any) -> Tensor:
     del memory_format
-    if self.requires_grad:
+    if self.requires_grad and not is_inference(self):
         raise fail("other", "cannot resize variables that require grad", RuntimeError, tensor=self)
     if any(one < 0 for one in shape):
         raise fail("value", "numel: integer multiplication overflow", RuntimeError)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradsh.engine.graph.node import Node, behind
-from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, make
+from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, gradient_edge, make
 from gradsh.text.fault import fail
 
 
@@ -29,8 +29,11 @@ def tensor_at(value: Any) -> Any:
         message = f"GradientEdge's first object must be an autograd.graph.Node but got {type(node).__name__}"
         raise fail("type", message, RuntimeError)
     if isinstance(node, AccumulateGrad):
-        return node.variable
-    shape, dtype = node.outputs[output]
+        if gradient_edge(node.variable) == (node, 0):
+            return node.variable
+        shape, dtype = node.variable.array.shape, node.variable.array.dtype  # that of its former memory
+    else:
+        shape, dtype = node.outputs[output]
     stand_in: Tensor = make(np.broadcast_to(np.zeros((), dtype), shape))
     stand_in.edge = (node, output)
     stand_in.needs_grad = True
