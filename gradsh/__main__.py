@@ -74,7 +74,7 @@ def internal_error(error: BaseException) -> int:
 
         traceback.print_exception(error)
     text = f"error[other]: gradsh itself failed: {type(error).__name__}: {error}\n"
-    sys.stderr.write(text + "  help: set GRADSH_DEBUG=1 to see where, and report it with the script\n")
+    sys.stderr.write(text + "  help: this is a bug; set GRADSH_DEBUG=1 to see the traceback, and report it with the script\n")
     return 1
 
 

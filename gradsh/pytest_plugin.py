@@ -19,7 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of golden tests."""
     group = parser.getgroup("gradsh", "golden tests of gradsh scripts")
     group.addoption(
-        "--grad-update", action="store_true", help="rewrite the expectations of *.grad files that no longer hold"
+        "--grad-update", action="store_true", help="update outdated expectations of *.grad files"
     )
     parser.addini("grad_rtol", "relative tolerance of floats in *.grad files", default="1e-4")
     parser.addini("grad_atol", "absolute tolerance of floats in *.grad files", default="1e-6")

@@ -144,7 +144,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (_cut(output, lead), product, _cut(aux, lead)) if has_aux else (_cut(output, lead), product)
 
 
-@standing_in("vmap", "as a loop over the batch: the same numbers, a node for each round")
+@standing_in("vmap", "it loops over the batch; results are the same, with a node for each element")
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", **_: Any) -> Callable[..., Any]:
     """Return a function that applies `func` to each element of a batch."""
     tell(vmap)

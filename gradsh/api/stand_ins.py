@@ -23,7 +23,7 @@ _HALF = (
 )
 
 
-_DISABLED = "as a disabled one: there is no GPU"
+_DISABLED = "it is disabled, since there is no GPU"
 
 
 class Nothing(ScriptBase):
@@ -71,7 +71,7 @@ class Nothing(ScriptBase):
 NOTHING = Nothing()
 
 
-@standing_in("SummaryWriter", "as an object that accepts everything and keeps nothing")
+@standing_in("SummaryWriter", "it accepts every call and does nothing")
 class SummaryWriter(Nothing):
     """TensorBoard's writer, which keeps nothing here."""
 
@@ -79,7 +79,7 @@ class SummaryWriter(Nothing):
         tell(SummaryWriter)
 
 
-@standing_in("torch.save", "as a copy in the session")
+@standing_in("torch.save", "it keeps a copy in the session and writes no file")
 def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **_: Any) -> None:
     """Keep a copy of an object under a file's name, for `load` in the same session."""
     del pickle_module, pickle_protocol
@@ -142,7 +142,7 @@ def _name(f: Any) -> str:
     raise fail("type", f"torch.save and torch.load take a file's name here, not {type(f).__name__}: {way}", TypeError, way=way)
 
 
-@standing_in("torch.compile", "as the function or module itself")
+@standing_in("torch.compile", "it returns the function or module unchanged")
 def compile(model: Any = None, **_: Any) -> Any:
     """Return the function or the module itself: nothing is compiled."""
     tell(compile)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="gradsh", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="A shell for autograd: run tensor scripts as PyTorch would, and see what backward saved, freed and kept. "
-    "`gradsh` alone opens the shell, `gradsh FILE` runs a script.",
+    help="Find out why a PyTorch backward fails, what it saved and freed, and what holds memory. "
+    "`gradsh` opens the shell, `gradsh FILE` runs a script.",
 )
 
-KeepGoing = Annotated[bool, typer.Option("--keep-going", help="Go on with the next statement after a failed one.")]
-Format = Annotated[Literal["text", "json"], typer.Option("--format", help="What standard output holds.")]
-Seed = Annotated[str, typer.Option("--seed", metavar="N|random", help="Where random numbers start from.")]
-Plain = Annotated[bool, typer.Option("--plain", help="No colour, no redrawing, ASCII instead of box drawing.")]
+KeepGoing = Annotated[bool, typer.Option("--keep-going", help="Continue with the next statement after a failed one.")]
+Format = Annotated[Literal["text", "json"], typer.Option("--format", help="Output format.")]
+Seed = Annotated[str, typer.Option("--seed", metavar="N|random", help="Seed of the random numbers.")]
+Plain = Annotated[bool, typer.Option("--plain", help="No colour, no redrawing, no box drawing.")]
 
 
 def _limit(name: str, **more: Any) -> Any:
@@ -37,9 +37,9 @@ Nodes = Annotated[int | None, _limit("max_nodes", min=1)]
 AllowFiles = Annotated[str | None, _limit("allow_files")]
 Sandbox = Annotated[Literal["auto", "on", "off"], _limit("sandbox")]
 Path = Annotated[
-    list[str] | None, typer.Option("--path", metavar="DIR", help="A folder besides the script's own in which imports find modules.")
+    list[str] | None, typer.Option("--path", metavar="DIR", help="A further folder to import modules from.")
 ]
-Jobs = Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Processes; 0: one a CPU.")]
+Jobs = Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Number of processes; 0: one per CPU.")]
 
 
 
@@ -47,13 +47,13 @@ Jobs = Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Pro
 def _top(
     version: Annotated[bool, typer.Option("--version", "-V", help="Print the version and exit.")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="With --version: try the sandbox's walls on this system, and tell what held.")
+        bool, typer.Option("--verbose", help="With --version: test the sandbox on this system and print the results.")
     ] = False,
     show_completion: Annotated[
         Literal["bash", "zsh", "fish"] | None,
-        typer.Option("--show-completion", metavar="SHELL", help="Print completion for bash, zsh or fish, and leave."),
+        typer.Option("--show-completion", metavar="SHELL", help="Print the completion for bash, zsh or fish and exit."),
     ] = None,
-    man: Annotated[bool, typer.Option("--man", help="Print the man page, and leave.")] = False,
+    man: Annotated[bool, typer.Option("--man", help="Print the man page and exit.")] = False,
 ) -> None:
     if show_completion or man:
         from gradsh.cli import manual
@@ -84,14 +84,14 @@ def _walls() -> str:
     system = os.uname()
     found = f"Landlock: {f'ABI {landlock.abi()}' if landlock.abi() else 'none'}; seccomp: {'yes' if seccomp.available() else 'none'}"
     rows = tuple(Row((one.what, one.wall, "held" if one.held else "NOT HELD", one.words)) for one in tried())
-    table = Table((Column("tried behind the sandbox"), Column("wall"), Column("result"), Column("answer")), rows)
+    table = Table((Column("tested in the sandbox"), Column("wall"), Column("result"), Column("answer")), rows)
     return "\n".join((f"{system.sysname} {system.release} {system.machine}. {found}", *draw(table, Style())))
 
 
 @app.command()
 def run(
     files: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Scripts; - is standard input.")] = None,
-    code: Annotated[str | None, typer.Option("-c", metavar="CODE", help="Run this text instead of files.")] = None,
+    code: Annotated[str | None, typer.Option("-c", metavar="CODE", help="Run CODE instead of files.")] = None,
     keep_going: KeepGoing = False,
     format: Format = "text",
     seed: Seed = "0",
@@ -103,21 +103,21 @@ def run(
     allow_files: AllowFiles = None,
     sandbox: Sandbox = "auto",
     jobs: Jobs = 1,
-    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="End at the first script that fails.")] = False,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first script that fails.")] = False,
     values: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter of the scripts.")
     ] = None,
-    params: Annotated[bool, typer.Option("--params", help="List the parameters of the scripts, and leave.")] = False,
+    params: Annotated[bool, typer.Option("--params", help="List the parameters of the scripts and exit.")] = False,
     args: Annotated[str, typer.Option("--args", metavar="TEXT", help="Arguments of the script: its sys.argv.")] = "",
     cuda: Annotated[
-        Literal["explain", "ignore"], typer.Option("--cuda", help="What asking for a GPU does; ignore: go on as if there were one.")
+        Literal["explain", "ignore"], typer.Option("--cuda", help="A request for a GPU: explain (error) or ignore (use the CPU).")
     ] = "explain",
     path: Path = None,
-    threads: Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="Threads of numpy.")] = None,
-    profile: Annotated[bool, typer.Option("--profile", help="Show time and bytes by line at the end.")] = False,
-    engine: Annotated[Literal["gradsh", "torch"], typer.Option("--engine", help="What runs the scripts.")] = "gradsh",
-    device: Annotated[str, typer.Option("--device", metavar="cpu|cuda|meta", help="With PyTorch: where tensors are made.")] = "",
-    hints: Annotated[bool, typer.Option("--hints", help="Tell mistakes for which nothing fails.")] = False,
+    threads: Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="Number of numpy threads.")] = None,
+    profile: Annotated[bool, typer.Option("--profile", help="Show time and bytes for each line at the end.")] = False,
+    engine: Annotated[Literal["gradsh", "torch"], typer.Option("--engine", help="Engine: gradsh's own, or PyTorch.")] = "gradsh",
+    device: Annotated[str, typer.Option("--device", metavar="cpu|cuda|meta", help="Device of new tensors (with --engine torch).")] = "",
+    hints: Annotated[bool, typer.Option("--hints", help="Show hints about mistakes that raise no error.")] = False,
 ) -> None:
     """Run scripts; without any, the shell on a terminal, else standard input."""
     from gradsh.cli.dispatch import start
@@ -168,28 +168,28 @@ def watch_file(
 @app.command("test")
 def golden(
     paths: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help="Scripts, or folders of them.")] = None,
-    update: Annotated[bool, typer.Option("--update", help="Rewrite the expectations that no longer hold.")] = False,
-    review: Annotated[bool, typer.Option("--review", help="Ask about each difference, then rewrite.")] = False,
+    update: Annotated[bool, typer.Option("--update", help="Update outdated expectations.")] = False,
+    review: Annotated[bool, typer.Option("--review", help="Ask about each difference, then update.")] = False,
     new: Annotated[bool, typer.Option("--new", help="Write expectations into scripts that have none.")] = False,
     jobs: Jobs = 1,
     word: Annotated[
-        list[str] | None, typer.Option("-k", metavar="WORDS", help="Only scripts with these in path or tags: 'a and not b'.")
+        list[str] | None, typer.Option("-k", metavar="WORDS", help="Run only scripts whose path or tags match: 'a and not b'.")
     ] = None,
-    last_failed: Annotated[bool, typer.Option("--last-failed", "--lf", help="Only scripts that failed when last run.")] = False,
-    failed_first: Annotated[bool, typer.Option("--failed-first", "--ff", help="Scripts that failed when last run come first.")] = False,
+    last_failed: Annotated[bool, typer.Option("--last-failed", "--lf", help="Run only scripts that failed last time.")] = False,
+    failed_first: Annotated[bool, typer.Option("--failed-first", "--ff", help="Run scripts that failed last time first.")] = False,
     shard: Annotated[
-        str | None, typer.Option("--shard", metavar="N/OF", help="Only one part of the scripts, balanced by their times.")
+        str | None, typer.Option("--shard", metavar="N/OF", help="Run part N of OF of the scripts, balanced by their times.")
     ] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Go on, and test again what changes.")] = False,
-    junit: Annotated[str | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
-    tap: Annotated[bool, typer.Option("--tap", help="Report in TAP (Test Anything Protocol).")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep running and test changed scripts again.")] = False,
+    junit: Annotated[str | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit XML report to FILE.")] = None,
+    tap: Annotated[bool, typer.Option("--tap", help="Print TAP (Test Anything Protocol).")] = False,
     cases: Annotated[
-        Literal["script", "statement"], typer.Option("--cases", help="What is one test in the reports of --junit and --tap.")
+        Literal["script", "statement"], typer.Option("--cases", help="Unit of the reports of --junit and --tap.")
     ] = "script",
     durations: Annotated[
         int | None, typer.Option("--durations", metavar="N", min=0, help="Show the N slowest scripts; 0: all.")
     ] = None,
-    fail_fast: Annotated[bool, typer.Option("--fail-fast", "-x", help="End at the first script that fails.")] = False,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", "-x", help="Stop at the first script that fails.")] = False,
     seed: Seed = "0",
     plain: Plain = False,
     timeout: Timeout = FOR_TESTS.timeout,
@@ -233,7 +233,7 @@ def golden(
 
 @app.command()
 def explain(
-    kind: Annotated[list[str] | None, typer.Argument(metavar="[KIND]...", help="A kind of error, or PyTorch's sentence.")] = None,
+    kind: Annotated[list[str] | None, typer.Argument(metavar="[KIND]...", help="A kind of error, or a message of PyTorch.")] = None,
 ) -> None:
     """Say what a kind of error means, with an example and the ways out."""
     from gradsh.commands.explain import Report, lookup, view
@@ -260,8 +260,8 @@ def check(
 @app.command()
 def fix(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A script.")],
-    apply: Annotated[bool, typer.Option("--apply", help="Write the edit into the script.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Go on until the script runs or nothing helps.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Write the fix into the script.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Repeat until the script runs or no fix helps.")] = False,
 ) -> None:
     """Show an edit that mends a script's first failure, tried in a copy."""
     from gradsh.run.fix import fix_file
@@ -272,7 +272,7 @@ def fix(
 @app.command()
 def export(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A script; - is standard input.")],
-    output: Annotated[str | None, typer.Option("-o", "--output", metavar="PROGRAM.py", help="Write a file, not standard output.")] = None,
+    output: Annotated[str | None, typer.Option("-o", "--output", metavar="PROGRAM.py", help="Write to this file.")] = None,
 ) -> None:
     """Write a script as plain PyTorch: commands that look become comments."""
     from gradsh.run.export import export_file
@@ -366,7 +366,7 @@ def _flags(command: Any) -> "tuple[Flag, ...]":
             choices = tuple(getattr(one.type, "choices", ()))
             names = tuple(sorted((*one.opts, *one.secondary_opts), key=len))
             found.append(Flag(names, one.help or "", "" if one.is_flag else one.metavar or "VALUE", choices))
-    return (*found, Flag(("-h", "--help"), "Show help and leave."))
+    return (*found, Flag(("-h", "--help"), "Show help and exit."))
 
 
 def run_cli(arguments: list[str]) -> int:

@@ -39,7 +39,7 @@ USAGE: dict[str, str] = {
     "set": "[WORD] [TEXT]",
     "quit": "[N]",
     "exit": "[N]",
-    "help": "[WORD]",
+    "help": "[TEXT]",
     "explain": "[TEXT]",
     "expect": "error [KIND]: STATEMENT",
 }

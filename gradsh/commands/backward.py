@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @command(
     "backward",
-    "Run one backward pass from the tensors and say what it ran, freed, kept and wrote.",
+    "Run backward from the tensors and report what it ran, freed, kept and wrote.",
     examples=[
         "x = ones(2, requires_grad=True)\ny = (x * x).sum()\nbackward y --retain\nbackward y",
         "x = ones(2, requires_grad=True)\ny = (x * x).sum()\nbackward y --plan\nbackward y --step",
@@ -34,7 +34,11 @@ def run(
     plan: bool = False,
     step: bool = False,
 ) -> "PassReport | PassPlan | WalkReport":
-    """Run the pass. `--grad` gives one cotangent per tensor, in order; `--inputs` the only tensors written."""
+    """`--grad` gives one gradient for each tensor, in order.
+
+    `--inputs` names the only tensors whose `.grad` is written. `--plan` is a dry run. `--step` stops after each
+    node.
+    """
     tensors = (first, *more)
     if plan:
         from gradsh.commands import plan as planning

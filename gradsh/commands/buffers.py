@@ -18,7 +18,7 @@ _MOST = 200
 
 @command(
     "buffers",
-    "List the tensors saved for backward: state, bytes, who else holds the memory, lines.",
+    "List the tensors saved for backward: bytes, state, who else holds the memory, lines.",
     examples=[
         "x = ones(2, requires_grad=True)\nz = x.exp().sum()\nbuffers z\nbackward z\nbuffers z",
         "buffers --live --sort bytes\nbuffers --by line\nbuffers --by variable",
@@ -32,7 +32,7 @@ def run(
     sort: Literal["graph", "line", "bytes"] = "graph",
     by: Literal["line", "op", "function", "variable"] | None = None,
 ) -> BufferReport:
-    """Return the saved tensors below the targets (below every variable's tensor without any), grouped with `--by`."""
+    """Without a tensor: those of all variables. `--by` groups them. `--live` and `--freed` list only these."""
     variables = state.names_in_reach()
     if targets:
         texts = (*state.call.texts, *[""] * len(targets))
@@ -92,7 +92,7 @@ _COLUMNS = (
     Column("node"), Column("saved"), Column("shape", "shape"), Column("dtype"), Column("bytes", "bytes"), Column("state"),
     Column("also held by", "names"), Column("version"), Column("saved on", "line"),
 )
-_SHARED = Column("memory")
+_SHARED = Column("storage")
 _BY = {"module": "module", "line": "line", "op": "operation", "function": "function", "variable": "variable"}
 
 
@@ -118,15 +118,15 @@ def _empty(report: BufferReport) -> str:
     if not report.nodes:
         return "no graph: no tensor has a grad_fn"
     if report.totals.entries or report.totals.freed:
-        return "none of the saved tensors matches"
+        return "no saved tensor matches"
     kinds = listed([name for name, _ in report.saving_nothing], 5)
-    return f"nothing is saved ({kinds}): a backward frees nothing here, and may be repeated"
+    return f"nothing is saved ({kinds}): backward frees nothing and can be repeated"
 
 
 def _grouped(report: BufferReport) -> View:
     columns = (
         Column(_BY[report.by]), Column("live", "count"), Column("freed", "count"), Column("bytes", "bytes"),
-        Column("in memories of", "bytes"), Column("by the graph alone", "bytes"),
+        Column("storage", "bytes"), Column("graph alone", "bytes"),
     )
     rows = tuple(
         Row((one.key, one.live, one.freed, one.nbytes, one.unique_bytes, one.graph_bytes)) for one in report.groups[:_MOST]
@@ -134,7 +134,7 @@ def _grouped(report: BufferReport) -> View:
     table = Table(columns, rows, _totals(report), max(0, len(report.groups) - _MOST), "", _empty(report))
     if report.by != "variable" or len(report.groups) < 2:
         return table
-    return Group((table, Lines(("what several variables reach is counted for each of them",))))
+    return Group((table, Lines(("a saved tensor that several variables reach is counted for each",))))
 
 
 def _state(row: BufferRow) -> str:
@@ -153,9 +153,9 @@ def _packed(totals: BufferTotals) -> str:
     hooked = totals.packed - totals.recomputed
     words = []
     if totals.recomputed:
-        words.append(f"{totals.recomputed:,} not kept but recomputed by a checkpoint when backward needs them")
+        words.append(f"{totals.recomputed:,} not kept: a checkpoint recomputes them for backward")
     if hooked:
-        words.append(f"{hooked:,} packed by a saved-tensor hook, which keeps something else")
+        words.append(f"{hooked:,} packed by a saved-tensor hook")
     return "; ".join(words)
 
 
@@ -166,13 +166,13 @@ def _totals(report: BufferReport) -> tuple[str, ...]:
     lines = []
     if totals.entries > totals.packed:
         lines.append(
-            f"{count(totals.entries - totals.packed, 'saved tensor')}, {totals.nbytes:,} B, in {count(totals.memories, 'memory')} of "
-            f"{totals.unique_bytes:,} B: {totals.parameter_bytes:,} B leaves, {totals.variable_bytes:,} B held by variables, "
-            f"{totals.graph_bytes:,} B by the graph alone"
+            f"{count(totals.entries - totals.packed, 'saved tensor')}, {totals.nbytes:,} B, in {count(totals.memories, 'storage')} of "
+            f"{totals.unique_bytes:,} B: {totals.parameter_bytes:,} B in leaves, {totals.variable_bytes:,} B held by variables, "
+            f"{totals.graph_bytes:,} B held by the graph alone"
         )
     if totals.packed:
         lines.append(
-            f"{_packed(totals)}: {totals.packed_bytes:,} B stand in their place"
+            f"{_packed(totals)}: {totals.packed_bytes:,} B kept instead"
         )
     if totals.freed:
         lines.append(f"{totals.freed:,} freed")

@@ -12,13 +12,13 @@ from gradsh.view.shapes import Lines, View
 
 
 @command(
-    "check", "Compare an expression's gradients with difference quotients, and say which element is off.",
+    "check", "Compare the gradients of an expression with finite differences, and name the wrong elements.",
     examples=[
         "x = tensor([1., 2.], requires_grad=True)\ncheck (x * x).exp().sum()\ncheck x.tanh() --inputs x",
     ],
 )
 def run(state: State, expression: Lazy, *, inputs: tuple[Tensor, ...] | None = None) -> CheckReport:
-    """Check the gradients with respect to the inputs (all leaves that the expression reaches, without any)."""
+    """`--inputs` names the tensors to check; without it, all leaves that the expression uses."""
     return check(cast(Callable[[], Any], expression), inputs, state.names_in_reach(), state.line_of)
 
 
@@ -27,13 +27,13 @@ def view(report: CheckReport) -> View:
     lines = [_input(one) for one in report.inputs]
     if report.cause == "function":
         for name, line in report.suspects:
-            lines.append(f"  its own backward is to be doubted: {name}" + (f", called on line {line}" if line is not None else ""))
+            lines.append(f"  check the backward of this function: {name}" + (f", called on line {line}" if line is not None else ""))
     if report.cause == "cut":
-        lines.append("  the value depends on it, but autograd does not know: a `detach`, `.data`, `.item()` or no_grad cuts the history")
+        lines.append("  the value depends on it, but autograd does not see it: a `detach`, `.data`, `.item()` or no_grad ends the graph")
     if report.cause == "kink":
-        lines.append("  no function of the script's own is on the way: the point may lie at a kink, or the value may jump")
+        lines.append("  the graph has no custom function: the function may not be differentiable at this point")
     if not report.double:
-        lines.append("  in single precision: the expression does not run in double, so only large errors show")
+        lines.append("  checked in single precision (the expression does not run in double): only large errors are found")
     return Lines(tuple(lines))
 
 
@@ -44,4 +44,4 @@ def _input(one: InputCheck) -> str:
     worst = one.worst
     place = f"[{', '.join(map(str, worst.index))}]" if worst.index else ""
     numbers = f"autograd gives {worst.analytic:.6g}, the difference quotient {worst.numeric:.6g}"
-    return f"{one.name}: off at {one.name}{place}: {numbers} ({some})"
+    return f"{one.name}: wrong at {one.name}{place}: {numbers} ({some})"

@@ -21,7 +21,7 @@ _LOOKS = frozenset({
     examples=["x = ones(2, requires_grad=True)\ny = (x * x).exp()\ndiff\nbackward y.sum()\ndiff"],
 )
 def run(state: State) -> Changes:
-    """Return the changes; of an undone or missing statement nothing."""
+    """Shows nothing after `undo`, or before the first statement."""
     place = next((i for i in reversed(range(len(state.history))) if _counts(state.history[i])), None)
     if place is None:
         return Changes("", 0, True, (), (), (), (), (), ())
@@ -57,7 +57,7 @@ def _names(text: str) -> list[str]:
 def view(report: Changes) -> View:
     """Shape the changes: a line for each kind of change."""
     if not report.text:
-        return Lines(("no statement was run yet",))
+        return Lines(("no statement has run yet",))
     first, *more = report.text.split("\n")
     lines = [f"line {report.line}: {first}{' …' if more else ''}" + ("" if report.ok else "  (failed)")]
     lines += [f"  bound {name}: {what}" for name, what in report.bound]
@@ -73,7 +73,7 @@ def view(report: Changes) -> View:
         lines.append(f"  wrote {listed(report.wrote)}")
     for name, before, now in report.bumped:
         lines.append(f"  wrote {name} in place: version {before} to {now}")
-    return Lines(tuple(lines) if len(lines) > 1 else (lines[0], "  changed nothing that autograd sees"))
+    return Lines(tuple(lines) if len(lines) > 1 else (lines[0], "  changed nothing in the graph"))
 
 
 def _made(report: Changes) -> list[str]:

@@ -5,9 +5,9 @@ from gradsh.commands.record import command
 from gradsh.contracts.state import State
 
 
-@command("exit", "End the session or the script, as `quit` does.", examples=["exit"])
+@command("exit", "End the session or the script, as `quit`.", examples=["exit"])
 def run(state: State, status: int = 0) -> Report:
-    """End the run; `status` becomes the exit status."""
+    """`exit N` ends with exit status N."""
     state.control.leave(status)
     return Report(status)
 

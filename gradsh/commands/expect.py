@@ -18,7 +18,7 @@ class Report(NamedTuple):
 
 
 @command(
-    "expect", "Run a statement that must fail, with a failure of that kind if one is named.",
+    "expect", "Run a statement that must fail, with the named kind if there is one.",
     examples=[
         "x = ones(2, requires_grad=True)\nz = (x * x).sum()\nbackward z\nexpect error freed: backward z",
         "expect error: ones(2) + ones(3)",
@@ -27,14 +27,17 @@ class Report(NamedTuple):
 def run(
     state: State, what: Literal["error"], kind: KindName | None = None, statement: AfterColon | None = None
 ) -> Report:
-    """Run the statement. Its failure is told but does not count; raises (kind `expect`) where it does not come."""
+    """The failure is shown and does not count.
+
+    Fails with kind `expect` where the statement succeeds or fails with another kind.
+    """
     del what
     if kind is not None and kind not in KINDS:
-        raise fail("value", f"{kind} is no kind of error; the kinds are {', '.join(KINDS)}", ValueError)
+        raise fail("value", f"{kind} is not a kind of error; the kinds are {', '.join(KINDS)}", ValueError)
     failed = state.control.attempt(cast(Callable[[], object], statement))
     wanted = f"a failure of kind {kind}" if kind is not None else "a failure"
     if failed is None:
-        raise fail("expect", f"expected {wanted}, but the statement passed", AssertionError)
+        raise fail("expect", f"expected {wanted}, but the statement succeeded", AssertionError)
     problem = failed.problem
     if kind is not None and problem.kind != kind:
         message = f"expected {wanted}, but it failed with kind {problem.kind}: {_first_sentence(problem.message)}"

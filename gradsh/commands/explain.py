@@ -26,11 +26,11 @@ class Report(NamedTuple):
 
 
 @command(
-    "explain", "Say what a kind of error means, with an example and the ways out.",
+    "explain", "Explain a kind of error: what it means, an example, the fixes.",
     examples=["explain freed", "explain Trying to backward through the graph a second time", "explain"],
 )
 def run(state: State, topic: Text | None = None) -> Report:
-    """Return the kinds that a name, or a sentence of PyTorch's, stands for; without one, the kind that failed last."""
+    """Takes the name of a kind or a message of PyTorch. Without one: the kind of the last failure."""
     if topic is None or not topic.strip():
         last = state.failed
         return Report((KINDS[last.problem.kind],) if last is not None and last.problem.kind in KINDS else ())
@@ -57,7 +57,7 @@ def view(report: Report) -> View:
     if not report.kinds:
         width = max(map(len, EXPLAINED))
         return Lines((*(f"{kind.name:<{width}}  {kind.summary}" for kind in EXPLAINED.values()),
-                      "`explain KIND` says what it means, with an example and the ways out"))
+                      "`explain KIND` shows its meaning, an example and the fixes"))
     return Lines(tuple(line for kind in report.kinds for line in _kind(kind)), WIDTH)
 
 

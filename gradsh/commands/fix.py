@@ -32,13 +32,13 @@ class Report(NamedTuple):
     examples=["x = ones(2, requires_grad=True)\nz = (x * x).sum()\nz.backward()\nexpect error freed: z.backward()\nfix\nfix 2"],
 )
 def run(state: State, n: int = 1) -> Report:
-    """Take the Nth fix. Raises (kind `value`) where there is none of that number."""
+    """Fails with kind `value` where there is no fix of that number."""
     if state.failed is None:
-        raise fail("value", "nothing has failed, so there is nothing to fix", ValueError)
+        raise fail("value", "no statement has failed", ValueError)
     state.failed = state.control.tried(state.failed)
     fixes = [one for one in state.failed.problem.fixes if one.edits]
     if not 1 <= n <= len(fixes):
-        known = f"there are {len(fixes)}" if fixes else "no edit was seen to help"
+        known = f"there are {len(fixes)}" if fixes else "no edit that was tried helps"
         raise fail("value", f"there is no fix {n}: {known}", ValueError)
     fix, entries = fixes[n - 1], [one for one in state.history if in_story(one) and one.command not in LOOKS]
     diff = difference(state.failed.source.lines, fix.edits, state.failed.source.first_line)
@@ -66,9 +66,9 @@ def _applied(state: State, fix: Fix, entries: list[Entry]) -> str:
     fail_now = {entry.line for entry in state.history if not entry.ok}
     if fail_now - failed_before or at in fail_now:
         told = state.failed.problem if state.failed is not None else None
-        return f"applied; a statement fails now: {told.title or told.message.splitlines()[0]}" if told else "applied; a statement fails now"
-    others = "".join(f"; line {line} fails as before" for line in sorted(fail_now))
-    return f"applied to the session: the error is gone{others}; `undo` takes statements back as ever"
+        return f"applied; a statement now fails: {told.title or told.message.splitlines()[0]}" if told else "applied; a statement now fails"
+    others = "".join(f"; line {line} still fails" for line in sorted(fail_now))
+    return f"applied to the session: the error is gone{others}; `undo` takes it back"
 
 
 def view(report: Report) -> View:
@@ -84,4 +84,4 @@ def table_of(changes: tuple[Change, ...]) -> Table:
     columns = (Column("leaf"), Column("gradient before"), Column("gradient now"))
     more = len(changes) - _MOST
     return Table(columns, tuple(Row(tuple(one)) for one in changes[:_MOST]), (f"and {more} more",) if more > 0 else (),
-                 empty="all gradients are as before")
+                 empty="no gradient changed")

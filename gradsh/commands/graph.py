@@ -19,7 +19,7 @@ _SUMMARY_FROM = 30
 
 @command(
     "graph",
-    "Draw the graph of the tensors: variables, operations, shapes, saved tensors and their state, lines.",
+    "Draw the graph of the tensors: variables, operations, shapes, saved tensors with their state, lines.",
     examples=[
         "x = ones(2, requires_grad=True)\nz = (x * 3).pow(2).sum()\ngraph z",
         "x = ones(2, requires_grad=True)\nz = x.pow(2).sum()\ngraph z --depth 1\ngraph z --limit 3\ngraph z --format mermaid",
@@ -39,15 +39,16 @@ def run(
     state_: Literal["live", "freed", "pinned", "modified"] | None = None,
     name: Word | None = None,
 ) -> GraphReport:
-    """Return the graph below the targets (below every variable's tensor without any), cut at `--depth` steps.
+    """Without a tensor: the graphs of all variables.
 
-    Large graphs are folded by function and loop, and of very large ones only the nearest nodes are drawn: `--expand` draws all,
-    `--limit` at most so many. `--group` draws what each call of a function made as one. `--from` are further targets; `--to`
-    leaves only the ways to these tensors; `--state` and `--name` only nodes that match.
+    `--depth N` draws N steps. Large graphs are folded by function and loop, and of very large ones only the nearest
+    nodes are drawn: `--expand` draws all nodes, `--limit N` at most N. `--group` draws the nodes of each function
+    call as one. `--from T` starts at further tensors; `--to T` draws only paths to these tensors; `--state` and
+    `--name` draw only nodes that match.
     """
     for option, number, least in (("--depth", depth, 0), ("--limit", limit, 1)):
         if number is not None and number < least:
-            raise fail("value", f"{option} is a number of at least {least}, not {number}", ValueError)
+            raise fail("value", f"{option} must be at least {least}, not {number}", ValueError)
     tensors = (*targets, *(from_ or ()))
     roots = [_root(state, place, tensor) for place, tensor in enumerate(tensors)] if tensors else _outermost(state)
     ends = tuple(_end(one) for one in to or ())
@@ -91,7 +92,7 @@ def view(report: GraphReport) -> View:
     if not report.total:
         return Lines(("no graph: no variable has a grad_fn",))
     if not report.nodes:
-        return Lines((f"none of the {count(report.total, 'node')} matches",))
+        return Lines((f"no node matches ({count(report.total, 'node')})",))
     totals = (_summary(report),) if report.total > _SUMMARY_FROM else ()
     return Dag(*_parts(report), report.roots, totals, _advice(report))
 
@@ -113,9 +114,9 @@ def _advice(report: GraphReport) -> str:
     drawn = sum(node.members + len(node.leaves) for node in report.nodes)
     if drawn < report.total:
         every = "; `--expand` draws all" if report.cuts else ""
-        ways = f"`--depth`, `--limit`, `--to`, `--name` and `--state` choose{every}"
-        return f"{report.total - drawn:,} of {report.total:,} nodes are not drawn; {ways}"
-    return "what repeats is folded; `graph T --expand` draws every node" if report.folded else ""
+        ways = f"select with `--depth`, `--limit`, `--to`, `--name`, `--state`{every}"
+        return f"nodes not drawn: {report.total - drawn:,} of {report.total:,}; {ways}"
+    return "repeated parts are folded; `graph T --expand` draws every node" if report.folded else ""
 
 
 def _summary(report: GraphReport) -> str:
@@ -133,7 +134,7 @@ def _node(node: GraphNode) -> DagNode:
     note = count(node.members, "node") + (f", to {listed(node.leaves)}" if node.leaves else "")
     title = node.name if node.times == 1 else f"{node.times:,} × {node.name}"
     if node.name == LOOP:
-        title = f"{node.times:,} passes of the loop"
+        title = f"{node.times:,} iterations of the loop"
     return DagNode(title, names, None, marks, node.line, note, node.last_line)
 
 

@@ -1,4 +1,4 @@
-"""`help`: one screen that leads on, or everything about one command, operation, variable or kind of error."""
+"""`help`: an overview on one screen, or help for one command, operation, variable, term or kind of error."""
 
 import builtins
 import inspect
@@ -10,29 +10,31 @@ from gradsh.api.nn.module import Module
 from gradsh.api.torch import BARE, NAMESPACES
 from gradsh.commands import GRAMMARS, USAGE, find
 from gradsh.commands.example import example_of
-from gradsh.commands.glossary import OPTIONS, WORDS
-from gradsh.commands.record import Word, command
+from gradsh.commands.options import OPTIONS
+from gradsh.commands.record import Text, command
 from gradsh.contracts.state import State
 from gradsh.engine.dispatch.operation import BoundOperation, Operation
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import lookup, operations
 from gradsh.text.fault import fail
+from gradsh.text.glossary import TERMS, term_of
 from gradsh.text.kinds import KINDS
 from gradsh.view.shapes import Lines, View
 
 GROUPS = (
     ("run", "backward plan retain release check time"),
     ("look", "graph buffers memory holders leaks vars diff watch"),
-    ("understand", "why explain tour help"),
+    ("understand", "why fix explain tour help"),
     ("session", "undo redo history save load reset set expect quit"),
 )
 _BELOW = (
     "  help backward  a command: its options, examples",
     "  help mean      an operation: what it saves",
-    "  x?             what x is, as `help x`",
+    "  help leaf      a term of the output",
+    "  x?             what x is (same as `help x`)",
     "  help keys      the keys of this prompt",
-    "  explain        kinds of errors, and the ways out",
-    "  set            settings, and their values",
+    "  explain        kinds of errors and their fixes",
+    "  set            settings and their values",
 )
 
 
@@ -44,11 +46,11 @@ class Report(NamedTuple):
 
 
 @command(
-    "help", "Show the commands, or all about one command, operation, variable or kind of error.",
-    examples=["help", "help backward", "help mul", "x = ones(2)\nhelp x", "help nn.Linear"],
+    "help", "Show the commands, or help for one command, operation, variable, term or kind of error.",
+    examples=["help", "help backward", "help mul", "x = ones(2)\nhelp x", "help nn.Linear", "help saved tensor"],
 )
-def run(state: State, topic: Word | None = None) -> Report:
-    """Return the help text. Raises (kind `value`) for what is not known, with what is near."""
+def run(state: State, topic: Text | None = None) -> Report:
+    """Fails with kind `value` for an unknown name, and suggests similar ones."""
     name = "" if topic is None else str(topic).rstrip("?")
     if not name:
         return Report("", tuple(_overview()))
@@ -57,9 +59,9 @@ def run(state: State, topic: Word | None = None) -> Report:
         return Report(name, tuple(lines))
     from difflib import get_close_matches
 
-    near = get_close_matches(name, [*USAGE, *WORDS, *state.variables, *operations()], 3)
+    near = get_close_matches(name, [*USAGE, *TERMS, *state.variables, *operations()], 3)
     hint = f"; did you mean {', '.join(near)}?" if near else ""
-    raise fail("value", f"no command, name, operation or kind of error is called {name}{hint}", ValueError, candidates=near)
+    raise fail("value", f"no command, name, operation, term or kind of error is called {name}{hint}", ValueError, candidates=near)
 
 
 def about(state: State, name: str) -> list[str]:
@@ -77,22 +79,22 @@ def about(state: State, name: str) -> list[str]:
         lines += _of_tensor(name, name.rpartition(".")[2])
     if not lines:
         lines += _value(state, name)
-    if name.lower() in WORDS and not lines:
-        lines.append(f"{name}: {WORDS[name.lower()]}")
+    if term := term_of(name):
+        lines.append(f"{term}: {TERMS[term]}")
     if name in KINDS:
-        lines.append(f"{name}: a kind of error; `explain {name}` says more")
+        lines.append(f"{name}: a kind of error; see `explain {name}`")
     return lines
 
 
 def _overview() -> list[str]:
     grouped = {name for _, names in GROUPS for name in names.split()}
     rest = " ".join(name for name in USAGE if name not in grouped)
-    lines = ["Type or paste PyTorch statements (`torch.` may be left out)", "or a command; a command's name is no reserved word:", ""]
+    lines = ["Type or paste PyTorch statements (`torch.` may be left out)", "or a command (command names are not reserved words):", ""]
     for title, names in (*GROUPS, ("more", rest)):
         known = [name for name in names.split() if name in USAGE]
         if known:
             lines += _named(title, known)
-    return [*lines, "", *_BELOW, "", "New here? `tour` shows in seven steps what a backward does."]
+    return [*lines, "", *_BELOW, "", "New here? `tour` is a guided session in seven steps."]
 
 
 def _named(title: str, names: list[str]) -> list[str]:
@@ -102,7 +104,7 @@ def _named(title: str, names: list[str]) -> list[str]:
 
 def _keys(state: State) -> list[str]:
     if not state.settings.keys:
-        return ["keys are the interactive shell's: run `gradsh` in a terminal"]
+        return ["keys belong to the interactive shell: run `gradsh` in a terminal"]
     width = max(len(key) for key, _ in state.settings.keys)
     return [f"  {key:<{width}}  {what}" for key, what in state.settings.keys]
 
@@ -128,8 +130,8 @@ def _value(state: State, name: str) -> list[str]:
     owner, _, attribute = name.rpartition(".")
     if isinstance(value, BoundOperation):
         return _operation(value.operation)
-    if owner and attribute in WORDS and isinstance(state.control.value_of(owner), Tensor):
-        return [f"{name}: {value!r}. {WORDS[attribute]}"] if value is None else [f"{name}: {WORDS[attribute]}"]
+    if owner and attribute in TERMS and isinstance(state.control.value_of(owner), Tensor):
+        return [f"{name}: {value!r}. {TERMS[attribute]}"] if value is None else [f"{name}: {TERMS[attribute]}"]
     if isinstance(value, MethodType) and isinstance(value.__self__, Tensor):
         return _of_tensor(name, attribute)
     if isinstance(value, Operation):
@@ -170,10 +172,10 @@ def _of_tensor(name: str, attribute: str) -> list[str]:
     """The help text of what a tensor has that is no operation: `Tensor.backward`, `Tensor.grad_fn`."""
     found = inspect.getattr_static(Tensor, attribute, None) if attribute[:1] != "_" else None
     if found is None:
-        return [f"{name}: {WORDS[attribute]}"] if attribute in WORDS else []
+        return [f"{name}: {TERMS[attribute]}"] if attribute in TERMS else []
     if callable(found):
         return _callable(name, found)
-    return [f"{name}: {WORDS.get(attribute) or (inspect.getdoc(found) or type(found).__name__)}"]
+    return [f"{name}: {TERMS.get(attribute) or (inspect.getdoc(found) or type(found).__name__)}"]
 
 
 def _from_namespaces(path: list[str]) -> Any:

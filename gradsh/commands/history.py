@@ -19,11 +19,11 @@ class Report(NamedTuple):
 
 
 @command(
-    "history", "List the statements that were run; failed ones are marked. `--export` writes them as a transcript to paste.",
+    "history", "List the statements of the session; failed ones are marked. `--export FILE` writes a transcript.",
     examples=["x = ones(2)\nhistory\nhistory 1"],
 )
 def run(state: State, last: int | None = None, *, export: File | None = None) -> Report:
-    """Return the last statements (all without a number). Raises (kind `io`) where the transcript cannot be written."""
+    """`history N` lists the last N. Fails with kind `io` where the file cannot be written."""
     entries = tuple(state.history)
     kept = entries if last is None else entries[len(entries) - last :] if 0 < last <= len(entries) else entries
     report = Report(kept, len(entries) - len(kept), str(export or ""))
@@ -47,7 +47,7 @@ def view(report: Report) -> View:
     if report.file:
         return Lines((f"wrote {len(report.entries)} statements to {report.file}",))
     if not report.entries:
-        return Lines(("no statement was run yet",))
+        return Lines(("no statement has run yet",))
     width = max(len(str(entry.line)) for entry in report.entries)
     lines = []
     for entry in report.entries:

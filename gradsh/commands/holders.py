@@ -11,11 +11,11 @@ _MOST = 60
 
 
 @command(
-    "holders", "List everything that keeps a tensor's memory alive: variables, views, list items, saved tensors, gradients.",
+    "holders", "List everything that keeps the storage of a tensor alive: variables, views, list items, saved tensors, gradients.",
     examples=["x = ones(3, requires_grad=True)\ny = x.exp()\nkept = [y]\nv = y[0]\nz = (y * y).sum()\nholders y"],
 )
 def run(state: State, tensor: Tensor) -> HoldersReport:
-    """Return the holders of the tensor's memory."""
+    """Names each holder, and the line that saved it."""
     text = state.call.texts[0] if state.call.texts else "the tensor"
     more = [] if tensor.edge is None else [tensor.edge[0]]
     return holders_of(tensor, text, state.names_in_reach(), state.line_of, more)
@@ -27,10 +27,10 @@ _COLUMNS = (Column("held by"), Column("name"), Column("what"), Column("saved on"
 def view(report: HoldersReport) -> View:
     """Shape the table."""
     rows = tuple(Row((one.kind, one.name, one.detail, one.line)) for one in report.holders[:_MOST])
-    whole = f" of a memory of {report.memory:,} B" if report.memory != report.nbytes else ""
+    whole = f" of a storage of {report.memory:,} B" if report.memory != report.nbytes else ""
     total = f"{report.tensor} {report.shape}: {report.nbytes:,} B{whole}, {count(len(report.holders), 'holder')}"
     totals = [total]
     if report.others:
-        totals.append(f"and {count(report.others, 'reference')} to which no name leads: a hook, a closure, a value that is being computed")
+        totals.append(f"and {count(report.others, 'reference')} without a name: a hook, a closure or a temporary value")
     return Table(_COLUMNS, rows, tuple(totals), max(0, len(report.holders) - _MOST), "`--format json` has them all",
-                 "nothing with a name holds this memory")
+                 "nothing with a name holds this storage")

@@ -18,7 +18,7 @@ class Report(NamedTuple):
 
 @command("load", "Run a script in this session; its variables stay.", examples=["expect error io: load missing.grad"])
 def run(state: State, file: File) -> Report:
-    """Run the file. Raises (kind `io`) where it cannot be read, (kind `other`) where one of its statements fails."""
+    """Fails with kind `io` where the file cannot be read, with kind `other` where one of its statements fails."""
     name = str(file)
     path = Path(state.control.allowed_file(name))
     try:
@@ -28,7 +28,7 @@ def run(state: State, file: File) -> Report:
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name
         raise fail("io", f"cannot read {name}: {getattr(error, 'strerror', None) or error}", OSError) from None
     if not state.control.run_text(text, name):
-        raise fail("other", f"a statement of {name} failed; what came after it was not run", RuntimeError)
+        raise fail("other", f"a statement of {name} failed; the rest was not run", RuntimeError)
     return Report(name)
 
 

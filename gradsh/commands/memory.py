@@ -10,14 +10,14 @@ _MOST = 12
 
 
 @command(
-    "memory", "Show the bytes by owner, now and at the peak, over the statements, and which variable keeps which graph.",
+    "memory", "Show the bytes by owner, now and at the peak, and which variable keeps which graph alive.",
     examples=["x = ones(100, requires_grad=True)\ny = (x * 2).exp()\nz = y.sum()\nmemory\nbackward z\nmemory"],
 )
 def run(state: State) -> MemoryReport:
-    """Return the accounts; the peak is known where bytes are followed: in a session, and in scripts that ask for it.
+    """The peak is measured in a session, and in scripts that ask for it.
 
-    Accounts are taken at the end of each statement and before each backward, inside loops and functions, too: what lives only within
-    one expression, or while a pass runs, is not seen.
+    Bytes are measured at the end of each statement and before each backward, in loops and functions too. Memory
+    that exists only within one expression, or only while a backward runs, is not counted.
     """
     variables = state.names_in_reach()
     if state.meter is not None:
@@ -50,8 +50,8 @@ def view(report: MemoryReport) -> View:
         parts.append(Chart("bytes", points, values.index(max(values))))
     if report.peak is not None and report.peak_line is not None:
         held = ", ".join(f"{name} {size:,} B" for name, size in report.peak_held[:4])
-        alive = f"; alive then: {held}" if held else ""
-        graphs = f", {report.peak.graph:,} B in graphs alone" if report.peak.graph else ""
+        alive = f": {held}" if held else ""
+        graphs = f", {report.peak.graph:,} B held by graphs alone" if report.peak.graph else ""
         parts.append(Lines((f"peak: {report.peak.total:,} B at line {report.peak_line}{alive}{graphs}",)))
     return Group(tuple(parts))
 
@@ -60,10 +60,10 @@ def _saved(report: MemoryReport) -> tuple[str, ...]:
     now = report.now
     if not now.nodes:
         return ("no graph is alive",)
-    line = f"{count(now.nodes, 'node')} alive; what they saved stands in {now.saved:,} B, {now.graph:,} B of it theirs alone"
+    line = f"{count(now.nodes, 'node')} alive; saved tensors use {now.saved:,} B, {now.graph:,} B of it held by graphs alone"
     if not report.recomputed:
         return (line,)
-    return (line, f"{count(report.recomputed, 'saved tensor')} not kept: a checkpoint recomputes what backward needs")
+    return (line, f"{count(report.recomputed, 'saved tensor')} not kept: a checkpoint recomputes them for backward")
 
 
 def _keepers(keepers: list[Keeper]) -> View:

@@ -11,7 +11,7 @@ from gradsh.view.shapes import Lines, View
 
 @command(
     "plan",
-    "Foretell a backward pass without touching anything: what it would run, free, keep and write, or how it would fail.",
+    "Dry run of a backward: what it would run, free, keep and write, or how it would fail. Changes nothing.",
     examples=[
         "x = ones(2, requires_grad=True)\ny = (x * x).sum()\nplan y\nbackward y\nplan y",
         "x = ones(2, requires_grad=True)\nplan x * 2",
@@ -29,10 +29,11 @@ def run(
     fits: Size | None = None,
     vary: Name | None = None,
 ) -> PassPlan | Fit:
-    """Return the plan of `backward` with the same arguments; with `fits` or `vary`, the bytes of a training step.
+    """Takes the arguments of `backward`.
 
-    `fits` is a size such as 24G; `vary` a name to which the program assigns a whole number at the top level. The program so far
-    is run again in copies, muted, with other numbers in its place.
+    `--fits SIZE` (such as 24G) shows the bytes of a training step and whether it fits. `--vary NAME` finds the
+    largest value that fits for an integer that the program assigns at the top level: the program so far runs again
+    in copies, without output, with other values.
     """
     found = foretell(state, (first, *more), grad, retain, create_graph, inputs)
     if found.failure is not None or (fits is None and vary is None):

@@ -47,7 +47,7 @@ def fit(state: State, size: str, name: str) -> Fit:
     """Measure the program in copies. Raises kind `value` for what is no size or number, and where no copy runs."""
     nbytes = _bytes(size) if size else 0
     if not state.call.top:
-        raise fail("value", "plan --fits and --vary stand at the top level: the program so far is run again", ValueError)
+        raise fail("value", "plan --fits and --vary work at the top level only: they run the program so far again", ValueError)
     value = _number(state, name) if name else 0
     plain_budget = cache(lambda number: state.control.needs(state.call.texts, name, number, checkpointed=False))
 
@@ -72,7 +72,7 @@ def _number(state: State, name: str) -> int:
         raise fail("name", f"name '{name}' is not defined", NameError, name=name)
     value = state.control.number_of(name)
     if not value or value < 1:
-        message = f"plan --vary {name}: no statement at the top level gives {name} a whole number"
+        message = f"plan --vary {name}: no statement at the top level assigns an integer to {name}"
         message += f": assign one (`{name} = 8`) and use it below"
         raise fail("value", message, ValueError)
     return value
@@ -104,8 +104,8 @@ def _case(state: State, size: int, name: str, value: int, measure: Measure) -> F
 
 
 _PARTS = (
-    ("parameters", "parameters"), ("gradients", "gradients"), ("optimizer's state", "state"), ("saved for the pass", "saved"),
-    ("other tensors", "others"), ("a block computed again", "recomputed"), ("total", "total"),
+    ("parameters", "parameters"), ("gradients", "gradients"), ("optimizer's state", "state"), ("saved for backward", "saved"),
+    ("other tensors", "others"), ("one block recomputed", "recomputed"), ("total", "total"),
 )
 
 
@@ -117,9 +117,9 @@ def _parts(budget: Budget) -> dict[str, int]:
 def view(report: Fit) -> View:
     """Shape the budget, what lines and modules save, and the answer."""
     cases = [report.plain, *([report.checkpointed] if report.checkpointed else [])]
-    heads = [f"{report.name} = {report.value}" if report.name else "as it is", "blocks checkpointed"]
+    heads = [f"{report.name} = {report.value}" if report.name else "bytes", "blocks checkpointed"]
     fields = [(words, field) for words, field in _PARTS if field != "recomputed" or report.checkpointed]
-    parts: list[View] = [_table("a step's bytes", heads, fields, cases, report.name)]
+    parts: list[View] = [_table("training step", heads, fields, cases, report.name)]
     modules = report.plain.budget.by_module
     for title, sums in (("saved on", report.plain.budget.by_line), ("saved in module", modules if len(modules) > 1 else ())):
         if sums:
@@ -141,7 +141,7 @@ def _table(title: str, heads: Sequence[str], fields: Sequence[tuple[str, str]], 
 
 
 def _beside(case: FitCase, name: str) -> str:
-    return f"{name} = {case.law.points[1]}" if case.law is not None and case.law.square else f"each more of {name}"
+    return f"{name} = {case.law.points[1]}" if case.law is not None and case.law.square else f"per unit of {name}"
 
 
 def _answers(report: Fit) -> list[str]:
@@ -149,10 +149,10 @@ def _answers(report: Fit) -> list[str]:
     if report.checkpointed is not None:
         blocks = count(report.checkpointed.budget.blocks, "block")
         saves = report.plain.budget.total - report.checkpointed.budget.total
-        lines.append(f"checkpointing {blocks} saves {saves:,} B" if saves > 0 else f"checkpointing {blocks} saves nothing here")
+        lines.append(f"checkpointing {blocks} saves {saves:,} B" if saves > 0 else f"checkpointing {blocks} saves nothing")
         lines.append(_answer(report, report.checkpointed, "with every block checkpointed, "))
     lines += report.plain.budget.notes
-    lines.append("not counted: what operations take while they run, what the allocator rounds up")
+    lines.append("not counted: temporary memory inside operations, rounding by the allocator")
     return [line for line in lines if line]
 
 
@@ -160,7 +160,7 @@ def _answer(report: Fit, case: FitCase, begins: str) -> str:
     name, size, total = report.name, report.size, case.budget.total
     if not name:
         word = "fits" if total <= size else "does not fit"
-        return f"{begins}a step of {total:,} B {word} into {size:,} B"
+        return f"{begins}a step of {total:,} B {word} in {size:,} B"
     stands = f"{begins}{name} = {report.value} needs {total:,} B"
     if case.law is not None and not case.law.grows:
         return f"{stands}, which does not grow with {name}"
@@ -168,9 +168,9 @@ def _answer(report: Fit, case: FitCase, begins: str) -> str:
         return stands
     best = case.largest
     if not best.number:
-        fixed = f", of which {case.law.at(0):,} B do not depend on {name}" if case.law is not None else ""
-        return f"{begins}nothing fits into {size:,} B: {name} = 1 needs {best.nbytes:,} B{fixed}"
-    words = f"{begins}{name} up to {best.number:,} fits into {size:,} B: {best.nbytes:,} B, and {best.beyond:,} B for more"
+        fixed = f", {case.law.at(0):,} B of it independent of {name}" if case.law is not None else ""
+        return f"{begins}nothing fits in {size:,} B: {name} = 1 needs {best.nbytes:,} B{fixed}"
+    words = f"{begins}{name} up to {best.number:,} fits in {size:,} B: it needs {best.nbytes:,} B, one more needs {best.beyond:,} B"
     return f"{words} ({_how(best, case, name)})"
 
 
@@ -178,5 +178,5 @@ def _how(best: Largest, case: FitCase, name: str) -> str:
     points = ", ".join(map(str, case.law.points)) if case.law is not None else ""
     refused = f"; {best.refused}" if best.refused else ""
     if best.measured:
-        return f"run with {name} = {best.number:,}{refused}"
-    return f"by what {points} need, not run{refused}"
+        return f"measured with {name} = {best.number:,}{refused}"
+    return f"computed from {name} = {points}, not run{refused}"

@@ -15,7 +15,7 @@ class Report(NamedTuple):
 
 @command("quit", "End the session or the script.", examples=["quit"])
 def run(state: State, status: int = 0) -> Report:
-    """End the run; `status` becomes the exit status."""
+    """`quit N` ends with exit status N."""
     state.control.leave(status)
     return Report(status)
 

@@ -160,7 +160,7 @@ def command(name: str, doc: str, *, examples: Sequence[str] = ()) -> Callable[[C
 def check_alone(state: State, name: str) -> None:
     """Refuse a command inside a block: kind `value`."""
     if not state.call.top:
-        raise fail("value", f"{name} stands for itself: it takes no effect inside a loop or a function", ValueError)
+        raise fail("value", f"{name} works only at the top level, not inside a loop or a function", ValueError)
 
 
 def _parameter(parameter: inspect.Parameter, hint: Any) -> CommandParameter:

@@ -16,11 +16,11 @@ class Report(NamedTuple):
 
 
 @command(
-    "redo", "Bring back what `undo` took back last.",
+    "redo", "Restore what the last `undo` took back.",
     examples=["x = ones(2, requires_grad=True)\ny = x * 2\nundo\nredo\ny"],
 )
 def run(state: State) -> Report:
-    """Run the statements that were undone last. Raises (kind `value`) inside a block."""
+    """Runs the undone statements again. Fails with kind `value` inside a block."""
     check_alone(state, "redo")
     stack: list[Undone] = redoable(state)
     if not stack:

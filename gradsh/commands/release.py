@@ -31,11 +31,11 @@ class Report(NamedTuple):
 
 @command(
     "release",
-    "Undo pins: of the tensors named, or all. `--free` drops the buffers that no pin holds any more.",
+    "Remove the pins of the named tensors, or all pins. `--free` frees the buffers that no pin holds.",
     examples=["x = ones(2, requires_grad=True)\nz = x.exp().sum()\nretain z\nbackward z\nrelease z --free"],
 )
 def run(state: State, *targets: Lazy, free: bool = False) -> Report:
-    """Take away the pins that carry a target's name or stand on its node; all pins without a target."""
+    """A target is the name of a pin, or a tensor whose node is pinned."""
     chosen: list[Pin] = []
     if targets:
         for text, thunk in zip(state.call.texts, targets, strict=False):
@@ -83,14 +83,14 @@ def _pins_of(state: State, text: str, thunk: Lazy, taken: list[Pin]) -> list[Pin
 def view(report: Report) -> View:
     """Shape the answer."""
     if not report.released:
-        return Lines(("no pins to release",))
-    text = f"released {', '.join(report.released)}"
+        return Lines(("there are no pins",))
+    text = f"unpinned {', '.join(report.released)}"
     if report.free:
         noun = "buffer" if report.freed == 1 else "buffers"
-        back = f", giving back {report.gave_back:,} B" if report.freed else ""
+        back = f", releasing {report.gave_back:,} B of memory" if report.freed else ""
         text += f"; freed {report.freed:,} {noun}, {report.freed_bytes:,} B{back}"
     elif report.unpinned[0]:
         number, size = report.unpinned
         noun = "buffer" if number == 1 else "buffers"
-        text += f"; {number:,} {noun} ({size:,} B) stay until a backward frees them, or `release --free` does"
+        text += f"; kept until the next backward or `release --free`: {number:,} {noun} ({size:,} B)"
     return Lines((text,))

@@ -13,9 +13,9 @@ class Report(NamedTuple):
     variables: int
 
 
-@command("reset", "Forget every variable, pin and setting, and start from the seed again.", examples=["x = ones(2)\nreset\nvars"])
+@command("reset", "Remove every variable, pin and setting, and set the seed again.", examples=["x = ones(2)\nreset\nvars"])
 def run(state: State) -> Report:
-    """Begin anew. Raises (kind `value`) inside a block."""
+    """Fails with kind `value` inside a block."""
     check_alone(state, "reset")
     number = len(state.names_in_reach())
     state.control.reset()

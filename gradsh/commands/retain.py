@@ -38,7 +38,7 @@ class Report(NamedTuple):
     examples=["x = ones(2, requires_grad=True)\nh = x.exp()\nz = h.sum()\nretain h\nbackward z\nbackward z\nrelease h"],
 )
 def run(state: State, *targets: object, grad: bool = False) -> Report:
-    """Pin the graphs below tensors or nodes; with `--grad` keep the tensors' own gradients instead (`retain_grad`)."""
+    """Takes tensors or nodes. `--grad` keeps the `.grad` of tensors that are not leaves (`retain_grad`)."""
     texts = state.call.texts
     if grad:
         for text, one in zip(texts, targets, strict=False):
@@ -71,8 +71,8 @@ def _pin(state: State, root: Node, text: str) -> Pin:
     nodes = [node for node in nodes_below(root) if not isinstance(node, AccumulateGrad)]
     freed = sum(node.freed for node in nodes)
     if freed:
-        words = "node has" if freed == 1 else "nodes have"
-        state.hint(f"{freed} {words} already freed what was saved; pinning cannot bring it back: compute {text} again")
+        noun = "node" if freed == 1 else "nodes"
+        state.hint(f"the saved tensors of {freed} {noun} are already freed; a pin cannot restore them: compute {text} again")
     for node in nodes:
         node.more().pins += 1
     pin = Pin(text, state.call.line, weakref.ref(root), tuple(weakref.ref(node) for node in nodes))
@@ -89,7 +89,7 @@ def _row(pin: Pin) -> PinRow:
 def view(report: Report) -> View:
     """Shape the answer: a line for each pin."""
     if report.retain_grad:
-        return Lines((f"keeping the gradient of {', '.join(report.retain_grad)}",))
+        return Lines((f"keeping the grad of {', '.join(report.retain_grad)}",))
     if not report.pins:
         return Lines(("no pins",))
     lines = []

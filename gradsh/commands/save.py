@@ -12,7 +12,7 @@ from gradsh.view.shapes import Lines, View
 
 
 class Report(NamedTuple):
-    """The file, how many statements it has, and how many failed ones were left out."""
+    """The file, how many statements it has, and how many failed ones were removed."""
 
     file: str
     statements: int
@@ -20,11 +20,14 @@ class Report(NamedTuple):
 
 
 @command(
-    "save", "Write the session's statements to a file, as a script that runs; `--expect`: with what they show, as a golden test.",
+    "save", "Write the statements of the session to a file, as a script. `--expect` adds their output, as a golden test.",
     examples=["x = ones(2)", "expect error io: save session.grad"],
 )
 def run(state: State, file: File, *, expect: bool = False) -> Report:
-    """Write the statements that passed (with `expect` also those that failed). Raises (kind `io`) where it cannot be done."""
+    """Writes the statements that succeeded; with `--expect` also those that failed.
+
+    Fails with kind `io` where the file cannot be written.
+    """
     name = str(file)
     path = Path(state.control.allowed_file(name))
     text, kept, left_out = script_of(state, failed=expect)
@@ -65,5 +68,5 @@ def spaced(entries: list[Entry]) -> list[Entry]:
 def view(report: Report) -> View:
     """Shape the answer."""
     noun = "statement" if report.statements == 1 else "statements"
-    failed = f"; {report.failed} failed left out" if report.failed else ""
+    failed = f"; {report.failed} failed statements not written" if report.failed else ""
     return Lines((f"wrote {report.statements} {noun} to {report.file}{failed}",))

@@ -30,7 +30,10 @@ class Report(NamedTuple):
 
 @command("set", "Show the settings, or change one.", examples=["set", "set atomic on", "set timing off"])
 def run(state: State, name: Word | None = None, value: Text | None = None) -> Report:
-    """Change a setting and return it; without a value show it, without a name all. Raises (kind `value`) for others."""
+    """`set NAME` shows one setting, `set NAME VALUE` changes it.
+
+    Fails with kind `value` for an unknown name or value.
+    """
     if name is None:
         return Report(tuple(_shown(state, each) for each in meanings(state)))
     key = str(name)
@@ -43,7 +46,7 @@ def run(state: State, name: Word | None = None, value: Text | None = None) -> Re
         _change(state, key, unquoted(word))
     note = ""
     if key == "atomic" and value is not None and state.settings.atomic:
-        note = f"a pass now holds what it would free until its end: up to {_reclaimable(state):,} B more just now"
+        note = f"backward now frees its buffers only at its end: up to {_reclaimable(state):,} B more memory"
     return Report((_shown(state, key),), note)
 
 
@@ -91,7 +94,7 @@ def _unknown(state: State, key: str) -> Exception:
     names = list(meanings(state))
     near = get_close_matches(key, names, 1)
     hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(names)}"
-    return fail("value", f"no setting is called {key}{hint}", ValueError, candidates=near)
+    return fail("value", f"there is no setting {key}{hint}", ValueError, candidates=near)
 
 
 def _shown(state: State, key: str) -> SettingRow:

@@ -36,11 +36,11 @@ class Report(NamedTuple):
 
 
 @command(
-    "time", "Run a statement, and say how long it took and how much that varies in runs from the same state.",
+    "time", "Run a statement and show how long it took, and how much that varies.",
     examples=["time y = randn(100, 100) @ randn(100, 100)"],
 )
 def run(state: State, statement: Tail) -> Report:
-    """Measure the statement in processes of its own, then run it once here; its failure is its own."""
+    """The further runs start from the same state, in processes of their own."""
     action = cast(Callable[[], object], statement)
     found = _further(action, state.control.mute) if state.call.top else []
     clock, cpu = time.perf_counter(), time.process_time()
@@ -110,10 +110,10 @@ def _measure(action: Callable[[], object], write: int) -> None:
 
 def view(report: Report) -> View:
     """Shape the answer."""
-    text = f"took {duration(report.seconds)} ({duration(report.cpu)} of the processor)"
+    text = f"took {duration(report.seconds)} ({duration(report.cpu)} CPU)"
     if report.runs:
-        text += (f"; {report.runs} more runs from the same state: {duration(report.median)}, "
-                 f"half of them {duration(report.low)} to {duration(report.high)}")
+        text += (f"; {report.runs} more runs from the same state: median {duration(report.median)}, "
+                 f"middle half {duration(report.low)} to {duration(report.high)}")
     return Lines((text,))
 
 

@@ -26,44 +26,44 @@ class Stop(NamedTuple):
 
 STOPS = (
     Stop(
-        "A graph begins at a leaf",
-        ("A tensor that requires grad is where gradients arrive. `torch.` may be left out.",),
+        "A graph starts at a leaf",
+        ("Backward writes gradients to leaves that require grad. The prefix `torch.` is optional.",),
         ("x = ones(2, 3, requires_grad=True)",),
     ),
     Stop(
-        "Every operation on it becomes a node",
-        ("Nothing is shown, but autograd has noted how to go back.",),
+        "Each operation on it becomes a node",
+        ("Assignments print nothing. Autograd records each operation as a node.",),
         ("y = x.mean(dim=1).squeeze() + 3", "z = y.pow(2).mean()"),
     ),
     Stop(
-        "See the graph",
-        ("`graph` draws it: names on their nodes, shapes, lines, and with a dot what a node saved for its backward.",),
+        "Show the graph",
+        ("`graph` draws variable names, operations, shapes and lines. A dot marks a saved tensor.",),
         ("graph z",),
-        ("Of the five nodes only pow saved a tensor: mean, squeeze and add need none of theirs to go back.",),
+        ("Only pow saved a tensor. The derivatives of mean, squeeze and add need none.",),
     ),
     Stop(
-        "Run backward, and be told what it did",
-        ("Backward from y passes nodes that save nothing; so it frees nothing, and could be run any number of times.",),
+        "Run backward",
+        ("The nodes below y save nothing, so this backward frees nothing and can be repeated.",),
         ("backward y --grad ones(2)",),
     ),
     Stop(
         "A backward frees what its nodes saved",
-        ("From z the pass goes through pow. Watch what it frees.",),
+        ("Backward from z runs pow, and frees what pow saved.",),
         ("backward z", "backward y --grad ones(2)"),
-        ("The second pass from y still works: nothing below y was ever saved.",),
+        ("A second backward from y still works: nothing below y was saved.",),
     ),
     Stop(
-        "The famous error",
-        ("A second pass from z needs what the first one freed. The message names the lines of the story, and the ways out.",),
+        "The second backward fails",
+        ("It needs the tensor that the first one freed. The message shows the three lines involved, and the fixes.",),
         ("backward z",),
-        ("`explain freed` says more about it; `plan z` would have foretold it; `backward z --retain` would have kept it.",),
+        ("`explain freed` explains the error; `plan z` predicts it; `backward z --retain` keeps the tensor.",),
         fails=True,
     ),
 )
 YOURS = (
     "7 of 7: Your own snippet",
-    "Paste one that puzzles you: it runs as it stands. Then ask: `graph`, `buffers`, `memory`, `help`.",
-    "`undo` takes this tour back.",
+    "Paste any PyTorch snippet and look at it with `graph`, `buffers`, `memory` and `help`.",
+    "`undo` removes the statements of this tour.",
 )
 
 
@@ -74,14 +74,15 @@ class Report(NamedTuple):
     of: int
 
 
-@command("tour", "A guided session in seven steps: a graph, its buffers, what a backward frees, the famous error.", examples=["tour"])
+@command("tour", "A guided session in seven steps: a graph, its buffers, what a backward frees, and the second-backward error.",
+         examples=["tour"])
 def run(state: State) -> Report:
-    """Go through the steps. Raises (kind `value`) inside a block."""
+    """Uses the variables x, y and z. Fails with kind `value` inside a block."""
     check_alone(state, "tour")
     total = len(STOPS) + 1
     show = state.control.show
     if state.control.interactive():
-        show(("Press Enter to run what is proposed, or type something else first; `q` ends the tour. It uses x, y and z.",))
+        show(("Press Enter to run the proposed statement, or type another one; `q` ends the tour. The tour uses x, y and z.",))
     line = 1
     for number, stop in enumerate(STOPS, 1):
         show(("", f"{number} of {total}: {stop.title}", *stop.before))

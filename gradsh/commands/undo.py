@@ -43,14 +43,14 @@ class Report(NamedTuple):
 
 
 @command(
-    "undo", "Take back the last statement, or the last N: gradients, versions and freed buffers, too.",
+    "undo", "Take back the last statement, or the last N: gradients, versions and freed buffers too.",
     examples=["x = ones(2, requires_grad=True)\ny = (x * x).sum()\nbackward y\nundo\nbackward y", "a = 1\na = 2\na = 3\nundo 2\na"],
 )
 def run(state: State, n: int = 1) -> Report:
-    """Run all statements but the last N anew. Raises (kind `value`) inside a block, and for no number of statements."""
+    """Runs the other statements again. Fails with kind `value` inside a block."""
     check_alone(state, "undo")
     if n < 1:
-        raise fail("value", f"undo takes back 1 statement or more, not {n}", ValueError)
+        raise fail("value", f"undo needs a number of at least 1, not {n}", ValueError)
     first, groups = steps(state)
     rest = [*first, *(entry for group in groups[:-n] for entry in group)]
     taken = [entry for group in groups[-n:] for entry in group]
@@ -81,7 +81,7 @@ def _back(before: Standing, now: Standing) -> list[str]:
         if old.version != new.version and before.names.get(name) == now.names.get(name):
             parts.append(f"{name} is back at version {new.version}")
     if now.live > before.live:
-        parts.append(f"{count(now.live - before.live, 'buffer')} live again ({now.nbytes - before.nbytes:,} B)")
+        parts.append(f"{count(now.live - before.live, 'buffer')} restored ({now.nbytes - before.nbytes:,} B)")
     return parts
 
 

@@ -35,7 +35,7 @@ class Report(NamedTuple):
 @command("vars", "List the variables: shape, dtype, requires_grad, leaf or node, version, bytes.",
          examples=["x = ones(2, 3, requires_grad=True)\ny = x * 2\nvars"])
 def run(state: State) -> Report:
-    """Return a row for each variable."""
+    """One row for each variable."""
     return Report(tuple(_describe(name, value) for name, value in state.names_in_reach().items()))
 
 

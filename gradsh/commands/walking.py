@@ -15,15 +15,15 @@ from gradsh.probe.walk import GradientStep, Step, StepRecorder
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 
-PROMPT = "step (next, until NODE, back, quit)> "
+PROMPT = "step (next, until NODE, back, rest, quit)> "
 WORDS = (
     "next (n, Enter)   run the next node",
-    "until NODE (u)    run on to a node: its operation, its variable, or a leaf",
-    "back (b)          show the node before again",
-    "rest (r)          run all that is left",
-    "quit (q, Ctrl-C)  end the pass here",
+    "until NODE (u)    run up to a node: an operation, a variable or a leaf",
+    "back (b)          show the previous node again",
+    "rest (r)          run the remaining nodes",
+    "quit (q, Ctrl-C)  stop the backward here",
 )
-_STAYS = "what the pass had done stays done"
+_STAYS = "what backward has done so far stays"
 
 
 class WalkReport(NamedTuple):
@@ -44,7 +44,7 @@ def walk(state: State, roots: Iterable[Node], observed: Callable[[Recorder], Non
         stepper.over = True
     recorder.finish()
     if stepper is not None and stepper.until:
-        state.control.show((f"the pass ended without {stepper.until}",))
+        state.control.show((f"backward ended before reaching {stepper.until}",))
     return WalkReport(tuple(recorder.steps), state.report_of(recorder), stepper is not None)
 
 
@@ -82,7 +82,7 @@ class _Stepper:
         if answer is None or word in {"q", "quit"}:
             if self.over:
                 return True
-            raise fail("interrupt", f"the walk was {'aborted' if answer is None else 'ended with `quit`'}; {_STAYS}", RuntimeError)
+            raise fail("interrupt", f"backward was {'interrupted' if answer is None else 'stopped with `quit`'}; {_STAYS}", RuntimeError)
         if word in {"", "n", "next"}:
             return self._forward()
         if word in {"u", "until"} and name:
@@ -111,7 +111,7 @@ class _Stepper:
         if self.ahead[name] > 0:
             self.until = name
             return True
-        self.control.show((f"no node called {name} is ahead",))
+        self.control.show((f"no remaining node is called {name}",))
         return False
 
 

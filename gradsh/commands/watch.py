@@ -28,11 +28,11 @@ class Report(NamedTuple):
 
 
 @command(
-    "watch", "Show an expression after each statement that changes it. Alone: list what is watched; `--off` ends it.",
+    "watch", "Show an expression after each statement that changes it. Alone: list the watched expressions.",
     examples=["x = ones(2, requires_grad=True)\nwatch x.grad\nx.sum().backward()\nwatch --off"],
 )
 def run(state: State, *targets: Lazy, off: bool = False) -> Report:
-    """Watch the expressions; with `--off` stop watching them (all without any)."""
+    """`--off` stops watching the named expressions, or all."""
     texts = state.call.texts[: len(targets)]
     if off:
         removed = tuple(one.text for one in state.watches if not texts or one.text in texts)

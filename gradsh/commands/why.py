@@ -52,7 +52,7 @@ _ORDER = {"defined": 0, "built": 1, "operand": 2, "saved": 3, "modified": 4, "fr
 
 
 @command(
-    "why", "Explain the last failure, a tensor (its need of a gradient, its missing or zero gradient), or a module's parameters.",
+    "why", "Explain the last failure, a tensor (whether it requires grad, why its grad is None or zero), or the parameters of a module.",
     examples=[
         "x = ones(2, requires_grad=True)\nz = (x * x).sum()\nbackward z\nexpect error freed: backward z\nwhy",
         "x = ones(2, requires_grad=True)\nh = x.exp()\nc = h.detach()\nwhy h\nwhy c\nwhy x",
@@ -60,7 +60,7 @@ _ORDER = {"defined": 0, "built": 1, "operand": 2, "saved": 3, "modified": 4, "fr
     ],
 )
 def run(state: State, subject: object = None) -> Report:
-    """Return the story of `subject` (a tensor or a module), or without one that of the last failure."""
+    """Without an argument: the last failure, with its lines and fixes."""
     if not state.call.texts:
         if state.failed is None:
             return NOTHING
@@ -98,7 +98,7 @@ def _cleared(state: State, name: str) -> int | None:
 def view(report: Report) -> View:
     """Shape the story."""
     if report is NOTHING:
-        return Lines(("nothing has failed; `why T` explains a tensor",))
+        return Lines(("no statement has failed; `why T` explains a tensor",))
     if isinstance(report, FailureStory):
         return Lines(tuple(_failure(report)))
     if isinstance(report, TensorStory):
@@ -118,7 +118,7 @@ def _failure(story: FailureStory) -> list[str]:
         lines.append(f"     {words.strip()}")
     lines += [f"  note: {note}" for note in story.notes]
     if story.ways:
-        lines.append("ways out, the best first:")
+        lines.append("fixes, best first:")
         for way in story.ways:
             lines.append(f"  - {way.words}" + (f" ({way.fits})" if way.fits else ""))
     else:
@@ -131,11 +131,11 @@ def _failure(story: FailureStory) -> list[str]:
 
 def _tensor(story: TensorStory) -> list[str]:
     lines = [f"{story.name}: {story.shape} {story.dtype}, {_need(story)}"]
-    lines += [f"  line {cut.line}: {_first_line(cut.text)}" + ("  (the history ends here)" if cut.cut else "  (needs no gradient)")
+    lines += [f"  line {cut.line}: {_first_line(cut.text)}" + ("  (the graph ends here)" if cut.cut else "  (requires_grad is False)")
               for cut in story.cuts]
     lines += _gradient(story.name, story.gradient, leaf=story.leaf)
     if story.nodes:
-        held = f"kept alive by {listed(story.keepers)}" if story.keepers else "kept alive by no variable but this expression"
+        held = f"kept alive by {listed(story.keepers)}" if story.keepers else "kept alive by this expression only"
         lines.append(f"  its graph: {count(story.nodes, 'node')}, {story.nbytes:,} B saved, {held}")
     if story.modified and not story.leaf:
         lines.append(f"  written in place on line {', '.join(map(str, story.modified[:5]))}")
@@ -162,24 +162,24 @@ def _gradient(name: str, gradient: GradientVerdict, *, leaf: bool) -> list[str]:
     roots = listed(gradient.roots)
     match gradient.cause:
         case "no_need":
-            return ["  its grad is None: nothing is computed for what does not require grad"]
+            return ["  its grad is None: it does not require grad"]
         case "not_leaf":
-            return [f"  its grad is None: only leaves keep one; `retain --grad {name}` before the backward keeps it here, too"]
+            return [f"  its grad is None: it is not a leaf; `retain --grad {name}` before the backward keeps its grad"]
         case "cleared":
             return [f"  its grad is None: line {gradient.line} cleared it after the last backward"]
         case "reachable":
-            return [f"  its grad is None: no backward has come here yet; `backward {gradient.roots[0]}` would (reached from {roots})"]
+            return [f"  its grad is None: no backward has reached it yet; `backward {gradient.roots[0]}` would (reached from {roots})"]
         case _:
             del leaf
-            return ["  its grad is None: no graph that is alive leads here, so it was not used, or its graph is gone"]
+            return ["  its grad is None: no live graph leads to it; it was not used, or its graph is gone"]
 
 
 def _zero(gradient: GradientVerdict) -> str:
     if gradient.blocks:
-        return ": these nodes pass nothing on"
+        return ": these nodes pass on zeros"
     if gradient.cause == "spent":
-        return "; what the nodes above saved was freed, so ask before the backward, or after one with --retain"
-    return "" if gradient.roots else "; no graph that is alive leads here"
+        return "; the saved tensors are freed: ask before the backward, or after one with --retain"
+    return "" if gradient.roots else "; no live graph leads to it"
 
 
 def _block(block: BlockingNode) -> str:
@@ -206,8 +206,8 @@ def _word(story: ParameterStory) -> str:
 
 
 _CAUSES: dict[str, str] = {
-    "no_need": "frozen: requires_grad is False", "not_leaf": "no leaf", "not_reached": "no live graph leads to it",
-    "blocked": "stopped on the way", "spent": "what was saved is freed",
+    "no_need": "frozen: requires_grad is False", "not_leaf": "not a leaf", "not_reached": "no live graph leads to it",
+    "blocked": "zero on the way", "spent": "saved tensors freed",
 }
 
 
@@ -216,5 +216,5 @@ def _cause(story: ParameterStory) -> str:
     if gradient.cause == "cleared":
         return f"cleared on line {gradient.line}"
     if gradient.cause == "reachable":
-        return f"not yet: reached from {listed(gradient.roots)}"
+        return f"not yet computed; reached from {listed(gradient.roots)}"
     return _CAUSES.get(gradient.cause, "")

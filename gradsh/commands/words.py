@@ -8,10 +8,8 @@ MOST = 4
 
 
 def count(number: int, noun: str) -> str:
-    """Return `1 node`, `2 nodes`, `3 memories`."""
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number:,} {noun[:-1]}ies" if noun.endswith("ory") else f"{number:,} {noun}s"
+    """Return `1 node`, `2 nodes`."""
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def freed_words(report: PassReport, verb: str = "freed") -> str:
@@ -25,7 +23,7 @@ def freed_words(report: PassReport, verb: str = "freed") -> str:
     more = f" and {rest:,} more" if rest > 0 else ""
     packed = sum(one.packed for one in report.freed)
     least = "at least " if packed else ""
-    back = f", giving back {least}{report.gave_back:,} B" if len(report.freed) > 1 and packed < len(report.freed) else ""
+    back = f", releasing {least}{report.gave_back:,} B" if len(report.freed) > 1 and packed < len(report.freed) else ""
     return f"{verb} {count(len(report.freed), 'buffer')}: {shown}{more}{back}"
 
 
@@ -40,7 +38,7 @@ def kept_words(report: PassReport, verb: str = "kept") -> str:
     if not report.kept:
         return ""
     total = sum(one.nbytes for one in report.kept)
-    memories = f" in memories of {report.kept_in:,} B" if report.kept_in not in (0, total) else ""
+    memories = f" in {report.kept_in:,} B of storage" if report.kept_in not in (0, total) else ""
     return f"{verb} {count(len(report.kept), 'buffer')} ({total:,} B{memories}, {report.kept_because})"
 
 

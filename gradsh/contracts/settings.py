@@ -23,22 +23,22 @@ class Setting(NamedTuple):
 
 
 SETTINGS: dict[str, Setting] = {
-    "account": Setting("tell after each statement what it changed in the graph, in one line"),
-    "atomic": Setting("a pass that fails leaves nothing freed and nothing written; gradients and buffers are held until its end"),
-    "cuda": Setting("what asking for a GPU does: explain, or ignore to go on as if there were one", ("explain", "ignore"), "explain"),
-    "hints": Setting("tell once what is a mistake although nothing fails, as gradients that add up without zero_grad (`explain silent`)"),
-    "timing": Setting("tell after each statement how long it took"),
+    "account": Setting("show after each statement what it changed in the graph, in one line"),
+    "atomic": Setting("a backward that fails frees nothing and writes nothing; buffers and gradients are kept until it ends"),
+    "cuda": Setting("what a request for a GPU does: explain (an error), or ignore (computes on the CPU)", ("explain", "ignore"), "explain"),
+    "hints": Setting("show hints about mistakes that raise no error, such as a missing zero_grad (`explain silent`)"),
+    "timing": Setting("show after each statement how long it took"),
     "theme": Setting(
-        "colours: auto follows COLORFGBG where it is set, none has no colour", ("auto", "dark", "light", "none"), "auto", shell=True
+        "colours: auto reads COLORFGBG, none uses no colour", ("auto", "dark", "light", "none"), "auto", shell=True
     ),
     "keys": Setting("keys for editing", ("emacs", "vi"), "emacs", shell=True),
-    "prompt": Setting("what stands before a statement", (), "grad> ", shell=True),
-    "complete": Setting("when completions are shown: while typing, or at Tab", ("typing", "tab"), "typing", shell=True),
-    "suggestions": Setting("the rest of an earlier line, in grey", default="on", shell=True),
-    "signature": Setting("the signature of the call that the cursor is in", default="on", shell=True),
-    "status": Setting("the line below with tensors, buffers, bytes, grad mode and pins", default="on", shell=True),
-    "confirm": Setting("leaving asks first, where statements are not saved", shell=True),
-    "pager": Setting("a command's long output goes through a pager ($PAGER, less)", default="on", shell=True),
+    "prompt": Setting("the prompt", (), "grad> ", shell=True),
+    "complete": Setting("when completions are shown: while typing, or on Tab", ("typing", "tab"), "typing", shell=True),
+    "suggestions": Setting("suggest the rest of an earlier line, in grey", default="on", shell=True),
+    "signature": Setting("show the signature of the call at the cursor", default="on", shell=True),
+    "status": Setting("show the status line: tensors, buffers, bytes, grad mode, pins", default="on", shell=True),
+    "confirm": Setting("ask before quitting with unsaved statements", shell=True),
+    "pager": Setting("show long output of commands in a pager ($PAGER, less)", default="on", shell=True),
 }
 
 

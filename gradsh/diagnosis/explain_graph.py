@@ -122,13 +122,13 @@ def _no_grad(case: "Case") -> None:
     if any(origin.cut for origin in origins):  # then what needs no gradient, such as data, is not why
         origins = [origin for origin in origins if origin.cut or id(origin.statement) in frozen]
     for origin in origins:
-        text = ("the history ends here" if origin.cut else "told here to need no gradient" if id(origin.statement) in frozen
-                else "made here, and needs no gradient")
+        text = ("the graph ends here" if origin.cut else "requires_grad is set to False here" if id(origin.statement) in frozen
+                else "created here without requires_grad")
         case.label("operand" if origin.before else "built", origin.span, text, origin.source)
-    case.failed("this requires no grad")
+    case.failed("this does not require grad")
     case.cause = Cause(needed=case.now(), cuts=tuple(origins), tensor=case.fields.get("tensor"))
     if not origins:
-        case.help.append("nothing of what it was computed from requires grad: ask for it where what is to be learnt is made")
+        case.help.append("none of its inputs requires grad: set requires_grad=True on the tensors to be trained")
 
 
 def _operands(case: "Case") -> list[expr]:
@@ -185,7 +185,7 @@ def _built(case: "Case", tensor: Any, text: str, written: expr | None = None) ->
 def _scalar(case: "Case") -> None:
     tensor = case.fields.get("tensor")
     shape = _shape_of(tensor.shape) if tensor is not None else ""
-    _built(case, tensor, f"made here, of shape {shape}")
+    _built(case, tensor, f"created here with shape {shape}")
     case.failed()
     case.cause = Cause(needed=case.now(), tensor=tensor)
 
@@ -195,7 +195,7 @@ def _grad_shape(case: "Case") -> None:
     case.failed()
     case.cause = Cause(needed=case.now(), tensor=tensor)
     if tensor is not None:
-        case.notes.append(f"the gradient of a tensor has its shape: {_shape_of(tensor.shape)}")
+        case.notes.append(f"the gradient must have the shape of the tensor: {_shape_of(tensor.shape)}")
 
 
 def _written_expression(case: "Case") -> expr | None:
@@ -221,27 +221,27 @@ def _leaf_inplace(case: "Case") -> None:
     written = case.fields.get("tensor")
     leaf = case.fields.get("leaf", written)
     expression = _written_expression(case)
-    origins = _built(case, leaf, "the leaf was made here, and requires grad", expression)
+    origins = _built(case, leaf, "the leaf is created here and requires grad", expression)
     if not case.labels and written is not None:
-        origins = _built(case, written, "a view of a leaf that requires grad was made here")
+        origins = _built(case, written, "a view of a leaf that requires grad is created here")
     case.failed("written in place here")
     case.cause = Cause(needed=case.now(), cuts=origins, tensor=leaf)
 
 
 def _view_inplace(case: "Case") -> None:
     where = case.fields.get("built_where")
-    place = None if where is None else case.mark("built", where, "the view was made here")
+    place = None if where is None else case.mark("built", where, "the view is created here")
     statement = None if place is None else case.statement_at(place)
     origins: tuple[Origin, ...] = () if place is None or statement is None else (Origin(place.span, place.source, False, statement),)
     if place is None:
-        origins = _built(case, case.fields.get("tensor"), "the view was made here", _written_expression(case))
+        origins = _built(case, case.fields.get("tensor"), "the view is created here", _written_expression(case))
     case.failed("written in place here")
     case.cause = Cause(needed=case.now(), cuts=origins, tensor=case.fields.get("tensor"))
 
 
 def _not_leaf(case: "Case") -> None:
     tensor = case.fields.get("tensor")
-    origins = _built(case, tensor, "made by an operation here")
+    origins = _built(case, tensor, "computed by an operation here")
     case.failed()
     case.cause = Cause(needed=case.now(), cuts=origins, tensor=tensor)
 
@@ -251,7 +251,7 @@ def _unused(case: "Case") -> None:
     inputs = node.args[1] if isinstance(node, tree.Call) and len(node.args) > 1 else None
     if isinstance(inputs, tree.Tuple | tree.List) and isinstance(index, int) and index < len(inputs.elts):
         inputs = inputs.elts[index]
-    _built(case, case.fields.get("tensor"), "made here", inputs)
+    _built(case, case.fields.get("tensor"), "created here", inputs)
     case.failed("not part of this graph")
     case.cause = Cause(needed=case.now(), tensor=case.fields.get("tensor"))
 
@@ -269,8 +269,8 @@ def partial_pass(case: "Case") -> None:
     if done.wrote:
         names = [f"{_leaf_name(case, leaf)}.grad" for leaf in done.wrote[:3]]
         parts.append("wrote " + ", ".join(names) + (" and more" if len(done.wrote) > 3 else ""))
-    end = "was ended" if case.kind == "interrupt" else "failed"
-    case.notes.append(f"before it {end}, the pass " + "; ".join(parts))
+    end = "was interrupted" if case.kind == "interrupt" else "failed"
+    case.notes.append(f"before it {end}, backward " + "; ".join(parts))
 
 
 def _leaf_name(case: "Case", leaf: Any) -> str:

@@ -75,7 +75,7 @@ def _name(case: "Case") -> None:
     case.failed("not bound here" if isinstance(case.error, NameError) and not refused else "")
     if gone := case.machine.shown.gone(name):
         case.message = gone
-        case.help.append("give the value a name where it is made: `y = …`")
+        case.help.append("assign the value to a name where it is computed: `y = …`")
     elif isinstance(case.error, NameError) and name and "way" not in case.fields:
         if name in IMPORTS:
             case.help.append(f"import it first: `{IMPORTS[name]}`")
@@ -258,11 +258,11 @@ def _limit(case: "Case") -> None:
     if reason:
         case.message = str(reason)
     elif isinstance(case.error, RecursionError):
-        case.message = f"the functions call each other too deeply: {case.message}"
-        case.help.append("let the recursion end, or write it as a loop")
+        case.message = f"too many nested calls: {case.message}"
+        case.help.append("end the recursion, or write a loop")
         del case.steps[3:-1]  # thousands of the same
     elif isinstance(case.error, SystemError):  # a call of Python's own that forgot to say what it lacked
-        case.message = "there is not enough memory for this"
+        case.message = "out of memory"
     elif isinstance(case.error, MemoryError):
         from gradsh.diagnosis.out_of_memory import explain_memory
 
@@ -291,7 +291,7 @@ def _other(case: "Case") -> None:
     if case.fields.get("checkpoint"):
         _recomputed_otherwise(case)
     for site, node in Code(case.machine).named("inference_mode") if "nference tensor" in case.message else ():
-        case.label("built", node.span, "what is made here may not be part of a graph", site.source)
+        case.label("built", node.span, "tensors created here cannot be part of a graph", site.source)
     case.failed()
 
 
@@ -299,12 +299,12 @@ def _recomputed_otherwise(case: "Case") -> None:
     """Tell how the second call of a checkpointed function differed from the first."""
     changed, numbers = case.fields.get("changed", ()), case.fields.get("numbers")
     for place, shape, dtype, new_shape, new_dtype in changed[:2]:
-        case.notes.append(f"saved tensor {place} was {shape} {dtype}; computed again it is {new_shape} {new_dtype}")
+        case.notes.append(f"saved tensor {place} was {shape} {dtype}; the recomputed one is {new_shape} {new_dtype}")
     if len(changed) > 2:
         case.notes.append(f"{len(changed) - 2} more differ")
     if numbers:
-        case.notes.append("the forward saved {} tensors, computing it again saved {}".format(*numbers))
-    case.help.append("the checkpointed function must do the same when it is called again: look for what changes between its calls")
+        case.notes.append("the forward saved {} tensors, the recomputation saved {}".format(*numbers))
+    case.help.append("the checkpointed function must do the same at each call: look for what changes between the calls")
 
 
 def _value(case: "Case") -> None:
@@ -316,7 +316,7 @@ def _value(case: "Case") -> None:
             at = f"element {list(element)}" if element else "the only element"
             case.notes.append(f"the first nan is {at} of the gradient for input {case.fields.get('place', 0)} of {node.name()}")
         if place is not None:
-            case.help.append(f"look at what goes into line {place.span.line}: a root of 0, a log of 0, 0/0, inf - inf")
+            case.help.append(f"check the inputs of line {place.span.line}: a root of 0, a log of 0, 0/0, inf - inf")
     case.failed()
 
 

@@ -151,4 +151,4 @@ def _disagreement(case: "Case", left: Shape, right: Shape) -> None:
     for place in wrong:
         case.notes.append(f"dim -{place} is {left[-place]} on the left and {right[-place]} on the right")
     if wrong and len(left) == 2 and len(right) == 1 and left[0] == right[0]:
-        case.help.append("to go along the rows, make the right one a column: `.unsqueeze(1)`")
+        case.help.append("to broadcast along the rows, make the right one a column: `.unsqueeze(1)`")

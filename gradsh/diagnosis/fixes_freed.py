@@ -14,7 +14,7 @@ from gradsh.probe.modules import is_module
 from gradsh.probe.snapshot import nodes_below
 from gradsh.runtime.activation import Place
 
-UPDATED = "the gradient then is that of the values at that time: what was updated in between counts as it is now"
+UPDATED = "the gradient then is that of the values at that line: updates made in between count"
 
 
 def freed(finder: Finder) -> None:
@@ -98,8 +98,8 @@ def _through_gradient(finder: Finder, site: Site, call: tree.Call) -> None:
     given = path_of(call.func).rpartition(".")[2] == "grad" and not cause.repeated and site.function is not None
     if new is not None and (given or (parted is not None and any(
             one.statement is parted[0].statement for one in building(finder, parted[1])))):
-        effect = f"the gradient then goes through the gradient of line {call.span.line}, too, as a penalty needs it"
-        finder.offer(f"let the gradient have a history: `create_graph=True` on line {call.span.line}",
+        effect = f"the gradient then flows through the gradient of line {call.span.line} too, as a gradient penalty needs"
+        finder.offer(f"make the gradient differentiable: `create_graph=True` on line {call.span.line}",
                      Draft().replace(site.source, call.span, new), effect, changes=effect)
 
 
@@ -122,8 +122,8 @@ def _cost(finder: Finder) -> str:
     nbytes = kept_bytes(finder)
     size = f"keeps {amount(nbytes)}" if nbytes else "keeps the saved tensors"
     if finder.cause.carried:
-        return f"{size} more in each pass: the graph grows"
-    return f"{size} until a pass without it"
+        return f"{size} more in each iteration: the graph grows"
+    return f"{size} until a backward without it"
 
 
 def kept_bytes(finder: Finder) -> int:
@@ -167,7 +167,7 @@ def again(finder: Finder) -> None:
         if _is_data(finder, reader, sources):
             _detached_before(finder, sources)
         lines = _listed(sources)
-        words = f"compute it again in each pass: line{'s' if len(sources) > 1 else ''} {lines} before line {reader.line}"
+        words = f"compute it again in each iteration: line{'s' if len(sources) > 1 else ''} {lines} before line {reader.line}"
         if all(site.function is reader.function for site in sources):
             moved = Draft()
             for site in sources:
@@ -175,7 +175,7 @@ def again(finder: Finder) -> None:
             finder.offer(words, moved.insert(reader, "before", *dedented(sources)), OWN, changes=OWN)
         finder.offer(words, Draft().insert(reader, "before", *dedented(sources)), OWN, changes=OWN)
         for path in written(sources[-1].statement) & set(reads(reader.statement)):
-            effect = f"what {path} was computed from gets no gradient"
+            effect = f"the tensors that {path} was computed from get no gradient"
             finder.offer(f"if it is data: `{path} = {path}.detach()` after line {sources[-1].statement.span.end_line}",
                          Draft().insert(sources[-1], "after", f"{path} = {path}.detach()"), effect, changes=effect)
         if len(sources) > 1:
@@ -197,7 +197,7 @@ def _detached_before(finder: Finder, sources: list[Site]) -> None:
         for path in written(site.statement):
             draft.insert(site, "after", f"{path} = {path}.detach()")
             lines.append(f"`{path} = {path}.detach()` after line {site.statement.span.end_line}")
-    effect = f"line {_listed(sources)} then gives nothing a gradient: the gradient then is that of the pass alone"
+    effect = f"line {_listed(sources)} then gives no gradient to anything: the gradient then is that of the iteration alone"
     finder.offer(f"if it is data: {', '.join(lines)}", draft, effect, changes=effect)
 
 
@@ -282,7 +282,7 @@ def _read_again(finder: Finder, saving: list[Site]) -> None:
             for reader in finder.code.sites if lines else ():
                 if reader.function is None or reader.function is site.function or path not in reads(reader.statement):
                     continue
-                finder.offer(f"compute it again in each pass: `{'; '.join(lines)}` before line {reader.line}",
+                finder.offer(f"compute it again in each iteration: `{'; '.join(lines)}` before line {reader.line}",
                              Draft().insert(reader, "before", *lines), OWN, changes=OWN)
 
 
@@ -349,7 +349,7 @@ def repeated_forward(finder: Finder, after: Place | None = None) -> None:
         reader = _first_after(finder, level, simple, first)
         words = f"compute it again: repeat line{'s' if len(simple) > 1 else ''} {_listed(simple)} before line {reader.line}"
         finder.offer(words, Draft().insert(reader, "before", *dedented(simple)),
-                     "costs a forward, keeps nothing", changes=f"costs a forward; {UPDATED}")
+                     "costs a forward, keeps no buffers", changes=f"costs a forward; {UPDATED}")
 
 
 def _storing_call(finder: Finder, level: Site, first: Place | None) -> list[Site]:
@@ -385,9 +385,9 @@ def one_pass(finder: Finder) -> None:
         return
     first, second = parted
     new = f"({roots[0]} + {roots[1]}).backward()"
-    finder.offer(f"go back once, from the sum: `{new}` on line {second.line} in the place of both",
+    finder.offer(f"call backward once, on the sum: `{new}` on line {second.line} instead of both",
                  Draft().remove(first).replace(second.source, second.statement.span, new),
-                 "the gradients add up as they would have")
+                 "the gradients are the same")
 
 
 def _summed(finder: Finder) -> None:
@@ -401,9 +401,9 @@ def _summed(finder: Finder) -> None:
         return
     names = {path for site in finder.code.sites for path in written(site.statement)}
     total = next(name for name in ("total", "total_loss", "sum_of_losses") if name not in names)
-    finder.offer(f"go back once, from the sum: `{total} = {total} + {root}` on line {needed.line}, `{total}.backward()` after the loop",
+    finder.offer(f"call backward once, on the sum: `{total} = {total} + {root}` on line {needed.line}, `{total}.backward()` after the loop",
                  Draft().insert(loop, "before", f"{total} = 0").replace(needed.source, needed.statement.span, f"{total} = {total} + {root}")
-                 .insert(loop, "after", f"{total}.backward()"), "the gradients add up as they would have")
+                 .insert(loop, "after", f"{total}.backward()"), "the gradients are the same")
 
 
 def _plain_root(site: Site) -> str:
@@ -430,11 +430,11 @@ def _pinned(finder: Finder) -> None:
     first = parted[0]
     trunk = trunk_of(finder.case, _plain_root(first), _plain_root(parted[1]))
     if trunk:
-        finder.offer(f"pin what both share: `retain {trunk}` before line {first.line}",
+        finder.offer(f"pin the part that both share: `retain {trunk}` before line {first.line}",
                      Draft().insert(first, "before", f"retain {trunk}"),
-                     "in this shell only; the rest is freed as usual", here=True)
+                     "gradsh only; the rest is freed as usual", here=True)
     elif _plain_root(first):
         root = _plain_root(first)
         finder.offer(f"pin the graph: `retain {root}` before line {first.line}",
                      Draft().insert(first, "before", f"retain {root}"),
-                     "in this shell only; only what is pinned is kept", here=True)
+                     "gradsh only; keeps only the pinned buffers", here=True)

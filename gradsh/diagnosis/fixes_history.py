@@ -26,7 +26,7 @@ from gradsh.language import tree
 from gradsh.text.span import Source, Span
 
 _ENDING = CUTTING - {"argmax", "argmin", "argsort"}
-_GOES_ON = "the history goes on"
+_GOES_ON = "the graph continues"
 
 def no_grad(finder: Finder) -> None:
     """Let the history go on where it was cut; else ask for a gradient where the leaves are made."""
@@ -70,15 +70,15 @@ def _other_part(finder: Finder) -> None:
             for key, part in held.items() if isinstance(held, dict) else ():
                 if finder.root(part) is not None and part.numel() == 1 and isinstance(key, str):
                     new = f'{owner}["{key}"]'
-                    finder.offer(f"go back from what has a history: `{new}` on line {site.line}",
-                                 Draft().replace(site.source, site.statement.value.span, new), "the other one has no history")
+                    finder.offer(f"call backward on the tensor that has a graph: `{new}` on line {site.line}",
+                                 Draft().replace(site.source, site.statement.value.span, new), "the other one has no graph")
 
 
 def _uncut(finder: Finder, site: Site, origin: Origin) -> None:
     call = origin.node if isinstance(origin.node, tree.Call) else None
     if call is not None and getattr(call.func, "attr", "") == "mark_non_differentiable":
-        finder.offer(f"let the result have a gradient: leave out line {site.line}", Draft().remove(site),
-                     "its backward then says which")
+        finder.offer(f"let the result require grad: remove line {site.line}", Draft().remove(site),
+                     "its backward then defines the gradient")
         return
     silent = silenced(site)
     if silent is not None:
@@ -110,17 +110,17 @@ def ends_left_out(finder: Finder, site: Site) -> None:
     for node in headed(statement):
         if isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) and node.func.attr in _ENDING:
             text = f".{node.func.attr}({', '.join(text_of(source, one.span) for one in node.args)})"
-            finder.offer(f"leave out `{text}` on line {node.span.line}", Draft().replace(
+            finder.offer(f"remove `{text}` on line {node.span.line}", Draft().replace(
                 source, tail_of(node), ""), _GOES_ON)
         elif isinstance(node, tree.Call) and path_of(node.func) in {"float", "int"} and len(node.args) == 1:
-            finder.offer(f"leave out `{path_of(node.func)}(…)` on line {node.span.line}",
+            finder.offer(f"remove `{path_of(node.func)}(…)` on line {node.span.line}",
                          Draft().replace(source, node.span, closed(source, node.args[0])), _GOES_ON)
         elif isinstance(node, tree.Attribute) and node.attr == "data":
-            finder.offer(f"leave out `.data` on line {node.span.line}", Draft().replace(
+            finder.offer(f"remove `.data` on line {node.span.line}", Draft().replace(
                 source, tail_of(node), ""), _GOES_ON)
         elif isinstance(node, tree.Attribute) and node.attr == "grad" and path_of(node.value):
-            finder.offer(f"a `.grad` has no history: get one that has, on line {node.span.line}",
-                         _grad_again(finder, site, node), "costs a graph of the gradient")
+            finder.offer(f"a `.grad` has no graph: compute one that has, on line {node.span.line}",
+                         _grad_again(finder, site, node), "costs a graph for the gradient")
 
 
 def _all_uncut(finder: Finder, site: Site) -> None:
@@ -131,7 +131,7 @@ def _all_uncut(finder: Finder, site: Site) -> None:
         if method or (isinstance(node, tree.Attribute) and node.attr == "data"):
             ends.append(tail_of(node))
     if len(ends) > 1:
-        finder.offer(f"leave out what cuts the history on line {site.line}", Draft().replace_all(
+        finder.offer(f"remove what ends the graph on line {site.line}", Draft().replace_all(
             (site.source, span, "") for span in ends), _GOES_ON)
 
 
@@ -152,8 +152,8 @@ def _grad_again(finder: Finder, site: Site, node: tree.Attribute) -> Draft:
 def _undecorated(finder: Finder, origin: Origin) -> None:
     line = origin.source.line(origin.span.line)
     span = Span(origin.span.line, 1, origin.span.line, len(line) + 1)
-    finder.offer(f"leave out `{line.strip()}` on line {origin.span.line}", Draft().replace(origin.source, span, ""),
-                 "what the function computes then has a history")
+    finder.offer(f"remove `{line.strip()}` on line {origin.span.line}", Draft().replace(origin.source, span, ""),
+                 "the result of the function then has a graph")
 
 
 def out_of_silence(finder: Finder, site: Site, silent: tree.With) -> None:
@@ -168,14 +168,14 @@ def out_of_silence(finder: Finder, site: Site, silent: tree.With) -> None:
         unwrapped = Draft().replace(site.source, Span(line, 1, line, len(site.source.line(line)) + 1), block.indent + site.text)
         if site.line != line:
             unwrapped.replace(site.source, Span(site.line, 1, site.line, len(site.source.line(site.line)) + 1), "")
-        finder.offer(words, unwrapped, "its history is then kept")
+        finder.offer(words, unwrapped, "the operation is then recorded")
     elif not isinstance(site.statement, tree.Return):
-        finder.offer(f"record line {site.line}: put it into `with torch.enable_grad():`",
-                     Draft().wrap(site, "with torch.enable_grad():"), "its history is then kept")
+        finder.offer(f"record line {site.line}: put it in `with torch.enable_grad():`",
+                     Draft().wrap(site, "with torch.enable_grad():"), "the operation is then recorded")
     header = silent.items[0].context_expr
     if len(silent.items) == 1:
         finder.offer(f"record the block of line {line}: `with torch.enable_grad():`",
-                     Draft().replace(block.source, header.span, "torch.enable_grad()"), "its history is then kept")
+                     Draft().replace(block.source, header.span, "torch.enable_grad()"), "the operation is then recorded")
 
 
 def _switched_on(finder: Finder) -> None:
@@ -188,13 +188,13 @@ def _switched_on(finder: Finder) -> None:
         rest = site.block[place + 1 :]
         if rest and site.function is not None:
             lasting = Draft().replace(site.source, site.statement.span, "with torch.no_grad():")
-            finder.offer(f"switch histories off for this block alone: `with torch.no_grad():` on line {site.line}",
-                         lasting.indent(site.source, rest[0].span.line, rest[-1].span.end_line), "what comes later has a history")
+            finder.offer(f"turn recording off for this block only: `with torch.no_grad():` on line {site.line}",
+                         lasting.indent(site.source, rest[0].span.line, rest[-1].span.end_line), "later operations are recorded")
         for origin in finder.cause.cuts:
             where = finder.code.at(origin.span, origin.source)
             if where is not None and where.function is None:
-                finder.offer(f"switch histories on again: `torch.set_grad_enabled(True)` before line {where.line}",
-                             Draft().insert(where, "before", "torch.set_grad_enabled(True)"), "its history is then kept")
+                finder.offer(f"turn recording on again: `torch.set_grad_enabled(True)` before line {where.line}",
+                             Draft().insert(where, "before", "torch.set_grad_enabled(True)"), "the operation is then recorded")
                 break
 
 
@@ -207,7 +207,7 @@ def _uncopied(finder: Finder, site: Site) -> None:
         if name in {"tensor", "as_tensor", "asarray", "FloatTensor", "from_numpy"} and node.args:
             first = node.args[0]
             inner = text_of(source, first.span)
-            copies = "it copied the numbers only"
+            copies = "it copies only the values"
             if isinstance(first, tree.List | tree.ListComp | tree.Tuple):
                 _replaced(finder, site, node, f"torch.stack({inner})", copies)
             elif isinstance(first, tree.GeneratorExp):
@@ -218,7 +218,7 @@ def _uncopied(finder: Finder, site: Site) -> None:
             _without_items(finder, site, node, first)
         elif name == "state_dict" and isinstance(node.func, tree.Attribute):
             owner = text_of(source, node.func.value.span)
-            _replaced(finder, site, node, f"dict({owner}.named_parameters())", "a state_dict holds values without history")
+            _replaced(finder, site, node, f"dict({owner}.named_parameters())", "a state_dict holds values without a graph")
         elif name in {"argmax", "argmin"}:
             word = "amax" if name == "argmax" else "amin"
             text = text_of(source, node.span)
@@ -256,7 +256,7 @@ def _softly(finder: Finder, site: Site, node: tree.Call) -> None:
     values, at = closed(site.source, scores), text_of(site.source, dim.span)
     likely = f"{values}.softmax({at})" + ("" if at == "-1" else f".movedim({at}, -1)")
     _replaced(finder, site, node, f"({likely} @ torch.arange(float({values}.shape[{at}])))",
-              "the place that is expected (soft argmax): the gradient then is that of the softmax")
+              "the expected index (soft argmax): the gradient then is that of the softmax")
 
 
 def _swapped(finder: Finder, site: Site, node: tree.Call) -> None:
@@ -366,11 +366,11 @@ def _without_items(finder: Finder, site: Site, node: tree.Call, first: Any) -> N
         build = Draft().replace(source, node.func.span, "torch.stack").replace_all(
             (source, tail_of(part), "") for part in items if isinstance(part.func, tree.Attribute))
         finder.offer(f"stack the tensors themselves on line {site.line}: `torch.stack([…])` without `.item()`", build,
-                     "numbers have no history")
+                     "numbers have no graph")
 
 
 def _replaced(finder: Finder, site: Site, node: Any, text: str, effect: str) -> None:
     if "\n" in text:
         return
-    finder.offer(f"write `{text}` on line {node.span.line}" if len(text) < 70 else f"write line {node.span.line} with a history",
+    finder.offer(f"write `{text}` on line {node.span.line}" if len(text) < 70 else f"write line {node.span.line} so that it has a graph",
                  Draft().replace(site.source, node.span, text), effect)

@@ -59,12 +59,12 @@ def _writes_a_result(finder: Finder, site: Site) -> bool:
 
 
 def _unrecorded(finder: Finder, site: Site) -> None:
-    effect = "autograd does not follow the update, which then counts as given"
-    finder.offer(f"if it is an update: put line {site.line} into `with torch.no_grad():`",
+    effect = "autograd does not follow the update; it treats the new value as a constant"
+    finder.offer(f"if it is an update: put line {site.line} in `with torch.no_grad():`",
                  Draft().wrap(site, "with torch.no_grad():"), effect, changes=effect)
     for loop in [one for one in finder.code.sites if any(one.statement is loop for loop in site.loops)]:
         if not any(isinstance(part, tree.Call) and getattr(part.func, "attr", "") == "backward" for part in inside(loop.statement)):
-            finder.offer(f"if it is an update: put the loop of line {loop.line} into `with torch.no_grad():`",
+            finder.offer(f"if it is an update: put the loop of line {loop.line} in `with torch.no_grad():`",
                          Draft().wrap(loop, "with torch.no_grad():"), effect, changes=effect)
 
 
@@ -73,7 +73,7 @@ def _anew(finder: Finder, site: Site) -> None:
     assert place is not None
     new = anew(site.statement, site.source, place.span)
     path = written_path(site)
-    effect = f"{path or 'it'} is then a new tensor and no leaf: the gradient goes through it to the leaf"
+    effect = f"{path or 'it'} is then a new tensor, not a leaf: the gradient flows through it to the leaf"
     if new is not None and not _rebinding_is_lost(finder, site, path):
         finder.offer(f"if it is part of the computation: `{new[1]}` on line {site.line}",
                      Draft().replace(site.source, *new), effect, changes=effect)
@@ -95,7 +95,7 @@ def _cloned_view(finder: Finder, effect: str) -> None:
         text = text_of(site.source, value.span)
         plain = isinstance(value, tree.Name | tree.Attribute | tree.Call | tree.Subscript) and "\n" not in text
         if plain and finder.case.story == "view_inplace" and not isinstance(site.statement.targets[0], tree.Tuple | tree.List):
-            finder.offer(f"copy what the view shows: `{text}.clone()` on line {site.line}",
+            finder.offer(f"copy the view: `{text}.clone()` on line {site.line}",
                          Draft().replace(site.source, value.span, f"{text}.clone()"),
                              effect, changes=effect)
 
@@ -130,8 +130,8 @@ def _late_leaf(finder: Finder, site: Site) -> None:
         for node in headed(made.statement):
             if isinstance(node, tree.keyword) and node.arg == "requires_grad" and (path := written_path(site)):
                 build = Draft().replace(made.source, node.value.span, "False").insert(site, "after", f"{path}.requires_grad_()")
-                finder.offer(f"fill it first, then ask for its gradient: `{path}.requires_grad_()` after line {site.line}", build,
-                             "autograd does not follow what was written before")
+                finder.offer(f"fill it first, then set requires_grad: `{path}.requires_grad_()` after line {site.line}", build,
+                             "autograd does not follow the writes before it")
 
 
 def view_inplace(finder: Finder) -> None:
@@ -140,7 +140,7 @@ def view_inplace(finder: Finder) -> None:
     if site is None or place is None:
         return
     path = written_path(site)
-    effect = "what it is a view of stays as it was"
+    effect = "its base tensor is not changed"
     new = anew(site.statement, site.source, place.span)
     lost = _rebinding_is_lost(finder, site, path)
     if new is not None and not lost:
@@ -179,10 +179,10 @@ def _whole_copied(finder: Finder) -> None:
         new = f"[part.clone() for part in {text}]"
         if isinstance(made.statement, tree.For) and isinstance(value, tree.Name):
             rows = f"({text}[place] for place in range(len({text})))"
-            finder.offer(f"go over its rows one by one, of a copy: `{text} = {text}.clone()` before line {made.line}, `{rows}` in it",
+            finder.offer(f"iterate over the rows of a copy: `{text} = {text}.clone()` before line {made.line}, `{rows}` in it",
                          Draft().insert(made, "before", f"{text} = {text}.clone()").replace(made.source, value.span, rows),
-                         "what it was computed from stays as it was")
+                         "its source is not changed")
         if isinstance(value, tree.Call):
-            finder.offer(f"let each be a tensor of its own: `{new}` on line {made.line}",
+            finder.offer(f"make each a separate tensor: `{new}` on line {made.line}",
                          Draft().replace(made.source, value.span, new),
-                         "what they are views of stays as it was")
+                         "their base tensor is not changed")

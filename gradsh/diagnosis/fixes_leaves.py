@@ -67,13 +67,13 @@ def ask_for_gradient(finder: Finder, site: Site) -> None:
     made = [(source, node.span, needing(text_of(source, node.span), path_of(node.func).rpartition(".")[2])) for node in headed(statement)
             if isinstance(node, tree.Call) and path_of(node.func).rpartition(".")[2] in FACTORIES]
     if len(made) > 1 and isinstance(getattr(statement, "value", None), tree.List | tree.Tuple | tree.Dict):
-        finder.offer(f"ask for gradients where they are made: `requires_grad=True` on line {site.line}",
-                     Draft().replace_all(made), "for what is to be learnt")
+        finder.offer(f"set it where they are created: `requires_grad=True` on line {site.line}",
+                     Draft().replace_all(made), "if it is to be trained")
     call = statement.value if isinstance(statement, tree.Expr) else None
     if isinstance(call, tree.Call) and getattr(call.func, "attr", "") == "append" and isinstance(call.args[0], tree.BinOp):
         new = f"{closed(source, call.args[0])}.requires_grad_()"
-        finder.offer(f"ask for a gradient where it is made: `{new}` on line {site.line}",
-                     Draft().replace(source, call.args[0].span, new), "for what is to be learnt")
+        finder.offer(f"make it require grad where it is created: `{new}` on line {site.line}",
+                     Draft().replace(source, call.args[0].span, new), "if it is to be trained")
     for node in headed(statement):
         if not isinstance(node, tree.Call):
             continue
@@ -81,18 +81,18 @@ def ask_for_gradient(finder: Finder, site: Site) -> None:
         name = path_of(node.func).rpartition(".")[2]
         if name in FACTORIES and "\n" not in text:
             new = needing(text, name)
-            finder.offer(f"ask for a gradient where it is made: `{new}` on line {node.span.line}",
-                         Draft().replace(source, node.span, new), "for what is to be learnt")
+            finder.offer(f"make it require grad where it is created: `{new}` on line {node.span.line}",
+                         Draft().replace(source, node.span, new), "if it is to be trained")
     for target in targets_of(statement):
         path = path_of(target)
         if path and isinstance(statement, tree.Assign) and not _computed(finder, site):
-            finder.offer(f"ask for a gradient where it is made: `{path}.requires_grad_()` after line {site.line}",
-                         Draft().insert(site, "after", f"{path}.requires_grad_()"), "for what is to be learnt")
+            finder.offer(f"make it require grad where it is created: `{path}.requires_grad_()` after line {site.line}",
+                         Draft().insert(site, "after", f"{path}.requires_grad_()"), "if it is to be trained")
     if isinstance(statement, tree.Return) and statement.value is not None:
         value = statement.value
         text = text_of(source, value.span)
-        finder.offer(f"ask for a gradient where it is made: `.requires_grad_()` on line {site.line}",
-                     Draft().replace(source, value.span, f"{text}.requires_grad_()"), "for what is to be learnt")
+        finder.offer(f"make it require grad where it is created: `.requires_grad_()` on line {site.line}",
+                     Draft().replace(source, value.span, f"{text}.requires_grad_()"), "if it is to be trained")
 
 
 def needing(text: str, name: str) -> str:
@@ -110,8 +110,8 @@ def frozen(finder: Finder) -> None:
     """Do not freeze what is to be learnt."""
     _unfrozen_for_optimizer(finder)
     for site, value in freezing(finder.code):
-        finder.offer(f"do not freeze what is to be learnt: `{'requires_grad = ' if isinstance(site.statement, tree.Assign) else ''}True`"
-                     f" on line {site.line}", Draft().replace(site.source, value.span, "True"), "all of it then learns")
+        finder.offer(f"do not freeze it if it is to be trained: `{'requires_grad = ' if isinstance(site.statement, tree.Assign) else ''}"
+                     f"True` on line {site.line}", Draft().replace(site.source, value.span, "True"), "all of it then learns")
     _unfrozen_calls(finder)
 
 
@@ -124,8 +124,8 @@ def _unfrozen_for_optimizer(finder: Finder) -> None:
             owner = path_of(node.func.value) if isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) else ""
             module = finder.value(owner) if "." in owner else None
             if is_module(module) and not any(one.requires_grad for _, one in parameters_of(module)):
-                finder.offer(f"let what the optimizer updates learn: `{owner}.requires_grad_()` before line {site.line}",
-                             Draft().insert(site, "before", f"{owner}.requires_grad_()"), "what else was frozen stays so")
+                finder.offer(f"unfreeze what the optimizer updates: `{owner}.requires_grad_()` before line {site.line}",
+                             Draft().insert(site, "before", f"{owner}.requires_grad_()"), "everything else stays frozen")
 
 
 def _unfrozen_calls(finder: Finder) -> None:
@@ -134,7 +134,7 @@ def _unfrozen_calls(finder: Finder) -> None:
     for site in finder.code.sites:
         call = site.statement.value if isinstance(site.statement, tree.Expr) else None
         if isinstance(call, tree.Call) and path_of(call.func).rpartition(".")[2] in freezing:
-            finder.offer(f"do not freeze what is to be learnt: leave out line {site.line}", Draft().remove(site))
+            finder.offer(f"do not freeze it if it is to be trained: remove line {site.line}", Draft().remove(site))
 
 
 def create_graph(finder: Finder) -> None:
@@ -147,9 +147,9 @@ def create_graph(finder: Finder) -> None:
                 if (name in {"grad", "vjp", "jvp", "hvp", "jacobian"} and "autograd" in text) or name == "backward":
                     new = with_keyword(text, "create_graph=True")
                     if new is not None and (name != "backward" or ".grad" in site.source.text):
-                        finder.offer(f"let the gradient have a history: `create_graph=True` on line {site.line}",
+                        finder.offer(f"make the gradient differentiable: `create_graph=True` on line {site.line}",
                                      Draft().replace(site.source, node.span, new),
-                                     "costs a graph of the gradient")
+                                     "costs a graph for the gradient")
 
 
 def asked_here(finder: Finder) -> None:
@@ -160,8 +160,8 @@ def asked_here(finder: Finder) -> None:
     for name in ("register_hook", "retain_grad", "register_post_accumulate_grad_hook"):
         call = call_in(needed, name)
         if call is not None and isinstance(call.func, tree.Attribute) and (path := path_of(call.func.value)):
-            finder.offer(f"ask for its gradient first: `{path}.requires_grad_()` before line {needed.line}",
-                         Draft().insert(needed, "before", f"{path}.requires_grad_()"), "for what is to be learnt")
+            finder.offer(f"make it require grad first: `{path}.requires_grad_()` before line {needed.line}",
+                         Draft().insert(needed, "before", f"{path}.requires_grad_()"), "if it is to be trained")
 
 
 def inputs_asked(finder: Finder) -> None:
@@ -175,15 +175,15 @@ def inputs_asked(finder: Finder) -> None:
                 continue
             bound = [site for site in finder.code.sites if any(path_of(one) == path for one in targets_of(site.statement))]
             for site in bound[:2]:
-                finder.offer(f"ask for its gradient before it is used: `{path}.requires_grad_()` after line {site.line}",
+                finder.offer(f"make it require grad before it is used: `{path}.requires_grad_()` after line {site.line}",
                              Draft().insert(site, "after", f"{path}.requires_grad_()"),
-                             "for what is to be learnt")
+                             "if it is to be trained")
             first = next((site for site in sorted(finder.code.sites, key=lambda one: one.line) if site.function is needed.function
                           and site.line < needed.line and path in read_by(site)), None)
             if first is not None and needed.function is not None:
-                finder.offer(f"ask for its gradient before it is used: `{path}.requires_grad_()` before line {first.line}",
+                finder.offer(f"make it require grad before it is used: `{path}.requires_grad_()` before line {first.line}",
                              Draft().insert(first, "before", f"{path}.requires_grad_()"),
-                             "for what is to be learnt")
+                             "if it is to be trained")
 
 
 
@@ -202,17 +202,17 @@ def not_leaf(finder: Finder) -> None:
         return
     for node in headed(needed.statement):
         if isinstance(node, tree.Attribute) and node.attr in {"requires_grad", "requires_grad_"} and (path := path_of(node.value)):
-            effect = "what was computed before gets no gradient from here"
-            finder.offer(f"cut the history instead: `{path} = {path}.detach()` on line {needed.line}",
+            effect = "earlier operations get no gradient from here"
+            finder.offer(f"detach it instead: `{path} = {path}.detach()` on line {needed.line}",
                          Draft().replace(needed.source, needed.statement.span, f"{path} = {path}.detach()"),
                          effect, changes=effect)
-            finder.offer(f"leave out line {needed.line}", Draft().remove(needed),
-                         "it then requires grad as before: the gradient then goes through it")
+            finder.offer(f"remove line {needed.line}", Draft().remove(needed),
+                         "it then requires grad as before: the gradient then flows through it")
         elif isinstance(node, tree.Call) and path_of(node.func).rpartition(".")[2] == "deepcopy" and node.args:
             inner = text_of(needed.source, node.args[0].span)
             new = f"{inner}.detach().clone()"
             finder.offer(f"copy the values: `{new}` on line {needed.line}",
-                         Draft().replace(needed.source, node.span, new), "the copy has no history")
+                         Draft().replace(needed.source, node.span, new), "the copy has no graph")
     copied = "deepcopy" in finder.case.message and _stored_for_copy(finder, needed)
     for origin in finder.cause.cuts if not copied else ():
         site = finder.code.at(origin.span, origin.source)
@@ -232,17 +232,17 @@ def _stored_for_copy(finder: Finder, needed: Site) -> bool:
                 found = True
                 if not any(one.function is site.function and path_of(target) in read_by(one) for one in finder.code.sites):
                     new = f"{closed(site.source, value)}.detach()"  # else the forward itself goes on from there
-                    finder.offer(f"store it without its history: `{new}` on line {site.line}",
-                                 Draft().replace(site.source, value.span, new), f"what {path_of(target)} holds then has no history")
+                    finder.offer(f"store it without its graph: `{new}` on line {site.line}",
+                                 Draft().replace(site.source, value.span, new), f"what {path_of(target)} holds then has no graph")
                 for owner, _ in finder.owners(target.attr)[:1]:
                     cut = f"{owner}.{target.attr} = {owner}.{target.attr}.detach()"
-                    finder.offer(f"cut its history before the copy: `{cut}` before line {needed.line}",
-                                 Draft().insert(needed, "before", cut), "a copy takes values alone")
+                    finder.offer(f"detach it before the copy: `{cut}` before line {needed.line}",
+                                 Draft().insert(needed, "before", cut), "only a tensor without a graph can be copied")
     return found
 
 
 def _made_leaf(finder: Finder, site: Site, origin: Origin) -> None:
-    effect = "it is then what learns, not what it was made of"
+    effect = "it then learns, not the tensors that it was computed from"
     text = text_of(origin.source, origin.span)
     node = finder.expression(origin.span, origin.source)
     targets = targets_of(site.statement)
@@ -267,8 +267,8 @@ def _grad_kept(finder: Finder, needed: Site) -> None:
     call = call_in(needed, "register_post_accumulate_grad_hook")
     if call is not None and isinstance(call.func, tree.Attribute):
         text = text_of(needed.source, call.func.span).replace("register_post_accumulate_grad_hook", "register_hook")
-        finder.offer(f"set a plain hook: `{text}(…)` on line {needed.line}",
-                     Draft().replace(needed.source, call.func.span, text), "it is given the gradient")
+        finder.offer(f"register a plain hook: `{text}(…)` on line {needed.line}",
+                     Draft().replace(needed.source, call.func.span, text), "the hook receives the gradient")
 
 
 # --- no gradient yet ------------------------------------------------------------------------------------------------
@@ -300,13 +300,13 @@ def without_gradient(finder: Finder) -> None:
         for site in bound[-1:] if value is not None else ():
             if getattr(value, "grad_fn", None) is not None:
                 finder.offer(f"keep the gradient of a result: `{path}.retain_grad()` after line {site.statement.span.end_line}",
-                             Draft().insert(site, "after", f"{path}.retain_grad()"), f"{path} is no leaf")
+                             Draft().insert(site, "after", f"{path}.retain_grad()"), f"{path} is not a leaf")
                 if not any(is_module(finder.value(one)) for one in reads(site.statement)):  # else those would learn nothing
                     _leaves_again(finder, [site])
             elif not getattr(value, "requires_grad", True):
                 ask_for_gradient(finder, site)
         if isinstance(needed.statement, tree.Expr | tree.AugAssign) and finder.root(value) is None:
-            finder.offer(f"where no backward has arrived there is no gradient: `if {owner}.grad is not None:` around line {needed.line}",
+            finder.offer(f"check for a missing gradient: `if {owner}.grad is not None:` around line {needed.line}",
                          Draft().wrap(needed, f"if {owner}.grad is not None:"))
 
 
@@ -322,10 +322,10 @@ def _kept_where_stored(finder: Finder, value: Any) -> None:
         parts = container.values() if isinstance(container, dict) else container if isinstance(container, list | tuple) else ()
         if stored and any(part is value for part in parts):
             finder.offer(f"keep the gradient of a result: `{stored}.retain_grad()` before line {site.line}",
-                         Draft().insert(site, "before", f"{stored}.retain_grad()"), f"{stored} is no leaf")
+                         Draft().insert(site, "before", f"{stored}.retain_grad()"), f"{stored} is not a leaf")
 
 
-_NO_PART = "what was computed before is then not part of a graph"
+_NO_PART = "earlier operations are then not part of the graph"
 
 
 def _bound_texts(site: Site) -> list[str]:

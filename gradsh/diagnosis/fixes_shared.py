@@ -45,8 +45,8 @@ def cut_unserved(finder: Finder, first: Place) -> None:
 
 def _cut_path(finder: Finder, level: Site, path: str, places: list[tuple[Site, Any]]) -> None:
     lines = " and ".join(dict.fromkeys(str(site.line) for site, _ in places))
-    effect = f"line {level.line} then gives what made {path} no gradient, as in a discriminator's step"
-    finder.offer(f"cut it off for the first backward: `{path}.detach()` on line {lines}",
+    effect = f"line {level.line} then gives no gradient to the operations that made {path}, as in a discriminator's step"
+    finder.offer(f"detach it for the first backward: `{path}.detach()` on line {lines}",
                  Draft().replace_all((site.source, node.span, f"{path}.detach()") for site, node in places),
                  effect, changes=effect)
 
@@ -88,8 +88,8 @@ def second_cut_off(finder: Finder) -> None:
                     finder, finder.value(path), _updated(finder, level)
                 ):
                     continue
-                effect = f"line {level.line} then gives what made {path} no gradient, as an actor's step does for the critic"
-                finder.offer(f"cut it off for the second backward: `{path}.detach()` on line {site.line}", Draft().replace_all(
+                effect = f"line {level.line} then gives no gradient to the operations that made {path}, as in an actor's step"
+                finder.offer(f"detach it for the second backward: `{path}.detach()` on line {site.line}", Draft().replace_all(
                     (site.source, node.span, f"{path}.detach()") for node in nodes), effect, changes=effect)
 
 
@@ -109,8 +109,8 @@ def _attributes_cut_off(finder: Finder, level: Site) -> None:
         places = [place for found in nodes.values() for place in found]
         lines = " and ".join(dict.fromkeys(str(site.line) for site, _ in places))
         shown = " and ".join(f"`{path}.detach()`" for path in nodes)
-        effect = f"line {level.line} then gives what made {' and '.join(nodes)} no gradient, as a discriminator's step does"
-        finder.offer(f"cut it off for the second backward: {shown} on line {lines}", Draft().replace_all(
+        effect = f"line {level.line} then gives no gradient to the operations that made {' and '.join(nodes)}, as in a discriminator's step"
+        finder.offer(f"detach it for the second backward: {shown} on line {lines}", Draft().replace_all(
             (site.source, node.span, f"{path_of(node)}.detach()") for site, node in places), effect, changes=effect)
 
 

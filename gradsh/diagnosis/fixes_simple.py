@@ -51,8 +51,8 @@ def scalar(finder: Finder) -> None:
     if len(roots) == 1 and root is roots[0]:
         new = with_keyword(text, f"{'gradient' if method else 'grad_outputs'}={ones}") if not call.args[1:] or not method else None
         if new is not None:
-            finder.offer(f"give the gradient that arrives: `{ones}` on line {needed.line}",
-                         Draft().replace(needed.source, call.span, new), "every element then counts as much")
+            finder.offer(f"give the gradient of the output: `{ones}` on line {needed.line}",
+                         Draft().replace(needed.source, call.span, new), "all elements then have equal weight")
 
 
 def _one_by_one(finder: Finder, needed: Site, root: Any) -> None:
@@ -63,8 +63,8 @@ def _one_by_one(finder: Finder, needed: Site, root: Any) -> None:
     count, read = path_of(loop.target), {path_of(part) for one in loop.body for part in inside(one)}
     if count and count not in read and getattr(finder.value(path_of(root)), "ndim", 0) == 1:
         new = f"{_closed(needed, root)}[{count}]"
-        finder.offer(f"go back from one element in each pass: `{new}` on line {needed.line}",
-                     Draft().replace(needed.source, root.span, new), "each pass then gives the gradient of one element")
+        finder.offer(f"call backward on one element in each iteration: `{new}` on line {needed.line}",
+                     Draft().replace(needed.source, root.span, new), "each iteration then gives the gradient of one element")
 
 
 def _closed(site: Site, node: Any) -> str:
@@ -86,9 +86,9 @@ def grad_shape(finder: Finder) -> None:
         if given is not None:
             finder.offer(f"give a gradient of its shape: `torch.ones_like({root})` on line {needed.line}",
                          Draft().replace(needed.source, given.span, f"torch.ones_like({root})"),
-                         "every element then counts as much")
+                         "all elements then have equal weight")
         finder.offer(f"reduce it first: `{root}.sum().backward()` on line {needed.line}",
-                     Draft().replace(needed.source, call.span, f"{root}.sum().backward()"), "every element then counts as much")
+                     Draft().replace(needed.source, call.span, f"{root}.sum().backward()"), "all elements then have equal weight")
     grad = call_in(needed, "grad")
     if grad is not None and grad.args:
         root = text_of(needed.source, grad.args[0].span)
@@ -96,7 +96,7 @@ def grad_shape(finder: Finder) -> None:
         if given is not None:
             finder.offer(f"give a gradient of its shape: `torch.ones_like({root})` on line {needed.line}",
                          Draft().replace(needed.source, given.span, f"torch.ones_like({root})"),
-                         "every element then counts as much")
+                         "all elements then have equal weight")
     if isinstance(needed.statement, tree.Command):
         for argument in needed.statement.arguments:
             text = text_of(needed.source, argument.span)
@@ -104,7 +104,7 @@ def grad_shape(finder: Finder) -> None:
                 if option == "grad":
                     finder.offer(f"give a gradient of its shape: `--grad ones_like({text})` on line {needed.line}",
                                  Draft().replace(
-                                     needed.source, answer.span, f"--grad ones_like({text})"), "every element then counts as much")
+                                     needed.source, answer.span, f"--grad ones_like({text})"), "all elements then have equal weight")
     for target in getattr(needed.statement, "targets", ()):
         if isinstance(target, tree.Attribute) and target.attr == "grad" and isinstance(needed.statement, tree.Assign):
             owner = text_of(needed.source, target.value.span)
@@ -137,7 +137,7 @@ def _hook(finder: Finder, code: Any) -> None:
             text = _closed(site, value)
             _unreduced(finder, site, value)
             for new in (f"{text}.reshape({name}.shape)", f"{text}.expand_as({name})", f"{text}.sum_to_size({name}.shape)", name):
-                finder.offer(f"let the hook return the shape that it is given: `{new}` on line {value.span.line}",
+                finder.offer(f"return the shape that the hook receives: `{new}` on line {value.span.line}",
                              Draft().replace(site.source, value.span, new),
                              "the gradient then has the shape of the tensor")
 
@@ -148,7 +148,7 @@ def _unreduced(finder: Finder, site: Site, value: Any) -> bool:
              and node.func.attr in {"sum", "mean", "flatten", "ravel", "view", "squeeze", "norm"}]
     for node in found:
         tail = tail_of(node)
-        finder.offer(f"leave out `{text_of(site.source, tail)}` on line {node.span.line}", Draft().replace(site.source, tail, ""),
+        finder.offer(f"remove `{text_of(site.source, tail)}` on line {node.span.line}", Draft().replace(site.source, tail, ""),
                      "the gradient then has the shape of the tensor")
     return bool(found)
 
@@ -188,17 +188,17 @@ def unused(finder: Finder) -> None:
     inputs = call.args[1] if len(call.args) > 1 else None
     _used(finder, needed, inputs.elts[index] if isinstance(inputs, tree.List | tree.Tuple) and isinstance(index, int) else inputs)
     text = text_of(needed.source, call.span)
-    for word, effect in (("allow_unused=True", "the gradient then is None where nothing arrives"),
-                         ("materialize_grads=True", "the gradient then is zeros where nothing arrives")):
+    for word, effect in (("allow_unused=True", "the gradient then is None for an unused input"),
+                         ("materialize_grads=True", "the gradient then is zeros for an unused input")):
         new = with_keyword(text, word)
         if new is not None:
-            finder.offer(f"allow what is not used: `{word}` on line {needed.line}",
+            finder.offer(f"allow unused inputs: `{word}` on line {needed.line}",
                          Draft().replace(needed.source, call.span, new), effect, changes=effect)
     if isinstance(inputs, tree.List | tree.Tuple) and isinstance(index, int) and len(inputs.elts) > 1 and index < len(inputs.elts):
         kept = ", ".join(text_of(needed.source, one.span) for place, one in enumerate(inputs.elts) if place != index)
         new = f"[{kept}]"
-        finder.offer(f"leave it out: `{new}` on line {needed.line}",
-                     Draft().replace(needed.source, inputs.span, new), "no gradient is asked for it")
+        finder.offer(f"remove it: `{new}` on line {needed.line}",
+                     Draft().replace(needed.source, inputs.span, new), "no gradient is computed for it")
 
 
 def _uncut(finder: Finder) -> None:
@@ -231,11 +231,11 @@ def _used(finder: Finder, needed: Site, node: Any) -> None:
         used = [part for part in headed(site.statement) if isinstance(part, tree.Name) and part.id in older and part.id != path
                 and isinstance(finder.value(part.id), Tensor)]
         if site.line > made.line and used and len({part.id for part in used}) == 1:
-            finder.offer(f"use it: `{path}` in the place of `{used[0].id}` on line {site.line}",
-                         Draft().replace_all((site.source, part.span, path) for part in used), "the gradient then goes to it")
+            finder.offer(f"use it: `{path}` instead of `{used[0].id}` on line {site.line}",
+                         Draft().replace_all((site.source, part.span, path) for part in used), "the gradient then flows to it")
         elif path in older and path in reads(site.statement) and site.line < made.line and site.same_block(made):
             finder.offer(f"bind it before it is used: line {made.line} before line {site.line}",
-                         Draft().remove(made).insert(site, "before", made.text), "the gradient then goes to it")
+                         Draft().remove(made).insert(site, "before", made.text), "the gradient then flows to it")
 
 
 def other(finder: Finder) -> None:
@@ -251,8 +251,8 @@ def other(finder: Finder) -> None:
             continue
         if "Can't call numpy()" in message and isinstance(node.func, tree.Attribute):
             parts = [node.func.value] if node.func.attr == "numpy" else node.args if path_of(node.func).startswith("np.") else []
-            finder.offer(f"give numpy the values: `.detach()` on line {node.span.line}", Draft().replace_all(
-                (needed.source, one.span, f"{_closed(needed, one)}.detach()") for one in parts), "numpy's result has no history")
+            finder.offer(f"pass only the values to numpy: `.detach()` on line {node.span.line}", Draft().replace_all(
+                (needed.source, one.span, f"{_closed(needed, one)}.detach()") for one in parts), "numpy's result has no graph")
 
 
 def _without_inference(finder: Finder) -> None:
@@ -261,8 +261,8 @@ def _without_inference(finder: Finder) -> None:
              for site, node in finder.code.named("inference_mode")]
     for some in [[part] for part in parts] + [parts]:
         lines = " and ".join(str(span.line) for _, span, _ in some)
-        finder.offer(f"make it under `no_grad`, not in inference mode, on line {lines}", Draft().replace_all(some),
-                     "nothing is recorded there, either")
+        finder.offer(f"create it under `no_grad` instead of inference mode, on line {lines}", Draft().replace_all(some),
+                     "this records no operations either")
 
 
 def _counted(finder: Finder, name: str, want: int, got: int) -> None:

@@ -23,10 +23,10 @@ from gradsh.diagnosis.fixes_leaves import read_by
 from gradsh.diagnosis.slices import dedented, slice_before
 from gradsh.language import tree
 
-STOPS = "the gradient then stops at the beginning of the pass"
+STOPS = "the gradient then stops at the start of the iteration"
 _FEW = 100
 """Items of a container that are looked at."""
-OWN = "each pass then has a graph of its own"
+OWN = "each iteration then has its own graph"
 
 
 class Carrier(NamedTuple):
@@ -79,13 +79,13 @@ def _all_cut(finder: Finder, carriers: dict[str, Carrier], freed: Site | None) -
     if len(carriers) < 2 or freed is None:
         return
     lines = dict.fromkeys(cut_of(path, one.value) for one in carriers.values() for path in _paths_at(finder, one, freed)[:1])
-    finder.offer(f"cut the history after each backward: `{'; '.join(lines)}` after line {freed.statement.span.end_line}",
+    finder.offer(f"detach it after each backward: `{'; '.join(lines)}` after line {freed.statement.span.end_line}",
                  Draft().insert(freed, "after", *lines), STOPS, changes=STOPS)
     draft = Draft()
     for one in carriers.values():
         draft.insert(one.site, "before", cut_of(one.path, one.value))
     before = dict.fromkeys(str(one.site.line) for one in carriers.values())
-    finder.offer(f"cut the history in each pass: {', '.join(carriers)} with `.detach()` before line {' and '.join(before)}",
+    finder.offer(f"detach it in each iteration: {', '.join(carriers)} with `.detach()` before line {' and '.join(before)}",
                  draft, STOPS, changes=STOPS)
 
 
@@ -104,7 +104,7 @@ def in_each_pass(finder: Finder) -> None:
             target, items = (text_of(source, one.span) for one in (generator.target, generator.iter))
             line = f"{text_of(level.source, loop.target.span)} = {text_of(source, made[1].elt.span)}"
             draft = Draft().replace(level.source, loop.target.span, target).replace(level.source, loop.iter.span, items)
-            finder.offer(f"compute each in its pass: `for {target} in {items}:` on line {loop.span.line}, `{line}` in it",
+            finder.offer(f"compute each in its iteration: `for {target} in {items}:` on line {loop.span.line}, `{line}` in it",
                          draft.insert(first, "before", line), OWN, changes=OWN)
 
 
@@ -117,9 +117,9 @@ def _by_place(finder: Finder, loop: tree.For, items: tree.Tuple | tree.List) -> 
     line = f"{text_of(header.source, loop.target.span)} = ({listed})[place]"
     draft = Draft().replace(header.source, loop.target.span, "place").replace(header.source, items.span, f"range({len(items.elts)})")
     if sources:
-        finder.offer(f"compute each in its pass: `{line}` in the loop of line {header.line}, after line "
+        finder.offer(f"compute each in its iteration: `{line}` in the loop of line {header.line}, after line "
                      f"{' and '.join(str(site.line) for site in sources)} again",
-                     draft.insert(first, "before", *dedented(sources), line), "costs a forward in each pass", changes=OWN)
+                     draft.insert(first, "before", *dedented(sources), line), "costs a forward in each iteration", changes=OWN)
 
 
 def _comprehension(finder: Finder, loop: Any, level: Site) -> tuple[Site, Any] | None:
@@ -217,7 +217,7 @@ def _is_of_tensors(value: Any) -> bool:
 def _cut(finder: Finder, one: Carrier, freed: Site | None) -> None:
     line, site = cut_of(one.path, one.value), one.site
     _computed_anew(finder, one, freed)
-    words = f"cut the history in each pass: `{line}`"
+    words = f"detach it in each iteration: `{line}`"
     if _is_initial(one):
         _stored_detached(finder, [one])
     if freed is not None and len(site.loops) > (len(freed.loops) if site.function is freed.function else 0):
@@ -251,7 +251,7 @@ def _computed_anew(finder: Finder, one: Carrier, freed: Site | None) -> None:
     if freed is None or not kept:
         return
     for path in _paths_at(finder, one, freed):
-        finder.offer(f"compute it anew in each pass: `{path} = None` after line {freed.statement.span.end_line}",
+        finder.offer(f"compute it again in each iteration: `{path} = None` after line {freed.statement.span.end_line}",
                      Draft().insert(freed, "after", f"{path} = None"), OWN, changes=OWN)
 
 
@@ -260,7 +260,7 @@ def _cut_after(finder: Finder, one: Carrier, freed: Site | None) -> None:
         return
     for path in _paths_at(finder, one, freed):
         cut = cut_of(path, one.value)
-        finder.offer(f"cut the history after each backward: `{cut}` after line {freed.statement.span.end_line}",
+        finder.offer(f"detach it after each backward: `{cut}` after line {freed.statement.span.end_line}",
                      Draft().insert(freed, "after", cut), STOPS, changes=STOPS)
 
 
@@ -271,7 +271,7 @@ def _cut_where_read(finder: Finder, one: Carrier) -> None:
     read = [node for node in headed(one.site.statement) if isinstance(node, tree.Name | tree.Attribute | tree.Subscript)
             and text_of(source, node.span) in texts and all(node is not target for target in targets)]
     for text in dict.fromkeys(text_of(source, node.span) for node in read):
-        finder.offer(f"cut the history in each pass: `{text}.detach()` on line {one.site.line}", Draft().replace_all(
+        finder.offer(f"detach it in each iteration: `{text}.detach()` on line {one.site.line}", Draft().replace_all(
             (source, node.span, f"{text}.detach()") for node in read), STOPS, changes=STOPS)
 
 
@@ -295,7 +295,7 @@ def memory_emptied(finder: Finder) -> None:
     for one in _carriers(finder):
         nested = finder.holds(one.value) and not finder.holds(one.value, 2) and not _is_of_tuples(one.value)
         if one.how == "stored" and nested and _is_trimmed(finder, one):
-            _emptied(finder, one, freed, "the gradient then is that of what was stored since: nothing is replayed")
+            _emptied(finder, one, freed, "the gradient then covers only what was stored since")
 
 
 def _emptied(finder: Finder, one: Carrier, freed: Site | None, effect: str = OWN) -> None:
@@ -313,7 +313,7 @@ def _emptied(finder: Finder, one: Carrier, freed: Site | None, effect: str = OWN
     for path in paths:
         line = clear.format(path)
         for end in reversed(ends):
-            finder.offer(f"empty it when its backward is over: `{line}` after line {end.statement.span.end_line}",
+            finder.offer(f"empty it after its backward: `{line}` after line {end.statement.span.end_line}",
                          Draft().insert(end, "after", line), effect, changes=effect)
 
 
@@ -331,8 +331,8 @@ def _stored_detached(finder: Finder, stores: list[Carrier]) -> None:
     if parts:
         lines = " and ".join(dict.fromkeys(str(span.line) for _, span, _ in parts))
         held = " and ".join(dict.fromkeys(one.path for one in stores))
-        effect = f"{held} then {'has' if len(stores) == 1 else 'have'} no history: the gradient then stops there"
-        finder.offer(f"store values without their history: `.detach()` on line {lines}", Draft().replace_all(parts), effect, changes=effect)
+        effect = f"{held} then {'has' if len(stores) == 1 else 'have'} no graph: the gradient then stops there"
+        finder.offer(f"store values without their graph: `.detach()` on line {lines}", Draft().replace_all(parts), effect, changes=effect)
 
 
 def _in_calls(finder: Finder) -> None:
@@ -348,7 +348,7 @@ def _in_calls(finder: Finder) -> None:
                                and (node.id in bound or (level.loops and not _is_fresh(finder, node.id, level))))
         lines = [cut_of(name, finder.value(name)) for name in states]
         for some in ([lines] if len(lines) > 1 else []) + [[line] for line in lines]:
-            finder.offer(f"cut the history in each pass: `{'; '.join(some)}` before line {level.line}",
+            finder.offer(f"detach it in each iteration: `{'; '.join(some)}` before line {level.line}",
                          Draft().insert(level, "before", *some), STOPS, changes=STOPS)
 
 

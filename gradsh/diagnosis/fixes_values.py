@@ -26,12 +26,12 @@ def dtype(finder: Finder) -> None:
                 text = text_of(needed.source, node.span)
                 new = with_keyword(re.sub(r"dtype\s*=\s*[\w.]+", "dtype=torch.float32", text), "dtype=torch.float32")
                 new = re.sub(r"dtype\s*=\s*[\w.]+", "dtype=torch.float32", text) if new is None else new
-                finder.offer(f"only floating point has a gradient: `{new}` on line {needed.line}",
+                finder.offer(f"use floating point: `{new}` on line {needed.line}",
                              Draft().replace(needed.source, node.span, new))
                 del name
         for node in headed(needed.statement):
             if isinstance(node, tree.Attribute) and node.attr in {"requires_grad", "requires_grad_"} and (path := path_of(node.value)):
-                finder.offer(f"only floating point has a gradient: `{path} = {path}.float()` before line {needed.line}",
+                finder.offer(f"use floating point: `{path} = {path}.float()` before line {needed.line}",
                              Draft().insert(needed, "before", f"{path} = {path}.float()"))
     for site in reversed(finder.levels(finder.cause.needed) if finder.cause.needed is not None else [needed]):
         _converted(finder, site)
@@ -84,7 +84,7 @@ def shape(finder: Finder) -> None:
                [(1, f"{right}.reshape({left}.shape)"), (0, f"{left}.reshape({right}.shape)"), (1, f"{right}.unsqueeze(1)"),
                 (0, f"{left}.squeeze()"), (1, f"{right}.T")])
     for place, new in choices:
-        finder.offer(f"let the shapes fit: `{new}` on line {operands[place].span.line}",
+        finder.offer(f"make the shapes match: `{new}` on line {operands[place].span.line}",
                      Draft().replace(needed.source, operands[place].span, new))
 
 
@@ -113,7 +113,7 @@ def _resized(finder: Finder) -> None:
                  and (size := _argument(node, place, word)) is not None and _fits(size, sizes.get("have"), want)]
         for site, node, size in reversed(calls[:6]):
             name = path_of(node.func)
-            finder.offer(f"let the layer have the size that is needed: `{name}` with {word} {want} on line {node.span.line}",
+            finder.offer(f"change the size of the layer: `{name}` with {word} {want} on line {node.span.line}",
                          Draft().replace(site.source, size.span, want))
 
 

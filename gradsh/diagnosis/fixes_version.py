@@ -11,7 +11,7 @@ from gradsh.diagnosis.out_of_place import anew
 from gradsh.language import tree
 from gradsh.runtime.activation import Place
 
-_STAYS = "the saved tensor stays as it was"
+_STAYS = "the saved tensor is not changed"
 
 
 def version(finder: Finder) -> None:
@@ -192,10 +192,10 @@ def _inplace_modules(finder: Finder, writes: list[Place]) -> None:
             if isinstance(node, tree.Call) and (new := without_inplace(site, node)) is not None:
                 found.append((site, node, new))
     for site, node, new in found[:6]:
-        finder.offer(f"let it make a new tensor: `{new}` on line {site.line}",
+        finder.offer(f"make it return a new tensor: `{new}` on line {site.line}",
                      Draft().replace(site.source, node.span, new), _STAYS)
     if len(found) > 1:
-        finder.offer("let all activations make new tensors: `inplace=False`", Draft().replace_all(
+        finder.offer("make all activations return new tensors: `inplace=False`", Draft().replace_all(
             (site.source, node.span, new) for site, node, new in found), _STAYS)
 
 
@@ -239,8 +239,8 @@ def _as_list(finder: Finder, writes: list[Place]) -> None:
         stacked = f"{path} = torch.stack({path}{f', dim={dim}' if dim else ''})"
         draft = Draft().replace(made.source, made.statement.value.span, "[]").insert(loop, "after", stacked)
         draft.replace(site.source, site.statement.span, f"{path}.append({value})")
-        finder.offer(f"gather the pieces in a list: `{path}.append(…)` on line {site.line}, `{stacked}` after the loop", draft,
-                     "nothing is written that was saved")
+        finder.offer(f"collect the parts in a list: `{path}.append(…)` on line {site.line}, `{stacked}` after the loop", draft,
+                     "no saved tensor is written")
 
 
 def _dim_of(target: Any) -> int | None:

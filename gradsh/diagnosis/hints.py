@@ -125,7 +125,7 @@ class Hints:
         update = self._line(where) if where is not None else 0
         self._hint(
             "accumulated", (update, known.line),
-            f"line {known.line} adds to gradients that the update of line {update} has used already: nothing resets them between",
+            f"line {known.line} adds to gradients that line {update} has already used: nothing resets them in between",
             f"write `optimizer.zero_grad()`, or `.grad = None`, before line {known.line}",
         )
 
@@ -152,8 +152,8 @@ class Hints:
         for parameters in self._early:
             at = self._step_line(before=line)
             if at and any(id(one) in known for one in parameters):
-                self._hint("early step", (at, line), f"the optimizer's step on line {at} ran before any backward (line {line}): "
-                           "there were no gradients, and nothing was updated", f"call it after line {line}")
+                self._hint("early step", (at, line), f"the optimizer's step on line {at} ran before the first backward (line {line}): "
+                           "there were no gradients, so nothing was updated", f"call it after line {line}")
         self._early = []
 
     # -------------------------------------------------------------- writes that autograd does not see
@@ -175,7 +175,7 @@ class Hints:
                     self._hint(
                         "unseen write", (place.statement.line, write.site.line),
                         f"line {write.site.line} writes {write.path} through `.data` after line {place.statement.line} saved it: "
-                        f"autograd does not notice, and the gradients of line {line} are those of other values",
+                        f"autograd does not notice, so the gradients of line {line} are wrong",
                         f"write a new tensor instead, or save a copy: `{write.path}.clone()`",
                     )
                     break
@@ -190,8 +190,8 @@ class Hints:
             if any(self._line(where) == write.site.line for _, where in tensor.counter.writes or ()):
                 self._hint(
                     "shared memory", (write.made, write.site.line),
-                    f"line {write.site.line} writes to what `.detach()` gave on line {write.made}: it shares its memory with {write.path}, "
-                    "which changes too",
+                    f"line {write.site.line} writes to the result of `.detach()` on line {write.made}: "
+                    f"it shares its storage with {write.path}, which changes too",
                     f"copy it: `{write.path}.detach().clone()`",
                 )
 
@@ -223,8 +223,8 @@ class Hints:
             if node is not None and len(terms) > 2 and len(set(map(repr, freed))) > 1:
                 line, passed = self._line(node.location), self._line(freed[0])
                 self._hint("summed", (passed, line), f"line {line} adds up {name} with the graphs of {len(terms)} losses, "
-                           f"which the passes of line {passed} are through with: they stay in memory",
-                           f"add numbers: `.item()` or `.detach()` on line {line}")
+                           f"whose backward has run on line {passed}: the graphs stay in memory",
+                           f"add numbers instead: `.item()` or `.detach()` on line {line}")
 
     def _kept(self, name: str, values: list[Any]) -> None:
         """A list of losses keeps their graphs, though passes have gone through them."""
@@ -233,8 +233,8 @@ class Hints:
         freed = [where for node in nodes for where in _freed_by(node)]
         if len(nodes) > 2 and len(values[:_MANY]) == len(nodes) == len(freed) == len(set(map(repr, freed))):
             line, passed = self._line(nodes[-1].location), self._line(freed[0])
-            self._hint("summed", (line, passed), f"{name} keeps the losses of line {line} with their graphs, which the passes of "
-                       f"line {passed} are through with", "keep numbers: `.item()` or `.detach()`")
+            self._hint("summed", (line, passed), f"{name} keeps the losses of line {line} with their graphs, whose backward has "
+                       f"run on line {passed}", "keep numbers instead: `.item()` or `.detach()`")
 
     def _left_out(self, scope: Mapping[str, Any]) -> None:
         """A parameter of a module gets gradients, and no optimizer updates it, while others of that module are updated."""
@@ -248,7 +248,7 @@ class Hints:
             for path, one in _all_parameters(name, module):
                 if id(one) in reached and id(one) not in given and one.counter.version == self.leaves[id(one)].version:
                     line, step = self.leaves[id(one)].line, self._step_line()
-                    self._hint("left out", (step, line), f"{path} gets gradients on line {line}, and the optimizer that steps on line "
+                    self._hint("left out", (step, line), f"{path} gets gradients on line {line}, but the optimizer of line "
                                f"{step} does not have it: it is never updated",
                                "give it `parameters()` of all layers (a list of layers is an `nn.ModuleList`), or freeze it")
                     break
@@ -260,16 +260,16 @@ class Hints:
             known = self.leaves.get(id(value))
             if known is None or known.leaf() is not value or known.passes <= _FEW or id(value) in given:
                 continue
-            self._hint("left out", (self._step_line(), known.line), f"{name} gets gradients on line {known.line}, and the optimizer "
-                       f"that steps on line {self._step_line()} does not have it: it is never updated", "give it to the optimizer")
+            self._hint("left out", (self._step_line(), known.line), f"{name} gets gradients on line {known.line}, but the optimizer "
+                       f"of line {self._step_line()} does not have it: it is never updated", "give it to the optimizer")
 
     def _step_line(self, before: float = float("inf")) -> int:
         return max((site.line for site in self._code().sites if _calls(site, "step") and site.line < before), default=0)
 
     def _made_in_forward(self) -> None:
         for site, name in untrained_layers(self._code()):
-            self._hint("made in forward", (site.line,), f"line {site.line} makes a new `{name}` each time forward runs: "
-                       "its parameters are drawn anew, and no optimizer has them", "make it in `__init__`")
+            self._hint("made in forward", (site.line,), f"line {site.line} creates a new `{name}` each time forward runs: "
+                       "its parameters are random each time, and no optimizer has them", "create it in `__init__`")
 
     def _evaluated(self, scope: Mapping[str, Any]) -> None:
         """A module in eval mode records graphs as before; no pass goes through what it gives."""
@@ -290,7 +290,7 @@ class Hints:
             found = next((resting[id(leaf)] for one in below if id(leaf := getattr(one, "variable", None)) in resting), None)
             nbytes = sum(entry.nbytes for one in below for entry in one.saved if not entry.freed)
             if found is not None and nbytes:
-                words = f"`{found}.eval()` on line {last} changes dropout and batch norm, it does not stop histories"
+                words = f"`{found}.eval()` on line {last} changes dropout and batch norm; operations are still recorded"
                 self._hint("eval", (last, line), f"{words}: {name} of line {line} keeps a graph with {nbytes} B",
                            "compute it in `with torch.no_grad():`")
 

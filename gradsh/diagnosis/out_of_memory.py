@@ -17,7 +17,7 @@ MOST = 3
 
 def explain_memory(case: "Case") -> None:
     """Say what was asked for and what is held by whom; add the ways to hold less."""
-    case.message = f"there is not enough memory for this: {case.message}"
+    case.message = f"out of memory: {case.message}"
     with suppress(MemoryError):  # telling takes memory, too
         variables = _variables(case)
         account = take_account(variables)
@@ -27,14 +27,14 @@ def explain_memory(case: "Case") -> None:
         }
         held = ", ".join(f"{amount(size)} by {name}" for name, size in parts.items() if size)
         if held:
-            case.notes.append(f"held now: {held}; {amount(account.saved)} of it are saved for backward")
+            case.notes.append(f"held now: {held}; {amount(account.saved)} of it is saved for backward")
         keepers = _keepers(variables)
         if keepers:
             named = ", ".join(f"{name} ({amount(size)})" for size, name in keepers)
-            case.notes.append(f"what keeps most of it for a backward: {named}")
-            case.help.append(f"keep values without their history: `.detach()`, or `.item()` for a number, where {keepers[0][1]} is filled")
-            case.help.append("compute what no backward follows in `with torch.no_grad():`")
-    case.help.append("`memory` and `leaks` tell who holds memory and what grows; `--max-memory SIZE` sets the bound")
+            case.notes.append(f"the variables that keep most of it: {named}")
+            case.help.append(f"store values without their graph in {keepers[0][1]}: `.detach()`, or `.item()` for a number")
+            case.help.append("use `with torch.no_grad():` where no backward follows")
+    case.help.append("`memory` shows who holds memory, `leaks` what grows; `--max-memory SIZE` sets the limit")
     case.failed()
 
 

@@ -20,12 +20,12 @@ RULES: dict[str, Callable[[Finder], None]] = {
 GUESSED = frozenset({"shape", "dtype", "value", "index"})
 """Kinds of which only what was tried says what is right."""
 ADVICE = {
-    "freed": "build the graph again before the second backward, or keep it with `retain_graph=True` in the one before",
-    "version": "what the forward saved has to be there unchanged: compute the forward again after the write",
+    "freed": "run the forward again before the second backward, or keep the graph with `retain_graph=True` in the first",
+    "version": "a saved tensor must not change: run the forward again after the write",
     "scalar": "reduce it to one number first, with `.sum()` or `.mean()`",
-    "leaf_inplace": "an update belongs into `with torch.no_grad():`; a computation makes a new tensor",
+    "leaf_inplace": "put an update in `with torch.no_grad():`; write a computation out of place",
     "view_inplace": "write to a copy: `.clone()` the view first",
-    "not_leaf": "make it a leaf where it is made: `.detach().requires_grad_()`",
+    "not_leaf": "make it a leaf where it is created: `.detach().requires_grad_()`",
     "unused": "pass `allow_unused=True` to get None for it, or use it in the computation",
 }
 """By kind, what to do where no edit was seen to work."""
@@ -36,7 +36,7 @@ def advice_of(case: Case) -> list[Fix]:
     cut = next((one for one in case.cause.cuts if getattr(one, "cut", False)), None)
     if case.story == "no_grad" and cut is not None:
         line = cut.span.line
-        return [Fix(f"line {line} gives something without history: an operation without derivative, or grad mode was off")]
+        return [Fix(f"the result of line {line} has no graph: the operation has no derivative, or grad mode is off")]
     return [Fix(ADVICE[case.story])] if case.story in ADVICE else []
 
 

@@ -111,7 +111,7 @@ class Ambient:
 
     def stands_in(self, name: str, what: str) -> None:
         """Say once that something stands in for what the program asked for."""
-        self.warn_once(name, f"{name} stands in {what}")
+        self.warn_once(name, f"{name} is a stub: {what}")
 
     def warn_once(self, name: str, message: str) -> None:
         """Report a warning about a name, the first time that the program uses it."""

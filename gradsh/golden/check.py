@@ -270,7 +270,7 @@ def _failure_mismatch(ran: CheckedRun, block: Block, tolerance: Tolerance) -> li
     if not ran.ok and not expected:
         return [Mismatch(ran.line, "failed", "the statement failed", actual=ran.failure)]
     if ran.ok and expected and not ran.failure:
-        return [Mismatch(ran.line, "passed", "the statement passed, though it is announced to fail", expected)]
+        return [Mismatch(ran.line, "passed", "the statement succeeded, but a failure is expected", expected)]
     if expected and not agree(expected, ran.failure, tolerance):
         return [Mismatch(ran.line, "failure", "the failure differs", expected, ran.failure)]
     return []
@@ -283,7 +283,7 @@ def _output_mismatch(ran: CheckedRun, block: Block, tolerance: Tolerance, path: 
             return []
         return [Mismatch(ran.line, "output", "the output differs", block.output, ran.output)]
     if block.output:
-        return [Mismatch(sibling.line, "script", "a statement's output stands either here or in a file, not in both")]
+        return [Mismatch(sibling.line, "script", "the output of a statement is either here or in a file, not in both")]
     try:
         expected = sibling_lines(path, sibling)
     except (OSError, UnicodeDecodeError, ValueError) as error:
@@ -297,10 +297,10 @@ def _output_mismatch(ran: CheckedRun, block: Block, tolerance: Tolerance, path: 
 def sibling_path(script: Path, sibling: Expected) -> Path:
     """Return where the file of a `#>>` stands: beside the script; ValueError for a name that leads elsewhere."""
     if not sibling.text or Path(sibling.text).name != sibling.text or sibling.text in {".", ".."} or "\0" in sibling.text:
-        raise ValueError("the file stands beside the script: its name has no folder")
+        raise ValueError("the file must be beside the script: give a name without a folder")
     path = script.parent / sibling.text
     if path.is_symlink():  # a stranger's tree of scripts could have an update write anywhere
-        raise ValueError("the file stands beside the script: it is no link to another one")
+        raise ValueError("the file must be beside the script: it is a link")
     return path
 
 
@@ -308,7 +308,7 @@ def sibling_lines(script: Path, sibling: Expected) -> tuple[Expected, ...]:
     """Return the lines of the file of a `#>>` as expectations."""
     path = sibling_path(script, sibling)
     if path.exists() and not path.is_file():
-        raise OSError("it is no plain file")  # and a pipe would be waited for
+        raise OSError("it is not a regular file")  # and a pipe would be waited for
     text = path.read_text(encoding="utf-8")
     lines = text.removesuffix("\n").split("\n") if text else []
     return tuple(Expected(number, "#>", line) for number, line in enumerate(lines, 1))

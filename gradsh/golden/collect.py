@@ -1,4 +1,4 @@
-"""Finds scripts to test, and expected output that no script names."""
+"""Finds scripts to test, and no script names this output file."""
 
 import os
 from collections.abc import Iterable, Sequence

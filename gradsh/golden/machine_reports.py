@@ -21,7 +21,7 @@ class ReportCase(NamedTuple):
     def failure(self) -> list[str]:
         """What went wrong, line by line."""
         if self.tested is None:
-            return ["expected output that no script names"]
+            return ["no script names this output file"]
         return [] if self.tested.passed else failure_lines(self.tested, Style())
 
 
@@ -111,7 +111,7 @@ def annotations(results: Sequence[Checked], orphans: Sequence[str]) -> Iterator[
             text = "\n".join(words).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
             yield f"::error file={_property(normpath(tested.path))},line={max(1, mismatch.line)},title=gradsh test::{text}"
     for path in orphans:
-        yield f"::error file={_property(normpath(path))},title=gradsh test::expected output that no script names"
+        yield f"::error file={_property(normpath(path))},title=gradsh test::no script names this output file"
 
 
 def _property(text: str) -> str:

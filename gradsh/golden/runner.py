@@ -78,7 +78,7 @@ def run_tests(options: GoldenOptions) -> int:
 def refusal(options: GoldenOptions) -> str:
     """Say why the options cannot be followed here, or nothing."""
     if (options.update or options.review or options.new) and os.environ.get("CI"):
-        return "goldens are not rewritten where CI is set: run this on your own machine and commit the result"
+        return "expectations are not updated where CI is set: run this on your own machine and commit the result"
     if options.review and not sys.stdin.isatty():
         return "--review asks about each difference and needs a terminal; --update accepts all of them"
     return no_sandbox(options.run.limits.sandbox)
@@ -193,7 +193,7 @@ def _accept(results: list[Checked], options: GoldenOptions, style: Style) -> tup
     try:
         _accept_into(out, options, style)
     except KeyboardInterrupt:
-        sys.stdout.write("interrupted: what is not named above is as it was\n")
+        sys.stdout.write("interrupted: files not named above are unchanged\n")
         return out, True
     return out, False
 
@@ -216,7 +216,7 @@ def _accept_into(out: list[Checked], options: GoldenOptions, style: Style) -> No
 def _updated(tested: Checked, only: frozenset[int] | None, options: GoldenOptions, style: Style) -> Checked:
     now = settle(tested, lambda path: next(_outcomes((path,), options)), only, lambda path: sys.stdout.write(f"updated {path}\n"))
     for line in proposed(now, only=only).left:
-        sys.stdout.write(f"{now.path}:{line}: has a wildcard that no longer matches; it is left for you to edit\n")
+        sys.stdout.write(f"{now.path}:{line}: the line has a wildcard and no longer matches: edit it by hand\n")
     if not now.passed and not options.review:  # who was asked has seen them
         sys.stdout.write("".join(line + "\n" for line in report.failure_lines(now, style)))
     return now
@@ -235,7 +235,7 @@ def _tell(
         out.write("".join(line + "\n" for line in machine_reports.tap(cases)))
     else:
         for path in stray:
-            out.write(f"{style.paint('bold', path)}: expected output that no script names; delete it or name it\n")
+            out.write(f"{style.paint('bold', path)}: no script names this output file; delete it\n")
         if options.durations is not None:
             out.write("".join(line + "\n" for line in report.slowest(results, options.durations)))
         out.write("".join(line + "\n" for line in report.excuses(results, style)))

@@ -46,7 +46,7 @@ def watch_tests(options: GoldenOptions) -> int:
 
 def _say(failing: set[str]) -> None:
     left = f"failing: {', '.join(sorted(failing))}" if failing else "nothing fails"
-    sys.stderr.write(f"-- {left}; waiting for a change, Ctrl-C leaves\n")
+    sys.stderr.write(f"-- {left}; waiting for a change; Ctrl-C quits\n")
     sys.stderr.flush()
 
 

@@ -14,8 +14,8 @@ from gradsh.text.span import Span
 
 _OR_TRACE = "or run the program on PyTorch: `gradsh trace FILE`"
 _REFUSED = {
-    "async": ("async is not part of the language: statements run one after the other", f"leave the word out, {_OR_TRACE}"),
-    "await": ("await is not part of the language: statements run one after the other", f"leave the word out, {_OR_TRACE}"),
+    "async": ("async is not part of the language: statements run one after the other", f"remove the word, {_OR_TRACE}"),
+    "await": ("await is not part of the language: statements run one after the other", f"remove the word, {_OR_TRACE}"),
     "type": ("type aliases are not part of the language", "write `Name = value`"),
 }
 
@@ -106,7 +106,7 @@ def _shell(cursor: Cursor, expected: str) -> Problem | None:
     kind = cursor.kinds[cursor.i]
     if cursor.i == cursor.statement_start or _at_line_start(cursor):
         if kind in {"%", "!"} or cursor.texts[cursor.i] == "%":
-            return _problem(cursor, "invalid syntax: IPython's magics have no meaning here", "remove the line")
+            return _problem(cursor, "invalid syntax: gradsh does not have this IPython magic", "remove the line")
         if kind in {">>", "..."} or _line(cursor).startswith((">>>", "...")):
             return _problem(cursor, "invalid syntax: the line begins with a prompt", "remove the prompt")
     if _line(cursor).startswith("Traceback (most recent call last)"):
@@ -185,8 +185,8 @@ def _option(cursor: Cursor, expected: str) -> Problem | None:
     if word not in cursor.grammars or not cursor.is_bound(word):
         return None
     if adjoining or _OPTIONS.match(_line(cursor)):
-        return _problem(cursor, f"'{word}' is bound by the program here, so that it does not start the command",
-                        f"del {word} first, or rename the variable", cursor.spans[cursor.statement_start])
+        return _problem(cursor, f"'{word}' is a variable of the program here, so it does not start the command",
+                        f"rename the variable, or del {word} first", cursor.spans[cursor.statement_start])
     return None
 
 

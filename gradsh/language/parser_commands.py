@@ -275,7 +275,7 @@ class CommandParser(FunctionParser):
 
         near = get_close_matches(word, choices, 1, 0.5)
         advice = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(choices)}"
-        self.fail(f"'{word}' is none of {', '.join(choices)}", advice, span=span)
+        self.fail(f"'{word}' is not one of {', '.join(choices)}", advice, span=span)
 
 
 class _Places:

@@ -69,7 +69,7 @@ def _transcript(text: str, notes: list[str]) -> str:
     first = next((index for index, line in enumerate(lines) if line.strip() and not re.match(_BANNER, line)), None)
     if first is None or not re.match(_PROMPT, lines[first]):
         return "\n".join(lines)
-    notes.append("prompts were left out, and lines without one as their output")
+    notes.append("prompts were removed, and lines without one were taken as output")
     for index, line in enumerate(lines):
         if prompt := re.match(_PROMPT, line):
             lines[index] = line[prompt.end() :]
@@ -83,7 +83,7 @@ def _transcript(text: str, notes: list[str]) -> str:
 def _fenced(lines: list[str], fences: list[int], notes: list[str]) -> list[str]:
     """Return what stands inside Markdown's fences; beside a single fence, both sides."""
     if len(fences) % 2:
-        notes.append("the marks of a Markdown block were left out")
+        notes.append("the marks of a Markdown block were removed")
         marks = frozenset(fences)
         return ["" if index in marks else line for index, line in enumerate(lines)]
     inside = [False] * len(lines)
@@ -91,7 +91,7 @@ def _fenced(lines: list[str], fences: list[int], notes: list[str]) -> list[str]:
         inside[start + 1 : end] = [True] * (end - start - 1)
     marks = frozenset(fences)
     prose = any(line.strip() and not within for index, (line, within) in enumerate(zip(lines, inside, strict=True)) if index not in marks)
-    notes.append("the marks of a Markdown block" + (" and the text around it" if prose else "") + " were left out")
+    notes.append("the marks of a Markdown block" + (" and the text around it" if prose else "") + " were removed")
     return [line if within else "" for line, within in zip(lines, inside, strict=True)]
 
 
@@ -106,7 +106,7 @@ def _magics(text: str, notes: list[str]) -> str:
     found = [index for index, line in enumerate(lines) if re.match(_MAGIC, line) and index not in strings]
     if not found:
         return text
-    notes.append("the lines of a notebook's or a terminal's own (%, ! and $) were left out")
+    notes.append("the lines of a notebook's or a terminal's own (%, ! and $) were removed")
     left = frozenset(found)
     return "\n".join("" if index in left else line for index, line in enumerate(lines))
 
@@ -142,7 +142,7 @@ def _characters(text: str, notes: list[str]) -> str:
     text = re.sub(_STRANGE, plain, text, flags=re.DOTALL)
     sentences = {
         "blank": "non-breaking and invisible blanks were made plain", "character": "typographic characters were made plain",
-        "backslash": "blanks behind a backslash were left out",
+        "backslash": "blanks behind a backslash were removed",
     }  # fmt: skip
     if mended & {"double", "single"}:
         notes.append("typographic quotes were made plain")
@@ -163,7 +163,7 @@ def _dedented(text: str, notes: list[str]) -> str:
             margin = margin[:-1]
     if not margin:
         return text
-    notes.append("the indentation that all lines share was left out")
+    notes.append("the indentation that all lines share was removed")
     return "\n".join(
         line if index in strings else line.removeprefix(margin) if line.startswith(margin) else line.lstrip()
         for index, line in enumerate(lines)
@@ -211,6 +211,6 @@ def _last_backslash(text: str, notes: list[str]) -> str:
     line = text.rstrip().rpartition("\n")[2]
     if not line.endswith("\\") or "#" in line or re.search(r"[-+*/%@,=(\[{&|^<>\\]\s*\\$", line):
         return text
-    notes.append("a backslash behind the last line was left out")
+    notes.append("a backslash behind the last line was removed")
     body = text.rstrip()
     return body[:-1] + text[len(body) :]

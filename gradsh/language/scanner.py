@@ -82,7 +82,7 @@ class Scanner:
         self.brackets.clear()
         self.add("NEWLINE", at, at)
         end = min(at + 1, len(self.text))
-        self.error(at, end, "too much cannot be read: the rest is left", "is this a program? look at its first lines")
+        self.error(at, end, "too many errors: the rest is skipped", "is this a program? look at its first lines")
 
     def line_end(self, at: int) -> int:
         """Return the offset where the line that holds `at` ends."""

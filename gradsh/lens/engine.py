@@ -46,12 +46,12 @@ BARE = (torch.nn.functional, torch, torch.nn, torch.optim)
 """Where a bare name is looked up."""
 LOOKS = frozenset({*COMMANDS, "diff"})
 OWN = {
-    "retain": "PyTorch keeps all of a graph or nothing: write `backward z --retain`",
-    "release": "PyTorch keeps all of a graph or nothing",
+    "retain": "PyTorch keeps a whole graph or nothing: write `backward z --retain`",
+    "release": "PyTorch keeps a whole graph or nothing",
     "check": "write `torch.autograd.gradcheck(function, inputs)`",
-    "undo": "a program on PyTorch cannot go back",
-    "redo": "a program on PyTorch cannot go back",
-    "fix": "fixes are tried in copies that gradsh's engine runs",
+    "undo": "a program on PyTorch has no undo",
+    "redo": "a program on PyTorch has no undo",
+    "fix": "fixes are tried on gradsh's engine",
 }
 """Commands that only gradsh's engine has, and what to do without them."""
 _SILENT = (torch.Generator, torch.utils.hooks.RemovableHandle, GeneratorType)
@@ -191,7 +191,7 @@ class TorchSession(Session):
         self.printed.flush()
         name = invocation.command.name
         if name in OWN and "grad" not in invocation.options:
-            raise fail("other", f"on PyTorch there is no `{name}`, which gradsh's own engine has: {OWN[name]}", RuntimeError)
+            raise fail("other", f"`{name}` is not available on PyTorch: {OWN[name]}", RuntimeError)
         if name == "backward":
             self._backward(_evaluated(invocation))
         elif name == "retain":
@@ -219,7 +219,7 @@ class TorchSession(Session):
         """Run a pass of PyTorch's; what it does is what the plan of it foretold."""
         options = {name: [one() for one in value] if isinstance(value, list) else value for name, value in invocation.options.items()}
         if "step" in options:
-            raise fail("other", "on PyTorch there is no `--step`: gradsh's own engine walks a pass node by node", RuntimeError)
+            raise fail("other", "`--step` is not available on PyTorch; gradsh's engine has it", RuntimeError)
         wanted, output = self._output_options(invocation)
         command = find("backward")
         call = self._call_of(invocation)

@@ -292,7 +292,7 @@ class Lines:
         monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
         tool = next((one for one in (4, 3, 2, 1) if monitoring.get_tool(one) is None), None)
         if tool is None:
-            raise RuntimeError("lines cannot be followed: other tools have taken all of sys.monitoring's places")
+            raise RuntimeError("lines are not known: other tools use all tool ids of sys.monitoring")
         monitoring.use_tool_id(tool, "gradsh")
         self._tool = tool
         events = monitoring.events

@@ -146,7 +146,7 @@ class LensControl:
     def number_of(self, name: str) -> int | None:
         """Refuse: a program that Python runs is not run again with another number."""
         del name
-        message = "a program that Python runs is not run again: `plan --fits` and `--vary` are for scripts (`gradsh run --engine torch`)"
+        message = "`plan --fits` and `--vary` run the program again: use them in a script (`gradsh run --engine torch`)"
         raise fail("other", message, RuntimeError)
 
     def needs(self, roots: Sequence[str], name: str, value: int, *, checkpointed: bool) -> Any:
@@ -155,7 +155,7 @@ class LensControl:
         return self.number_of(name)
 
     def __getattr__(self, name: str) -> Any:
-        raise fail("other", f"on PyTorch there is no `{name}`: this belongs to gradsh's own engine", RuntimeError)
+        raise fail("other", f"`{name}` is not available on PyTorch; gradsh's engine has it", RuntimeError)
 
 
 _SHELL = frozenset({"In", "Out", "exit", "get_ipython", "open", "quit"})

@@ -69,7 +69,7 @@ class TorchNode(Node):
         return FreedVariables(freed[0].freed_where, tuple(slots.values())) if freed else tuple(slots.values())
 
     def unpack(self, index: int, as_tensor: bool) -> Any:
-        """Refuse: what was saved is freed."""
+        """Refuse: saved tensors freed."""
         del as_tensor
         raise fail("freed", FREED_SENTENCE, node=self, index=index, freed_where=self.entries.location)
 

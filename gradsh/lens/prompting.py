@@ -10,7 +10,7 @@ from gradsh.lens.looks import is_command, run_line
 from gradsh.lens.machine import variables_of
 from gradsh.text.problem import ProblemError
 
-_BANNER = "gradsh: commands (graph, buffers, plan, why, holders, memory, leaks, vars) and Python; Ctrl-D or `c` goes on"
+_BANNER = "gradsh: commands (graph, buffers, plan, why, holders, memory, leaks, vars) and Python; Ctrl-D or `c` continues"
 
 
 class Prompt(code.InteractiveConsole):

@@ -78,7 +78,7 @@ def measured(watcher: "Watcher", names: Mapping[int, str], failed: str) -> dict[
 def table(parts: list[dict[str, Any]]) -> Table:
     """Return a row for each rank."""
     columns = (
-        Column("rank", "count"), Column("passes", "count"), Column("seconds", "number"), Column("most saved", "bytes"), Column("failed"),
+        Column("rank", "count"), Column("backwards", "count"), Column("seconds", "number"), Column("most saved", "bytes"), Column("failed"),
     )
     rows = tuple(
         Row((one["rank"], one["passes"], round(one["seconds"], 3), one["most_saved"], one["failed"] or "")) for one in parts

@@ -48,7 +48,7 @@ def where_of(watcher: "Watcher", place: Any) -> str:
     """Return a place as its file, line and text."""
     line = watcher.line_of(place)
     if line is None:
-        return "no line of yours"
+        return "no line of the program"
     source = watcher.sources.of(place[1]).source
     return f"{source.name.rpartition('/')[2]}:{line}  {source.line(line).strip()[:50]}"
 
@@ -62,8 +62,10 @@ def _passes(watcher: "Watcher") -> View:
         Row((where, len(notes), round(sum(note.seconds for note in notes), 3), max(note.nbytes for note in notes), _growth(notes)))
         for where, notes in groups.items()
     )
-    columns = (Column("passes from"), Column("number", "count"), Column("seconds", "number"), Column("most saved", "bytes"), Column("grew"))
-    return Table(columns, rows, empty="no backward pass was run")
+    columns = (
+        Column("backward from"), Column("number", "count"), Column("seconds", "number"), Column("most saved", "bytes"), Column("grew"),
+    )
+    return Table(columns, rows, empty="no backward was run")
 
 
 def _growth(notes: list[PassNote]) -> str:
@@ -82,7 +84,7 @@ def _saved(watcher: "Watcher", names: Mapping[int, str]) -> Iterable[View]:
         rows = tuple(Row((name, nbytes, nbytes / total)) for name, nbytes in found[:_MOST])
         columns = (Column(title), Column("bytes", "bytes"), Column("part", "percent"))
         yield Table(columns, rows, (), max(0, len(found) - _MOST), "")
-    yield Lines((f"peak: {total:,} B saved for the pass from {where_of(watcher, watcher.passes.largest_place)}",))
+    yield Lines((f"peak: {total:,} B saved for the backward from {where_of(watcher, watcher.passes.largest_place)}",))
 
 
 def sums_of(watcher: "Watcher", names: Mapping[int, str]) -> tuple[Sums, Sums]:
@@ -107,11 +109,11 @@ def _hints(watcher: "Watcher", variables: Mapping[str, object]) -> Iterable[str]
             if is_traceable_wrapper_subclass(parameter.torch):
                 sharded = True
             else:
-                yield f"hint: {name}.{path} requires grad, but no pass ever reached it"
+                yield f"hint: {name}.{path} requires grad, but no backward reached it"
     if older.NEEDED and older.HIDDEN.any():
-        yield f"not seen: the bytes of what saved-tensor hooks packed (PyTorch {torch.__version__} shows them only by unpacking)"
+        yield f"not counted: the bytes that saved-tensor hooks packed (PyTorch {torch.__version__} shows them only by unpacking)"
     if sharded:
-        yield "not seen: which parameters a pass reached that are sharded (passes run through tensors gathered from the parts)"
+        yield "not known: which sharded parameters a backward reached"
     for place in dict.fromkeys(note.place for note in watcher.passes.notes if note.retained):
         if place is not None:
-            yield f"hint: {where_of(watcher, place)}: retain_graph keeps what is saved: is a second pass through it meant?"
+            yield f"hint: {where_of(watcher, place)}: retain_graph=True keeps the saved tensors: remove it unless a second backward follows"

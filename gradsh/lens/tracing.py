@@ -16,7 +16,7 @@ USAGE = (
     "PROGRAM.py|-m MODULE [ARGS...]\n"
 )
 _HELP = """
-Runs a Python program as python would, on PyTorch, and explains a failed backward pass before Python's traceback.
+Runs a Python program on PyTorch, as python would, and explains a failed backward before Python's traceback.
 
   --keep-going         Go on with the next top-level statement after a failed one.
   --format text|json   With json, standard output holds one event a line, at the end the state of the variables.
@@ -76,7 +76,7 @@ def parse(words: list[str]) -> Options | str:
         elif word == "-m" and rest:
             return Options(rest[0], tuple(rest[1:]), True, **given)
         elif word.startswith("-") and word != "-":
-            return f"there is no option {word} (options of the program come after its name)"
+            return f"there is no option {word} (write the options of the program after its name)"
         else:
             return Options(word, tuple(rest), **given)
     return "name a program to run"

@@ -117,9 +117,9 @@ def _check(
     out = run.once()
     inputs = list(chosen) if chosen is not None else _leaves(out)
     if not inputs or out.edge is None:
-        raise _refuse("no_grad", "the expression does not require grad: there is nothing to check")
+        raise _refuse("no_grad", "the expression does not require grad")
     if any(one.array.dtype.kind != "f" for one in inputs):
-        raise _refuse("dtype", "only tensors of floating point have gradients")
+        raise _refuse("dtype", "only floating point tensors have gradients")
     cotangent = np.linspace(1.0, 2.0, out.array.size or 1).reshape(out.array.shape).astype(out.array.dtype)
     analytic = grad([out], inputs, [make(cotangent)], allow_unused=True)
     results = tuple(
@@ -156,7 +156,7 @@ class _Runs:
             if one.counter.version != version:
                 raise _refuse("value", f"the expression writes {self.names.of_leaf(one)} in place, so it cannot be evaluated again")
         if not isinstance(value, Tensor) or value.array.dtype.kind != "f":
-            raise _refuse("type", f"the expression must give a tensor of floating point, not {type(value).__name__}")
+            raise _refuse("type", f"the expression must be a floating point tensor, not {type(value).__name__}")
         return value
 
     def number(self, cotangent: Array) -> float:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from gradsh.engine.graph.node import Node
 
-LOOP = "pass of the loop"
+LOOP = "iteration of the loop"
 _FEWEST = 4
 """A single call of fewer nodes is not worth folding."""
 

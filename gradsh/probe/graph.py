@@ -1,4 +1,4 @@
-"""The graph behind tensors as plain data: nodes with names, shapes, saved tensors and lines; edges; what was left out."""
+"""The graph behind tensors as plain data: nodes with names, shapes, saved tensors and lines; edges; what was removed."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -73,7 +73,7 @@ class Cut(NamedTuple):
 class GraphReport(NamedTuple):
     """Nodes in the order they are drawn; `edges` are (from, to, output number of `to`), `roots` where it starts.
 
-    `cuts` are the edges to what was left out; `kinds` how many nodes there are of each operation;
+    `cuts` are the edges to what was removed; `kinds` how many nodes there are of each operation;
     `saved` the live saved tensors, the freed ones, and the bytes of the memories that the live ones stand in.
     """
 

@@ -226,7 +226,7 @@ def _detail(held: Tensor, tensor: Tensor) -> str:
         return "the tensor itself"
     shape = tuple(held.array.shape)
     if held._base is not None:
-        return f"a view of it, {shape}" if held._base is tensor else f"a view of the same memory, {shape}"
+        return f"a view of it, {shape}" if held._base is tensor else f"a view of the same storage, {shape}"
     if held.edge is None and tensor.edge is not None:
-        return f"a detached twin, {shape}"
-    return f"shares its memory, {shape}"
+        return f"detached, shares its storage, {shape}"
+    return f"shares its storage, {shape}"

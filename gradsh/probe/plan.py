@@ -96,14 +96,14 @@ class Course:
             if node.variable.needs_grad:
                 self.wrote.append(node)
             if meta is not None and (meta.hooks or meta.post_hooks):
-                self.assumes["hooks of leaves are not foreseen"] = None
+                self.assumes["hooks of leaves change nothing"] = None
 
     def _note_assumptions(self, node: Node) -> None:
         if type(node) is not OpNode and isinstance(node, FunctionNode):
-            self.assumes[f"{node.name()}: what its own backward does is not foreseen; assumed to read what it saved"] = None
+            self.assumes[f"{node.name()}: its backward reads all that it saved"] = None
         extra = node.extra
         if extra is not None and (extra.prehooks or extra.posthooks or any(extra.tensor_hooks.values())):
-            self.assumes["hooks are not foreseen"] = None
+            self.assumes["hooks change nothing"] = None
 
 
 def obstacle(node: Node) -> Exception | None:

@@ -67,7 +67,7 @@ def describe(tensor: Tensor) -> dict[str, Any]:
 def _numbers(tensor: Tensor) -> Any:
     """The data as nested lists. Raises (kind `limit`) where that would fill any machine: an expanded tensor's may."""
     if tensor.array.size > LARGEST:
-        raise fail("limit", f"the state holds a tensor of {tensor.array.size:,} elements: too many to tell them", MemoryError)
+        raise fail("limit", f"the state holds a tensor of {tensor.array.size:,} elements: too many to list", MemoryError)
     return tensor.array.tolist()
 
 

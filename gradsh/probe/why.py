@@ -180,7 +180,7 @@ def blocks(node: Node) -> str:
     """Return in a few words how a node, or what it saved, shows that it passes no gradient on; empty if it does not."""
     name = node.name()
     if _FLAT.fullmatch(name):
-        return "drawn at random: zeros come through" if name[0] in "NB" else "flat between its jumps: zeros come through"
+        return "random: its gradient is zero" if name[0] in "NB" else "piecewise constant: its gradient is zero"
     for saved, array, _ in live_entries(node):
         if array is None or not array.size or array.dtype.kind not in "fb":
             continue

@@ -42,7 +42,7 @@ def read_text(path: Path) -> str:
         if stat.S_ISDIR(found.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "it is not an ordinary file", str(path))
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
         if found.st_size > LARGEST:
             raise OSError(errno.EFBIG, f"it has more than {LARGEST:,} bytes", str(path))
         return file.read(LARGEST).decode("utf-8")

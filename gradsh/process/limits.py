@@ -37,14 +37,14 @@ class Limit(NamedTuple):
 
 
 LIMITS: dict[str, Limit] = {
-    "timeout": Limit("seconds that one input may take", "End a script that runs longer.", "SECONDS"),
-    "max_memory": Limit("bytes that the session may take from now on, as 500M or 2G", "Bound on memory, as 500M or 2G.", "SIZE"),
-    "max_output": Limit("characters that one input may print", "Bound on what a script prints.", "SIZE"),
-    "max_nodes": Limit("nodes that may be recorded from now on", "Bound on the nodes recorded.", "N"),
-    "allow_files": Limit("", "Where a script's commands may touch files.", "DIR"),
+    "timeout": Limit("time limit of one statement, in seconds", "Time limit in seconds.", "SECONDS"),
+    "max_memory": Limit("memory limit of the session, such as 500M or 2G", "Memory limit, such as 500M or 2G.", "SIZE"),
+    "max_output": Limit("output limit of one statement, in characters", "Output limit in bytes.", "SIZE"),
+    "max_nodes": Limit("limit of recorded nodes", "Limit of recorded nodes.", "N"),
+    "allow_files": Limit("", "Folder in which the commands of a script may read and write files.", "DIR"),
     "sandbox": Limit(
-        "on: gradsh gives up files, processes and the network, for as long as it runs",
-        "Whether scripts' processes give up files, processes and the network; auto: where they can.", "",
+        "on: block files, processes and the network until gradsh ends",
+        "Block files, processes and the network for scripts; auto: where the system supports it.", "",
     ),
 }
 """What `set`, the command line and completion tell of the fields of `Limits`."""
@@ -53,7 +53,7 @@ FOR_TESTS = Limits(timeout=60.0, max_memory=2 << 30, max_output=50 << 20, max_no
 IMPATIENCE = 1.0
 """Seconds after its time after which a script is interrupted wherever it is."""
 GRACE = 5.0
-"""Seconds after its time that a script has to reach a safe point: one call of numpy can not be stopped on the way."""
+"""Seconds after its time that a script has to reach a safe point: one call of numpy can not be zero on the way."""
 
 
 def bytes_of(text: str) -> int:
@@ -99,7 +99,7 @@ def _sandboxed(limits: Limits, text: str) -> Limits:
     if text not in {"on", "off"}:
         raise ValueError(f"sandbox can be on or off, not {text!r}")
     if text == "off" and sandbox.standing():
-        raise ValueError("the sandbox's walls stand for as long as this process runs: start gradsh anew")
+        raise ValueError("the sandbox cannot be turned off: start gradsh again")
     if text == "on":
         sandbox.insist()
         sandbox.enter((limits.allow_files,) if limits.allow_files else (), keep_input=True)

@@ -59,7 +59,7 @@ class Surveyor:
         depths: dict[int, int] = {}
         for one in young[:: len(young) // LOOKS + 1]:
             if _is_bare(one) and is_tower(one, depths):
-                self.stop("objects are nested in one another too deeply")
+                self.stop("objects are nested too deeply")
                 return
 
 

@@ -71,7 +71,7 @@ def insist() -> None:
         time.sleep(0.01)
     if threads() > 1:
         raise OSError(
-            "threads are running (numpy's, or the clock of `set timeout`), and a wall binds only what begins behind it: "
+            "threads are running (of numpy or of `set timeout`), and a sandbox does not cover running threads: "
             "start gradsh with --sandbox on"
         )
 

@@ -1,4 +1,4 @@
-"""What is tried behind the sandbox's walls, for `gradsh --version --verbose`, the documents and the tests: nothing of it may succeed."""
+"""What is tested in the sandbox's walls, for `gradsh --version --verbose`, the documents and the tests: nothing of it may succeed."""
 
 import ctypes
 import mmap

@@ -126,5 +126,5 @@ def rescued(path: str, text: str) -> str:
         Path(path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_whole(Path(path), text.encode())
     except (OSError, ValueError) as error:
-        return f"not saved, and it could not be kept in {path}: {error}\n"
-    return f"not saved; kept in {path} (`load` it to go on)\n"
+        return f"the session was not saved, and could not be written to {path}: {error}\n"
+    return f"the session was not saved; it is kept in {path} (`load` restores it)\n"

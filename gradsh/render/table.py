@@ -1,4 +1,4 @@
-"""Draws a table: aligned columns, its totals, and how many rows were left out.
+"""Draws a table: aligned columns, its totals, and how many rows were removed.
 
 A table that is wider than the terminal loses its empty columns, then its long cells are folded, and where that does not do
 either it is told row by row.

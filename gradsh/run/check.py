@@ -25,8 +25,8 @@ from gradsh.text.problem import Label, Problem, ProblemError
 from gradsh.text.span import Source, Span
 
 _METHODS = {
-    "cuda": "as its owner under `--cuda ignore`, and is refused otherwise, as by PyTorch without a GPU",
-    "mkdir": "and makes no folder",
+    "cuda": "it does nothing with `--cuda ignore`, else it is an error, as in PyTorch without a GPU",
+    "mkdir": "it does not create a folder",
 }
 """Methods that stand in, whatever their owner."""
 

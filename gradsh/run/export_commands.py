@@ -10,8 +10,8 @@ from gradsh.run.export_edits import Edits, indented
 _OPERANDS = (tree.Name, tree.Attribute, tree.Call, tree.Subscript)
 CATCH = 'except Exception as _error:\n    print(f"{type(_error).__name__}: {_error}", file=sys.stderr)'
 _WITHOUT = {
-    "release": "PyTorch frees all or nothing", "retain": "PyTorch keeps all or nothing: a later pass frees what is pinned here",
-    "undo": "PyTorch cannot go back", "redo": "PyTorch cannot go back", "reset": "the program goes on with its variables",
+    "release": "PyTorch frees all or nothing", "retain": "PyTorch keeps all or nothing: a later backward frees the pinned buffers",
+    "undo": "PyTorch has no undo", "redo": "PyTorch has no undo", "reset": "the program keeps its variables",
     "load": "run that file, too", "set": "a setting of gradsh's",
 }
 """Commands that change what follows, and have no counterpart."""
@@ -39,7 +39,7 @@ class Commands:
         start, end = self.edits.range(command.span)
         code = self.code_of(command)
         if command.name in _WITHOUT and not code:
-            self.notes.append(f"line {command.span.line}: `{command.text}` has no counterpart: {_WITHOUT[command.name]}")
+            self.notes.append(f"line {command.span.line}: `{command.text}` is not exported: {_WITHOUT[command.name]}")
         if code:
             self.needs_sys = self.needs_sys or "sys." in code
             margin = " " * (command.span.column - 1)

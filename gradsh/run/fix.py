@@ -66,7 +66,7 @@ def mended(script: Script, *, everything: bool) -> Mended:
         if failed is None:
             break
         if number and not everything:
-            shown.append(f"{name}:{failed.line}: error[{failed.problem.kind}] is next: `--all` goes on\n")
+            shown.append(f"{name}:{failed.line}: error[{failed.problem.kind}] is next; use `--all` to continue\n")
             break
         fix, gradients = _best(session, failed, name, shown), gradients_of(session.state.variables)
         if fix is None:
@@ -75,7 +75,7 @@ def mended(script: Script, *, everything: bool) -> Mended:
         text = "\n".join(applied(text.split("\n"), fix.edits)[0])
         session, failed = _run(text, name)
         shown += _told_gradients(gradients, gradients_of(session.state.variables))
-        shown.append(f"{name}: runs now\n" if failed is None else "")
+        shown.append(f"{name}: now runs\n" if failed is None else "")
     return Mended(DONE, "".join(shown), text)
 
 
@@ -99,7 +99,7 @@ def _best(session: Session, failed: Failed, name: str, shown: list[str]) -> Fix 
     if fix is not None:
         shown.append(f"{name}:{failed.line}: {fix.line()}\n")
     else:
-        shown.append(f"{name}:{failed.line}: error[{problem.kind}]: no edit was seen to help\n")
+        shown.append(f"{name}:{failed.line}: error[{problem.kind}]: no edit that was tried helps\n")
         shown += [f"  help: {line}\n" for line in problem.help]
     return fix
 

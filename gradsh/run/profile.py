@@ -17,7 +17,7 @@ from gradsh.text.span import Source
 from gradsh.view.shapes import Column, Row, Table
 
 COLUMNS = (
-    Column("line", "count"), Column("passes", "count"), Column("ms", "number"), Column("share", "percent"),
+    Column("line", "count"), Column("runs", "count"), Column("ms", "number"), Column("share", "percent"),
     Column("bytes", "bytes"), Column("source"),
 )
 

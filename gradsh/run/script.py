@@ -225,7 +225,7 @@ def _piped(handle: int) -> bytes:
         elif written:
             break
         elif time.monotonic() > end:
-            raise OSError(errno.EPIPE, "nobody writes to this pipe")
+            raise OSError(errno.EPIPE, "no process writes to this pipe")
         else:
             time.sleep(0.02)
     return b"".join(parts)
@@ -329,7 +329,7 @@ def _tell_state(session: "Session", script: Script, sink: "Sink") -> int:
     try:
         sink(session.snapshot())
     except MemoryError as error:
-        reason = str(error) or "there is not enough memory to tell the state"
+        reason = str(error) or "out of memory while writing the state"
         sink(Failure(0, 0, Problem("limit", reason), Source(script.name, "")))
         return FAILED
     return DONE

@@ -36,7 +36,7 @@ def _watch(name: str, looks: Looks, options: RunOptions, rounds: int | None) -> 
         run += 1
         if status == INTERRUPTED or ran.broken or run == rounds:
             return status
-        sys.stderr.write(f"-- {name} ended with status {status}; waiting for a change, Ctrl-C leaves\n")
+        sys.stderr.write(f"-- {name} ended with status {status}; waiting for a change; Ctrl-C quits\n")
         sys.stderr.flush()
         while stamp(name) == seen:
             time.sleep(POLL_SECONDS)

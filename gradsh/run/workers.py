@@ -142,7 +142,7 @@ class _Worker:
         status = self.kill()
         if _is_whole(self._data):
             answer = answer_of(self._data[HEAD:], read)
-            return Lost(self._lines.line(), "the process that ran it gave no proper answer") if answer is None else answer
+            return Lost(self._lines.line(), "the process that ran it returned no valid answer") if answer is None else answer
         if self._interrupted and (self._late or status == -signals.FORWARDED):
             return Lost(self._lines.line(), "interrupted", interrupted=True)
         if self._late:

@@ -348,17 +348,17 @@ def circumstances(place: Place) -> str:
     parts = [_passes(place.passes)] if place.passes else []
     if place.calls:
         call = place.calls[-1]
-        parts.append(f"called from line {call.span.line}" + (f", pass {call.iteration}" if call.iteration else ""))
+        parts.append(f"called from line {call.span.line}" + (f", iteration {call.iteration}" if call.iteration else ""))
     return f" ({', '.join(parts)})" if parts else ""
 
 
 def _passes(numbers: tuple[int, ...]) -> str:
     """Say in which pass of each loop, given outermost first."""
     if len(numbers) == 1:
-        return f"pass {numbers[0]} of the loop"
+        return f"iteration {numbers[0]} of the loop"
     if len(numbers) == 2:
-        return f"pass {numbers[1]} of the inner loop, {numbers[0]} of the outer"
-    return f"passes {', '.join(map(str, numbers))} of the loops, outermost first"
+        return f"iteration {numbers[1]} of the inner loop, {numbers[0]} of the outer"
+    return f"iterations {', '.join(map(str, numbers))} of the loops, outermost first"
 
 
 def _source(units: Units, code: Any) -> Source:

@@ -26,7 +26,7 @@ def load_os(machine: "Machine") -> Mapping[str, Any]:
     """Return what `os` offers: paths as values, and an environment without variables."""
     environment: dict[str, str] = {}
 
-    @standing_in("os.makedirs", "and makes no folder")
+    @standing_in("os.makedirs", "it does not create a folder")
     def makedirs(name: Any, mode: int = 0o777, exist_ok: bool = False) -> None:
         """Make no folder: what a program saves is kept in the session."""
         del mode, exist_ok

@@ -6,11 +6,11 @@ from gradsh.compiler.special import SPECIAL_METHODS
 from gradsh.runtime.modules import module_of
 from gradsh.text.fault import fail
 
-ON_PYTORCH = "run the program on PyTorch: `gradsh trace FILE`; `gradsh check FILE` lists all that is not here"
+ON_PYTORCH = "run the program on PyTorch: `gradsh trace FILE`; `gradsh check FILE` lists everything that gradsh does not have"
 _ONE = "gradsh computes in one process on the CPU: use the module itself"
-_PRECISION = "leave it out: gradsh computes on the CPU, in float32 or float64"
+_PRECISION = "remove it: gradsh computes on the CPU, in float32 or float64"
 _REMOVE = "name the folder that holds it with `--path DIR`, or remove what needs it"
-_PLAIN = "leave it out: call the function or the module itself"
+_PLAIN = "remove it: call the function or the module itself"
 _TORCH = {
     "torch.jit": _PLAIN, "torch.fx": _PLAIN,
     "torch._dynamo": _PLAIN, "torch.onnx": _PLAIN, "torch.export": _PLAIN, "torch.distributed": _ONE,
@@ -18,8 +18,8 @@ _TORCH = {
     "torch.cuda.Stream": _PRECISION, "torch.cuda.Event": _PRECISION,
     "torch.hub": "write the network out, or keep its weights with `torch.save`",
     "torch.utils.data.distributed": _ONE, "torch.cuda.FloatTensor": _PRECISION, "torch.cuda.nvtx": _PRECISION,
-    "torch.profiler": "`time STATEMENT` times a statement, `memory` tells about memory",
-    "torch.autograd.profiler": "`time STATEMENT` times a statement, `memory` tells about memory",
+    "torch.profiler": "`time STATEMENT` times a statement, `memory` shows memory",
+    "torch.autograd.profiler": "`time STATEMENT` times a statement, `memory` shows memory",
     "torch.utils.bottleneck": "`time STATEMENT` times a statement", "torch.utils.cpp_extension": "write the operation as a Function",
     "torch.sparse": "use dense tensors", "torch.sparse_coo_tensor": "use dense tensors",
     "torch.quantization": "gradsh computes in float32 or float64", "torch.ao": "gradsh computes in float32 or float64",
@@ -42,7 +42,7 @@ _TORCH = {
     "torch.nn.SyncBatchNorm": "use `nn.BatchNorm2d`", "torch.futures": _ONE,
     "torch.range": "write `torch.arange(start, end + step, step)`",
     "dataclasses.make_dataclass": "write the class under `@dataclass`",
-    "gc.get_objects": "`vars` and `memory` list the tensors that are held", "gc.get_referrers": "`holders` tells what holds memory",
+    "gc.get_objects": "`vars` and `memory` list the tensors that are held", "gc.get_referrers": "`holders` shows what holds memory",
     "torch.distributions": "write the density with tensor operations",
     "torch.backends.mps": "gradsh computes on the CPU",
     "torch.nn.utils.prune": "multiply the weight by a mask in `forward`",

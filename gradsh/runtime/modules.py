@@ -41,7 +41,7 @@ def _refused(why: str) -> Module:
 _BREAK = "put the commands `graph`, `buffers` or `watch` where you want to look"
 _ONE_BY_ONE = "statements run one after the other here"
 _DATA = "put the numbers into a list or `torch.tensor`, or run the program on PyTorch: `gradsh trace FILE`"
-_RECORD = "as an object that accepts everything and keeps nothing"
+_RECORD = "it accepts every call and does nothing"
 _IMAGE = "make the image with `torch.rand`"
 _OR_TRACE = "or run the program on PyTorch: `gradsh trace FILE`"
 _TRACE = f"write it with tensor operations, {_OR_TRACE}"
@@ -63,7 +63,7 @@ MODULES: dict[str, Module] = {
     "dataclasses": _real("dataclasses", file="dataclass"),
     "datetime": _real("datetime"),
     "enum": _real("enum"),
-    "gc": _real("gc", "memory goes with its last reference, so there is nothing to collect"),
+    "gc": _real("gc", "memory is released with its last reference"),
     "glob": _real("glob", "files that the program wrote", "file_modules"),
     **dict.fromkeys(("bz2", "gzip", "lzma"), _real("codecs", "files that the program wrote, which nothing compresses")),
     "hashlib": _real("hashlib"),
@@ -101,7 +101,7 @@ MODULES: dict[str, Module] = {
     "uuid": _real("uuid", "random names"),
     "warnings": _real("warnings"),
     "weakref": _real("weakref"),
-    "tqdm": _stands_in("as its argument", "tqdm", "tqdm.auto", "tqdm.notebook", "tqdm.autonotebook"),
+    "tqdm": _stands_in("it returns its argument and shows no progress", "tqdm", "tqdm.auto", "tqdm.notebook", "tqdm.autonotebook"),
     "matplotlib": _stands_in(
         _RECORD, "plots", "matplotlib.pyplot", "matplotlib.pylab", "matplotlib.animation", "matplotlib.ticker"
     ),
@@ -119,7 +119,7 @@ MODULES: dict[str, Module] = {
     "multiprocessing": _refused(_ONE_BY_ONE),
     "pandas": _refused(_DATA),
     "pdb": _refused(_BREAK),
-    "psutil": _refused("`memory` tells about memory"),
+    "psutil": _refused("`memory` shows memory"),
     "scipy": _refused(_TRACE),
     "sklearn": _refused(f"make the data with `torch.randn`, compute the measure with tensor operations, {_OR_TRACE}"),
     "subprocess": _refused("a script starts no other programs"),
@@ -140,7 +140,7 @@ MODULES: dict[str, Module] = {
     "torchsummary": _refused("`print(net)` shows the layers, `vars` and `memory` their sizes"),
     "torchvision": _refused(f"make the data with `torch.rand`, write the network out, {_OR_TRACE}"),
     "torchviz": _refused("`graph T` draws the graph here"),
-    "tracemalloc": _refused("`memory` and `leaks` tell about memory"),
+    "tracemalloc": _refused("`memory` and `leaks` show memory"),
     "transformers": _refused(f"write the network out, {_OR_TRACE}"),
 }
 

@@ -49,7 +49,7 @@ def savetxt(fname: Any, X: Any, fmt: Any = "%.18e", delimiter: str = " ", newlin
     open(fname, "w").write(text.getvalue())
 
 
-@standing_in("np.save", "as a copy in the session")
+@standing_in("np.save", "it keeps a copy in the session and writes no file")
 def save(file: Any, arr: Any, *_: Any, **__: Any) -> None:
     """Keep a copy of an array in the session, under a file's name."""
     tell(save, f", '{file}'")

@@ -148,7 +148,7 @@ def _testing() -> Mapping[str, Any]:
 
 def _print_options(**_: Any) -> None:
     """Take the options and change nothing: numpy keeps them for the process, not for a program."""
-    current().stands_in("np.set_printoptions", "as nothing: arrays print by numpy's defaults")
+    current().stands_in("np.set_printoptions", "it does nothing; arrays print with numpy's defaults")
 
 
 def _random() -> Mapping[str, Any]:

@@ -180,7 +180,7 @@ class Path:
     def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
         """Make no folder: what a program saves is kept in the session."""
         del mode, parents, exist_ok
-        current().stands_in("Path.mkdir", f"and makes no folder '{self}'")
+        current().stands_in("Path.mkdir", f"it does not create the folder '{self}'")
 
     def open(self, mode: str = "r", *_: Any, **__: Any) -> Any:
         """Open a file of the session."""

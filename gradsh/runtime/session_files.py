@@ -74,7 +74,7 @@ class OpenFile:
         self.close()
 
 
-@standing_in("open", "as a file of the session")
+@standing_in("open", "the file exists in the session only")
 def open(file: Any, mode: str = "r", *_: Any, **__: Any) -> OpenFile:
     """Open a file of the session: for writing a new one, for reading one that the program wrote."""
     name = str(file)

@@ -45,7 +45,7 @@ class Shown:
         """Remember a value that a statement showed."""
         self._reads.appendleft(_held(value, set()))
         kind = "tensor" if isinstance(value, Tensor) else type(value).__name__
-        self._gone.appendleft(f"is gone: nothing else held the {kind} that line {line} showed (`{text}`); it keeps no graph alive")
+        self._gone.appendleft(f"no longer exists: it was the only reference to the {kind} that line {line} showed (`{text}`)")
 
     def gone(self, name: str) -> str:
         """Return what to say where the value that a name means exists no more; nothing for a name that means none."""

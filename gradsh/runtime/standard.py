@@ -136,7 +136,7 @@ def load_enum(_: "Machine") -> Mapping[str, Any]:
 
 
 def load_gc(_: "Machine") -> Mapping[str, Any]:
-    """Return what `gc` offers: memory goes with its last reference, so there is nothing to collect."""
+    """Return what `gc` offers: memory is released with its last reference."""
     nothing = dict.fromkeys(("enable", "disable", "freeze", "unfreeze", "set_threshold"), lambda *_: None)
     return nothing | {"collect": lambda generation=2: 0, "isenabled": lambda: True, "get_count": lambda: (0, 0, 0), "garbage": []}
 

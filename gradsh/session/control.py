@@ -112,7 +112,7 @@ class Controls(ABC):
         Raises an error of kind `value` where nobody has said how (see `writer`).
         """
         if self.writer is None:
-            raise fail("value", "expectations are written where a person types: in the shell", ValueError)
+            raise fail("value", "expectations are written in the interactive shell only", ValueError)
         return self.writer(text, self.seed)
 
     def tried(self, failed: LastFailure, *, at_once: bool = False) -> LastFailure:
@@ -244,11 +244,11 @@ class Controls(ABC):
             return os.path.expanduser(name)  # noqa: PTH111  # a text, as it is shown
         folder = self.limits.allow_files
         if not folder:
-            raise fail("io", "a script may not touch files: run it with --allow-files DIR, or type the command", OSError)
+            raise fail("io", "a script has no access to files: run it with --allow-files DIR, or type the command", OSError)
         try:
             path, home = Path(folder, name).resolve(), Path(folder).resolve()
         except (OSError, ValueError, RuntimeError) as error:  # a NUL byte, links that lead round in a circle
-            raise fail("io", f"{name} is no name of a file: {error}", OSError) from None
+            raise fail("io", f"{name} is not a valid file name: {error}", OSError) from None
         if not path.is_relative_to(home):
             raise fail("io", f"{name} is outside of {folder}, the folder that --allow-files names", OSError)
         return str(path)
@@ -260,7 +260,7 @@ class Controls(ABC):
         """
         if text is not None:
             if not self.typed:
-                raise fail("limit", "a script does not change its own limits: give them to gradsh run", RuntimeError)
+                raise fail("limit", "a script cannot change its own limits: use the options of gradsh run", RuntimeError)
             try:
                 self.limits = changed(self.limits, name, text)
             except ValueError as error:

@@ -110,7 +110,7 @@ def wrong_values(known: Sequence[ScriptParameter], given: Mapping[str, str]) -> 
         mine = [parameter for parameter in known if parameter.name == name]
         if not mine:
             listed = ", ".join(dict.fromkeys(f"{one.name} ({one.type})" for one in known))
-            return f"no parameter is called {name}; " + (f"there are {listed}" if listed else "there is none")
+            return f"there is no parameter {name}; " + (f"there are {listed}" if listed else "there is none")
         try:
             converted(mine[0], text)
         except WrongValueError as error:

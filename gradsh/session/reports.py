@@ -46,7 +46,7 @@ class Reports(Controls):
         with suppress(Exception):  # this is told in the midst of anything, with no stack left perhaps
             where = self.machine.where_of(error) if isinstance(error, Exception) else None
             if where is not None:
-                text = f"{type(error).__name__} was ignored, raised while an object was dropped: {words_of(error)}"
+                text = f"{type(error).__name__} was ignored, raised while an object was deleted: {words_of(error)}"
                 self.warn(text, self.line_of(where))
 
     def _on_print(self, text: str) -> None:

@@ -393,7 +393,7 @@ class Session(Reports):
     def abandon(self) -> None:
         """End what is running, and the run: nobody is there to see the rest."""
         self.exhausted = True
-        self.machine.stop("nobody reads the output any more")
+        self.machine.stop("the output stream is closed")
 
     def interrupt(self) -> None:
         """End what is running at the next safe point."""

@@ -61,14 +61,14 @@ def timed(session: Any, name: str) -> Iterator[None]:
 
     def stuck() -> None:
         assert session.when_stuck is not None
-        session.when_stuck(_line(session), f"{message}, and {GRACE:g} more in one call that cannot be stopped")
+        session.when_stuck(_line(session), f"{message}, and {GRACE:g} more in one call that cannot be interrupted")
 
     if session.when_stuck is not None:
         from gradsh.process.watchdog_process import guardian
 
         session.guardian = guardian()
         if session.guardian is not None:
-            last = f"{message}, in one call that cannot be stopped"
+            last = f"{message}, in one call that cannot be interrupted"
             session.guardian.arm(seconds + GRACE + 1, name, last, as_json=session.as_json, rescue=session.rescue())
     watchdog = Watchdog(seconds, strike, None if session.when_stuck is None else stuck)
     try:

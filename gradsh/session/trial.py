@@ -166,7 +166,7 @@ class Trial:
         return "good" if same is None else "exact" if same else "lost" if _loses(reference, trace) else "other", None
 
 
-_OVER = "the effort of trying is over"
+_OVER = "the time for trying fixes is over"
 
 
 def _counted(machine: Any, most: int) -> Callable[[], int]:

@@ -174,6 +174,7 @@ class Candidates:
 
     def _topics(self, where: CursorContext) -> Iterator[Candidate]:
         """What `help`, `explain`, `set` and `expect` take."""
+        from gradsh.text.glossary import TERMS
         from gradsh.text.kinds import KINDS
 
         kinds = (Candidate(kind.name, said(kind.summary)) for kind in KINDS.values())
@@ -182,10 +183,11 @@ class Candidates:
         elif where.command == "explain" or (where.command == "expect" and where.place):
             yield from kinds
         elif where.command == "expect":
-            yield Candidate("error", said("a statement that must fail"))
+            yield Candidate("error", said("the statement must fail"))
         else:
             yield from (Candidate(name, lambda name=name: find(name).doc) for name in USAGE)  # type: ignore[misc]
             yield Candidate("keys", said("the keys of this prompt"))
+            yield from (Candidate(term, said(meaning)) for term, meaning in TERMS.items())
             yield from self._variables()
             yield from self._offered(where.word) if where.word else ()
             yield from kinds

@@ -41,7 +41,7 @@ class Config:
         except tomllib.TOMLDecodeError as error:
             self.problems.append(f"{name}: {error}")
         except RecursionError:
-            self.problems.append(f"{name}: its values are nested too deep")
+            self.problems.append(f"{name}: its values are nested too deeply")
 
     def take(self, table: dict[str, Any], name: str) -> None:
         """Take the keys of a table; what is wrong is noted, and the default kept."""
@@ -49,9 +49,9 @@ class Config:
             word = {True: "on", False: "off"}[value] if isinstance(value, bool) else value
             setting = SETTINGS.get(key)
             if setting is None:
-                self.problems.append(f"{name}: no setting is called {key}{_nearest(key)}")
+                self.problems.append(f"{name}: there is no setting {key}{_nearest(key)}")
             elif not isinstance(word, str):
-                self.problems.append(f"{name}: {key} must be a text, on or off")
+                self.problems.append(f"{name}: {key} must be a string, on or off")
             elif setting.choices and word not in setting.choices:
                 self.problems.append(f"{name}: {key} can be {' or '.join(setting.choices)}, not {word}")
             elif setting.shell:

@@ -163,7 +163,7 @@ class Editor:
 
         state = self.host.session.state
         lines = about(state, name) if name else list(run(state).lines)
-        told = Lines(tuple(lines or [f"nothing is known of {name}; `help` alone says more"]))
+        told = Lines(tuple(lines or [f"there is no help for {name}; `help` lists the commands"]))
         sink = self.host.sink
         sink.refresh()
         sink.show("".join(f"{line}\n" for line in lines_of(told, sink.style)))

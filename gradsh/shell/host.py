@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 NAME = "<shell>"
 Writer = Callable[[str, int], str]
 GREETING = (
-    "gradsh {version}, as PyTorch {pytorch}. Paste a snippet, or type:",
-    "tour (shows around), help, x = ones(2, requires_grad=True)",
+    "gradsh {version}, behaves as PyTorch {pytorch}. Paste a snippet, or type:",
+    "tour (guided session), help, x = ones(2, requires_grad=True)",
 )
 
 
@@ -205,7 +205,7 @@ class Host:
 
             traceback.print_exception(error)
         text = f"error[other]: gradsh itself failed: {type(error).__name__}: {error}\n"
-        self.sink.err.write(text + "  help: set GRADSH_DEBUG=1 to see where, and report it with what you typed\n")
+        self.sink.err.write(text + "  help: this is a bug; set GRADSH_DEBUG=1 to see the traceback, and report it with your input\n")
 
     # ------------------------------------------------------------------ leaving
 
@@ -222,7 +222,7 @@ class Host:
         number = len(self.unsaved()) if self.setting("confirm") else 0
         if not number:
             return True
-        answer = self._ask(f"{number} statement{'s are' if number > 1 else ' is'} not saved; leave? [Y/n] ")
+        answer = self._ask(f"{number} statement{'s are' if number > 1 else ' is'} not saved; quit? [Y/n] ")
         leaving = answer is None or answer.strip().lower() in {"", "y", "yes"}
         if not leaving:
             self.session.left = None
@@ -242,7 +242,7 @@ class Host:
         except OSError:
             return
         where = self.sink.out if self.sink.out.isatty() else self.sink.err
-        where.write(f"not saved; kept in {file} (`load` it to go on)\n")
+        where.write(f"the session was not saved; it is kept in {file} (`load` restores it)\n")
         where.flush()
 
     @property

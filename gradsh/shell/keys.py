@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from gradsh.shell.host import Host
 
 KEYS = (
-    ("Enter", "run what is typed when it is complete, else go on with the next line; an empty line ends a block"),
-    ("Alt-Enter", "run what is typed as it is"),
-    ("Ctrl-O", "begin a new line"),
-    ("Tab / Shift-Tab", "complete, choose the next or the one before; at a line's start: indent, take back"),
-    ("Up / Down", "line above or below, then the statements before: those that begin as what was typed, if anything was"),
+    ("Enter", "run a complete statement, else start a new line; an empty line ends a block"),
+    ("Alt-Enter", "run the input as it is"),
+    ("Ctrl-O", "start a new line"),
+    ("Tab / Shift-Tab", "complete, select the next or previous one; at the start of a line: indent, unindent"),
+    ("Up / Down", "line above or below, then earlier statements that begin with the typed text"),
     ("Ctrl-R", "search the history backwards"),
-    ("Right / Ctrl-E", "take the grey suggestion; Alt-F one word of it"),
-    ("F1", "help for the name at the cursor"),
+    ("Right / Ctrl-E", "accept the grey suggestion; Alt-F one word of it"),
+    ("F1", "show help for the name at the cursor"),
     ("F2 / Ctrl-X Ctrl-E", "edit in $EDITOR"),
-    ("Ctrl-C", "drop the line; while a statement runs: end it"),
-    ("Ctrl-D", "leave, on an empty line"),
-    ("Ctrl-Z", "suspend; `fg` comes back"),
+    ("Ctrl-C", "discard the line; while a statement runs: interrupt it"),
+    ("Ctrl-D", "quit, on an empty line"),
+    ("Ctrl-Z", "suspend; `fg` resumes"),
     ("Ctrl-L", "clear the screen"),
-    ("Ctrl-_", "undo typing (for statements: `undo`)"),
+    ("Ctrl-_", "undo typing (the command `undo` takes back statements)"),
 )
 INDENT = 4
 _ENDS = re.compile(r"\s*(return|pass|break|continue|raise)\b")

@@ -69,7 +69,7 @@ class ShellSink(TextSink):
             kept.append(line[: left * width])
             left -= _rows_of(line, width)
         shown = "\n".join(kept)
-        told = f"{self.style.pick('…', '...')} {len(text) - len(shown) - 1:,} more characters; print it to see all"
+        told = f"{self.style.pick('…', '...')} {len(text) - len(shown) - 1:,} more characters; print() shows all"
         return "\n".join([shown, *(self.style.paint("dim", part) for part in wrap(told, width)), ""])
 
 

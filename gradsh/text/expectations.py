@@ -126,7 +126,7 @@ def _is_comment(source: Source, span: tuple[int, int], number: int) -> bool:
 def _misplaced(text: str, number: int, in_block: bool) -> ProblemError:
     span = Span(number, len(text) - len(text.lstrip(" \t")) + 1, number, len(text.rstrip()) + 1)
     return ProblemError(Problem(
-        "syntax", f"an expectation {'inside a block' if in_block else 'above every statement'} matches nothing",
+        "syntax", f"an expectation {'inside a block' if in_block else 'above every statement'} belongs to no statement",
         (Label("needed", span, "this expectation"),),
         ("write it at column 0, below the top-level statement whose output it describes",),
     ))

@@ -4,7 +4,7 @@ from gradsh.text.kind import Kind, Way
 
 FREED = Kind(
     "freed",
-    "a backward needs saved tensors that an earlier backward has freed",
+    "a backward needs a saved tensor that an earlier backward freed",
     (
         "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed).",
         "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad().",
@@ -14,9 +14,9 @@ FREED = Kind(
         ),
         "Trying to backward through the graph a second time, but the buffers have already been freed",
     ),
-    "The forward saves in each node what its derivative reads (pow saves its base, mul both factors; add saves nothing)."
-    " A backward frees what a node saved as soon as that node has run. A second pass through the same node finds nothing"
-    " there. Nodes that save nothing can be passed any number of times, which is why only some scripts fail.",
+    "The forward saves in each node the tensors that its derivative needs (pow its base, mul both factors, add none)."
+    " A backward frees the saved tensors of a node right after it ran the node. A second backward through the same node finds"
+    " them freed and fails. Nodes that save nothing can run any number of times, which is why only some scripts fail.",
     "x = torch.ones(2, requires_grad=True)\n"
     "y = x.pow(2)\n"
     "loss = y.sum()\n"
@@ -24,28 +24,28 @@ FREED = Kind(
     "loss.backward()\n",
     (
         Way(
-            "Keep the buffers in every pass but the last.",
+            "Keep the buffers in every backward but the last.",
             "x = torch.ones(2, requires_grad=True)\n"
             "loss = x.pow(2).sum()\n"
             "loss.backward(retain_graph=True)\n"
             "loss.backward()\n",
         ),
         Way(
-            "Add the losses, and go back once.",
+            "Add the losses and call backward once.",
             "x = torch.ones(2, requires_grad=True)\n"
             "y = x.pow(2)\n"
             "first, second = y.sum(), (3 * y).sum()\n"
             "(first + second).backward()\n",
         ),
         Way(
-            "Build the graph again in each iteration: move the forward into the loop.",
+            "Run the forward again in each iteration: move it into the loop.",
             "x = torch.ones(2, requires_grad=True)\n"
             "for step in range(2):\n"
             "    loss = x.pow(2).sum()\n"
             "    loss.backward()\n",
         ),
         Way(
-            "Cut what is carried from one iteration to the next (a hidden state) with detach.",
+            "Detach what one iteration carries to the next, such as a hidden state.",
             "w = torch.ones(2, requires_grad=True)\n"
             "hidden = torch.zeros(2)\n"
             "for step in range(2):\n"
@@ -53,7 +53,7 @@ FREED = Kind(
             "    hidden.sum().backward()\n",
         ),
         Way(
-            "Pin the part that several passes share; the rest is freed as ever.",
+            "Pin the part that several backwards share; the rest is freed as usual (gradsh only).",
             "x = torch.ones(2, requires_grad=True)\n"
             "trunk = x.pow(2)\n"
             "retain trunk\n"
@@ -68,8 +68,8 @@ VERSION = Kind(
     "version",
     "a tensor that the backward needs was modified in place after it was saved",
     ("one of the variables needed for gradient computation has been modified by an inplace operation",),
-    "Every tensor counts its in-place modifications, in a counter that it shares with its views and detached twins. A node"
-    " notes the count when it saves a tensor and compares it in the backward: a derivative computed with other values than"
+    "Each storage counts the in-place writes to it. A tensor, its views and its detached copies share this version. A node"
+    " records the version when it saves a tensor, and backward compares: a derivative computed from other values than"
     " the forward's would be wrong without a word.",
     "x = torch.ones(2, requires_grad=True)\n"
     "y = x * 2\n"
@@ -78,7 +78,7 @@ VERSION = Kind(
     "z.backward()\n",
     (
         Way(
-            "Write the operation out of place: a new tensor leaves the saved one alone.",
+            "Write the operation out of place: it makes a new tensor and does not change the saved one.",
             "x = torch.ones(2, requires_grad=True)\n"
             "y = x * 2\n"
             "z = y.pow(2).sum()\n"
@@ -86,7 +86,7 @@ VERSION = Kind(
             "z.backward()\n",
         ),
         Way(
-            "Save a copy: clone what will be modified.",
+            "Clone the tensor that will be modified.",
             "x = torch.ones(2, requires_grad=True)\n"
             "y = x * 2\n"
             "z = y.clone().pow(2).sum()\n"
@@ -94,7 +94,7 @@ VERSION = Kind(
             "z.backward()\n",
         ),
         Way(
-            "Go back first, modify afterwards (an optimizer's step too is a modification).",
+            "Run the backward first and modify afterwards. (An optimizer's step is a modification too.)",
             "x = torch.ones(2, requires_grad=True)\n"
             "y = x * 2\n"
             "z = y.pow(2).sum()\n"
@@ -106,27 +106,27 @@ VERSION = Kind(
 
 NO_GRAD = Kind(
     "no_grad",
-    "nothing below the tensor requires a gradient",
+    "the tensor has no graph: nothing that it was computed from requires grad",
     (
         "element 0 of tensors does not require grad and does not have a grad_fn",
         "can't retain_grad on Tensor that has requires_grad=False",
         "cannot register a hook on a tensor that doesn't require gradient",
         "One of the differentiated Tensors does not require grad",
     ),
-    "A tensor has a graph only if it was computed from a leaf with requires_grad=True, with history switched on. detach,"
-    " .data, .item(), a block under no_grad, a comparison, argmax or rounding to integers end the history.",
+    "A tensor has a graph only if it was computed from a leaf with requires_grad=True, with recording turned on. detach,"
+    " .data, .item(), a block under no_grad, a comparison, argmax or rounding to integers end the graph.",
     "x = torch.ones(2)\n"
     "loss = x.pow(2).sum()\n"
     "loss.backward()\n",
     (
         Way(
-            "Let the leaf require a gradient before the forward.",
+            "Set requires_grad on the leaf before the forward.",
             "x = torch.ones(2, requires_grad=True)\n"
             "loss = x.pow(2).sum()\n"
             "loss.backward()\n",
         ),
         Way(
-            "Compute what is to be differentiated outside no_grad.",
+            "Compute the loss outside no_grad.",
             "x = torch.ones(2, requires_grad=True)\n"
             "with torch.no_grad():\n"
             "    scale = x.sum()\n"
@@ -138,7 +138,7 @@ NO_GRAD = Kind(
 
 SCALAR = Kind(
     "scalar",
-    "backward of a tensor with several elements needs to be told their weights",
+    "backward from a tensor of several elements needs a gradient argument",
     ("grad can be implicitly created only for scalar outputs",),
     "A backward computes the product of a vector with the Jacobian. For one element the vector is 1; for more there is no"
     " natural choice, and it has to be given.",
@@ -153,7 +153,7 @@ SCALAR = Kind(
             "y.sum().backward()\n",
         ),
         Way(
-            "Give the weights; ones make it the gradient of the sum.",
+            "Pass a gradient; ones give the gradient of the sum.",
             "x = torch.ones(2, requires_grad=True)\n"
             "y = x * 3\n"
             "y.backward(torch.ones(2))\n",
@@ -169,14 +169,14 @@ GRAD_SHAPE = Kind(
         "assigned grad has data of a different size",
         "hook '...' has changed the size of value",
     ),
-    "A gradient has exactly the shape of the tensor that it belongs to: what is handed to backward that of the output, what"
-    " is assigned to .grad or returned by a hook that of the tensor there.",
+    "A gradient has the shape of its tensor: the argument of backward has the shape of the output; a value assigned to .grad,"
+    " or returned by a hook, has the shape of the tensor there.",
     "x = torch.ones(2, requires_grad=True)\n"
     "y = x * 3\n"
     "y.backward(torch.ones(3))\n",
     (
         Way(
-            "Make the gradient like the output.",
+            "Make the gradient with the shape of the output.",
             "x = torch.ones(2, requires_grad=True)\n"
             "y = x * 3\n"
             "y.backward(torch.ones_like(y))\n",
@@ -186,18 +186,18 @@ GRAD_SHAPE = Kind(
 
 LEAF_INPLACE = Kind(
     "leaf_inplace",
-    "a leaf that requires a gradient is modified in place",
+    "a leaf that requires grad is modified in place",
     (
         "a leaf Variable that requires grad is being used in an in-place operation.",
         "a view of a leaf Variable that requires grad is being used in an in-place operation.",
     ),
-    "A leaf is where a gradient arrives. After an in-place operation it would be the result of that operation, with a"
-    " history, and no longer a leaf; its old value, with respect to which the gradient is meant, would be gone.",
+    "Backward writes gradients to leaves. After an in-place operation the leaf would be the result of that operation, and no"
+    " longer a leaf; the value that the gradient refers to would be overwritten.",
     "w = torch.ones(2, requires_grad=True)\n"
     "w += 1\n",
     (
         Way(
-            "Update it without history, as optimizers do.",
+            "Update it under no_grad, as optimizers do.",
             "w = torch.ones(2, requires_grad=True)\n"
             "with torch.no_grad():\n"
             "    w += 1\n",
@@ -208,7 +208,7 @@ LEAF_INPLACE = Kind(
             "v = w + 1\n",
         ),
         Way(
-            "Clone it first: the clone is no leaf.",
+            "Clone it first: the clone is not a leaf.",
             "w = torch.ones(2, requires_grad=True)\n"
             "v = w.clone()\n"
             "v += 1\n"
@@ -219,15 +219,15 @@ LEAF_INPLACE = Kind(
 
 VIEW_INPLACE = Kind(
     "view_inplace",
-    "a view that cannot be tracked is modified in place",
+    "a view that autograd cannot track is modified in place",
     (
         "is a view and is being modified inplace. This view is the output of a function that returns multiple views.",
         "Such functions do not allow the output views to be modified inplace.",
         "A view was created in no_grad mode and is being modified inplace with grad mode enabled.",
         "Can't detach views in-place. Use detach() instead.",
     ),
-    "Writing through a view rewrites the history of its base. That is possible for one view of one base; for the views that"
-    " unbind, split or chunk return together, and for views made under no_grad, it is not, and is refused.",
+    "A write through a view changes the graph of its base. Autograd can do this for a single view; it refuses for the views"
+    " that unbind, split or chunk return together, and for views created under no_grad.",
     "x = torch.ones(4, requires_grad=True)\n"
     "y = x * 1\n"
     "a, b = y.chunk(2)\n"
@@ -241,7 +241,7 @@ VIEW_INPLACE = Kind(
             "a = a * 2\n",
         ),
         Way(
-            "Write through an index: that makes a view of its own.",
+            "Write through an index: it makes a single view.",
             "x = torch.ones(4, requires_grad=True)\n"
             "y = x * 1\n"
             "y[:2].mul_(2)\n"
@@ -252,14 +252,14 @@ VIEW_INPLACE = Kind(
 
 NOT_LEAF = Kind(
     "not_leaf",
-    "something that only a leaf can have or do was asked of a computed tensor",
+    "an operation that only a leaf supports is used on a computed tensor",
     (
         "you can only change requires_grad flags of leaf variables.",
         "can't optimize a non-leaf Tensor",
         "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.",
     ),
-    "A computed tensor requires a gradient because its inputs do; that cannot be switched off there, an optimizer cannot own"
-    " it (its next value comes from its inputs), and it cannot be copied without its graph.",
+    "A computed tensor requires grad because its inputs do. This cannot be turned off on the result; an optimizer cannot update"
+    " it (its next value comes from its inputs), and deepcopy cannot copy it without its graph.",
     "x = torch.ones(2, requires_grad=True)\n"
     "y = x * 2\n"
     "y.requires_grad = False\n",
@@ -271,7 +271,7 @@ NOT_LEAF = Kind(
             "y.requires_grad = True\n",
         ),
         Way(
-            "Hand the optimizer the leaf that it is computed from.",
+            "Give the optimizer the leaf that it is computed from.",
             "x = torch.ones(2, requires_grad=True)\n"
             "y = x * 2\n"
             "optimizer = torch.optim.SGD([x], lr=0.1)\n",
@@ -281,21 +281,21 @@ NOT_LEAF = Kind(
 
 UNUSED = Kind(
     "unused",
-    "a gradient was asked for with respect to a tensor that the output does not depend on",
+    "the output does not depend on a tensor whose gradient is requested",
     (
         "One of the differentiated Tensors appears to not have been used in the graph.",
         "The differentiated Tensor at index 0 appears to not have been used in the graph.",
         "Set allow_unused=True if this is the desired behavior.",
     ),
     "autograd.grad looks for a path from the outputs to each input. There is none if the input was not used, or if what was"
-    " used was another tensor with the same values (a detached twin, a copy, the tensor before it was bound anew).",
+    " used was another tensor with the same values (a detached copy, a clone, or the tensor before the name was assigned again).",
     "x = torch.ones(2, requires_grad=True)\n"
     "w = torch.ones(2, requires_grad=True)\n"
     "loss = x.pow(2).sum()\n"
     "torch.autograd.grad(loss, w)\n",
     (
         Way(
-            "Say that None is a fine answer.",
+            "Allow None as the gradient.",
             "x = torch.ones(2, requires_grad=True)\n"
             "w = torch.ones(2, requires_grad=True)\n"
             "loss = x.pow(2).sum()\n"
@@ -313,7 +313,7 @@ UNUSED = Kind(
 
 DTYPE = Kind(
     "dtype",
-    "a tensor has a dtype that the operation does not take",
+    "a tensor has a dtype that the operation does not support",
     (
         "only Tensors of floating point and complex dtype can require gradients",
         "expected scalar type",
@@ -321,8 +321,8 @@ DTYPE = Kind(
         "result type Float can't be cast to the desired output type",
         "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype.",
     ),
-    "Gradients exist for floating point numbers only. Operations promote dtypes where elements meet one by one, but matrix"
-    " products want equal dtypes, and an in-place operation cannot change the dtype of the tensor that it writes to.",
+    "Only floating point tensors have gradients. Elementwise operations promote dtypes; matrix products need equal dtypes,"
+    " and an in-place operation cannot change the dtype of the tensor that it writes to.",
     "x = torch.tensor([1, 2], requires_grad=True)\n",
     (
         Way("Write floating point numbers.", "x = torch.tensor([1.0, 2.0], requires_grad=True)\n"),
@@ -336,7 +336,7 @@ DTYPE = Kind(
 
 SHAPE = Kind(
     "shape",
-    "shapes do not fit together",
+    "shapes do not match",
     (
         "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1",
         "mat1 and mat2 shapes cannot be multiplied",
@@ -345,14 +345,14 @@ SHAPE = Kind(
         "stack expects each tensor to be equal size",
         "Expected input batch_size to match target batch_size",
     ),
-    "Elementwise operations line shapes up from the last dimension; two sizes fit if they are equal or one of them is 1. A"
-    " matrix product needs the first one's columns to be as many as the second one's rows.",
+    "Elementwise operations broadcast from the last dimension: two sizes match if they are equal or one of them is 1. A matrix"
+    " product needs as many columns in the first operand as rows in the second.",
     "a = torch.ones(2, 3)\n"
     "b = torch.ones(2, 4)\n"
     "a + b\n",
     (
         Way(
-            "Give one of them a dimension of size 1 where the other one is to be repeated.",
+            "Give one of them a dimension of size 1 where it is to be repeated.",
             "a = torch.ones(2, 3)\n"
             "b = torch.ones(2)\n"
             "a + b.unsqueeze(1)\n",

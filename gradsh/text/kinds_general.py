@@ -4,19 +4,19 @@ from gradsh.text.kind import Kind, Way
 
 INDEX = Kind(
     "index",
-    "an index or a dimension lies outside its range",
+    "an index or a dimension is out of range",
     (
         "index 2 is out of bounds for dimension 0 with size 2",
         "Dimension out of range (expected to be in range of [-1, 0], but got 1)",
         "too many indices for tensor of dimension 1",
         "list index out of range",
     ),
-    "Indices go from 0 to the size less one, or from -1 backwards; dimensions from 0 to their number less one.",
+    "Indices go from 0 to the size minus one, or from -1 backwards; dimensions from 0 to the number of dimensions minus one.",
     "x = torch.ones(2)\n"
     "x[2]\n",
     (
         Way("Count from the end with negative numbers.", "x = torch.ones(2)\nx[-1]\n"),
-        Way("Take a slice: it is cut to what is there.", "x = torch.ones(2)\nx[1:5]\n"),
+        Way("Take a slice: it ends at the last element.", "x = torch.ones(2)\nx[1:5]\n"),
     ),
 )
 
@@ -24,12 +24,12 @@ KEY = Kind(
     "key",
     "a dict has no such key",
     ("KeyError",),
-    "A dict answers only for the keys that were put into it. The keys of a module's state_dict are its parameters' names with"
+    "A dict has only the keys that were put into it. The keys of a module's state_dict are its parameters' names with"
     " dots, as in 'fc.weight'.",
     "losses = {'train': 1.0}\n"
     "losses['test']\n",
     (
-        Way("Ask with a default.", "losses = {'train': 1.0}\nlosses.get('test', 0.0)\n"),
+        Way("Use a default.", "losses = {'train': 1.0}\nlosses.get('test', 0.0)\n"),
         Way("Look at the keys.", "losses = {'train': 1.0}\nlist(losses)\n"),
     ),
 )
@@ -38,14 +38,14 @@ ATTRIBUTE = Kind(
     "attribute",
     "a value has no such attribute or method",
     ("'Tensor' object has no attribute", "module 'torch' has no attribute", "'NoneType' object has no attribute"),
-    "The name is misspelt, belongs to another kind of value, or is one that gradsh does not offer. Where None has no attribute,"
-    " the value is missing: a .grad before the first backward, the result of a function without return.",
+    "The name is misspelt, belongs to another type, or is one that gradsh does not have. If the value is None, something is"
+    " missing: a .grad before the first backward, or the result of a function without return.",
     "x = torch.ones(2)\n"
     "x.men()\n",
     (
-        Way("Write the name that the error offers.", "x = torch.ones(2)\nx.mean()\n"),
+        Way("Use the name that the error suggests.", "x = torch.ones(2)\nx.mean()\n"),
         Way(
-            "Run a backward before the gradient is read.",
+            "Run a backward before reading the gradient.",
             "x = torch.ones(2, requires_grad=True)\n"
             "x.sum().backward()\n"
             "x.grad.norm()\n",
@@ -55,7 +55,7 @@ ATTRIBUTE = Kind(
 
 NAME = Kind(
     "name",
-    "nothing has that name",
+    "the name is not defined",
     ("name 'y' is not defined", "cannot access local variable 'y' where it is not associated with a value",
      "No module named", "cannot import name"),
     "A name is looked up in the program, among the builtins, then in torch.nn.functional, torch, torch.nn and torch.optim. A"
@@ -63,9 +63,9 @@ NAME = Kind(
     "x = torch.ones(2)\n"
     "print(y)\n",
     (
-        Way("Bind it first.", "x = torch.ones(2)\ny = x + 1\nprint(y)\n"),
+        Way("Assign it first.", "x = torch.ones(2)\ny = x + 1\nprint(y)\n"),
         Way(
-            "Declare a name of the program that a function assigns to.",
+            "Declare a global name that a function assigns to.",
             "count = 0\n"
             "def step():\n"
             "    global count\n"
@@ -85,13 +85,13 @@ TYPE = Kind(
         "unsupported operand type(s) for +",
         "'Tensor' object is not callable",
     ),
-    "A function got too many arguments, too few, one with a name that it does not have, or one of a type that it does not take."
+    "A function got too many or too few arguments, an unknown keyword argument, or an argument of a wrong type."
     " The error shows the function's signature.",
     "x = torch.ones(2, requires_grad=True)\n"
     "x.sum().backward(retain_variables=True)\n",
     (
         Way(
-            "Use the argument's name of today.",
+            "Use the current name of the argument.",
             "x = torch.ones(2, requires_grad=True)\n"
             "x.sum().backward(retain_graph=True)\n",
         ),
@@ -100,7 +100,7 @@ TYPE = Kind(
 
 VALUE = Kind(
     "value",
-    "a value that the operation cannot do anything with",
+    "a value that the operation does not accept",
     (
         "Boolean value of Tensor with more than one value is ambiguous",
         "a Tensor with 2 elements cannot be converted to Scalar",
@@ -108,22 +108,22 @@ VALUE = Kind(
         "optimizer got an empty parameter list",
         "not enough values to unpack",
     ),
-    "The type is right and the value is not: a tensor of several elements where one number or one truth is needed, an empty"
-    " list, a text that is no number.",
+    "The type is right, the value is not: a tensor of several elements where one number or bool is needed, an empty list, a"
+    " string that is not a number.",
     "x = torch.tensor([1.0, -1.0])\n"
     "if x > 0:\n"
     "    print('positive')\n",
     (
-        Way("Say whether all elements count, or any.", "x = torch.tensor([1.0, -1.0])\nif (x > 0).any():\n    print('positive')\n"),
+        Way("State whether all elements must hold, or any.", "x = torch.tensor([1.0, -1.0])\nif (x > 0).any():\n    print('positive')\n"),
         Way("Reduce to one number.", "x = torch.tensor([1.0, -1.0])\nx.sum().item()\n"),
     ),
 )
 
 ARITHMETIC = Kind(
     "arithmetic",
-    "a calculation with Python's numbers has no result",
+    "a calculation with Python numbers has no result",
     ("division by zero", "ZeroDivisionError", "OverflowError"),
-    "Python's own numbers refuse division by zero and results that a float cannot hold. Tensors of floating point numbers do"
+    "Python numbers raise on division by zero and on results too large for a float. Floating point tensors do"
     " not: they give inf or nan.",
     "count = 0\n"
     "mean = 1.0 / count\n",
@@ -135,14 +135,14 @@ ARITHMETIC = Kind(
 
 ASSERT = Kind(
     "assert",
-    "an assertion of the script does not hold",
+    "an assertion of the script failed",
     ("AssertionError",),
-    "The script says what must be true at this place, and it is not.",
+    "The condition of an `assert` is false.",
     "x = torch.ones(2, requires_grad=True)\n"
     "assert x.grad is not None, 'no gradient yet'\n",
     (
         Way(
-            "Make it true before it is asked.",
+            "Make it true before the assertion.",
             "x = torch.ones(2, requires_grad=True)\n"
             "x.sum().backward()\n"
             "assert x.grad is not None, 'no gradient yet'\n",
@@ -152,16 +152,16 @@ ASSERT = Kind(
 
 EXPECT = Kind(
     "expect",
-    "a failure that the script announces did not happen, or another one did",
+    "an expected failure did not happen, or another one did",
     (),
-    "`expect error KIND: STATEMENT` passes when the statement fails with that kind. It fails when the statement succeeds or"
+    "`expect error KIND: STATEMENT` succeeds when the statement fails with that kind. It fails when the statement succeeds or"
     " fails with another kind.",
     "x = torch.ones(2, requires_grad=True)\n"
     "loss = x.sum()\n"
     "expect error freed: loss.backward()\n",
     (
         Way(
-            "Announce what does happen: sum saves nothing, pow does.",
+            "Expect what does happen: sum saves nothing, pow does.",
             "x = torch.ones(2, requires_grad=True)\n"
             "loss = x.pow(2).sum()\n"
             "loss.backward()\n"
@@ -172,27 +172,27 @@ EXPECT = Kind(
 
 SYNTAX = Kind(
     "syntax",
-    "the text is no program",
+    "the text is not a valid program",
     ("invalid syntax", "'(' was never closed", "unterminated string literal", "unexpected indent",
      "Missing parentheses in call to 'print'. Did you mean print(...)?"),
-    "The text cannot be read: a bracket or a quote is open, a colon is missing, a line is indented without reason, or it uses a"
-    " part of Python that the language leaves out (async, match, bytes, complex numbers). Nothing of it has run.",
+    "The text cannot be parsed: a bracket or quote is not closed, a colon is missing, an indent is unexpected, or it uses a part"
+    " of Python that gradsh does not have (async, complex numbers). No statement has run.",
     "x = torch.ones(2\n",
     (
-        Way("Close what is open.", "x = torch.ones(2)\n"),
-        Way("Use the forms of today: print is a function.", "x = torch.ones(2)\nprint(x)\n"),
+        Way("Close the bracket.", "x = torch.ones(2)\n"),
+        Way("Use the syntax of Python 3: print is a function.", "x = torch.ones(2)\nprint(x)\n"),
     ),
 )
 
 LIMIT = Kind(
     "limit",
-    "the script asks for more than it may use",
+    "the script exceeds a limit of time, memory, nodes or output",
     (
         "maximum recursion depth exceeded", "DefaultCPUAllocator: can't allocate memory", "MemoryError",
         "CUDA out of memory. Tried to allocate",
     ),
-    "Time, memory, nodes, output, the depth of calls and of expressions are bounded, so that a script cannot take the machine"
-    " with it. The session goes on, and what the statement had taken is given back.",
+    "Time, memory, nodes, output and the depth of calls and expressions are limited, so that a script cannot block the machine."
+    " The session continues, and the memory of the statement is released.",
     "def depth(n):\n"
     "    return depth(n + 1)\n"
     "depth(0)\n",
@@ -216,11 +216,11 @@ IO = Kind(
     "io",
     "a file cannot be read or written",
     ("No such file or directory", "Permission denied", "Is a directory"),
-    "Only commands that a person types touch files (`save`, `load`, `--output`). In `gradsh run` and `gradsh test` they are"
-    " refused unless --allow-files DIR names a folder, and then they stay inside it.",
+    "Only typed commands read and write files (`save`, `load`, `--output`). In `gradsh run` and `gradsh test` they need"
+    " --allow-files DIR, and then they cannot leave this folder.",
     "load no-such-file.grad\n",
     (
-        Way("Write what the file would hold into the script.", "x = torch.ones(2)\n"),
+        Way("Write the contents of the file into the script.", "x = torch.ones(2)\n"),
     ),
 )
 
@@ -228,8 +228,8 @@ INTERRUPT = Kind(
     "interrupt",
     "Ctrl-C stopped the statement",
     ("KeyboardInterrupt",),
-    "An interrupt takes effect between two statements, or between two nodes of a backward; what the pass had freed and written"
-    " by then stays so, and the error lists it. The session goes on.",
+    "An interrupt takes effect between two statements, or between two nodes of a backward; what backward has freed and written"
+    " by then stays, and the error lists it. The session continues.",
     "",
     (
         Way(
@@ -243,13 +243,13 @@ INTERRUPT = Kind(
 
 OTHER = Kind(
     "other",
-    "an error that the script raised itself, or that belongs to no other kind",
+    "an error that the script raised itself, or of no other kind",
     ("RuntimeError", "StopIteration", "NotImplementedError"),
-    "The message is all that is known: it was raised by the script, or by an operation for a reason of its own.",
+    "The message says what happened: the script or an operation raised it.",
     "raise RuntimeError('the loss is not finite')\n",
     (
         Way(
-            "Catch it where something can be done about it.",
+            "Catch it where the program can handle it.",
             "try:\n"
             "    raise RuntimeError('the loss is not finite')\n"
             "except RuntimeError as error:\n"

@@ -63,7 +63,7 @@ class Mark(NamedTuple):
 class DagNode(NamedTuple):
     """A node of a drawing: variable names bound to its result, title (its operation), shape, marks and source line.
 
-    What stands for several nodes reaches from `line` to `last_line`. A `stub` stands for those that were left out.
+    What stands for several nodes reaches from `line` to `last_line`. A `stub` stands for those that were removed.
     """
 
     title: str
@@ -87,7 +87,7 @@ class Edge(NamedTuple):
 class Dag(NamedTuple):
     """A directed graph: nodes, edges in the order of each node's children, and the nodes where a drawing starts.
 
-    `autograd_meta` says how to see what was left out.
+    `autograd_meta` says how to see what was removed.
     """
 
     nodes: tuple[DagNode, ...]

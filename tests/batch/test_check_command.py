@@ -61,7 +61,7 @@ def test_what_stands_in_is_listed():
     said: list[str] = []
     _, problems = check_script(Script("script", "import wandb\nfrom tqdm.auto import tqdm\nimport numpy, tqdm as t"), said.append)
     assert problems == []
-    assert [text.partition(" stands in ")[0] for text in said] == ["wandb", "tqdm"]
+    assert [text.partition(" is a stub: ")[0] for text in said] == ["wandb", "tqdm"]
 
 
 CALLS = """
@@ -83,7 +83,7 @@ def test_all_that_stands_in_is_told_at_once() -> None:
     """Modules, functions, classes and methods, each once."""
     sentences: list[str] = []
     assert check_script(Script("script", CALLS), sentences.append)[1] == []
-    names = [sentence.partition(" stands in")[0] for sentence in sentences]
+    names = [sentence.partition(" is a stub")[0] for sentence in sentences]
     assert sorted(names) == sorted(["tqdm", "torch.compile", ".cuda()", "os.makedirs", "GradScaler", "open", "torch.save"])
 
 

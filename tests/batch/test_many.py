@@ -75,7 +75,7 @@ def test_parameters_are_set(gradsh: Callable, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("setting", "words"), [
     ("steps=1.5", "steps is an int, not '1.5'"),
     ("loud=maybe", "loud is a bool, not 'maybe'"),
-    ("other=6", "no parameter is called other; there are lr (float), steps (int), name (str), loud (bool)"),
+    ("other=6", "there is no parameter other; there are lr (float), steps (int), name (str), loud (bool)"),
     ("lr", "--set takes NAME=VALUE"),
 ])
 def test_wrong_values(gradsh: Callable, tmp_path: Path, setting: str, words: str) -> None:

@@ -100,9 +100,9 @@ def test_a_net_is_found_inside_of_functions() -> None:
     ("line", "told"),
     [
         ("plan loss --fits 1M --vary bacth", "name: name 'bacth' is not defined"),
-        ("plan loss --fits 1M --vary net", "value: plan --vary net: no statement at the top level gives net a whole number"),
+        ("plan loss --fits 1M --vary net", "value: plan --vary net: no statement at the top level assigns an integer to net"),
         ("plan loss --fits 1X", "value: plan --fits: a size is a number of bytes such as 500M or 2G, not '1X'"),
-        ("for i in range(2):\n    plan loss --fits 1M", "value: plan --fits and --vary stand at the top level"),
+        ("for i in range(2):\n    plan loss --fits 1M", "value: plan --fits and --vary work at the top level only"),
         ("if batch > 6: raise ValueError('six')\nplan loss --vary batch", "value: the program fails when it is run again with batch = 12"),
     ],
 )

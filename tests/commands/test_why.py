@@ -41,7 +41,7 @@ SCRIPTS = {
     "modified by a method": "x = ones(2, requires_grad=True)\ny = x.exp()\nz = (y * y).sum()\ny.mul_(x + 1)\nz.backward()\n",
     "modified by index": "x = ones(2, requires_grad=True)\ny = x.exp()\nz = (y * y).sum()\ny[0] = 1\nz.backward()\n",
     "detached": "x = ones(2, requires_grad=True)\ny = (x * 2).detach()\ny.sum().backward()\n",
-    "no leaf": "x = ones(2)\ny = (x * 2).sum()\ny.backward()\n",
+    "not a leaf": "x = ones(2)\ny = (x * 2).sum()\ny.backward()\n",
     "not a scalar": "x = ones(2, requires_grad=True)\ny = x * 2\ny.backward()\n",
     "update": "w = ones(2, requires_grad=True)\nw -= 0.1\n",
     "modified by filling": "x = ones(2, requires_grad=True)\ny = x.exp()\nz = (y * y).sum()\ny.zero_()  # a comment\nz.backward()\n",
@@ -200,7 +200,7 @@ def test_parameters_without_a_gradient():
 def test_a_frozen_module_is_named_with_the_way_to_let_it_learn():
     text = "net = nn.Linear(2, 1)\nfor p in net.parameters():\n    p.requires_grad = False\n\nnet(ones(1, 2)).sum().backward()\n"
     story, _ = told(text)
-    assert "do not freeze what is to be learnt: `requires_grad = True` on line 3" in story.help[0]
+    assert "do not freeze it if it is to be trained: `requires_grad = True` on line 3" in story.help[0]
 
 
 def test_a_gradient_without_history_is_to_be_asked_for_with_one():

@@ -53,7 +53,7 @@ def test_bad_options(line: str) -> None:
     ("for i in a:\n    b\n    #> indented\n", [(1, 2)]),
 ])
 def test_misplaced(text: str, spans: list[tuple[int, int]]) -> None:
-    with pytest.raises(ProblemError, match="matches nothing"):
+    with pytest.raises(ProblemError, match="belongs to no statement"):
         scan(Source("s", text), spans)
     assert scan(Source("s", text), spans, strict=False) == {}
 

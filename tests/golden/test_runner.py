@@ -43,14 +43,14 @@ def test_the_diff_is_a_patch(golden: Golden, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("text", "words"), [
     ("nonsense\n", "the statement failed"),
-    ("x = 1\n#!\n", "passed, though it is announced to fail"),
+    ("x = 1\n#!\n", "succeeded, but a failure is expected"),
     ("nonsense\n#! error[type]: x\n", "the failure differs"),
     ("print(1)\nx = 1\n#>\n", "the output differs"),
     ("print((1)\n", "cannot be run"),
-    ("#> early\nprint(1)\n", "matches nothing"),
+    ("#> early\nprint(1)\n", "belongs to no statement"),
     ("#@ sed=1\nprint(1)\n", "unknown option"),
     ("print(1)\n#>> gone.out\n", "cannot read gone.out"),
-    ("print(1)\n#>> ../gone.out\n", "has no folder"),
+    ("print(1)\n#>> ../gone.out\n", "without a folder"),
     ("if True:\n    print(1)\n    #> 1\n", "inside a block"),
 ])
 def test_failures(golden: Golden, text: str, words: str) -> None:
@@ -132,7 +132,7 @@ def test_orphans_fail(golden: Golden) -> None:
     script("nohup.out", "none of ours\n")
     status, out, _ = golden()
     assert status == 1
-    assert "a.old.out: expected output that no script names" in out
+    assert "a.old.out: no script names this output file" in out
     assert "gone.graph.out" in out
     assert "nohup" not in out
     assert out.endswith("1 passed, 2 failed\n")

@@ -42,7 +42,7 @@ def test_each_entry_of_the_table_holds(name: str) -> None:
     module = MODULES[name]
     _, warnings, failures, _ = run(f"import {name}\nimport {name}\n{name}.no_such_name_at_all_")
     if module.how == STANDS_IN:
-        assert warnings == [f"{name} stands in {module.why}"]
+        assert warnings == [f"{name} is a stub: {module.why}"]
     else:
         assert warnings == []
     if module.how == REFUSED_MODULE:
@@ -103,7 +103,7 @@ def test_stand_ins_say_so_once_and_change_no_number() -> None:
     printed, warnings, failures, _ = run(STAND_INS + "print(net.module.weight.tolist())")
     assert failures == []
     assert printed == "True True done\n" + run(PLAIN)[0]
-    assert len(warnings) == len({warning.partition(" stands in ")[0] for warning in warnings}) == 9
+    assert len(warnings) == len({warning.partition(" is a stub: ")[0] for warning in warnings}) == 9
 
 
 def test_what_pytorch_alone_has_is_told_where_a_program_asks_for_it() -> None:
@@ -284,7 +284,7 @@ def test_memory_that_ran_out_is_accounted_for() -> None:
     )[2]
     problem = failures[0].problem
     assert problem.kind == "limit"
-    assert problem.message == "there is not enough memory for this: Unable to allocate 9 GiB"
+    assert problem.message == "out of memory: Unable to allocate 9 GiB"
     assert problem.notes[0].startswith("held now: 4.0 kB by leaves, 4.0 kB by variables")
     assert "held (4.0 kB)" in problem.notes[1]
     assert "kept (4.0 kB)" in problem.notes[1]

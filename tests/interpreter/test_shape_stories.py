@@ -30,7 +30,7 @@ def test_the_layer_that_failed_is_named(script):
 
 
 REFUSED = [
-    ("torch.jit.script(1)", "leave it out: call the function or the module itself"),
+    ("torch.jit.script(1)", "remove it: call the function or the module itself"),
     ("import torch.distributed as dist\ndist.init_process_group()", "one process on the CPU"),
     ("import numpy as np\nnp.fromfile('x')", "gradsh's `numpy` offers array"),
     ("torch.ones(2).sumn()", "did you mean `sum`?"),

@@ -33,8 +33,8 @@ def test_freed_in_a_loop_says_which_pass(script):
         "w = torch.ones(2, requires_grad=True)\nout = (w * w).sum()\nfor t in range(3):\n    out.backward()\n",
     )
     texts = [label.text for label in found.labels if label.role in {"freed", "needed"}]
-    assert texts == ["freed here (pass 1 of the loop)", "needed again here (pass 2 of the loop)"]
-    assert "compute it again in each pass: line 5 before line 7" in found.help[0]
+    assert texts == ["freed here (iteration 1 of the loop)", "needed again here (iteration 2 of the loop)"]
+    assert "compute it again in each iteration: line 5 before line 7" in found.help[0]
     assert (script.failure.line, script.failure.top) == (7, 6)
 
 
@@ -75,7 +75,7 @@ def test_writes_of_a_loop_are_one_mark(script):
         "x = torch.ones(2, requires_grad=True)\ny = x * 2\nz = y * y\nfor i in range(3):\n    y.add_(1)\nz.sum().backward()\n",
     )
     assert script.lines("modified") == [8]
-    assert "version 1 (pass 1 of the loop) to 3" in next(
+    assert "version 1 (iteration 1 of the loop) to 3" in next(
         label.text for label in script.failure.problem.labels if label.role == "modified"
     )
 
@@ -247,7 +247,7 @@ def test_windows_are_cut_where_they_end(script):
         "w = torch.ones(2, requires_grad=True)\nh = torch.zeros(2)\nfor i in range(2):\n    for t in range(3):\n"
         "        h = (h * w + 1).tanh()\n    h.sum().backward()\n",
     )
-    assert found.fixes[0].words == "cut the history after each backward: `h = h.detach()` after line 9"
+    assert found.fixes[0].words == "detach it after each backward: `h = h.detach()` after line 9"
 
 
 def test_a_failed_pass_names_parameters_by_their_place(script):
@@ -267,10 +267,10 @@ def test_nested_loops_say_the_pass_of_each(script):
         "        (h * b).sum().backward()\n",
     )
     assert [label.text for label in found.labels if label.role == "needed"] == [
-        "needed again here (pass 1 of the inner loop, 3 of the outer)"
+        "needed again here (iteration 1 of the inner loop, 3 of the outer)"
     ]
     assert [label.text for label in found.labels if label.role == "freed"] == [
-        "freed here (pass 1 of the inner loop, 2 of the outer)"
+        "freed here (iteration 1 of the inner loop, 2 of the outer)"
     ]
 
 

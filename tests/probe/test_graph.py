@@ -71,7 +71,7 @@ def test_filters():
     assert {node.name for node in asked.report("graph z --name tanh").nodes} == {"TanhBackward0"}
     assert len(asked.report("graph z --name tanh").edges) == 29
     assert asked.report("graph z --state freed").nodes == ()
-    assert "none of the" in asked.shown("graph z --state freed")
+    assert "no node matches" in asked.shown("graph z --state freed")
     ways = Asked("x = ones(2, requires_grad=True)\ny = ones(2, requires_grad=True)\nz = (x.exp() * y.sin()).sum()").report("graph z --to y")
     assert [node.name for node in ways.nodes] == ["SumBackward0", "MulBackward0", "SinBackward0", "AccumulateGrad"]
 
@@ -120,7 +120,7 @@ def steps_in(lines: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize(("answers", "sentence"), [
-    (["next", "back", "next", "quit"], "ended with `quit`"), ([None], "aborted"), (["bogus", "", None], "aborted"),
+    (["next", "back", "next", "quit"], "stopped with `quit`"), ([None], "interrupted"), (["bogus", "", None], "interrupted"),
 ])
 def test_walk_ends_where_a_person_asks(answers, sentence):
     asked, _, left = walked(*answers)
@@ -146,7 +146,7 @@ def test_walk_tells_its_words_to_one_it_does_not_know():
     _, lines, _ = walked("bogus", "until", "until nobody", "rest")
     assert steps_in(lines) == ["1."]
     assert [line.split()[0] for line in lines[-12:-2]] == ["next", "until", "back", "rest", "quit"] * 2
-    assert lines[-2:-1] == ["no node called nobody is ahead"]
+    assert lines[-2:-1] == ["no remaining node is called nobody"]
 
 
 def test_nodes_are_grouped_by_the_call_that_made_them():

@@ -71,7 +71,7 @@ def shown(command):
 def test_what_a_checkpoint_computes_again_is_shown_as_recomputed():
     assert "recomputed by its checkpoint" in shown("graph z")
     table = shown("buffers z")
-    assert "not kept but recomputed by a checkpoint when backward needs them: 32 B stand in their place" in table
+    assert "not kept: a checkpoint recomputes them for backward: 32 B kept instead" in table
     assert "packed" not in table
 
 
@@ -83,5 +83,5 @@ def test_what_a_hook_packs_is_not_shown_as_recomputed():
 
 
 def test_memory_counts_what_a_checkpoint_recomputes():
-    assert "saved tensors not kept: a checkpoint recomputes what backward needs" in shown("memory")
+    assert "saved tensors not kept: a checkpoint recomputes them for backward" in shown("memory")
     assert "not kept" not in shown("z.backward()\ndel y, z\nmemory").rpartition("owner")[2]

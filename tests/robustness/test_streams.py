@@ -66,7 +66,7 @@ def test_what_is_no_script(tmp_path: Path, command: str) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "bad.grad").write_bytes(b"x = '\xff'\n")
     (tmp_path / "loop").symlink_to("loop")
-    expected = {"pipe": "nobody writes to this pipe", "bad.grad": "line 1 is not UTF-8 (byte 0xff)", "/dev/zero": "it is a device"}
+    expected = {"pipe": "no process writes to this pipe", "bad.grad": "line 1 is not UTF-8 (byte 0xff)", "/dev/zero": "it is a device"}
     if command != "test":
         expected |= {"folder": "Is a directory", "loop": "Too many levels of symbolic links", "gone": "No such file or directory"}
     for name, reason in expected.items():

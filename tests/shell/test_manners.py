@@ -181,15 +181,15 @@ def test_help_knows_the_words_of_errors_and_what_options_do() -> None:
     session = Session()
     session.run("help leaf\nhelp Tensor.backward\nhelp Tensor.grad_fn\nhelp backward", shown.append)
     texts = ["\n".join(event.view().lines) for event in shown if type(event).__name__ == "Result"]
-    assert texts[0].startswith("leaf: A tensor that no recorded operation made")
+    assert texts[0].startswith("leaf: A tensor that no recorded operation computed")
     assert texts[1].startswith("Tensor.backward(self, gradient")
-    assert texts[2].startswith("Tensor.grad_fn: The node that made a tensor")
+    assert texts[2].startswith("Tensor.grad_fn: The node that computed a tensor")
     assert "--retain        free nothing" in texts[3]
 
 
 def test_every_option_is_explained() -> None:
     from gradsh.commands import GRAMMARS
-    from gradsh.commands.glossary import OPTIONS
+    from gradsh.commands.options import OPTIONS
 
     assert {option for grammar in GRAMMARS.values() for option in grammar.options} <= set(OPTIONS)
 

@@ -45,7 +45,7 @@ def test_a_long_value_is_cut_and_a_long_result_is_not_lost() -> None:
         shell.see("grad>")
         rows = shell.run("list(range(3000))").split("\n")
         assert len(rows) == 51
-        assert "more characters; print it to see all" in rows[-1]
+        assert "more characters; print() shows all" in rows[-1]
         assert "2999" in shell.run("print(list(range(3000)))")
 
 

@@ -83,7 +83,7 @@ def test_looking_is_not_undone(talk: Talk) -> None:
 def test_undo_of_several_statements_says_what_came_back(talk: Talk) -> None:
     talk("x = ones(2, requires_grad=True)\ny = (x * x).sum()\na = 1\nbackward y\na = 2\nx.grad")
     assert talk("undo 2") == (
-        "undid 2 statements, lines 4 to 5\n  a is again 1; x.grad is None again; 2 buffers live again (16 B)"
+        "undid 2 statements, lines 4 to 5\n  a is again 1; x.grad is None again; 2 buffers restored (16 B)"
     )
     talk("a")
     assert talk("redo") == "redid 2 statements, lines 4 to 5"

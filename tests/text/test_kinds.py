@@ -35,7 +35,7 @@ def test_a_kind_is_complete(kind):
     assert kind.meaning.endswith(".")
     assert kind.example or kind.situation
     assert kind.ways
-    assert all(way.text.endswith(".") and way.script.endswith("\n") for way in kind.ways)
+    assert all(way.text.endswith((".", ".)")) and way.script.endswith("\n") for way in kind.ways)
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
