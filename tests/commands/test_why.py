@@ -90,7 +90,7 @@ def test_ways_out_work(name):
 def test_recomputing_and_detaching_give_the_expected_gradients():
     text = SCRIPTS["outside of the loop"]
     story, _ = told(text)
-    moved = next(way for way in story.ways if "again in each pass" in way.words)
+    moved = next(way for way in story.ways if "again in each iteration" in way.words)
     session = Session()
     session.run(applied(text, moved), lambda _: None)
     assert session.machine.program["x"].grad.tolist() == [6.0, 6.0]

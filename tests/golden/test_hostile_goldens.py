@@ -66,7 +66,7 @@ def test_a_file_beside_the_script_is_no_other_file(tmp_path: Path, name: str) ->
 def test_a_pipe_beside_the_script_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.1.out")
     checked = check("1\n#>> x.1.out\n", tmp_path / "x.grad")
-    assert "no plain file" in checked.mismatches[0].message
+    assert "not a regular file" in checked.mismatches[0].message
     proposed(checked, force=True)
 
 

@@ -91,7 +91,7 @@ def test_the_bytes_of_a_pass_are_the_same_each_time() -> None:
     text = "x = ones(2, requires_grad=True)\ny = (2 * x / 4).pow(2).sum()\nbackward y\n"
     told = {said(text) for _ in range(60)}
     assert len(told) == 1
-    assert told.pop().endswith("giving back 24 B; wrote x.grad\n")
+    assert told.pop().endswith("releasing 24 B; wrote x.grad\n")
 
 
 def test_the_library_is_left_as_it_was() -> None:

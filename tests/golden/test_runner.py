@@ -86,7 +86,7 @@ def test_update_never_announces_a_failure(golden: Golden) -> None:
     status, out, _ = golden(update=True)
     assert status == 1
     assert path.read_text() == "nonsense\nprint(1)\n#> 1\n"
-    assert "write a line `#!` below it" in out
+    assert "write a line `#!` below the statement" in out
 
 
 def test_update_fills_an_announced_failure(golden: Golden) -> None:
@@ -100,7 +100,7 @@ def test_update_reports_wildcards(golden: Golden) -> None:
     status, out, _ = golden(update=True)
     assert status == 1
     assert path.read_text() == "print('b')\n#> a[..]\n"
-    assert "./a.grad:2: has a wildcard that no longer matches" in out
+    assert "./a.grad:2: the line has a wildcard and no longer matches" in out
 
 
 @pytest.mark.parametrize("option", ["update", "review"])

@@ -297,7 +297,7 @@ ZIPPED = (
     (MADE_IN_INIT, "`self.w = torch.exp(self.log)` before line 11", "net ="),
     (STATES, "`net.states = [part.detach() for part in net.states]`", "store values"),
     (ACTOR, "`error.detach()` on line 13", "retain_graph"),
-    (SHADOW, "put line 10 into `with torch.no_grad():`", "s = s"),
+    (SHADOW, "put line 10 in `with torch.no_grad():`", "s = s"),
     (DICE, "`torch.sigmoid((p) - (0.5))`", "requires_grad"),
     (MEAN, "remove `.mean(1)` on line 11", "sum_to_size"),
     (REBOUND, "make it a leaf again: `.detach().requires_grad_()` on line 9 and 10", "retain_grad"),

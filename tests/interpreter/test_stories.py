@@ -294,7 +294,7 @@ def test_a_checkpoint_that_recomputes_otherwise(script):
         "checkpoint(part, x, use_reentrant=False).backward()\n",
     )
     assert "different metadata than during the forward pass" in found.title
-    assert "was (4, 3) float32; computed again it is (2, 3) float32" in found.notes[0]
+    assert "was (4, 3) float32; the recomputed one is (2, 3) float32" in found.notes[0]
     assert "more differ" in found.notes[2]
     assert 2 + len(found.labels) + len(found.notes) + len(found.help) < 10
 
@@ -306,4 +306,4 @@ def test_a_checkpoint_that_recomputes_less(script):
         "def part(x):\n    calls.append(1)\n    return (x * x).exp().sum() if len(calls) == 1 else (x * x).sum()\n"
         "checkpoint(part, x, use_reentrant=False).backward()\n",
     )
-    assert found.notes[0] == "the forward saved 3 tensors, computing it again saved 2"
+    assert found.notes[0] == "the forward saved 3 tensors, the recomputation saved 2"
