@@ -22,6 +22,8 @@ from gradsh.text.kinds import KINDS
 from gradsh.text.silent import SILENT
 from tools.derivatives import derivatives_page
 from tools.families import FAMILIES, families_page
+from tools.glossary import glossary_page
+from tools.howto import howto_pages
 from tools.language import EXAMPLE, language_page
 from tools.picture import session_picture
 from tools.sessions import CLOSING, OPENING, refreshed, session_of
@@ -33,28 +35,28 @@ MADE = "<!-- Written by tools/docs.py from the records; change those, then run `
 
 ERRORS = """# Kinds of errors
 
-Kinds are stable: scripts, goldens and consumers of the JSON name them. In the shell, `explain KIND` says the same, and
-`explain` with PyTorch's sentence finds the kind.
+The names of the kinds are stable: scripts, golden tests and JSON use them. In the shell, `explain KIND` prints the same text, and
+`explain` with a message of PyTorch finds the kind. The [how-to pages](../how-to/index.md) have an example for each message.
 """
 COMMANDS = """# Commands
 
-A command's name that the program has not bound starts a command, wherever a statement may stand. Every command takes
-`--format text|json` (graphs also `dot`, `mermaid`, `svg` and `png`) and, where a person types it, `--output FILE`, whose ending
-chooses the format.
+The name of a command starts a command wherever a statement is allowed, unless the program has a variable of that name. Every command
+takes `--format text|json` (graphs also `dot`, `mermaid`, `svg` and `png`). A typed command also takes `--output FILE`; the ending of
+the name selects the format.
 """
 SCENARIOS = """# Scenarios
 
-What people met in PyTorch and could not see into, each as a script with what it shows. `gradsh FILE` runs one, `gradsh test scripts`
-all of them against their outputs.
+Situations that PyTorch users meet, each as a script with its output. `gradsh FILE` runs one, `gradsh test scripts` compares all of
+them with their expected outputs.
 
 | script | what happens |
 | --- | --- |
 """
 OPERATIONS = """# Operations
 
-What an operation saves for backward is what its derivatives read. An input that only the derivative for another input
-reads is saved only if that one needs a gradient. What has no node is made of other operations, or has no derivative.
-`F.` stands before what only `torch.nn.functional` has in this form. [derivatives.md](../derivatives.md) shows the formulas.
+An operation saves for backward the tensors that its derivatives need. An input that only the derivative of another input needs is saved
+only if that other input requires grad. An operation without a node is made of other operations, or has no derivative. The prefix `F.`
+marks operations of `torch.nn.functional`. [derivatives.md](../derivatives.md) lists the formulas.
 
 | operation | node | saves | what it computes |
 | --- | --- | --- | --- |"""
@@ -70,6 +72,8 @@ def pages() -> dict[Path, str]:
         ROOT / "docs/reference/commands.md": commands_page(),
         ROOT / "docs/reference/operations.md": operations_page(),
         ROOT / "docs/reference/scenarios.md": scenarios_page(),
+        ROOT / "docs/glossary.md": MADE + glossary_page(),
+        **{ROOT / "docs/how-to" / name: MADE + page for name, page in howto_pages(golden)},
         ROOT / "docs/derivatives.md": MADE + derivatives_page(),
         ROOT / "docs/session.svg": picture(),
         FAMILIES: families_page(),

@@ -71,5 +71,5 @@ def _keepers(keepers: list[Keeper]) -> View:
     for one in keepers[:_MOST]:
         nodes, saved = (one.nodes, one.saved) if one.nodes else (None, None)
         rows.append(Row((one.name, one.nbytes, nodes, saved)))
-    columns = (Column("variable"), Column("its bytes", "bytes"), Column("keeps nodes", "count"), Column("saved there", "bytes"))
+    columns = (Column("variable"), Column("bytes", "bytes"), Column("nodes kept alive", "count"), Column("saved by them", "bytes"))
     return Table(columns, tuple(rows), omitted=max(0, len(keepers) - _MOST), more="`--format json` has them all")

@@ -166,6 +166,7 @@ GRAD_SHAPE = Kind(
     "a gradient does not have the shape of its tensor",
     (
         "Mismatch in shape: grad_output[0] has a shape of",
+        "attempting to assign a gradient of size",
         "assigned grad has data of a different size",
         "hook '...' has changed the size of value",
     ),
