@@ -1,7 +1,7 @@
-"""gradsh: a shell for autograd that shows what a backward pass saved, freed and kept.
+"""gradsh shows why a backward fails, what autograd saved and freed, and what holds memory.
 
-As a library it offers the engine with PyTorch's names: `gradsh.tensor`, `import gradsh.nn as nn`, … Nothing is imported
-before it is asked for.
+As a library it has the engine under PyTorch's names: `gradsh.tensor`, `import gradsh.nn as nn`, … Each name is imported on
+first use.
 """
 
 import sys

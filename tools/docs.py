@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gradsh.commands import USAGE, find
+from gradsh.contracts.events import Event, Result
 from gradsh.engine.registry import lookup, operations
 from gradsh.engine.schema.overload import Overload
 from gradsh.golden.check import check_script
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.update import proposed
+from gradsh.render.pictures import picture as picture_of
 from gradsh.run.script import RunOptions, Script
+from gradsh.session.session import Session
 from gradsh.text.kind import Kind
 from gradsh.text.kinds import KINDS
 from gradsh.text.silent import SILENT
@@ -26,6 +29,7 @@ from tools.glossary import glossary_page
 from tools.howto import howto_pages
 from tools.language import EXAMPLE, language_page
 from tools.picture import session_picture
+from tools.reference import api_page, cli_page
 from tools.sessions import CLOSING, OPENING, refreshed, session_of
 
 ROOT = Path(__file__).parents[1]
@@ -72,10 +76,13 @@ def pages() -> dict[Path, str]:
         ROOT / "docs/reference/commands.md": commands_page(),
         ROOT / "docs/reference/operations.md": operations_page(),
         ROOT / "docs/reference/scenarios.md": scenarios_page(),
+        ROOT / "docs/reference/cli.md": MADE + cli_page(),
+        ROOT / "docs/reference/api.md": MADE + api_page(),
         ROOT / "docs/glossary.md": MADE + glossary_page(),
         **{ROOT / "docs/how-to" / name: MADE + page for name, page in howto_pages(golden)},
         ROOT / "docs/derivatives.md": MADE + derivatives_page(),
         ROOT / "docs/session.svg": picture(),
+        ROOT / "docs/graph.svg": network(),
         FAMILIES: families_page(),
     }
 
@@ -169,7 +176,7 @@ def scenarios_page() -> str:
     return MADE + SCENARIOS + "".join(out)
 
 
-TITLE = "A gradsh session: a graph, two backward passes, and why the third fails"
+TITLE = "A gradsh session: a graph, two backwards, and why the third fails"
 
 
 def picture() -> str:
@@ -178,6 +185,14 @@ def picture() -> str:
     if match is None:
         raise SystemExit("README.md has no session")
     return session_picture(match[1], TITLE)
+
+
+def network() -> str:
+    """The graph of a small network, as `docs/autograd.md` shows it."""
+    session, shown = Session(), list[Event]()
+    session.run("net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))\nloss = net(ones(4, 2)).pow(2).mean()\n"
+                "graph loss --format svg", shown.append)
+    return next(str(picture_of(event.view(), "svg")) for event in shown if isinstance(event, Result))
 
 
 def stale() -> list[str]:

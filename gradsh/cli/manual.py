@@ -113,7 +113,7 @@ def man(subs: tuple[Sub, ...], version: str) -> str:
     from gradsh.text.kinds import KINDS
 
     edition = f"gradsh {version}".strip()
-    out = [f'.TH GRADSH 1 "" "{edition}" "User Commands"', ".SH NAME", "gradsh \\- a shell for autograd",
+    out = [f'.TH GRADSH 1 "" "{edition}" "User Commands"', ".SH NAME", "gradsh \\- find out why a PyTorch backward fails",
            ".SH SYNOPSIS", ".B gradsh", "[FILE]...", ".br", ".B gradsh", "\\-c CODE"]
     for sub in subs:
         if sub.name:
@@ -129,7 +129,7 @@ def man(subs: tuple[Sub, ...], version: str) -> str:
     out += [".SH KINDS OF ERRORS"]
     for kind in KINDS.values():
         out += [".TP", f".B {_roff(kind.name)}", _roff(kind.summary)]
-    out += [".SH EXIT STATUS", "0 done, 1 a statement or a golden comparison failed, 2 usage or a missing file, 130 interrupted.",
+    out += [".SH EXIT STATUS", "0 success, 1 a statement or a golden test failed, 2 wrong usage or a missing file, 130 interrupted.",
             ".SH FILES"]
     for file, meaning in FILES:
         out += [".TP", f".I {_roff(file)}", _roff(meaning)]
@@ -140,15 +140,15 @@ def man(subs: tuple[Sub, ...], version: str) -> str:
 
 
 FILES = (
-    ("~/.config/gradsh/config.toml", "settings: what `set` shows, as NAME = VALUE"),
-    ("~/.config/gradsh/init.grad", "a script that each shell runs at its start"),
+    ("~/.config/gradsh/config.toml", "the settings that `set` shows, as NAME = VALUE"),
+    ("~/.config/gradsh/init.grad", "a script that the shell runs when it starts"),
     ("~/.local/state/gradsh/history", "the statements of earlier sessions"),
 )
 ENVIRONMENT = (
-    ("NO_COLOR", "the plain prompt: no colour, no redrawing, ASCII"), ("ACCESSIBLE", "the same"),
-    ("TERM", "`dumb` asks for the plain prompt, too"), ("COLORFGBG", "tells whether the background is light"),
-    ("PAGER", "what long output goes through"), ("EDITOR", "what F2 opens"),
-    ("XDG_CONFIG_HOME, XDG_STATE_HOME", "other folders for the files"), ("GRADSH_DEBUG", "show tracebacks of faults of gradsh's own"),
+    ("NO_COLOR", "the plain prompt: no colour, no redrawing, ASCII"), ("ACCESSIBLE", "the same as NO_COLOR"),
+    ("TERM", "`dumb` selects the plain prompt"), ("COLORFGBG", "whether the background of the terminal is light"),
+    ("PAGER", "the pager for long output"), ("EDITOR", "the editor that F2 opens"),
+    ("XDG_CONFIG_HOME, XDG_STATE_HOME", "the folders of these files"), ("GRADSH_DEBUG", "show the traceback of an internal error"),
 )
 
 

@@ -130,10 +130,10 @@ def _value(state: State, name: str) -> list[str]:
     owner, _, attribute = name.rpartition(".")
     if isinstance(value, BoundOperation):
         return _operation(value.operation)
-    if owner and attribute in TERMS and isinstance(state.control.value_of(owner), Tensor):
-        return [f"{name}: {value!r}. {TERMS[attribute]}"] if value is None else [f"{name}: {TERMS[attribute]}"]
     if isinstance(value, MethodType) and isinstance(value.__self__, Tensor):
         return _of_tensor(name, attribute)
+    if owner and attribute in TERMS and isinstance(state.control.value_of(owner), Tensor):
+        return [f"{name}: {value!r}. {TERMS[attribute]}"] if value is None else [f"{name}: {TERMS[attribute]}"]
     if isinstance(value, Operation):
         return []  # `_offered` knows more of it
     if callable(value) and not isinstance(value, Module):

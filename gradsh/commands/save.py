@@ -68,5 +68,5 @@ def spaced(entries: list[Entry]) -> list[Entry]:
 def view(report: Report) -> View:
     """Shape the answer."""
     noun = "statement" if report.statements == 1 else "statements"
-    failed = f"; {report.failed} failed statements not written" if report.failed else ""
+    failed = f"; {report.failed} failed, not written" if report.failed else ""
     return Lines((f"wrote {report.statements} {noun} to {report.file}{failed}",))

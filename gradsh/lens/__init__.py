@@ -1,9 +1,9 @@
-"""The lens: graphs, saved tensors, passes and failures of a program that runs on PyTorch.
+"""The lens: graphs, saved tensors, backwards and failures of a program that runs on PyTorch.
 
     from gradsh import lens
 
     lens.start()                  # or: with lens.watching(): …
-    lens.graph(loss)              # each prints as the command of that name does, and holds its data
+    lens.graph(loss)              # prints like the command of that name; its fields hold the data
     lens.buffers(loss, live=True)
 
 The one package of gradsh that imports torch, and only when one of its functions is called.

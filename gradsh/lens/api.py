@@ -15,7 +15,7 @@ _current: list[Watcher] = []
 
 
 def start(*, writes: bool = True, modules: bool = True) -> Watcher:
-    """Begin to follow the program's lines and passes; in-place writes and calls of modules unless these are False."""
+    """Start watching the program. `writes=False` and `modules=False` skip in-place writes and module calls."""
     if not _current:
         _current.append(Watcher(writes=writes, modules=modules))
     _current[0].start()
@@ -23,14 +23,14 @@ def start(*, writes: bool = True, modules: bool = True) -> Watcher:
 
 
 def stop() -> None:
-    """Follow no longer. Takes away every hook; what is known so far is forgotten."""
+    """Stop watching: remove every hook and drop the collected data."""
     while _current:
         _current.pop().stop()
 
 
 @contextmanager
 def watching(*, writes: bool = True, modules: bool = True) -> Iterator[Watcher]:
-    """Follow the program within the block; what is known stays until `stop` or the next `start`."""
+    """Watch the program within the block. The collected data stays until `stop` or the next `start`."""
     watcher = start(writes=writes, modules=modules)
     try:
         yield watcher
@@ -63,7 +63,7 @@ def graph(
     *tensors: Any, depth: int | None = None, expand: bool = False, group: bool = False, to: Any = None, state: str | None = None,
     name: str | None = None,
 ) -> Look:
-    """Return the graph of tensors (of every variable's without any), as `graph` draws it."""
+    """Return the graph of the tensors (without any: of every variable), as the command `graph` draws it."""
     ends = None if to is None else to if isinstance(to, tuple | list) else (to,)
     options = {"depth": depth, "expand": expand, "group": group, "to": ends, "state_": state, "name": name}
     return _ask("graph", sys._getframe(1), tensors, options)
@@ -86,7 +86,7 @@ def _named(found: Look) -> Look:
 def plan(
     loss: Any, *more: Any, grad: Any = None, retain: bool = False, create_graph: bool = False, inputs: Any = None,
 ) -> Look:
-    """Return what `backward` would do now: what it would run, free, keep and write, or how it would fail."""
+    """Return what a backward from `loss` would run, free, keep and write, or how it would fail. Changes nothing."""
     gradients = None if grad is None else list(grad) if isinstance(grad, tuple | list) else [grad]
     chosen = None if inputs is None else inputs if isinstance(inputs, tuple | list) else (inputs,)
     options = {"grad": gradients, "retain": retain, "create_graph": create_graph, "inputs": chosen}
@@ -94,17 +94,17 @@ def plan(
 
 
 def why(*subject: Any) -> Look:
-    """Return the story of a tensor or a module; without any, that of the last failure."""
+    """Return the explanation of a tensor or a module; without an argument, of the last failure."""
     return _ask("why", sys._getframe(1), subject, {})
 
 
 def holders(tensor: Any) -> Look:
-    """Return what keeps a tensor's memory alive, by name."""
+    """Return everything that keeps the storage of a tensor alive, by name."""
     return _ask("holders", sys._getframe(1), (tensor,), {})
 
 
 def memory(*, by: str | None = None) -> Look:
-    """Return the bytes by owner; with `by` (module, line, op, function, variable) those that graphs saved, grouped."""
+    """Return the bytes by owner; with `by` (module, line, op, function, variable) the saved bytes, grouped."""
     if by is None:
         return _ask("memory", sys._getframe(1), (), {})
     by_module = by == "module"
@@ -113,7 +113,7 @@ def memory(*, by: str | None = None) -> Look:
 
 
 def leaks() -> Look:
-    """Return the graphs that grow from pass to pass, and the names that keep them alive."""
+    """Return the graphs that grow from iteration to iteration, and the names that keep them alive."""
     return _ask("leaks", sys._getframe(1), (), {})
 
 
@@ -132,20 +132,20 @@ def _fact(name: str, frame: Any, *arguments: Any) -> Any:
 
 
 def live_bytes() -> int:
-    """Return the bytes of the memories that saved tensors of live graphs stand in, each memory once."""
+    """Return the bytes of the storages of all live saved tensors; each storage counts once."""
     return int(_fact("live_bytes", sys._getframe(1)))
 
 
 def reclaimable_bytes(tensor: Any) -> int:
-    """Return the bytes that a backward from the tensor would give back."""
+    """Return the bytes of memory that a backward from the tensor would release."""
     return int(_fact("reclaimable_bytes", sys._getframe(1), tensor))
 
 
 def freed(tensor: Any) -> bool:
-    """Return whether what the tensor's node saved was freed; where it saves nothing, the nearest nodes below that do."""
+    """Return whether the saved tensors of the tensor's node are freed. If it saves nothing, the nearest nodes below count."""
     return bool(_fact("freed", sys._getframe(1), tensor))
 
 
 def saved(tensor: Any, name: str) -> bool:
-    """Return whether the tensor's node holds a saved tensor of that name, not freed."""
+    """Return whether the tensor's node has a live saved tensor of that name."""
     return bool(_fact("saved", sys._getframe(1), tensor, name))

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 NAME = "<shell>"
 Writer = Callable[[str, int], str]
 GREETING = (
-    "gradsh {version}, behaves as PyTorch {pytorch}. Paste a snippet, or type:",
-    "tour (guided session), help, x = ones(2, requires_grad=True)",
+    "gradsh {version}, as PyTorch {pytorch}. Paste a snippet, or type:",
+    "tour, help, x = ones(2, requires_grad=True)",
 )
 
 

@@ -52,7 +52,7 @@ def test_leaving_keeps_what_is_not_saved(environment, keys, status, tmp_path: Pa
         shell.run("x = ones(2)")
         shell.press(keys)
         assert shell.status() == status
-        assert f"not saved; kept in {kept} (`load` it to go on)" in shell.shown()
+        assert f"the session was not saved; it is kept in {kept} (`load` restores it)" in shell.shown()
     assert "x = ones(2)\n" in kept.read_text()
 
 
@@ -63,7 +63,7 @@ def test_confirm_asks_before_it_leaves(environment) -> None:
         shell.run("set confirm on")
         shell.run("x = ones(2)")
         shell.press("\x04")
-        shell.see("1 statement is not saved; leave? [Y/n]")
+        shell.see("1 statement is not saved; quit? [Y/n]")
         shell.press("n\r")
         shell.until(shell.at_prompt, "the prompt")
         assert shell.run("x.sum()") == "tensor(2.)"
@@ -108,7 +108,7 @@ def test_the_last_value_shown() -> None:
     session.run("(x * x).sum()\n_", shown.append)
     failure = shown[-2]
     assert failure.problem.kind == "name"
-    assert "nothing else held the tensor that line 1 showed (`(x * x).sum()`)" in failure.problem.message
+    assert "it was the only reference to the tensor that line 1 showed (`(x * x).sum()`)" in failure.problem.message
     session.run("1\n2\nd = [__, _]\n3\ne = [___, __, _]", lambda _: None)
     assert (session.machine.program["d"], session.machine.program["e"]) == ([1, 2], [1, 2, 3])
     session.run("for _ in range(3): pass\nz = _", lambda _: None)
@@ -166,7 +166,7 @@ def test_time_repeats_and_changes_the_session_once(environment) -> None:
         shell.see("grad>")
         for statement in ("x = ones(2, requires_grad=True)", "z = (x * x).sum()", "seen = []"):
             shell.run(statement)
-        spread = r"took .+; \d+ more runs from the same state: .+, half of them .+ to .+"
+        spread = r"took .+; \d+ more runs from the same state: median .+, middle half .+ to .+"
         told = [shell.run("%timeit -n 10 seen.append(x * 2)")]
         while not re.fullmatch(spread, told[-1]) and len(told) < 30:  # a busy machine gives the further runs no time
             told.append(shell.run("%timeit -n 10 seen.append(x * 2)"))

@@ -60,7 +60,7 @@ def test_the_line_below_fits() -> None:
 
 @pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
 def test_a_walk_is_aborted_by_its_keys_and_says_its_words(term: str) -> None:
-    prompt = "step (next, until NODE, back, quit)>"
+    prompt = "step (next, until NODE, back, rest, quit)>"
 
     with Terminal(columns=80, rows=60, TERM=term) as shell:
 

@@ -122,7 +122,7 @@ def test_save_writes_a_script_that_runs(talk: Talk, tmp_path: Path) -> None:
     talk("x = ones(2, requires_grad=True)\nfor i in range(2):\n    x = x * 2\n\n")
     talk("1/0")
     talk("help")
-    assert talk(f"save {file}") == f"wrote 2 statements to {file}; 1 failed left out"
+    assert talk(f"save {file}") == f"wrote 2 statements to {file}; 1 failed, not written"
     other = Talk()
     assert other.session.run(file.read_text(), lambda _: None).status == 0
     assert other.value("x") == talk.value("x")
@@ -193,8 +193,8 @@ def test_what_is_wrong_with_the_configuration_is_told(tmp_path: Path, monkeypatc
     (folder / "config.toml").write_text('theme = "pink"\nkyes = "vi"\npager = false\naccount = true\nprompt = 3\n')
     config = read_config()
     assert [one.partition(": ")[2] for one in config.problems] == [
-        "theme can be auto or dark or light or none, not pink", "no setting is called kyes; did you mean keys?",
-        "prompt must be a text, on or off",
+        "theme can be auto or dark or light or none, not pink", "there is no setting kyes; did you mean keys?",
+        "prompt must be a string, on or off",
     ]  # fmt: skip
     assert config.values["pager"] is False
     assert config.shared == {"account": "on"}

@@ -28,6 +28,6 @@ def test_what_was_typed_is_kept(environment: dict[str, str], line: str, tmp_path
         assert shell.status() == 1
         shown = shell.shown()
     assert "error[limit]: the script ran longer than 0.5 seconds" in shown
-    assert "call that cannot be stopped" in shown
-    assert f"not saved; kept in {kept} (`load` it to go on)" in shown
+    assert "call that cannot be interrupted" in shown
+    assert f"the session was not saved; it is kept in {kept} (`load` restores it)" in shown
     assert "x = ones(2)\n" in kept.read_text()
