@@ -20,7 +20,7 @@ VERSION = 'import platform; print(platform.python_version())'
 # Tells one Python from another.
 WHICH = 'import sys; print(sys.version, sys.base_prefix)'
 
-.PHONY: bench fuzz torches run test check sweep parity package docs lint types unit golden clean pythons oldest newest FORCE
+.PHONY: bench site fuzz torches run test check sweep parity package docs lint types unit golden clean pythons oldest newest FORCE
 
 # The main job on scenario S1: a script goes in, what its backward freed and the failure that it announces come out.
 run: $(VENV)/installed
@@ -60,6 +60,13 @@ types: $(VENV)/developed
 docs: $(VENV)/developed
 	$(BIN)/python -m tools.docs
 	$(BIN)/python -m tools.man
+
+# Builds the web site of the documents into build/site; a broken link or an example that is out of date ends it.
+site: $(VENV)/developed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[site]'
+	$(BIN)/python -m tools.docs --check
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "build/site/index.html"
 
 # Compares with PyTorch itself, in an environment of its own.
 parity: $(PARITY)/installed

@@ -30,7 +30,7 @@ def test_version_is_told_once() -> None:
 
 def test_constraints_lie_within_the_ranges() -> None:
     pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
-    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
+    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"], *PROJECT["optional-dependencies"]["site"]]
     for requirement in wanted:
         match = re.fullmatch(r"([\w-]+)>=([\d.]+),<([\d.]+)", requirement)
         assert match, requirement

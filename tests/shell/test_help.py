@@ -52,6 +52,6 @@ def test_what_the_program_defined_is_shown_as_it_was_written() -> None:
     assert about(session.state, "Net")[0] == "  class Net(nn.Module):"
     assert about(session.state, "net.forward") == about(session.state, "Net.forward") == ["  def forward(self, x):", "      return x"]
     assert about(session.state, "x.backward")[0].startswith("x.backward(self, gradient")
-    assert about(session.state, "x.grad")[0].startswith("x.grad: None. The gradient")
+    assert about(session.state, "x.grad")[0].startswith("x.grad: None. The sum of the gradients")
     assert about(session.state, "len") == ["len(obj, /)", "  Return the number of items in a container."]
     assert about(session.state, "net.nothing") == []

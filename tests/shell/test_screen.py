@@ -73,11 +73,11 @@ def test_a_walk_is_aborted_by_its_keys_and_says_its_words(term: str) -> None:
         shell.see("grad>")
         shell.run("x = ones(2, requires_grad=True)")
         abort = "\x04" if term == "dumb" else "\x03"  # Python's own `input` may miss a Ctrl-C that comes as soon as its prompt
-        for keys, sentence in ((abort, "aborted"), ("\x04", "aborted"), ("quit\r", "ended with `quit`")):
+        for keys, sentence in ((abort, "interrupted"), ("\x04", "interrupted"), ("quit\r", "stopped with `quit`")):
             shell.run("z = (x * x).exp().sum()")
             answer("backward z --step\r", prompt)
             answer(keys, "grad>")
-            assert f"the walk was {sentence}" in " ".join(shell.shown().split())
+            assert f"backward was {sentence}" in " ".join(shell.shown().split())
             assert shell.run("print(x.grad)") == "None"
         shell.run("z = (x * x).exp().sum()")
         answer("backward z --step\r", prompt)
