@@ -308,7 +308,7 @@ def test_redactions_are_written_down_and_stay(golden: Golden) -> None:
     status, out, _ = golden(update=True)
     assert status == 1
     assert said in path.read_text()
-    assert "./a.grad:8: has a wildcard that no longer matches" in out
+    assert "./a.grad:8: the line has a wildcard and no longer matches" in out
 
 
 @pytest.mark.parametrize(("text", "words"), [
