@@ -114,8 +114,10 @@ def _page(symptom: Symptom, golden: Callable[[str], str]) -> Iterator[str]:
     yield f"# {symptom.message}\n"
     yield f"{summary}. {kind.meaning}\n"
     yield "## Example\n"
-    yield f"```grad\n{session_of(symptom.example)}```\n"
-    yield "The lines marked `help` are fixes that gradsh has run on this example.\n"
+    session = session_of(symptom.example)
+    yield session
+    if "\n  help: " in session:
+        yield "The lines marked `help` are fixes for this example.\n"
     yield "## Fixes\n"
     for way in kind.ways:
         yield f"{way.text}\n"

@@ -22,7 +22,8 @@ def failure_lines(tested: Checked, style: Style) -> list[str]:
 def details(mismatch: Mismatch) -> list[str]:
     """Return what the diff cannot show: the text of an unannounced failure, of an unusable script."""
     if mismatch.fault == "failed":
-        way = "  help: if the failure is expected, write a line `#!` below the statement (in a session: `error[`) and run `gradsh test --update`"
+        way = ("  help: if the failure is expected, write a line `#!` below the statement (in a session: `error[`) "
+               "and run `gradsh test --update`")
         return [*(f"  {line}" for line in mismatch.actual), way]
     if mismatch.fault == "script":
         return [f"  {line}" for line in mismatch.actual]
