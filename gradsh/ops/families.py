@@ -60,6 +60,10 @@ FAMILIES = {
     "embedding_bag": "_embedding_bag _embedding_bag_backward _embedding_bag_per_sample_weights_backward embedding_bag",
     "extrema": "amax amin aminmax argmax argmin max min",
     "from_data": "_legacy_tensor as_tensor asarray from_numpy new new_tensor scalar_tensor tensor",
+    "grid_sample": (
+        "_grid_sampler_2d_backward_backward _grid_sampler_3d_backward_backward affine_grid affine_grid_generator grid_sample "
+        "grid_sampler grid_sampler_2d grid_sampler_2d_backward grid_sampler_3d grid_sampler_3d_backward "
+    ),
     "index": "__getitem__ __setitem__ _index_put_impl index index_put index_put_",
     "index_parts": "index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_ index_select",
     "join": (

@@ -36,7 +36,6 @@ _TORCH = {
     ),
     "torch.nested": "pad the tensors to one length with `pad_sequence`",
     "torch.Tensor.map_": "write the operation for the whole tensor",
-    **dict.fromkeys(("torch.nn.functional.affine_grid", "torch.nn.functional.grid_sample"), "pick the pixels by index"),
     "torch.Tensor.apply_": "write the operation for the whole tensor",
     "torch.nn.attention": "call `scaled_dot_product_attention` itself: it has one kernel here",
     "torch.nn.SyncBatchNorm": "use `nn.BatchNorm2d`", "torch.futures": _ONE,

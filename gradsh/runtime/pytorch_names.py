@@ -7,11 +7,11 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
     space: frozenset(names.split())
     for space, names in {
         "torch": (
-            "adaptive_max_pool1d affine_grid_generator alpha_dropout_ ao bartlett_window batch_norm binary_cross_entropy_with_logits "
+            "adaptive_max_pool1d alpha_dropout_ ao bartlett_window batch_norm binary_cross_entropy_with_logits "
             "binomial blackman_window compiler complex cond conj_physical_ conv_tbc cosine_embedding_loss cpu dequantize eig "
             "embedding_bag embedding_renorm_ empty_permuted empty_quantized export feature_alpha_dropout_ feature_dropout_ fft "
             "frobenius_norm from_dlpack from_file frombuffer futures fx geqrf get_deterministic_debug_mode get_device "
-            "get_device_module get_float32_matmul_precision grid_sampler grid_sampler_2d grid_sampler_3d gru gru_cell "
+            "get_device_module get_float32_matmul_precision gru gru_cell "
             "hamming_window hann_window hinge_embedding_loss histogram histogramdd hspmm hub igamma igammac imag instance_norm "
             "is_distributed is_storage is_vulkan_available istft jit kaiser_window kl_div library lobpcg lstm lstm_cell lu "
             "lu_solve lu_unpack margin_ranking_loss masked matrix_rank mtia multiprocessing nested nonzero_static norm_except_dim "

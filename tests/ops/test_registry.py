@@ -157,7 +157,10 @@ def test_forward_mode_agrees_with_backward(name, place, number):
     np.testing.assert_allclose(pushed, pulled, rtol=1e-4, atol=1e-5)
 
 
-REFUSED = {"_cdist_forward", "_pdist_forward", "_scaled_dot_product_flash_attention_for_cpu", "cdist", "cholesky", "pdist"}
+REFUSED = {
+    "_cdist_forward", "_pdist_forward", "_scaled_dot_product_flash_attention_for_cpu", "cdist", "cholesky",
+    "grid_sample", "grid_sampler_2d", "grid_sampler_3d", "pdist",
+}
 READ_OTHERWISE = {"embedding", "index_put", "scatter", "put", "index_copy"}
 """Operations that forward mode applies to tangents: backward counts what was overwritten, and no row of padding."""
 CONSTANT_PARTS = {"_weight_norm_interface"}

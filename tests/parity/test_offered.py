@@ -10,6 +10,8 @@ import gradsh
 from gradsh.api.torch import NAMESPACES
 from gradsh.engine.graph.tensor import make
 from gradsh.engine.registry import every_operation, method
+from gradsh.runtime.pytorch_names import ONLY_PYTORCH
+from gradsh.runtime.tensors import tensor_offers
 from tests.engine.call_forms import Form, caught, forms
 
 torch = pytest.importorskip("torch")
@@ -63,3 +65,11 @@ def told(form: Form) -> tuple[str, str]:
         refused = isinstance(given, tuple) and given[:1] == ("TypeError",)
         found.append(given[1].partition("\n")[0] if refused else "taken")
     return found[0], found[1]
+
+
+@pytest.mark.parametrize("space", ONLY_PYTORCH)
+def test_what_is_said_to_be_pytorchs_alone_is(space: str) -> None:
+    theirs: Any = torch.Tensor if space == "torch.Tensor" else importlib.import_module(space)
+    here = tensor_offers if space == "torch.Tensor" else NAMESPACES[space].__contains__
+    assert [name for name in ONLY_PYTORCH[space] if not hasattr(theirs, name) and not is_file(f"{space}.{name}")] == []
+    assert [name for name in ONLY_PYTORCH[space] if here(name)] == []
