@@ -1,11 +1,15 @@
 """torch.utils.data: datasets of tensors, samplers, and a loader that makes batches in PyTorch's order."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice, repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradsh.api.copying import deepcopy
+from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
@@ -231,6 +235,38 @@ def default_collate(batch: Sequence[Any]) -> Any:
     return list(batch)
 
 
+_WORKER = "data_worker"
+
+
+class WorkerInfo(NamedTuple):
+    """What a dataset is told of the worker that goes over it: its number, how many there are, its seed and its copy of the dataset."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+
+
+setattr(WorkerInfo, "__script_attributes__", frozenset(WorkerInfo._fields))  # noqa: B010  (no field of a named tuple)
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """Return what a worker is told, None in the program itself."""
+    return current().flags.get(_WORKER)
+
+
+@contextmanager
+def _as_worker(info: WorkerInfo, generator: Any) -> Iterator[None]:
+    """Be a worker for a while, with random numbers of its own."""
+    ambient = current()
+    before = ambient.flags.get(_WORKER), ambient.generator
+    ambient.flags[_WORKER], ambient._generator = info, generator
+    try:
+        yield
+    finally:
+        ambient.flags[_WORKER], ambient._generator = before
+
+
 class DataLoader(ScriptBase):
     """Goes over a dataset in batches; each pass draws PyTorch's random numbers."""
 
@@ -240,7 +276,8 @@ class DataLoader(ScriptBase):
         pin_memory: bool = False, drop_last: bool = False, timeout: float = 0, worker_init_fn: Any = None,
         multiprocessing_context: Any = None, generator: Any = None, **_other: Any,
     ) -> None:
-        del timeout, worker_init_fn, multiprocessing_context
+        del timeout, multiprocessing_context
+        self.worker_init_fn = worker_init_fn
         if sampler is not None and shuffle:
             raise fail("value", "sampler option is mutually exclusive with shuffle", ValueError)
         streamed = isinstance(dataset, IterableDataset)
@@ -264,14 +301,38 @@ class DataLoader(ScriptBase):
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.dataset, IterableDataset):
-            _seed(self.generator)
-            return self._stream()
+            seed = _seed(self.generator)
+            return self._by_workers(seed) if self.num_workers else self._stream(self.dataset)
         chosen = iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
         _seed(self.generator)  # PyTorch's base seed for workers, drawn before the first batch is asked for
         return self._batches(chosen)
 
-    def _stream(self) -> Iterator[Any]:
-        rows = iter(self.dataset)
+    def _by_workers(self, seed: int) -> Iterator[Any]:
+        """Go over a stream as that many workers do, each over a copy of the dataset: a batch of each in turn."""
+        waiting = deque(self._work(WorkerInfo(number, self.num_workers, seed + number, deepcopy(self.dataset)))
+                        for number in range(self.num_workers))
+        while waiting:
+            worker = waiting.popleft()
+            for batch in islice(worker, 1):
+                yield batch
+                waiting.append(worker)
+
+    def _work(self, info: WorkerInfo) -> Iterator[Any]:
+        generator = streams.Generator().manual_seed(info.seed)
+        with _as_worker(info, generator):
+            if self.worker_init_fn is not None:
+                self.worker_init_fn(info.id)
+            batches = self._stream(info.dataset)
+        nothing = object()
+        while True:
+            with _as_worker(info, generator):
+                batch = next(batches, nothing)
+            if batch is nothing:
+                return
+            yield batch
+
+    def _stream(self, dataset: Any) -> Iterator[Any]:
+        rows = iter(dataset)
         if self.batch_size is None:
             yield from map(self.collate_fn, rows)
             return

@@ -8,6 +8,7 @@ from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import DType, of_numpy, promote_pair, result_type
 from gradsh.engine.values.size import CPU, Device
+from gradsh.engine.values.storage_objects import UntypedStorage
 from gradsh.ops.copy_cast import CUDA_WAY, DEVICES, check_device, no_accelerator, no_device
 from gradsh.text.fault import fail
 
@@ -35,6 +36,20 @@ def set_printoptions(**options: Any) -> None:
 def is_tensor(obj: Any) -> bool:
     """Return whether `obj` is a tensor."""
     return isinstance(obj, Tensor)
+
+
+def is_storage(obj: Any) -> bool:
+    """Return whether `obj` is the memory of a tensor."""
+    return isinstance(obj, UntypedStorage)
+
+
+def typename(obj: Any) -> str:
+    """Return the name of an object's type, or of a function or class itself, with its module."""
+    if isinstance(obj, Tensor):
+        return obj.type()  # type: ignore[no-any-return]
+    named = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(named, "__module__", None)
+    return named.__qualname__ if module in {None, "builtins"} else f"{module}.{named.__qualname__}"
 
 
 def is_floating_point(input: Tensor) -> bool:

@@ -13,17 +13,27 @@ _TOLERANCES = {"float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1
 
 def assert_close(
     actual: Any, expected: Any, *, rtol: float | None = None, atol: float | None = None, equal_nan: bool = False,
-    check_dtype: bool = True, check_stride: bool = False, msg: Any = None, **_: Any,
+    check_dtype: bool = True, check_stride: bool = False, msg: Any = None, allow_subclasses: bool = True, **_: Any,
 ) -> None:
     """Raise AssertionError unless both are equal up to rounding: tensors, numbers, and lists or dictionaries of them."""
     if (rtol is None) != (atol is None):
         raise fail("value", "rtol and atol must both be specified or both be unspecified", ValueError)
     options = (rtol, atol, equal_nan, check_dtype, check_stride)
     for first, second, where in _pairs(actual, expected):
+        if not _related(first, second, allow_subclasses):
+            message = f"No comparison pair was able to handle inputs of type {type(first)} and {type(second)}."
+            raise fail("type", message, TypeError)
         message = _difference(first, second, *options)
         if message:
             whole = f"{message}\n\nThe failure occurred for item {where}" if where else message
             raise AssertionError(whole if msg is None else msg(whole) if callable(msg) else str(msg))
+
+
+def _related(first: Any, second: Any, subclasses: bool) -> bool:
+    """Return whether two values are compared at all: numbers, and those of which one's type is that of the other or a subclass of it."""
+    numbers = all(isinstance(one, (int, float, np.number)) for one in (first, second))
+    related = isinstance(first, type(second)) or isinstance(second, type(first))
+    return numbers or (related and (subclasses or type(first) is type(second)))
 
 
 def _pairs(actual: Any, expected: Any, where: str = "") -> Any:

@@ -110,6 +110,7 @@ _TORCH: dict[str, Any] = {
     "default_generator": lazy("gradsh.ops.random", "default_generator"),
     **lazily(
         _SETTINGS,
+        "is_storage typename "
         "set_default_dtype get_default_dtype set_printoptions is_tensor is_floating_point is_complex numel promote_types "
         "result_type=result_type_of can_cast finfo iinfo device set_num_threads=ignore get_num_threads "
         "use_deterministic_algorithms=ignore set_float32_matmul_precision=ignore set_num_interop_threads=ignore "
@@ -181,7 +182,7 @@ def _distributions() -> dict[str, Namespace]:
     files["constraints"] = lazily(
         "gradsh.api.distributions.constraints",
         "Constraint real boolean simplex positive nonnegative unit_interval real_vector greater_than greater_than_eq "
-        "less_than interval integer_interval independent lower_cholesky positive_definite",
+        "less_than interval integer_interval independent lower_cholesky positive_definite is_dependent",
     )
     transforms = (
         "Transform ExpTransform SigmoidTransform TanhTransform SoftplusTransform AffineTransform ComposeTransform"
@@ -207,7 +208,7 @@ def _modules() -> dict[str, Namespace]:
 def _data() -> dict[str, Namespace]:
     """Return torch.utils.data and the files that PyTorch keeps its classes in."""
     names = " ".join(dict.fromkeys(" ".join(_DATA_FILES.values()).split()))
-    table = lazily("gradsh.api.data", names) | {"get_worker_info": lazy(_SETTINGS, "none")}
+    table = lazily("gradsh.api.data", names)
     files = {f"torch.utils.data.{file}": {name: table[name] for name in held.split()} for file, held in _DATA_FILES.items()}
     table |= {file: _spaces(f"torch.utils.data.{file}") for file in _DATA_FILES}
     return {"torch.utils.data": Namespace("torch.utils.data", table)} | {name: Namespace(name, held) for name, held in files.items()}
@@ -301,6 +302,7 @@ NAMESPACES: dict[str, Namespace] = {
                 "parameters_to_vector vector_to_parameters",
             ),
             **lazily("gradsh.api.nn.utils.norms", "weight_norm remove_weight_norm spectral_norm remove_spectral_norm"),
+            **lazily("gradsh.api.nn.utils.skip", "skip_init"),
             "rnn": _spaces("torch.nn.utils.rnn"),
             "parametrize": _spaces("torch.nn.utils.parametrize"),
             "parametrizations": _spaces("torch.nn.utils.parametrizations"),

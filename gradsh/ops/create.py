@@ -202,6 +202,24 @@ factory(
 )
 
 
+def _range(start: Any, end: Any, step: Any, dtype: Any) -> Array:
+    current().warning(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's range "
+        "builtin. Instead, use torch.arange, which produces values in [start, end)."
+    )
+    dtype = current().default_dtype if dtype is None else dtype
+    if step == 0:
+        raise fail("value", "step must be nonzero", RuntimeError)
+    if (step > 0) != (end >= start) and start != end:
+        raise fail("value", "upper bound and lower bound inconsistent with step sign", RuntimeError)
+    count = int((end - start) / step) + 1
+    check_bytes(count * np.dtype(dtype).itemsize)
+    return (start + np.arange(count, dtype=np.float64) * step).astype(dtype)
+
+
+factory("range(start: number = 0, end: number = 0, step: number = 1", "The numbers from `start` to `end`, both included.", _range)
+
+
 def _line(start: float, end: float, steps: int, dtype: Any) -> Array:
     """Return the points of linspace, worked out from both ends towards the middle, as PyTorch does."""
     if steps < 0:

@@ -45,7 +45,7 @@ FAMILIES = {
     ),
     "create": (
         "arange empty empty_like empty_strided eye full full_like linspace logspace new_empty new_empty_strided new_full new_ones "
-        "new_zeros ones ones_like tril_indices triu_indices zeros zeros_like "
+        "new_zeros ones ones_like range tril_indices triu_indices zeros zeros_like "
     ),
     "decompose": (
         "_linalg_cholesky_ex _linalg_eigh _linalg_svd cholesky cholesky_inverse cholesky_solve linalg_cholesky linalg_cholesky_ex "
@@ -59,11 +59,12 @@ FAMILIES = {
     "embedding": "F_embedding _one_hot embedding embedding_dense_backward one_hot",
     "embedding_bag": "_embedding_bag _embedding_bag_backward _embedding_bag_per_sample_weights_backward embedding_bag",
     "extrema": "amax amin aminmax argmax argmin max min",
-    "from_data": "_legacy_tensor as_tensor asarray from_numpy new new_tensor scalar_tensor tensor",
+    "from_data": "_legacy_tensor as_tensor asarray from_numpy frombuffer new new_tensor scalar_tensor tensor",
     "grid_sample": (
         "_grid_sampler_2d_backward_backward _grid_sampler_3d_backward_backward affine_grid affine_grid_generator grid_sample "
         "grid_sampler grid_sampler_2d grid_sampler_2d_backward grid_sampler_3d grid_sampler_3d_backward "
     ),
+    "incomplete_gamma": "gammainc gammainc_ gammaincc gammaincc_ igamma igamma_ igammac igammac_",
     "index": "__getitem__ __setitem__ _index_put_impl index index_put index_put_",
     "index_parts": "index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_ index_select",
     "join": (
@@ -78,7 +79,7 @@ FAMILIES = {
     "linalg": (
         "_linalg_inv_ex _linalg_lstsq det inverse linalg_det linalg_diagonal linalg_inv linalg_inv_ex linalg_lstsq "
         "linalg_matrix_exp linalg_pinv linalg_slogdet linalg_tensorinv linalg_tensorsolve linalg_vander logdet matrix_exp "
-        "pinverse slogdet "
+        "pinverse slogdet vander "
     ),
     "linear_solve": "_linalg_solve_ex linalg_solve linalg_solve_ex linalg_solve_triangular triangular_solve",
     "loss": (
@@ -90,7 +91,10 @@ FAMILIES = {
         "cosine_embedding_loss gaussian_nll_loss hinge_embedding_loss kl_div margin_ranking_loss multilabel_soft_margin_loss "
         "poisson_nll_loss triplet_margin_loss triplet_margin_with_distance_loss "
     ),
-    "masked": "argwhere masked_scatter masked_scatter_ masked_scatter_backward masked_select nonzero put put_ take take_along_dim",
+    "masked": (
+        "argwhere masked_scatter masked_scatter_ masked_scatter_backward masked_select nonzero nonzero_static put put_ take "
+        "take_along_dim "
+    ),
     "matmul": "__imatmul__ __matmul__ __rmatmul__ addmm addmm_ bmm dot linear matmul mm mv spmm vdot",
     "memory": "set_",
     "normalization": (
@@ -147,8 +151,8 @@ FAMILIES = {
     "select": "Tensor_where masked_fill masked_fill_ where",
     "shape": (
         "_block_diag atleast_1d atleast_2d atleast_3d block_diag broadcast_to cartesian_prod channel_shuffle combinations "
-        "expand_as flatten moveaxis movedim pixel_shuffle pixel_unshuffle ravel repeat repeat_interleave reshape reshape_as "
-        "sum_to_size swapaxes swapdims tile unflatten view_as "
+        "expand_as flatten moveaxis movedim native_channel_shuffle pixel_shuffle pixel_unshuffle ravel repeat repeat_interleave "
+        "reshape reshape_as sum_to_size swapaxes swapdims tile unflatten view_as "
     ),
     "similarity": "_norm_over _norm_whole _trilinear bilinear cosine_similarity normalize pairwise_distance",
     "slicing": "diagonal diagonal_backward narrow select select_backward slice slice_backward unfold unfold_backward",
@@ -160,7 +164,10 @@ FAMILIES = {
         "zeta "
     ),
     "statistics": "corrcoef cov std std_mean var var_mean",
-    "unique": "_unique2 _unique_consecutive bincount bucketize histc searchsorted unique unique_consecutive unique_dim",
+    "unique": (
+        "_unique2 _unique_consecutive bincount bucketize histc histogram histogramdd searchsorted unique unique_consecutive "
+        "unique_dim "
+    ),
     "unpool": "_max_unpool2d _max_unpool3d max_unpool1d max_unpool2d max_unpool3d",
     "vector_norms": "linalg_matrix_norm linalg_norm linalg_vector_norm norm",
     "view": (

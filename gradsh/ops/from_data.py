@@ -236,3 +236,29 @@ composite(
         to_array(data, self.array.dtype if dtype is None else dtype), requires_grad
     ), ("Tensor",),
 )
+
+
+def _frombuffer(buffer: Any, dtype: NumpyDType, count: int, offset: int, requires_grad: bool) -> Tensor:
+    memory = np.asarray(memoryview(buffer).cast("B"))
+    if memory.size == 0:
+        raise fail("value", f"both buffer length ({memory.size}) and count ({count}) must not be 0", ValueError)
+    if not 0 <= offset < memory.size:
+        bound = f"buffer length ({memory.size} bytes) - 1"
+        raise fail("value", f"offset ({offset} bytes) must be non-negative and no greater than {bound}", ValueError)
+    size = np.dtype(dtype).itemsize
+    if count < 0 and (memory.size - offset) % size:
+        message = f"buffer length ({memory.size - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})"
+        raise fail("value", message, ValueError)
+    if count > 0 and offset + count * size > memory.size:
+        message = (
+            f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must not be greater than actual buffer length "
+            f"({memory.size} bytes)"
+        )
+        raise fail("value", message, ValueError)
+    return finished(np.frombuffer(memory, dtype, count, offset), requires_grad)
+
+
+composite(
+    "frombuffer(buffer: any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False)",
+    "The numbers in the memory of an object, shared with it.", _frombuffer, TORCH,
+)

@@ -383,4 +383,8 @@ def _vander(x: Any, N: int | None) -> Any:
     return find("cat")([ones, powers], -1)
 
 
+composite(
+    "vander(x, N: int? = None, increasing: bool = False)", "Powers of each element, the highest first unless `increasing`.",
+    lambda x, N, increasing: _vander(x, N) if increasing else find("flip")(_vander(x, N), (-1,)), ("torch",),
+)
 composite("linalg_vander(x, *, N: int? = None)", "Powers 0, 1, … of each element.", _vander, LINALG)

@@ -8,7 +8,7 @@ import numpy as np
 from gradsh.engine.autograd.gradient_versions import writes
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.overlap import check_apart, check_distinct
@@ -203,6 +203,17 @@ def _nonzero(self: Array) -> Array:
     return np.array(np.nonzero(self), np.int64).T  # row by row in memory, as PyTorch lays it out
 
 
+def _nonzero_static(self: Tensor, size: int, fill_value: int) -> Tensor:
+    rows = _nonzero(self.array)[:size]
+    found = np.full((size, self.ndim), fill_value, np.int64)
+    found[: len(rows)] = rows
+    return make(found)
+
+
+composite(
+    "nonzero_static(self, *, size: int, fill_value: int = -1)", "The indices of the first elements that are not zero, so many rows.",
+    _nonzero_static,
+)
 nonzero_rows = op("argwhere(self)", "", "The indices of the elements that are not zero, one row each.",
     forward=_nonzero, samples=(sample((3, 4)),))
 

@@ -283,14 +283,42 @@ def _gradient(
     if any(input.shape[axis] <= edge_order for axis in axes):
         raise fail("shape", "torch.gradient expected each dimension size to be at least edge_order+1")
     steps = list(spacing) if isinstance(spacing, (list, tuple)) else [1 if spacing is None else spacing] * len(axes)
-    if not all(isinstance(step, (int, float)) for step in steps):
-        way = "give the distance of neighbours as a number, or run the program on PyTorch: `gradsh trace FILE`"
-        raise fail("type", "gradsh's torch.gradient takes no coordinates", NotImplementedError, way=way)
+    if isinstance(spacing, Tensor):
+        steps = [spacing] * len(axes)
     if len(steps) != len(axes):
         argument = f"dim() = {input.ndim}', since dim argument was not given" if dim is None else "dim' argument"
         text = f"unspecified, a scalar, or a list of length equal to 'self.{argument}, but got a list of length {len(steps)}"
         raise fail("value", f"torch.gradient expected spacing to be {text}")
-    return tuple(_differences(input, axis, step, edge_order) for axis, step in zip(axes, steps, strict=True))
+    ways = {True: _by_coordinates, False: _differences}
+    return tuple(ways[isinstance(step, Tensor)](input, axis, step, edge_order) for axis, step in zip(axes, steps, strict=True))
+
+
+def _by_coordinates(input: Any, axis: int, places: Any, edge_order: int) -> Any:
+    """Return the derivatives where the elements stand at given places: through a parabola of three, at the ends of two for order 1."""
+    narrow, size = find("narrow"), input.shape[axis]
+    if tuple(places.shape) != (size,):
+        text = "torch.gradient expected each element of 'coordinates' to have the same length as the dimension that it belongs to"
+        raise fail("shape", text)
+    gaps = narrow(places, 0, 1, size - 1) - narrow(places, 0, 0, size - 1)
+    along = [-1 if one == axis else 1 for one in range(input.ndim)]
+
+    def weighted(start: int, count: int, *weights: Any) -> Any:
+        parts = [narrow(input, axis, start + shift, count) * find("reshape")(one, along) for shift, one in enumerate(weights)]
+        return sum(parts[1:], parts[0])
+
+    def at(place: int) -> Any:
+        return narrow(gaps, 0, place % (size - 1), 1)
+
+    if edge_order == 1:
+        first, last = weighted(0, 1, -1 / at(0), 1 / at(0)), weighted(size - 2, 1, -1 / at(-1), 1 / at(-1))
+    else:
+        a, b = at(0), at(1)
+        first = weighted(0, 1, -(2.0 * a + b) / (a * (a + b)), (a + b) / (a * b), -a / (b * (a + b)))
+        a, b = at(-2), at(-1)
+        last = weighted(size - 3, 1, b / (a * (a + b)), -(a + b) / (a * b), (a + 2.0 * b) / (b * (a + b)))
+    a, b = narrow(gaps, 0, 0, size - 2), narrow(gaps, 0, 1, size - 2)
+    inner = weighted(0, size - 2, -b / (a * (a + b)), (b - a) / (a * b), a / (b * (a + b)))
+    return find("cat")([first, inner, last], axis)
 
 
 def _differences(input: Any, axis: int, step: Any, edge_order: int) -> Any:

@@ -323,6 +323,8 @@ channel_shuffle: Operation = op(
 )
 
 
+alias("native_channel_shuffle", channel_shuffle, ("torch", "F"))
+
 # --- combinations -----------------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.dispatch.declare import composite, op
+from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.values.dtype import Array, of_numpy
+from gradsh.engine.values.named_result import named_result
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.arguments import underivable
 from gradsh.ops.kernels.common import refusing
@@ -162,4 +164,42 @@ def _histc(self: Array, bins: int, min: Any, max: Any) -> Any:
     return np.bincount(np.minimum(places, bins - 1), minlength=bins).astype(self.dtype)
 
 
+def _histogram(self: Array, bins: Any, range: Any, weight: Any, density: bool) -> tuple[Array, Array]:
+    """Return the counts (or weights, or densities) and the edges of the bins, which `range` bounds where their number is given."""
+    if self.dtype.kind != "f":
+        raise fail("dtype", f"\"histogram_cpu\" not implemented for '{of_numpy(self.dtype).title}'", NotImplementedError)
+    values, weights = self.reshape(-1), None if weight is None else weight.reshape(-1)
+    if isinstance(bins, int):
+        low, high = range if range is not None else (values.min(), values.max()) if values.size else (0.0, 1.0)
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        edges = np.linspace(low, high, bins + 1).astype(self.dtype)
+    else:
+        edges = bins
+    counts, _ = np.histogram(values, edges, weights=weights, density=density)
+    return counts.astype(self.dtype), np.array(edges)
+
+
+for _bins in ("bins: int, *, range: any? = None", "bins, *"):
+    op(
+        f"histogram(self, {_bins}, weight: Tensor? = None, density: bool = False)", "", "How many elements fall into each bin; the edges.",
+        forward=_histogram if "range" in _bins else lambda self, bins, weight, density: _histogram(self, bins, None, weight, density),
+        fields=("hist", "bin_edges"),
+    )
+
+
+def _histogramdd(self: Tensor, bins: Any, range: Any, weight: Any, density: bool) -> Any:
+    points = self.array.reshape(-1, self.shape[-1])
+    sides = [one.array if isinstance(one, Tensor) else one for one in bins] if isinstance(bins, (list, tuple)) else bins
+    bounds: Any = None if range is None else np.reshape(range, (-1, 2))
+    weights = None if weight is None else weight.array.reshape(-1)
+    counts, edges = np.histogramdd(points, sides, bounds, density=density, weights=weights)
+    found = (make(counts.astype(self.array.dtype)), tuple(make(one.astype(self.array.dtype)) for one in edges))
+    return named_result("histogramdd", ("hist", "bin_edges"), list(found))
+
+
+composite(
+    "histogramdd(self, bins: any, range: any? = None, weight: Tensor? = None, density: bool = False)",
+    "How many points fall into each cell of a grid; the edges along each axis.", _histogramdd, ("torch",),
+)
 op("histc(self, bins: int = 100, min: number = 0, max: number = 0)", "", "How many elements fall into each bin.", forward=_histc)

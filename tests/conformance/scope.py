@@ -33,7 +33,7 @@ OUT_OF_SCOPE = {
 }
 """Reason to what shows it in a text. These are for `gradsh trace`, on PyTorch itself."""
 
-UNWRITTEN = {"memory that nothing was written to": r"\bempty|new_empty|empty_like|\bresize_"}
+UNWRITTEN = {"memory that nothing was written to": r"\bempty|new_empty|empty_like|\bresize_|skip_init"}
 """Of examples alone: what they show is not theirs."""
 
 

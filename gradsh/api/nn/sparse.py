@@ -94,6 +94,15 @@ class EmbeddingBag(_Table):
         self.include_last_offset = include_last_offset
         self._take(num_embeddings, embedding_dim, padding_idx, _weight, factory(device, dtype))
 
+    @classmethod
+    def from_pretrained(cls, embeddings: Any, freeze: bool = True, **settings: Any) -> Any:
+        """Make one from a matrix of rows."""
+        if embeddings.ndim != 2:
+            raise fail("shape", "Embeddings parameter is expected to be 2-dimensional", AssertionError)
+        made = cls(embeddings.shape[0], embeddings.shape[1], _weight=embeddings, **settings)
+        made.weight.requires_grad = not freeze
+        return made
+
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         """Return one row for each bag."""
         return functional("embedding_bag")(

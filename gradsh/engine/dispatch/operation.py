@@ -81,7 +81,7 @@ class Operation:
         return self  # a copied module shares the functions it calls, as it does in Python
 
     def __repr__(self) -> str:
-        return f"<built-in method {self.name}>"
+        return f"<built-in method {self.name} of type object at {id(self.records):#x}>"
 
 
 class BoundOperation:

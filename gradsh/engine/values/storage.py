@@ -76,7 +76,7 @@ def owner_of(array: Array) -> Array:
     """Return the array that owns the memory of `array` (itself, if it is no view)."""
     base: Any = array.base
     while base is not None:
-        if hasattr(base, "strides"):
+        if isinstance(base, np.ndarray):
             array = base
         base = getattr(base, "base", None)  # numpy's as_strided puts an object without strides in between
     return array

@@ -1,0 +1,16 @@
+"""torch.nn.utils.skip_init: modules whose parameters are yet to be filled."""
+
+from collections.abc import Callable
+from typing import Any
+
+from gradsh.engine.ambient import current
+
+
+def skip_init(module_cls: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Make a module without drawing random numbers: what its parameters hold is not to be relied on."""
+    generator = current().generator
+    before = generator.get_state()
+    try:
+        return module_cls(*args, **kwargs)
+    finally:
+        generator.set_state(before)
