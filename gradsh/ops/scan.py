@@ -303,14 +303,17 @@ def _by_coordinates(input: Any, axis: int, places: Any, edge_order: int) -> Any:
     along = [-1 if one == axis else 1 for one in range(input.ndim)]
 
     def weighted(start: int, count: int, *weights: Any) -> Any:
-        parts = [narrow(input, axis, start + shift, count) * find("reshape")(one, along) for shift, one in enumerate(weights)]
+        parts = [find("reshape")(one, along) * narrow(input, axis, start + shift, count) for shift, one in enumerate(weights)]
         return sum(parts[1:], parts[0])
 
     def at(place: int) -> Any:
         return narrow(gaps, 0, place % (size - 1), 1)
 
     if edge_order == 1:
-        first, last = weighted(0, 1, -1 / at(0), 1 / at(0)), weighted(size - 2, 1, -1 / at(-1), 1 / at(-1))
+        first, last = (
+            (narrow(input, axis, end % size, 1) - narrow(input, axis, (end - 1) % size, 1)) / find("reshape")(gap, along)
+            for end, gap in ((1, at(0)), (-1, at(-1)))
+        )
     else:
         a, b = at(0), at(1)
         first = weighted(0, 1, -(2.0 * a + b) / (a * (a + b)), (a + b) / (a * b), -a / (b * (a + b)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradsh.engine.ambient import Ambient, current
 from gradsh.engine.dispatch.cancellable import is_long, run_cancellable
-from gradsh.engine.dispatch.inference import inferring, is_inference, marked
+from gradsh.engine.dispatch.inference import inferring, marked
 from gradsh.engine.dispatch.op_node import build_node, keep_array, save_inputs, save_results, tangents_to_save
 from gradsh.engine.dispatch.saved_hooks import announce_write, dispatch
 from gradsh.engine.dispatch.views import check_inplace, is_tracked, rebase, reshaped, view_of
@@ -299,7 +299,7 @@ def wrap_views(record: Overload, values: list[Any], outputs: Any) -> Any:
     arrays = list(outputs) if many else [outputs]
     ambient = current()
     node = None
-    if _needs_graph(record, values, ambient) and base.array.dtype.kind == "f" and not is_inference(base):
+    if _needs_graph(record, values, ambient) and base.array.dtype.kind == "f":
         node = build_node(record, values, arrays)
         save_inputs(node, values)
     creation = "default" if ambient.grad_enabled else "inference" if inferring() else "no_grad"

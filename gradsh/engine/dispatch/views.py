@@ -46,7 +46,8 @@ def view_of(base: Tensor, array: Array, node: Node | None, output: int, creation
         if inner.creation != "default" and creation == "default":
             creation = inner.creation
     fresh.needs_grad = node is not None
-    if is_inference(base):  # of these there are no views, only others over the same memory
+    if is_inference(base):  # of these there are no views, only others over the same memory, which need no gradient
+        fresh.grad_fn_ref, fresh.needs_grad = None, False
         return fresh
     made_by = ("", output) if node is None else (node.name(), output)
     location = current().location() if creation in {"no_grad", "inference"} else None if node is None else node.location
