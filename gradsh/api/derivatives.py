@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.api.func_forward import jacfwd
 from gradsh.engine.ambient import grad_mode
 from gradsh.engine.autograd.backward import grad as gradients
+from gradsh.engine.dispatch.tangents import detached_with_tangents
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.text.fault import fail
@@ -16,7 +18,7 @@ Tensors = tuple[Tensor, ...]
 
 def _tuple(value: Any, what: str, name: str) -> tuple[bool, Tensors]:
     """Return whether there were several, and all as a tuple."""
-    what = "outputs of the user-provided function" if what == "outputs" else what
+    what = "outputs of the user-provided function" if what == "outputs" and name != "None" else what
     many = isinstance(value, tuple)
     found = value if many else (value,)
     for place, one in enumerate(found):
@@ -31,7 +33,7 @@ def _fresh(inputs: Tensors, create_graph: bool) -> Tensors:
     """Return the inputs as tensors to differentiate by, within the caller's graph if that is wanted."""
     view_as = find("view_as")
     return tuple(
-        view_as(one, one) if create_graph and one.requires_grad else one.detach().requires_grad_() for one in inputs
+        view_as(one, one) if create_graph and one.requires_grad else detached_with_tangents(one).requires_grad_() for one in inputs
     )
 
 
@@ -156,7 +158,7 @@ _HINT = (
 
 
 def _check_strategy(strategy: str, wanted: str, vectorize: bool, create_graph: bool) -> None:
-    """Refuse what PyTorch refuses; the strategies that it accepts compute the same, so gradsh has one."""
+    """Refuse what PyTorch refuses."""
     if strategy not in {"forward-mode", "reverse-mode"}:
         message = f'Expected strategy to be either "forward-mode" or {wanted}.'
         raise fail("assert", message, AssertionError)
@@ -172,26 +174,56 @@ def _check_strategy(strategy: str, wanted: str, vectorize: bool, create_graph: b
         raise fail("value", message, NotImplementedError)
 
 
+_NOT_STRICT = (
+    "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please either set `strict=False` "
+    "or `vectorize=False`."
+)
+
+
 def jacobian(
     func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
     """Return the Jacobian: (output shape + input shape) for each pair of output and input."""
     _check_strategy(strategy, _HINT, vectorize, create_graph)
+    if strategy == "forward-mode":
+        return _pushed(func, inputs, strict)
     with grad_mode(True):
         many, given = _tuple(inputs, "inputs", "jacobian")
         own = _fresh(given, create_graph)
         many_out, outputs = _tuple(func(*own), "outputs", "jacobian")
         _check_outputs(outputs, strict)
         if strict and vectorize:
-            message = (
-                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please "
-                "either set `strict=False` or `vectorize=False`."
-            )
-            raise fail("value", message, RuntimeError)
+            raise fail("value", _NOT_STRICT, RuntimeError)
         rows = tuple(_rows(place, output, own, create_graph, strict) for place, output in enumerate(outputs))
     found = tuple(_given(many, row) for row in rows)
     return _done(_given(many_out, found), create_graph)
+
+
+def _pushed(func: Callable[..., Any], inputs: Any, strict: bool) -> Any:
+    """Return the Jacobian by forward mode: a run of the function for each element of the inputs."""
+    if strict:
+        raise fail("value", _NOT_STRICT, RuntimeError)
+    many, given = _tuple(inputs, "inputs", "jacobian")
+    returned: list[bool] = []
+
+    def checked(*values: Tensor) -> Tensors:
+        many_out, outputs = _tuple(func(*values), "outputs", "None")  # PyTorch's word where it does not know the name
+        returned.append(many_out)
+        return outputs
+
+    found = jacfwd(checked, tuple(range(len(given))))(*(one.detach() for one in given))
+    return _done(_given(returned[0], [_given(many, row) for row in found]), create_graph=False)
+
+
+def _construct_standard_basis_for(tensors: Tensors, tensor_numels: tuple[int, ...]) -> Tensors:
+    """Return for each tensor the columns that belong to it of the unit matrix of all their elements."""
+    if len(tensors) != len(tensor_numels) or not tensors:
+        raise fail("assert", "tensors and their numbers of elements must belong together", AssertionError)
+    unit, ends = np.eye(sum(tensor_numels)), np.cumsum(tensor_numels)
+    return tuple(
+        make(unit[:, end - count : end].astype(one.array.dtype)) for one, count, end in zip(tensors, tensor_numels, ends, strict=True)
+    )
 
 
 def _rows(number: int, output: Tensor, inputs: Tensors, create_graph: bool, strict: bool) -> Tensors:
@@ -237,7 +269,7 @@ def hessian(
         return found
 
     _check_strategy(outer_jacobian_strategy, '"reverse-mode"', True, create_graph)
-    found = jacobian(gradient, given, create_graph, strict, vectorize)
+    found = jacobian(gradient, given, create_graph, strict, vectorize or outer_jacobian_strategy == "forward-mode", outer_jacobian_strategy)
     return found if many else found[0][0]
 
 

@@ -143,6 +143,7 @@ _TORCH: dict[str, Any] = {
     "func": _spaces("torch.func"),
     "_C": _spaces("torch._C"),
     "ops": _spaces("torch.ops"),
+    "_VF": _spaces("torch._VF"),
     "_vmap_internals": _spaces("torch._vmap_internals"),
     "vmap": lazy("gradsh.api.func", "vmap"),
     **lazily("gradsh.engine.dispatch.inference", "is_inference"),
@@ -236,7 +237,7 @@ NAMESPACES: dict[str, Namespace] = {
     "torch": Namespace("torch", _TORCH, "torch"),
     "torch.autograd": Namespace("torch.autograd", _AUTOGRAD),
     "torch.autograd.functional": Namespace(
-        "torch.autograd.functional", lazily("gradsh.api.derivatives", "jacobian hessian vjp jvp vhp hvp")
+        "torch.autograd.functional", lazily("gradsh.api.derivatives", "jacobian hessian vjp jvp vhp hvp _construct_standard_basis_for")
     ),
     "torch.autograd.graph": Namespace(
         "torch.autograd.graph",
@@ -253,6 +254,7 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.autograd.gradcheck": Namespace("torch.autograd.gradcheck", lazily(
         "gradsh.api.gradcheck", "gradcheck gradgradcheck GradcheckError get_numerical_jacobian get_analytical_jacobian",
     )),
+    "torch._VF": Namespace("torch._VF", {"unique_dim": lazy("gradsh.ops.unique", "unique_dim")}),
     "torch._vmap_internals": Namespace("torch._vmap_internals", lazily("gradsh.api.func", "vmap _vmap=vmap")),
     "torch.autograd.forward_ad": Namespace(
         "torch.autograd.forward_ad",

@@ -165,8 +165,8 @@ FAMILIES = {
     ),
     "statistics": "corrcoef cov std std_mean var var_mean",
     "unique": (
-        "_unique2 _unique_consecutive bincount bucketize histc histogram histogramdd searchsorted unique unique_consecutive "
-        "unique_dim "
+        "_unique _unique2 _unique_consecutive bincount bucketize histc histogram histogramdd searchsorted unique "
+        "unique_consecutive unique_dim "
     ),
     "unpool": "_max_unpool2d _max_unpool3d max_unpool1d max_unpool2d max_unpool3d",
     "vector_norms": "linalg_matrix_norm linalg_norm linalg_vector_norm norm",

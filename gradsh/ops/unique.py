@@ -25,12 +25,22 @@ def _unique_arrays(self: Array, axis: int | None) -> tuple[Array, Array, Array]:
     return values, inverse.reshape(-1), counts
 
 
+def _whole(self: Array, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Array, ...]:
+    values, inverse, counts = _unique_arrays(self, None)
+    return values, *(one if wanted else one[:0] for one, wanted in ((inverse, return_inverse), (counts, return_counts)))
+
+
 _unique2 = op(
     "_unique2(self, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False)", "Unique2Backward0",
-    "The different values, where each element's value is among them, how often each occurs.",
-    forward=lambda self, *flags: _unique_arrays(self, None), grads={"self": underivable("_unique2")}, attributes=(), spaces=(),
+    "The different values, where each element's value is among them, how often each occurs.", forward=_whole,
+    grads={"self": underivable("_unique2")}, attributes=(), spaces=("torch",),
 )
-_unique_dim = op(
+op(
+    "_unique(self, sorted: bool = True, return_inverse: bool = False)", "UniqueBackward0",
+    "The different values, and where each element's value is among them.", grads={"self": underivable("_unique")}, attributes=(),
+    forward=lambda self, sorted, return_inverse: _whole(self, sorted, return_inverse, False)[:2], spaces=("torch",),
+)
+unique_dim = op(
     "unique_dim(self, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False)",
     "UniqueDimBackward0", "The different slices along a dimension.",
     forward=lambda self, dim, *flags: _unique_arrays(self, wrap_dim(dim, self.ndim)),
@@ -45,7 +55,7 @@ def _picked(found: Any, return_inverse: bool, return_counts: bool) -> Any:
 
 
 def _unique(self: Any, sorted: bool, return_inverse: bool, return_counts: bool, dim: int | None) -> Any:
-    found = _unique2(self) if dim is None else _unique_dim(self, dim)
+    found = _unique2(self, True, True, True) if dim is None else unique_dim(self, dim)
     return _picked(found, return_inverse, return_counts)
 
 

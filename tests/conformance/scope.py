@@ -11,7 +11,7 @@ OUT_OF_SCOPE = {
     "half precision and quantized numbers": r"quant|qint|quint|float16|\bhalf\b|float8|float4|uint16|uint32|uint64",
     "other devices": (
         r"cuda(?!\.is_available)|CUDA|\bmps\b|\bxpu\b|xla|'meta'|\"meta\"|pin_memory|set_default_device|deviceCountAtLeast|is_shared|"
-        r"share_memory"
+        r"share_memory|_cached_tensor"
     ),
     "compiled code and traced graphs": (
         r"torch\.jit|torch\.compile|torch\._dynamo|torch\.fx|torch\.export|script_method|compiled_autograd|onnx|cpp_extension|"
@@ -19,7 +19,7 @@ OUT_OF_SCOPE = {
     ),
     "dispatch below autograd": (
         r"torch\.library|TorchDispatch|__torch_dispatch__|__torch_function__|make_fx|LoggingTensor|-\w*logging_tensor|"
-        r"_make_subclass|_make_wrapper|_dispatch|FakeTensor|LoggingMode|torch\.overrides"
+        r"_make_subclass|_make_wrapper|_dispatch|FakeTensor|LoggingMode|torch\.overrides|_nn\._test|_same_feature_meta"
     ),
     "profilers and processes": (
         r"profile|emit_nvtx|emit_itt|kineto|subprocess|multiprocess|torch\.distributed|DistributedDataParallel|record_function"
