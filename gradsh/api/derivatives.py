@@ -175,8 +175,8 @@ def _check_strategy(strategy: str, wanted: str, vectorize: bool, create_graph: b
 
 
 _NOT_STRICT = (
-    "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please either set `strict=False` "
-    "or `vectorize=False`."
+    "torch.autograd.functional.jacobian: `strict=True` and `{}` are not supported together{}. Please either set `strict=False` or "
+    "`{}`."
 )
 
 
@@ -194,7 +194,7 @@ def jacobian(
         many_out, outputs = _tuple(func(*own), "outputs", "jacobian")
         _check_outputs(outputs, strict)
         if strict and vectorize:
-            raise fail("value", _NOT_STRICT, RuntimeError)
+            raise fail("value", _NOT_STRICT.format("vectorized=True", "", "vectorize=False"), RuntimeError)
         rows = tuple(_rows(place, output, own, create_graph, strict) for place, output in enumerate(outputs))
     found = tuple(_given(many, row) for row in rows)
     return _done(_given(many_out, found), create_graph)
@@ -203,7 +203,8 @@ def jacobian(
 def _pushed(func: Callable[..., Any], inputs: Any, strict: bool) -> Any:
     """Return the Jacobian by forward mode: a run of the function for each element of the inputs."""
     if strict:
-        raise fail("value", _NOT_STRICT, RuntimeError)
+        message = _NOT_STRICT.format('strategy="forward-mode"', " (yet)", 'strategy="reverse-mode"')
+        raise fail("value", message, RuntimeError)
     many, given = _tuple(inputs, "inputs", "jacobian")
     returned: list[bool] = []
 
