@@ -223,11 +223,6 @@ class World:
         return fresh
 
     def _saved(self, function: Any, names: tuple[tuple[str, str], ...]) -> Iterable[TorchSaved]:
-        place, number, outlines = function.metadata.get(MARK, _UNMARKED)
-        if outlines:
-            if number == self.before:
-                return ()  # it ran in the pass that is looked at, so nothing was wrong with it
-            return [gone(place, *outline) for outline in outlines]
         found: list[TorchSaved] = []
         for name, attribute in names:
             try:
@@ -239,7 +234,13 @@ class World:
                 continue
             for index, one in enumerate(raw):
                 self._add(found, function, name, index, one)
-        return found
+        if found and not found[0].freed:
+            return found  # `metadata` is not asked for: PyTorch makes a dict for each node that is
+        place, number, outlines = function.metadata.get(MARK, _UNMARKED)
+        if not outlines:
+            return found
+        # What the pass that is looked at freed had nothing wrong with it.
+        return () if number == self.before else [gone(place, *outline) for outline in outlines]
 
     def _add(self, found: list[TorchSaved], function: Any, name: str, index: int | None, raw: Any) -> None:
         """Add what stands for an entry to those of its node, if it has a tensor or had one."""
