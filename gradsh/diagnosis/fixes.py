@@ -14,6 +14,7 @@ from gradsh.diagnosis.cause import Cause
 from gradsh.diagnosis.code import Code, Draft, Site, headed, path_of
 from gradsh.diagnosis.provenance import expression_at
 from gradsh.engine.graph.node import behind
+from gradsh.engine.graph.tensor import Tensor
 from gradsh.language import tree
 from gradsh.probe.snapshot import nodes_below
 from gradsh.runtime.activation import Place
@@ -34,12 +35,12 @@ class Finder:
         self.failing = (case.source, case.line)
 
     def offer(
-        self, words: str, draft: Draft, effect: str = "", *, changes: str = "", here: bool = False
+        self, words: str, draft: Draft, effect: str = "", *, changes: str = "", here: bool = False, guess: bool = False,
     ) -> None:
         """Offer a fix, if its edits can be written and are no other's."""
         edits = draft.edits(self.failing)
         if edits and all(edits != one.edits for one in self.fixes):
-            self.fixes.append(Fix(words, effect, edits, changes=changes, here=here))
+            self.fixes.append(Fix(words, effect, edits, changes=changes, here=here, guess=guess))
 
     # -------------------------------------------------------------- places
 
@@ -109,7 +110,18 @@ class Finder:
 
     def root(self, value: Any) -> Any:
         """Return the node that made a value, None for what no operation made."""
-        return behind(getattr(self.case.machine.in_engine_form(value), "grad_fn", None))
+        tensor = self.tensor(value)
+        return None if tensor is None else behind(tensor.grad_fn)
+
+    def tensor(self, value: Any) -> Tensor | None:
+        """Return a value that is a tensor, in the engine's form; no other object is asked for what tensors have."""
+        found = self.case.machine.in_engine_form(value)
+        return found if isinstance(found, Tensor) else None
+
+    def learns(self, value: Any) -> bool:
+        """Whether a value is a tensor that requires grad."""
+        tensor = self.tensor(value)
+        return tensor is not None and tensor.requires_grad
 
     def holds(self, value: Any, depth: int = 3) -> bool:
         """Whether a tensor, or one in a container, has the failing node in its graph."""

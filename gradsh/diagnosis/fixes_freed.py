@@ -1,5 +1,6 @@
 """Fixes for a buffer that an earlier backward freed: compute it anew, cut it off, keep it, or go back once."""
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -41,16 +42,24 @@ def freed(finder: Finder) -> None:
             cut_off(finder, cause.freed)
         second_cut_off(finder)
         cut = bool(finder.fixes)
-        retained(finder)
+        _unless_tried(finder, retained, doubtful=stepped)
         if not stepped:  # the gradients of both passes add up
             cut_off(finder, cause.freed)
         if cause.carried and not cut:
             carried(finder)
-        one_pass(finder)
+        _unless_tried(finder, one_pass, doubtful=stepped)
         repeated_forward(finder)
         if cause.carried:
             again(finder)
         _pinned(finder)
+
+
+def _unless_tried(finder: Finder, rule: Callable[[Finder], None], *, doubtful: bool) -> None:
+    """Offer what a rule finds; where that is doubtful, as after a step between two passes, only if a trial shows that it works."""
+    known = len(finder.fixes)
+    rule(finder)
+    if doubtful:
+        finder.fixes[known:] = [fix._replace(guess=True) for fix in finder.fixes[known:]]
 
 
 def _steps_between(finder: Finder) -> bool:
@@ -153,7 +162,8 @@ def again(finder: Finder) -> None:
     """The graph was built once, and is gone through several times: build it in each pass, where it is read."""
     cause = finder.cause
     needed, saved = cause.needed, cause.saved
-    if needed is None or saved is None:
+    needed_site = finder.site(needed)
+    if needed is None or saved is None or needed_site is None:
         return
     saving = finder.levels(saved)
     for reader in reversed(finder.levels(needed)):
@@ -174,7 +184,7 @@ def again(finder: Finder) -> None:
                 moved.remove(site)
             finder.offer(words, moved.insert(reader, "before", *dedented(sources)), OWN, changes=OWN)
         finder.offer(words, Draft().insert(reader, "before", *dedented(sources)), OWN, changes=OWN)
-        for path in written(sources[-1].statement) & set(reads(reader.statement)):
+        for path in (written(sources[-1].statement) & set(reads(reader.statement))) - {_plain_root(needed_site)}:
             effect = f"the tensors that {path} was computed from get no gradient"
             finder.offer(f"if it is data: `{path} = {path}.detach()` after line {sources[-1].statement.span.end_line}",
                          Draft().insert(sources[-1], "after", f"{path} = {path}.detach()"), effect, changes=effect)
@@ -221,13 +231,13 @@ def _is_computed(finder: Finder, site: Site) -> bool:
     """Whether a statement computes with what learns: each pass leaves such a result to the next, and does not begin anew."""
     called = [path_of(node.func) for node in headed(site.statement) if isinstance(node, tree.Call)]
     return any(is_module(finder.value(path)) for path in called if path) or any(
-        getattr(finder.value(path), "requires_grad", False) for path in reads(site.statement))
+        finder.learns(finder.value(path)) for path in reads(site.statement))
 
 
 def _makes_what_learns(finder: Finder, site: Site) -> bool:
     """Whether a statement makes a leaf, a module, or an object that has one or an optimizer: made again, it would begin anew."""
     values = [finder.value(path) for path in written(site.statement)]
-    leaves = any(getattr(value, "requires_grad", False) and finder.root(value) is None for value in values)
+    leaves = any(finder.learns(value) and finder.root(value) is None for value in values)
     return leaves or any(is_module(one) or attribute(one, "param_groups") is not None
                          for value in values for one in (value, *(part for _, part in held(value))))
 

@@ -20,6 +20,7 @@ from gradsh.diagnosis.code import (
 )
 from gradsh.diagnosis.fixes import Finder, attribute, call_in, held
 from gradsh.diagnosis.fixes_leaves import ask_for_gradient, asked_here, create_graph, frozen, inputs_asked, learnt
+from gradsh.diagnosis.fixes_shared import building
 from gradsh.diagnosis.history import CUTTING
 from gradsh.diagnosis.provenance import Origin
 from gradsh.language import tree
@@ -305,7 +306,8 @@ def _in_torch(finder: Finder, site: Site) -> None:
     """A computation in numpy: write all of it, in its function, with torch."""
     parts: list[tuple[Source, Span, str]] = []
     lines: set[int] = set()
-    near = [one for one in finder.code.sites if one.same_scope(site) and one.source is site.source]
+    computing = _computing(finder, site)
+    near = [one for one in finder.code.sites if one.same_scope(site) and one.source is site.source and id(one.statement) in computing]
     called = {path_of(node.func) for node in headed(site.statement) if isinstance(node, tree.Call)}
     near = near if site.function is not None else [site]
     for one in [*near, *(one for one in finder.code.sites if one.function is not None and one.function.name in called)]:
@@ -316,6 +318,14 @@ def _in_torch(finder: Finder, site: Site) -> None:
         listed = ", ".join(map(str, sorted(lines)))
         finder.offer(f"compute with torch, not with numpy, on line{'s' if len(lines) > 1 else ''} {listed}",
                      Draft().replace_all(parts), _GOES_ON)
+
+
+def _computing(finder: Finder, site: Site) -> set[int]:
+    """Return the ids of the statements of a function that compute what its pass goes back from, or else what it returns."""
+    needed = finder.cause.needed
+    ends = [one for one in (finder.levels(needed) if needed is not None else ()) if one.same_scope(site)]
+    ends = ends or [one for one in finder.code.sites if one.same_scope(site) and isinstance(one.statement, tree.Return)]
+    return {id(one.statement) for end in ends for one in [end, *building(finder, end)]}
 
 
 def _numpy_parts(finder: Finder, site: Site) -> Iterator[tuple[Source, Span, str]]:

@@ -55,7 +55,7 @@ def _is_update(finder: Finder, site: Site) -> bool:
 def _writes_a_result(finder: Finder, site: Site) -> bool:
     """Whether what a statement writes into a tensor needs a gradient itself: unrecorded it would get none."""
     value = getattr(site.statement, "value", None)
-    return value is not None and any(getattr(finder.value(path), "requires_grad", False) for path in reads(value))
+    return value is not None and any(finder.learns(finder.value(path)) for path in reads(value))
 
 
 def _unrecorded(finder: Finder, site: Site) -> None:

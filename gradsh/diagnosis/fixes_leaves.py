@@ -171,7 +171,7 @@ def inputs_asked(finder: Finder) -> None:
     if needed is not None and call is not None and len(call.args) > 1:
         for part in inside(call.args[1]):
             path = path_of(part)
-            if not path or getattr(finder.value(path), "requires_grad", True):
+            if not path or finder.tensor(finder.value(path)) is None or finder.learns(finder.value(path)):
                 continue
             bound = [site for site in finder.code.sites if any(path_of(one) == path for one in targets_of(site.statement))]
             for site in bound[:2]:
@@ -298,12 +298,12 @@ def without_gradient(finder: Finder) -> None:
         bound = [site for site in finder.code.sites if path and site.line < needed.line
                  and path in map(path_of, targets_of(site.statement))]
         for site in bound[-1:] if value is not None else ():
-            if getattr(value, "grad_fn", None) is not None:
+            if finder.root(value) is not None:
                 finder.offer(f"keep the gradient of a result: `{path}.retain_grad()` after line {site.statement.span.end_line}",
                              Draft().insert(site, "after", f"{path}.retain_grad()"), f"{path} is not a leaf")
                 if not any(is_module(finder.value(one)) for one in reads(site.statement)):  # else those would learn nothing
                     _leaves_again(finder, [site])
-            elif not getattr(value, "requires_grad", True):
+            elif finder.tensor(value) is not None and not finder.learns(value):
                 ask_for_gradient(finder, site)
         if isinstance(needed.statement, tree.Expr | tree.AugAssign) and finder.root(value) is None:
             finder.offer(f"check for a missing gradient: `if {owner}.grad is not None:` around line {needed.line}",

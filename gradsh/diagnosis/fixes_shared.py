@@ -63,7 +63,9 @@ def building(finder: Finder, level: Site) -> Iterator[Site]:
     """Yield the statements before one, in its function, whose results it is computed from, the nearest first; it is the first."""
     names = set(reads(level.statement))
     for site in _above(finder, level):
-        if written(site.statement) & names:
+        if bound := written(site.statement) & names:
+            if site.same_block(level) and isinstance(site.statement, tree.Assign):
+                names -= bound  # an earlier value of them is not read
             names.update(reads(site.statement))
             yield site
 
@@ -73,9 +75,8 @@ def second_cut_off(finder: Finder) -> None:
     needed = finder.cause.needed
     for level in reversed(finder.levels(needed)) if needed is not None else ():
         _attributes_cut_off(finder, level)
-        roots = set(reads(level.statement))
-        for site in _above(finder, level):
-            if site.statement is level.statement or not written(site.statement) & roots:
+        for site in building(finder, level):
+            if site.statement is level.statement:
                 continue
             bound = set(map(id, targets_of(site.statement)))
             by_name: dict[str, list[Any]] = {}

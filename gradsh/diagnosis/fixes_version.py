@@ -164,7 +164,7 @@ def _copy_saved(finder: Finder) -> None:
         text = text_of(saved.source, node.span)
         finder.offer(f"copy what line {node.span.line} saves: `{text}.clone()`",
                      Draft().replace(saved.source, node.span, f"{text}.clone()"),
-                     f"{_STAYS}{_copied(finder)}")
+                     f"{_STAYS}{_copied(finder)}", guess=expression is not node and finder.tensor(finder.value(path_of(node))) is None)
     same = {text_of(saved.source, node.span) for node in outer}
     if len(same) == 1 and len(outer) > 1:
         text = next(iter(same))
@@ -173,13 +173,11 @@ def _copy_saved(finder: Finder) -> None:
 
 
 def _is_tensor(finder: Finder, node: Any) -> bool:
-    from gradsh.probe.modules import is_module
-
     path = path_of(base_of(node))
     if path.split(".")[0] in {"torch", "F", "nn", "math", "np"} or finder.code.functions(path.rpartition(".")[2]):
         return False
     value = finder.value(path)
-    return value is None or (hasattr(value, "grad_fn") and not is_module(value))
+    return finder.tensor(value) is not None or (value is None and path != "self")
 
 
 def _inplace_modules(finder: Finder, writes: list[Place]) -> None:

@@ -375,6 +375,8 @@ class History:
 
     def _live(self, path: str, context: Context) -> Any:
         head, *rest = path.split(".")
+        if self._is_bound_later(head, context):
+            return None
         if context.local is not None and head in context.local:
             value = context.local[head]
         elif head in context.arguments and (path := path_of(context.arguments[head][0])):
@@ -389,6 +391,14 @@ class History:
         for name in rest:
             value = attribute(value, name)
         return value
+
+    def _is_bound_later(self, name: str, context: Context) -> bool:
+        """Whether a statement after a place bound a name again: what it holds now is not what was read there."""
+        frame = next((one for one in self.contexts if one.function is context.function and one.local is context.local), None)
+        if frame is None or frame.before == context.before:
+            return False
+        now, then = self._binder(name, frame), self._binder(name, context)
+        return now is not None and (then is None or now[0].statement is not then[0].statement)
 
     def _may(self, node: Any, context: Context, depth: int) -> bool:
         """Whether an expression may require grad: what it reads does, or computes with parameters of a module."""

@@ -48,4 +48,4 @@ def fixes_of(case: Case) -> list[Fix]:
     finder = Finder(case)
     rule(finder)
     guess = case.story in GUESSED
-    return [fix._replace(guess=guess) for fix in sorted(finder.fixes, key=lambda fix: fix.here)]
+    return [fix._replace(guess=guess or fix.guess) for fix in sorted(finder.fixes, key=lambda fix: fix.here)]

@@ -47,7 +47,7 @@ TRIED_AT_ONCE = frozenset({
     "dtype", "value", "index", "key", "name", "attribute", "type",
 })
 """Kinds whose fixes are tried before the error is told, where the program is small."""
-FEW_NODES, FEW_STATEMENTS, FEW_BYTES, FEW_SECONDS = 400, 100, 1 << 20, 10.0
+FEW_NODES, FEW_STATEMENTS, FEW_BYTES, FEW_SECONDS = 4_000, 1_000, 1 << 25, 3.0
 """What a small program has at the most; its statements took no longer together, so that trying it again is not felt."""
 METERED = ("memory", "leaks", "peak_bytes")
 """Words that ask how bytes went over time: a text that has one is followed from its beginning."""

@@ -7,6 +7,7 @@ words say so.
 
 import difflib
 import re
+import sys
 import threading
 import time
 from collections import Counter
@@ -27,6 +28,8 @@ from gradsh.text.span import Source
 
 REFERENCED = frozenset({"freed", "version"})
 """Kinds whose gradients can be computed in spite of the failure."""
+_NAMING = frozenset({"name", "attribute", "type", "key"})
+"""Kinds of which a fix names what was meant."""
 _RELATIVE, _ABSOLUTE = 1e-4, 1e-5
 
 class Effort(NamedTuple):
@@ -41,7 +44,7 @@ class Effort(NamedTuple):
     seconds: float
 
 
-AT_ONCE = Effort(14, 20_000, 60_000, 120.0)
+AT_ONCE = Effort(14, 20_000, 60_000, 30.0)
 WHEN_ASKED = Effort(60, 300_000, 1_500_000, 600.0)
 _FIRST, _SECOND = 6, 8
 """Fixes of which a second one may be needed, and how many second ones are tried of each."""
@@ -73,6 +76,10 @@ class Trial:
         """The last line of the top-level statement that failed."""
         self.effort = effort
         self.steps = self.runs = 0
+        self.loop: tuple[int, int] | None = None
+        """The line of the outermost loop around the failure, and its iteration that failed."""
+        self.short = False
+        """Whether runs end soon after the failure: set where a whole run takes too many steps."""
         self._deadline = time.monotonic() + effort.seconds
         first = self.run(())
         self.before = first.failures
@@ -99,34 +106,36 @@ class Trial:
     def run(self, edits: tuple[Edit, ...], *, keep: bool = False, copy: bool = False) -> Trace:
         """Run the program after edits; `keep` every graph, `copy` every saved tensor."""
         session = self.fresh()
-        ambient, asked = session.ambient, governor.ask
-        leaves: dict[int, Tensor] = {}
-        noted = ambient.passes
-
-        def watch(task: Any, over: bool) -> None:
-            if keep and not over:
-                task.retain = True
-            noted(task, over)
-            leaves.update((id(leaf), leaf) for leaf in task.wrote if over)
-
-        ambient.passes = watch
+        asked, leaves = governor.ask, _watched(session.ambient, keep=keep)
         if copy:
-            ambient.saved_hooks = ((_copied, _unwritten),)
+            session.ambient.saved_hooks = ((_copied, _unwritten),)
         clock = threading.Timer(max(self._deadline - time.monotonic(), 0.05), session.machine.stop, [_OVER])
         clock.daemon = True
         begun = next_sequence_number()
-        passes = _counted(session.machine, begun + self.effort.steps)
         found: list[tuple[Place, Problem]] = []
+        ended: list[str] = []
         lines: list[int] = []
+        first = 0
+
+        def line_of(line: int) -> int:
+            return lines[line - first] if 0 <= line - first < len(lines) else line
+
+        whole = self.loop is not None and not self.short  # one that takes long is cut short and run anew
+        most = self.effort.steps // (_WHOLE if whole else 1)
+        loops = _Loops(session.machine, begun + most, line_of, self.loop if self.short else None)
         caused: set[Place] = set()
         edited = {(edit.file, edit.line) for edit in edits}
 
         def emit(event: Event) -> None:
             if isinstance(event, Failure):
-                line = lines[event.line - first] if 0 <= event.line - first < len(lines) else event.line
-                found.append(((event.source.name, line, event.problem.kind), event.problem))
-                if any(label.role in {"modified", "freed"} and 0 <= label.span.line - first < len(lines)
-                       and (event.source.name, lines[label.span.line - first]) in edited for label in event.problem.labels):
+                if event.problem.message in {_CUT, _OVER}:
+                    ended.append(event.problem.message)
+                    return
+                found.append(((event.source.name, line_of(event.line), event.problem.kind), event.problem))
+                if found[-1][0] == self.failed and self.loop is None:
+                    self.loop = loops.around
+                if any(label.role in {"modified", "freed"} and (event.source.name, line_of(label.span.line)) in edited
+                       for label in event.problem.labels):
                     caused.add(found[-1][0])
 
         try:
@@ -134,13 +143,17 @@ class Trial:
             for source in self.sources:
                 first = source.first_line
                 new, lines = applied(source.lines, _of(Fix("", edits=edits), source), first)
+                if self.short and source.name == self.failed[0]:
+                    new = [text for text, line in zip(new, lines, strict=True) if line <= self.end]
                 session.run("\n".join(new), emit, name=source.name, keep_going=True, first_line=first)
-            over = clock.is_alive() and not any(problem.message == _OVER for _, problem in found)
+                if self.short and source.name == self.failed[0]:
+                    break
+            over = clock.is_alive() and _OVER not in ended
         finally:
             clock.cancel()
             governor.ask = asked
             self.runs += 1
-            self.steps += passes() + next_sequence_number() - begun
+            self.steps += loops.passes + next_sequence_number() - begun
         return Trace(Counter(place for place, _ in found), dict(found), _named(session), _values(leaves.values()), over, caused)
 
     def verdict(self, fix: Fix, after: tuple[Edit, ...] = (), kind: str = "") -> tuple[str, Problem | None]:
@@ -151,14 +164,18 @@ class Trial:
         trace = self.run(fix.edits)
         if trace.failures[self.failed] > self.before[self.failed] - 1:
             return "fails", trace.problems[self.failed]
+        if not trace.over:
+            if self.short or self.loop is None:
+                return "slow", None
+            self.short = True
+            self._references.clear()
+            return self.verdict(fix, after, kind)
         new = trace.failures - self.before
         for place in new:
             if (place[0] == self.failed[0] and place[1] <= self.end) or (
                 place[2] in {"syntax", "expect", self.failed[2]} or place in trace.caused
             ):
                 return "new error", trace.problems[place]
-        if not trace.over:
-            return "slow", None
         reference = self.reference(after, kind)
         if reference is None or _without(reference.failures) != _without(trace.failures):
             return "good", None
@@ -167,25 +184,76 @@ class Trial:
 
 
 _OVER = "the time for trying fixes is over"
+_CUT = "the loop has run far enough"
+_WHOLE = 4
+"""The part of a run's steps within which a program with a loop is run whole."""
+_BEYOND = 3
+"""Iterations after the one that failed which a short run has."""
 
 
-def _counted(machine: Any, most: int) -> Callable[[], int]:
-    """Count a machine's loop passes from now on, and stop it where they and its nodes are too many; return what tells how many."""
-    passes = 0
+def _watched(ambient: Any, *, keep: bool) -> dict[int, Tensor]:
+    """Return the leaves (id -> leaf) to which the passes of a session will give gradients; `keep` every graph."""
+    leaves: dict[int, Tensor] = {}
+    noted = ambient.passes
 
-    def counting(told: Callable[[], object]) -> Callable[[], object]:
+    def watch(task: Any, over: bool) -> None:
+        if keep and not over:
+            task.retain = True
+        noted(task, over)
+        leaves.update((id(leaf), leaf) for leaf in task.wrote if over)
+
+    ambient.passes = watch
+    return leaves
+
+
+class _Loops:
+    """Counts the loop passes of a machine, and stops it where they and its nodes are too many, or where a loop has run far enough."""
+
+    def __init__(self, machine: Any, most: int, line_of: Callable[[int], int], far: tuple[int, int] | None) -> None:
+        self.passes = 0
+        self.machine = machine
+        self.most = most
+        self.line_of = line_of
+        self.far = far
+        """(line of a loop, the last of its iterations before the machine is stopped)"""
+        self.heads: dict[int, tuple[int, int]] = {}
+        """depth of an activation -> (line, iteration) of the loop that was there last"""
+        for name in (runtime_names.PASS, runtime_names.TICK):
+            machine.builtins[name] = self._counting(machine.builtins[name])
+
+    def _counting(self, told: Callable[[], object]) -> Callable[[], object]:
+        progress = self.machine.progress
+
         def tell() -> object:
-            nonlocal passes
-            passes += 1
-            if passes % 64 == 0 and passes + next_sequence_number() > most:
-                machine.stop(_OVER)
-            return told()
+            self.passes += 1
+            if self.passes % 64 == 0 and self.passes + next_sequence_number() > self.most:
+                self.machine.stop(_OVER)
+            found = told()
+            head = self.line_of(sys._getframe(1).f_lineno), progress.activation[1]
+            self.heads[_depth(progress.activation)] = head
+            if self.far is not None and head[0] == self.far[0] and head[1] > self.far[1] + _BEYOND:
+                self.machine.stop(_CUT)
+                told()
+            return found
 
         return tell
 
-    for name in (runtime_names.PASS, runtime_names.TICK):
-        machine.builtins[name] = counting(machine.builtins[name])
-    return lambda: passes
+    @property
+    def around(self) -> tuple[int, int] | None:
+        """The outermost loop around the latest failure."""
+        activation, found = self.machine.progress.failing[1], None
+        while activation[0] is not None:
+            if activation[2] is None and activation[1]:
+                found = self.heads.get(_depth(activation))
+            activation = activation[0]
+        return found
+
+
+def _depth(activation: Any) -> int:
+    depth = 0
+    while activation[0] is not None:
+        activation, depth = activation[0], depth + 1
+    return depth
 
 
 def _loses(reference: Trace, trace: Trace) -> bool:
@@ -208,6 +276,8 @@ def tried(trial: Trial, fixes: Iterable[Fix]) -> tuple[Fix, ...]:
         given = half.changes or trial.failed[2] not in REFERENCED  # the gradients are those of the program with the first edit
         after = (half.edits, problem.kind) if given else ((), "")
         good += _sorted_out(trial, _with_second(trial, half, problem), *after)[0]
+    if not good and trial.failed[2] in _NAMING:  # the name is right; what fails then is another matter
+        good = [half._replace(edits=()) for half, _ in halves]
     return (*_distinct(good), *late, *(fix for fix in fixes if not fix.edits))
 
 

@@ -39,7 +39,7 @@ class Problem(NamedTuple):
         """Return the problem with these fixes, and the best of them as help."""
         known = [fix for fix in fixes if fix.tried or not fix.guess]
         shown = [fix for fix in known if fix.tried] or [fix for fix in known if fix.edits] or known
-        return self._replace(fixes=fixes, help=tuple(fix.line() for fix in shown[:MOST_HELP]))
+        return self._replace(fixes=fixes, help=tuple(dict.fromkeys(fix.line() for fix in shown))[:MOST_HELP])
 
 
 class ProblemError(Exception):

@@ -264,8 +264,23 @@ ZIPPED = (
     "normalize(torch.ones(2, 3, requires_grad=True) * 2, [0.5, 0.4]).sum().backward()\n"
 )
 
+LONG = (
+    "import matplotlib.pyplot as plt\nG, D = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 2)), nn.Linear(2, 1)\n"
+    "opt_g, opt_d = torch.optim.Adam(G.parameters()), torch.optim.Adam(D.parameters())\nfor step in range(100_000):\n"
+    "    fake = G(torch.randn(4, 2))\n    score = D(fake)\n    g_loss = torch.log(1 + score.exp()).mean()\n"
+    "    opt_g.zero_grad()\n    g_loss.backward()\n    opt_g.step()\n    score = D(fake)\n    real = D(torch.ones(4, 2))\n"
+    "    d_loss = (score - real).mean()\n    opt_d.zero_grad()\n    d_loss.backward()\n    opt_d.step()\n    plt.plot(step)\n"
+)
+AGAIN_BY_ITS_NUMBER = (
+    "def train(net, opt):\n    for i in range(3):\n        loss = net(torch.ones(1, 2)).mean()\n        opt.zero_grad()\n"
+    "        loss = torch.tensor(loss.item())\n        loss.backward()\n        opt.step()\n    best = net(torch.ones(1, 2)).max().item()\n"
+    "    return best\nnet = nn.Linear(2, 2)\ntrain(net, torch.optim.SGD(net.parameters()))\n"
+)
+
 
 @pytest.mark.parametrize(("text", "first", "never"), [
+    (LONG, "cut it off for the second backward: `fake.detach()` on line 15", "line 10"),
+    (AGAIN_BY_ITS_NUMBER, "compute with torch, not with numpy, on line 9", "12"),
     (ZIPPED, "`image = image.clone()` before line 6, `(image[place] for place in range(len(image)))`", "zip"),
     (ADAPTERS, "remove `.item()` on line 11", "freeze"),
     (TOLD_SO, "`True` on line 10", "leaf"),
