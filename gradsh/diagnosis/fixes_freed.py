@@ -34,7 +34,7 @@ def freed(finder: Finder) -> None:
             again(finder)
             carried(finder)
         _summed(finder)
-        retained(finder)
+        _unless_tried(finder, retained, doubtful=_steps_between(finder))
         memory_emptied(finder)
     else:
         stepped = _steps_between(finder)
@@ -162,8 +162,8 @@ def again(finder: Finder) -> None:
     """The graph was built once, and is gone through several times: build it in each pass, where it is read."""
     cause = finder.cause
     needed, saved = cause.needed, cause.saved
-    needed_site = finder.site(needed)
-    if needed is None or saved is None or needed_site is None:
+    failed = finder.site(needed)
+    if needed is None or saved is None or failed is None:
         return
     saving = finder.levels(saved)
     for reader in reversed(finder.levels(needed)):
@@ -184,11 +184,11 @@ def again(finder: Finder) -> None:
                 moved.remove(site)
             finder.offer(words, moved.insert(reader, "before", *dedented(sources)), OWN, changes=OWN)
         finder.offer(words, Draft().insert(reader, "before", *dedented(sources)), OWN, changes=OWN)
-        for path in (written(sources[-1].statement) & set(reads(reader.statement))) - {_plain_root(needed_site)}:
+        for path in (written(sources[-1].statement) & set(reads(reader.statement))) - {_plain_root(failed)}:
             effect = f"the tensors that {path} was computed from get no gradient"
             finder.offer(f"if it is data: `{path} = {path}.detach()` after line {sources[-1].statement.span.end_line}",
                          Draft().insert(sources[-1], "after", f"{path} = {path}.detach()"), effect, changes=effect)
-        if len(sources) > 1:
+        if len(sources) > 1 and not any(_plain_root(failed) in written(site.statement) for site in sources):
             _detached_before(finder, sources)
     _read_again(finder, saving)
 

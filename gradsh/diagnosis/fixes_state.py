@@ -300,7 +300,7 @@ def memory_emptied(finder: Finder) -> None:
 
 def _emptied(finder: Finder, one: Carrier, freed: Site | None, effect: str = OWN) -> None:
     """A list or a dictionary that is never emptied: empty it when its pass is over."""
-    if freed is None:
+    if freed is None or not isinstance(one.value, list | dict | set | deque):
         return
     ends = [freed]
     step = next((site for site in finder.code.sites if site.same_block(freed) and site.line > freed.line

@@ -36,7 +36,7 @@ def in_order(fixes: Iterable[Fix], file: str, name: str, arguments: Iterable[str
             edited.write_text("\n".join(applied(lines, fix.edits)[0]), encoding="utf-8")
             if _runs([str(edited), "m" * module, name, *arguments], 3 * seconds + _PATIENCE):
                 return [fix._replace(tried=True), *(one for one in known if one is not fix)]
-    return [fix for fix in known if fix not in tried]
+    return [fix for fix in known if fix not in tried and not fix.guess]
 
 
 def _runs(words: list[str], seconds: float) -> bool:
