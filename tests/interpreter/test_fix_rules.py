@@ -279,7 +279,7 @@ AGAIN_BY_ITS_NUMBER = (
 
 
 @pytest.mark.parametrize(("text", "first", "never"), [
-    (LONG, "cut it off for the second backward: `fake.detach()` on line 15", "line 10"),
+    (LONG, "detach it for the second backward: `fake.detach()` on line 15", "line 10"),
     (AGAIN_BY_ITS_NUMBER, "compute with torch, not with numpy, on line 9", "12"),
     (ZIPPED, "`image = image.clone()` before line 6, `(image[place] for place in range(len(image)))`", "zip"),
     (ADAPTERS, "remove `.item()` on line 11", "freeze"),
