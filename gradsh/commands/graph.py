@@ -141,7 +141,7 @@ def _node(node: GraphNode) -> DagNode:
 def _mark(mark: SavedMark, variables: tuple[str, ...]) -> Mark:
     where = f" by line {mark.freed_line}" if mark.freed_line is not None else ""
     if not mark.name:
-        words = f"{mark.count:,} {'freed' + where if mark.state == 'freed' else f'saved, {mark.nbytes:,} B'}"
+        words = count(mark.count, "tensor") + (f" freed{where}" if mark.state == "freed" else f", {mark.nbytes:,} B")
         return Mark(mark.state, words + (f", {mark.state}" if mark.state in {"pinned", "modified"} else ""))
     if mark.state == "freed":
         return Mark("freed", f"{mark.name} freed{where}")

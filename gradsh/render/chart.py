@@ -9,21 +9,24 @@ from gradsh.view.shapes import Chart
 _WIDTH = 60
 _BARS = "▁▂▃▄▅▆▇█"
 _FONT = 'font-family="monospace" font-size="11"'
-_PLAIN = "_.,-=+*#"
 
 
 def draw(chart: Chart, style: Style) -> list[str]:
-    """Return a line of bars, and what the first, the last and the largest are; nothing for fewer than two points."""
+    """Return a line of bars, and what the first, the last and the largest are; nothing for fewer than two points.
+
+    Plain text has no bars: read aloud, they say nothing.
+    """
     if len(chart.points) < 2:
         return []
-    values = squeezed([value for _, value in chart.points], min(_WIDTH, max(8, (style.width or 100) - 30)))
-    top = max(values) or 1
-    bars = style.pick(_BARS, _PLAIN)
-    line = "".join(bars[min(7, value * 8 // top) if value < top else 7] for value in values)
     first, last = chart.points[0], chart.points[-1]
     label, value = chart.points[chart.peak]
-    to = style.pick("…", "...")
-    return wrap(f"{chart.title}  {line}  {first[0]} {to} {last[0]}, most {value:,} {chart.unit} at {label}", style.width)
+    most = f"most {value:,} {chart.unit} at {label}"
+    if style.ascii:
+        return wrap(f"{chart.title} from {first[0]} to {last[0]}: {most}", style.width)
+    values = squeezed([value for _, value in chart.points], min(_WIDTH, max(8, (style.width or 100) - 30)))
+    top = max(values) or 1
+    line = "".join(_BARS[min(7, value * 8 // top) if value < top else 7] for value in values)
+    return wrap(f"{chart.title}  {line}  {first[0]} … {last[0]}, {most}", style.width)
 
 
 def squeezed(values: list[int], width: int) -> list[int]:

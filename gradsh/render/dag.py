@@ -17,8 +17,9 @@ DEEP = 12
 """Steps that a graph may have, each indented."""
 STAIRS = 6
 """Steps that are indented in a graph that has more."""
-BULLETS = {"live": ("●", "*"), "freed": ("○", "o"), "pinned": ("◆", "#"), "modified": ("✗", "!"),
-           "packed": ("◌", "~")}
+BULLETS = {"live": ("●", "saves"), "freed": ("○", "saved"), "pinned": ("◆", "saves"), "modified": ("✗", "saves"),
+           "packed": ("◌", "saves")}
+"""By state, what begins a saved tensor's words: a sign, or a word where plain text is read aloud. The words name the state."""
 GAP = 2
 NARROW = 60
 """Columns of a terminal below which a step of the tree takes two columns, not three."""
@@ -108,7 +109,7 @@ def line_text(node: DagNode, style: Style) -> str:
 
 def mark_text(mark: Mark, style: Style) -> str:
     """Return a saved tensor's sign and words."""
-    drawn, plain = BULLETS.get(mark.state, ("●", "*"))
+    drawn, plain = BULLETS.get(mark.state, BULLETS["live"])
     return f"{style.pick(drawn, plain)} {printable(mark.text)}"
 
 
@@ -194,5 +195,5 @@ class _DagWalk:
             words = f"{node.title} [{self._number(index)}]"
         else:
             words = node.title
-        where = ("↓", "v", "below") if index in self.later else ("↑", "^", "above")
-        return printable(f"{words} {self.style.pick(*where[:2])} drawn {where[2]}")
+        sign, where = ("↓", "below") if index in self.later else ("↑", "above")
+        return printable(f"{words}{self.style.pick(f' {sign}', ',')} drawn {where}")

@@ -7,6 +7,7 @@ from gradsh.render.json import line_of, plain
 from gradsh.render.pictures import dot, mermaid
 from gradsh.render.style import Style
 from gradsh.render.text import event_text, lines_of, result_text
+from gradsh.session.session import Session
 from gradsh.view.shapes import Column, Dag, DagNode, Edge, Group, Lines, Mark, Row, Table, TensorView
 
 PLAIN = Style()
@@ -124,3 +125,14 @@ def test_plain_values(value: object, expected: object) -> None:
 def test_printed_text_keeps_its_end() -> None:
     assert event_text(Print("a"), PLAIN) == ("out", "a\n")
     assert event_text(Print("a", newline=False), PLAIN) == ("out", "a")
+
+
+def test_plain_text_says_in_words_what_signs_and_colours_say() -> None:
+    session, shown = Session(), []
+    session.run("x = ones(2, requires_grad=True)\nz = x.exp().sum()\ngraph z\nretain z\ngraph z\nrelease\nz.backward()\ngraph z\nmemory", shown.append)
+    drawn = ["\n".join(lines_of(event.view(), ASCII)) for event in shown if type(event).__name__ == "Result"]
+    assert "ExpBackward0 (2,)  saves result 8 B" in drawn[0]
+    assert "saves result 8 B, pinned" in drawn[2]
+    assert "saved result freed by line 7" in drawn[4]
+    assert "bytes from line 1 to line" in drawn[5]
+    assert all(text.isascii() for text in drawn)
