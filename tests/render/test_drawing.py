@@ -129,7 +129,8 @@ def test_printed_text_keeps_its_end() -> None:
 
 def test_plain_text_says_in_words_what_signs_and_colours_say() -> None:
     session, shown = Session(), []
-    session.run("x = ones(2, requires_grad=True)\nz = x.exp().sum()\ngraph z\nretain z\ngraph z\nrelease\nz.backward()\ngraph z\nmemory", shown.append)
+    session.run("x = ones(2, requires_grad=True)\nz = x.exp().sum()\ngraph z\nretain z\ngraph z\nrelease\nz.backward()\n"
+                "graph z\nmemory", shown.append)
     drawn = ["\n".join(lines_of(event.view(), ASCII)) for event in shown if type(event).__name__ == "Result"]
     assert "ExpBackward0 (2,)  saves result 8 B" in drawn[0]
     assert "saves result 8 B, pinned" in drawn[2]
