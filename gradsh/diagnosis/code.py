@@ -362,6 +362,7 @@ class Draft:
     def __init__(self) -> None:
         self._spans: list[tuple[Source, Span, str]] = []
         self._lines: list[Edit] = []
+        self._removed: list[stmt] = []
         self.unfit = False
 
     def replace(self, source: Source, span: Span, text: str) -> "Draft":
@@ -393,7 +394,10 @@ class Draft:
         """Take a statement away; `pass` stands for it where its block would be empty."""
         if not site.alone():
             self.unfit = True
-        return self.replace(site.source, site.statement.span, "pass")
+        self._removed.append(site.statement)
+        gone = set(map(id, self._removed))
+        empty = bool(site.parents) and all(id(one) in gone for one in site.block)
+        return self.replace(site.source, site.statement.span, "pass" if empty else "")
 
     def wrap(self, site: Site, header: str) -> "Draft":
         """Put a statement into a block."""
@@ -419,7 +423,7 @@ class Draft:
                                for number in range(span.line, span.end_line + 1)}.values():
             new = _rewritten(source, number, [(span, text) for other, span, text in spans if other is source])
             if new is not None and new != source.line(number):
-                lines.append(Edit(number, "replace", _EXPECTED.sub("", new, count=1), source.name))
+                lines.append(Edit(number, "replace", _EXPECTED.sub("", new if new.strip() else "", count=1), source.name))
         if failing is not None:
             source, number = failing
             line = source.line(number)

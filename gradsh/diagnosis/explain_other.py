@@ -32,7 +32,7 @@ Story = Callable[["Case"], None]
 
 def tell(case: "Case") -> None:
     """Fill in a case."""
-    hook = getattr(case.fields.get("hook"), "__code__", None)
+    hook = code_of(case.fields.get("hook"))
     unit = None if hook is None else case.machine.units.of(hook)
     if hook is not None and unit is not None:
         case.label("defined", case.machine.units.statement(hook, hook.co_firstlineno), "the hook", unit.source)
@@ -47,6 +47,12 @@ def tell(case: "Case") -> None:
     if way:
         case.help.append(str(way))
     partial_pass(case)
+
+
+def code_of(hook: Any) -> Any:
+    """Return the code that a hook runs: a function's, or that of the `__call__` of an object's class; None for neither."""
+    own = getattr(hook, "__code__", None)
+    return own if own is not None else getattr(type(hook).__dict__.get("__call__"), "__code__", None)
 
 
 _PRETRAINED = r"(resnet|resnext|wide_resnet|vgg|alexnet|densenet|mobilenet|efficientnet|inception|vit)_?\w*\d|alexnet$"

@@ -5,23 +5,26 @@ that were seen to work are offered with their edits. A kind's rules stand in a f
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
 from gradsh.diagnosis.case import Case
 from gradsh.diagnosis.cause import Cause
-from gradsh.diagnosis.code import Code, Draft, Site, headed, path_of
+from gradsh.diagnosis.code import Code, Draft, Site, constant, headed, path_of
 from gradsh.diagnosis.provenance import expression_at
 from gradsh.engine.graph.node import behind
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.language import tree
+from gradsh.probe.modules import is_module
 from gradsh.probe.snapshot import nodes_below
 from gradsh.runtime.activation import Place
 from gradsh.text.fix import Fix
 from gradsh.text.span import Source, Span
 
 MOST_NODES = 20_000
+_MOST_OBJECTS, _FEW_ITEMS = 500, 10
+"""Objects in reach in which an attribute is looked for, and items of a container that are."""
 
 
 class Finder:
@@ -33,14 +36,19 @@ class Finder:
         self.code = Code(case.machine)
         self.fixes: list[Fix] = []
         self.failing = (case.source, case.line)
+        needed = self.cause.needed
+        self._repeats = needed is None or any(map(_is_repeated, self.levels(needed)))
+        """Whether a loop runs the failing statement again and again."""
 
     def offer(
         self, words: str, draft: Draft, effect: str = "", *, changes: str = "", here: bool = False, guess: bool = False,
+        last: bool = False,
     ) -> None:
         """Offer a fix, if its edits can be written and are no other's."""
         edits = draft.edits(self.failing)
+        words = words if self._repeats else words.replace(" in each iteration", "")
         if edits and all(edits != one.edits for one in self.fixes):
-            self.fixes.append(Fix(words, effect, edits, changes=changes, here=here, guess=guess))
+            self.fixes.append(Fix(words, effect, edits, changes=changes, here=here, guess=guess, last=last))
 
     # -------------------------------------------------------------- places
 
@@ -97,16 +105,46 @@ class Finder:
         owner = next((owner for _, owner in self.owners(rest[-1])), None)
         return attribute(owner, rest[-1])
 
+    def value_of(self, node: Any) -> Any:
+        """Return what a path means, or an item of one that a path or a word takes out."""
+        if not isinstance(node, tree.Subscript):
+            return self.value(path_of(node)) if path_of(node) else None
+        owner, key = self.value_of(node.value), constant(node.slice)
+        key = self.value_of(node.slice) if key is None else key
+        known = isinstance(owner, dict) and isinstance(key, str | int) and key in owner
+        return owner[key] if known else None
+
     def owners(self, name: str) -> list[tuple[str, Any]]:
         """Return (path, object) of the objects in reach that have an attribute; the innermost frame's first."""
-        found = []
+        return [(path, one) for path, one in self._reach() if attribute(one, name) is not None]
+
+    def modules(self) -> list[tuple[str, Any]]:
+        """Return (path, module) of the modules in reach, the innermost frame's first."""
+        return [(path, one) for path, one in self._reach() if is_module(one)]
+
+    def _reach(self) -> Iterator[tuple[str, Any]]:
+        """Yield the variables and what they hold, each object once."""
+        seen = set[int]()
         for scope in self.scopes():
-            for key, one in scope.items():
-                if attribute(one, name) is not None:
-                    found.append((key, one))
-                found += [(f"{key}[{part}]" if part.isdigit() else f"{key}.{part}", inner)
-                          for part, inner in held(one) if attribute(inner, name) is not None]
-        return found
+            reach = list(scope.items())
+            for key, one in reach:
+                if id(one) in seen:
+                    continue
+                seen.add(id(one))
+                yield key, one
+                if len(reach) < _MOST_OBJECTS:
+                    reach += [(f"{key}[{part}]" if part.isdigit() else f"{key}.{part}", inner) for part, inner in held(one)]
+                    reach += [(f"{key}[{place!r}]", inner) for place, inner in _items(one) if not hasattr(inner, "grad_fn")]
+                    lists = [(name, part) for name, part in (vars(one) if hasattr(one, "__dict__") else {}).items()
+                             if type(part) in {list, dict} and not name.startswith("_")]
+                    reach += [(f"{key}.{name}[{place!r}]", inner) for name, part in lists for place, inner in _items(part)]
+
+    def holder(self, path: str) -> Any:
+        """Return what a path means in the object in reach for which that has the failing node, else as `value` does."""
+        value, name = self.value(path), path.rpartition(".")[2]
+        if name == path or self.holds(value) or path.endswith('"]'):
+            return value
+        return next((one for _, owner in self.owners(name) if self.holds(one := attribute(owner, name))), value)
 
     def root(self, value: Any) -> Any:
         """Return the node that made a value, None for what no operation made."""
@@ -144,6 +182,12 @@ class Finder:
         return any(self._any_node(part, test, depth - 1) for part in parts[-1000:])
 
 
+def _is_repeated(level: Site) -> bool:
+    """Whether a loop or a comprehension runs a statement, or the calls in it, again and again."""
+    return bool(level.loops) or any(isinstance(node, tree.ListComp | tree.GeneratorExp | tree.SetComp | tree.DictComp)
+                                    for node in headed(level.statement))
+
+
 def _is_sequence(value: Any) -> bool:
     from collections import deque
 
@@ -175,6 +219,15 @@ def held(value: Any) -> list[tuple[str, Any]]:
     modules = own.get("_modules")
     more = list(modules.items()) if isinstance(modules, dict) else []
     return [(name, one) for name, one in [*list(own.items())[:100], *more] if isinstance(name, str) and hasattr(one, "__dict__")]
+
+
+def _items(value: Any) -> list[tuple[Any, Any]]:
+    """Return some of the objects that a list or a dictionary holds, or an object's attributes that are such, by key."""
+    if isinstance(value, list | tuple):
+        return [(place, one) for place, one in enumerate(value[:_FEW_ITEMS]) if hasattr(one, "__dict__")]
+    if isinstance(value, dict):
+        return [(key, one) for key, one in list(value.items())[:_FEW_ITEMS] if isinstance(key, str | int) and hasattr(one, "__dict__")]
+    return []
 
 
 def call_in(site: Site, name: str) -> tree.Call | None:

@@ -26,7 +26,8 @@ def freed(finder: Finder) -> None:
         return
     in_each_pass(finder)
     cut_unserved(finder, cause.freed)
-    if cause.repeated:
+    called = cause.needed is not None and finder.parting(cause.freed, cause.needed) is not None  # one function, called twice
+    if cause.repeated and not called:
         if cause.carried:
             carried(finder)
             again(finder)
@@ -104,7 +105,7 @@ def _through_gradient(finder: Finder, site: Site, call: tree.Call) -> None:
     cause = finder.cause
     parted = finder.parting(cause.freed, cause.needed) if cause.freed is not None and cause.needed is not None else None
     new = with_keyword(text_of(site.source, call.span), "create_graph=True")
-    given = path_of(call.func).rpartition(".")[2] == "grad" and not cause.repeated and site.function is not None
+    given = path_of(call.func).rpartition(".")[2] == "grad" and site.function is not None
     if new is not None and (given or (parted is not None and any(
             one.statement is parted[0].statement for one in building(finder, parted[1])))):
         effect = f"the gradient then flows through the gradient of line {call.span.line} too, as a gradient penalty needs"

@@ -19,7 +19,15 @@ from gradsh.diagnosis.code import (
     text_of,
 )
 from gradsh.diagnosis.fixes import Finder, attribute, call_in, held
-from gradsh.diagnosis.fixes_leaves import ask_for_gradient, asked_here, create_graph, frozen, inputs_asked, learnt
+from gradsh.diagnosis.fixes_leaves import (
+    ask_for_gradient,
+    asked_here,
+    create_graph,
+    differentiable,
+    frozen,
+    inputs_asked,
+    learnt,
+)
 from gradsh.diagnosis.fixes_shared import building
 from gradsh.diagnosis.history import CUTTING
 from gradsh.diagnosis.provenance import Origin
@@ -32,6 +40,8 @@ _GOES_ON = "the graph continues"
 def no_grad(finder: Finder) -> None:
     """Let the history go on where it was cut; else ask for a gradient where the leaves are made."""
     inputs_asked(finder)
+    _given_to_optimizer(finder)
+    given = bool(finder.fixes)
     for origin in finder.cause.cuts if not finder.fixes else ():
         site = finder.code.at(origin.span, origin.source)
         if origin.source.line(origin.span.line).lstrip().startswith("@"):
@@ -40,21 +50,36 @@ def no_grad(finder: Finder) -> None:
             _uncut(finder, site, origin)
     _other_part(finder)
     _switched_on(finder)
-    if not finder.fixes or not _learnt_already(finder):
+    if not given and not (finder.fixes and _learnt_already(finder)):
         frozen(finder)
     if not finder.fixes and not any(one.cut for one in finder.cause.cuts) and not _learnt_already(finder):
         made = [site for origin in finder.cause.cuts if (site := finder.code.at(origin.span, origin.source)) is not None]
         for site in learnt(finder, made):
             ask_for_gradient(finder, site)
     create_graph(finder)
+    differentiable(finder)
     asked_here(finder)
+
+
+def _given_to_optimizer(finder: Finder) -> None:
+    """An optimizer has plain tensors alone that ask for no gradient: these are to be learnt."""
+    for given in _groups(finder):
+        plain = [one for one in given if type(one).__name__ != "Parameter"]
+        if len(plain) == len(given) and not any(getattr(one, "requires_grad", True) for one in given):
+            for site in finder.code.sites:
+                if any(finder.value(path_of(target)) is one for one in plain for target in targets_of(site.statement)):
+                    ask_for_gradient(finder, site)
+
+
+def _groups(finder: Finder) -> list[list[Any]]:
+    """Return what the optimizers in reach update."""
+    holders = [one for scope in finder.scopes() for value in scope.values() for one in (value, *(part for _, part in held(value)))]
+    return [group["params"] for holder in holders for group in attribute(holder, "param_groups") or ()]
 
 
 def _learnt_already(finder: Finder) -> bool:
     """Whether an optimizer has what asks for a gradient: another leaf is not what is to be learnt."""
-    holders = [one for scope in finder.scopes() for value in scope.values() for one in (value, *(part for _, part in held(value)))]
-    return any(getattr(one, "requires_grad", False) for holder in holders for group in attribute(holder, "param_groups") or ()
-               for one in group["params"])
+    return any(getattr(one, "requires_grad", False) for group in _groups(finder) for one in group)
 
 
 def _other_part(finder: Finder) -> None:
@@ -170,6 +195,9 @@ def out_of_silence(finder: Finder, site: Site, silent: tree.With) -> None:
         if site.line != line:
             unwrapped.replace(site.source, Span(site.line, 1, site.line, len(site.source.line(site.line)) + 1), "")
         finder.offer(words, unwrapped, "the operation is then recorded")
+    elif site.statement is silent.body[-1] and span.line == span.end_line:
+        whole = Span(site.line, 1, site.line, len(site.source.line(site.line)) + 1)
+        finder.offer(words, Draft().replace(site.source, whole, block.indent + site.text), "the operation is then recorded")
     elif not isinstance(site.statement, tree.Return):
         finder.offer(f"record line {site.line}: put it in `with torch.enable_grad():`",
                      Draft().wrap(site, "with torch.enable_grad():"), "the operation is then recorded")
@@ -220,6 +248,9 @@ def _uncopied(finder: Finder, site: Site) -> None:
         elif name == "state_dict" and isinstance(node.func, tree.Attribute):
             owner = text_of(source, node.func.value.span)
             _replaced(finder, site, node, f"dict({owner}.named_parameters())", "a state_dict holds values without a graph")
+        elif name == "one_hot" and node.args and (scores := _scores(node.args[0])) is not None:
+            new = f"{closed(source, scores)}.softmax(-1)"
+            _replaced(finder, site, node, new, "a choice is a step: the gradient then is that of the softmax")
         elif name in {"argmax", "argmin"}:
             word = "amax" if name == "argmax" else "amin"
             text = text_of(source, node.span)
@@ -370,6 +401,8 @@ def _values_instead(finder: Finder, site: Site) -> None:
 def _without_items(finder: Finder, site: Site, node: tree.Call, first: Any) -> None:
     """`torch.tensor([x.item() for …])`: the items, stacked, keep their histories."""
     source = site.source
+    if isinstance(first, tree.Name):
+        _gathered_with_history(finder, site, node, first.id)
     items = [part for part in inside(first) if isinstance(part, tree.Call) and isinstance(part.func, tree.Attribute)
              and part.func.attr in {"item", "detach"}]
     if items and isinstance(first, tree.List | tree.ListComp):
@@ -377,6 +410,26 @@ def _without_items(finder: Finder, site: Site, node: tree.Call, first: Any) -> N
             (source, tail_of(part), "") for part in items if isinstance(part.func, tree.Attribute))
         finder.offer(f"stack the tensors themselves on line {site.line}: `torch.stack([…])` without `.item()`", build,
                      "numbers have no graph")
+
+
+def _gathered_with_history(finder: Finder, site: Site, node: tree.Call, name: str) -> None:
+    """`rows.append(x.item())`, `rows.extend(x.tolist())` … `torch.tensor(rows)`: gather the tensors, and join them."""
+    draft, lines, joined = Draft(), [], "torch.stack"
+    for one in finder.code.sites:
+        call = one.statement.value if isinstance(one.statement, tree.Expr) and one.same_scope(site) else None
+        if not isinstance(call, tree.Call) or not isinstance(call.func, tree.Attribute) or path_of(call.func.value) != name:
+            continue
+        ends = [part for part in call.args if isinstance(part, tree.Call) and isinstance(part.func, tree.Attribute)
+                and part.func.attr in {"item", "tolist"}]
+        for part in ends:
+            draft.replace(one.source, tail_of(part), "")
+            lines.append(str(one.line))
+        if ends and call.func.attr == "extend":
+            joined = "torch.cat"
+            draft.replace(one.source, tail_of(call.func), ".append")
+    if lines:
+        finder.offer(f"gather tensors, not numbers, on line {' and '.join(lines)}, and join them: `{joined}({name})` on line {site.line}",
+                     draft.replace(site.source, node.func.span, joined), "numbers have no graph")
 
 
 def _replaced(finder: Finder, site: Site, node: Any, text: str, effect: str) -> None:

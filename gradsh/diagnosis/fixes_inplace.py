@@ -20,7 +20,7 @@ from gradsh.diagnosis.fixes import Finder, call_in
 from gradsh.diagnosis.fixes_history import out_of_silence
 from gradsh.diagnosis.fixes_leaves import read_by
 from gradsh.diagnosis.fixes_version import written_path
-from gradsh.diagnosis.out_of_place import anew
+from gradsh.diagnosis.out_of_place import anew, under_local_name
 from gradsh.language import tree
 
 
@@ -29,6 +29,7 @@ def leaf_inplace(finder: Finder) -> None:
     site = finder.site(finder.cause.needed)
     if site is None:
         return
+    _listed_again(finder, site)
     update = _is_update(finder, site)
     if update:
         _unrecorded(finder, site)
@@ -38,6 +39,21 @@ def leaf_inplace(finder: Finder) -> None:
         if not _writes_a_result(finder, site):
             _unrecorded(finder, site)
     _late_leaf(finder, site)
+
+
+def _listed_again(finder: Finder, site: Site) -> None:
+    """A loop over a list updates its leaves by what has a history: make a list of new tensors, through which the gradient goes."""
+    loop, place = site.loops[-1] if site.loops else None, finder.cause.needed
+    path, value = written_path(site), getattr(site.statement, "value", None)
+    if not isinstance(loop, tree.For) or len(loop.body) != 1 or place is None or value is None:
+        return
+    items, new = drawn_from(loop, path), anew(site.statement, site.source, place.span)
+    followed = any(getattr(finder.value(one), "requires_grad", False) for one in reads(value) if one.split(".")[0] != path)
+    result = new[1].partition(" = ")[2] if new is not None else ""
+    if path_of(items) and followed and result and isinstance(items, tree.Name):
+        line = (f"{items.id} = [{result} for {text_of(site.source, loop.target.span)} in {text_of(site.source, loop.iter.span)}]")
+        finder.offer(f"make new tensors instead of writing to the leaves: `{line}` on line {loop.span.line}",
+                     Draft().replace(site.source, loop.span, line), "the gradient then flows through the update")
 
 
 def _is_update(finder: Finder, site: Site) -> bool:
@@ -73,7 +89,7 @@ def _anew(finder: Finder, site: Site) -> None:
     assert place is not None
     new = anew(site.statement, site.source, place.span)
     path = written_path(site)
-    effect = f"{path or 'it'} is then a new tensor, not a leaf: the gradient flows through it to the leaf"
+    effect = f"{path or 'it'} is then a new tensor and no leaf: the gradient then flows through it to the leaf"
     if new is not None and not _rebinding_is_lost(finder, site, path):
         finder.offer(f"if it is part of the computation: `{new[1]}` on line {site.line}",
                      Draft().replace(site.source, *new), effect, changes=effect)
@@ -82,6 +98,10 @@ def _anew(finder: Finder, site: Site) -> None:
         if not _rebinding_is_lost(finder, site, path):
             finder.offer(f"if it is part of the computation: `{line}` before line {site.line}",
                          Draft().insert(site, "before", line), effect, changes=effect)
+        if "." in path:
+            name, draft = under_local_name(finder.code, site, path)
+            finder.offer(f"if it is part of the computation: `{name} = {path}.clone()` before line {site.line}, `{name}` from there on",
+                         draft.insert(site, "before", f"{name} = {path}.clone()"), effect, changes=effect)
     _cloned_view(finder, effect)
 
 
@@ -182,7 +202,29 @@ def _whole_copied(finder: Finder) -> None:
             finder.offer(f"iterate over the rows of a copy: `{text} = {text}.clone()` before line {made.line}, `{rows}` in it",
                          Draft().insert(made, "before", f"{text} = {text}.clone()").replace(made.source, value.span, rows),
                          "its source is not changed")
-        if isinstance(value, tree.Call):
+        if loop is not None and site is not None:
+            _joined_again(finder, made, loop, site)
+        if isinstance(value, tree.Call) and (loop is None or site is None or not _rebinding_is_lost(finder, site, written_path(site))):
             finder.offer(f"make each a separate tensor: `{new}` on line {made.line}",
                          Draft().replace(made.source, value.span, new),
                          "their base tensor is not changed")
+
+
+def _joined_again(finder: Finder, made: Site, loop: tree.For, site: Site) -> None:
+    """A loop that writes each part of a tensor: join the parts, written anew, to the tensor."""
+    call, place = loop.iter, finder.cause.needed
+    func = call.func if isinstance(call, tree.Call) else None
+    if not isinstance(func, tree.Attribute) or func.attr not in {"chunk", "split", "unbind"} or len(loop.body) != 1 or place is None:
+        return
+    path, part = path_of(func.value), path_of(loop.target)
+    new = anew(site.statement, site.source, place.span)
+    head, _, value = new[1].partition(" = ") if new is not None else ("", "", "")
+    if not path or head != part or not isinstance(call, tree.Call):
+        return
+    given = call.args[0 if func.attr == "unbind" else 1 :]
+    dim = next((word.value for word in call.keywords if word.arg == "dim"), given[0] if given else None)
+    join = "stack" if func.attr == "unbind" else "cat"
+    at = f", dim={text_of(made.source, dim.span)}" if dim is not None else ""
+    line = f"{path} = torch.{join}([{value} for {part} in {text_of(made.source, call.span)}]{at})"
+    finder.offer(f"join the parts, written anew: `{line}` on line {made.line}", Draft().replace(made.source, loop.span, line),
+                 "its source is not changed")

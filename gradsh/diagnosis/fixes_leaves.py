@@ -23,7 +23,10 @@ from gradsh.diagnosis.code import (
 from gradsh.diagnosis.fixes import Finder, call_in, with_keyword
 from gradsh.diagnosis.provenance import Origin
 from gradsh.language import tree
+from gradsh.probe.foreign import tensor_of
 from gradsh.probe.modules import is_module, parameters_of
+from gradsh.probe.snapshot import nodes_below
+from gradsh.text.span import Span
 
 _WHOLE = frozenset({"tensor", "arange", "full"})
 
@@ -152,6 +155,16 @@ def create_graph(finder: Finder) -> None:
                                      "costs a graph for the gradient")
 
 
+def differentiable(finder: Finder) -> None:
+    """A backward of the script's own that computes with tensors has a graph where it is not told to have none."""
+    for site, node in finder.code.named("once_differentiable"):
+        if isinstance(site.statement, tree.FunctionDef):
+            line = node.span.line
+            whole = Span(line, 1, line, len(site.source.line(line)) + 1)
+            finder.offer(f"remove `@once_differentiable` on line {line}", Draft().replace(site.source, whole, ""),
+                         "its backward then has a graph, if it computes with tensors alone")
+
+
 def asked_here(finder: Finder) -> None:
     """Ask for the gradient of the tensor that a hook or `retain_grad` is set on, just before."""
     needed = finder.site(finder.cause.needed)
@@ -173,8 +186,8 @@ def inputs_asked(finder: Finder) -> None:
             path = path_of(part)
             if not path or finder.tensor(finder.value(path)) is None or finder.learns(finder.value(path)):
                 continue
-            bound = [site for site in finder.code.sites if any(path_of(one) == path for one in targets_of(site.statement))]
-            for site in bound[:2]:
+            bound = [site for site in finder.code.sites if path in map(path_of, targets_of(site.statement))]
+            for site in sorted(bound, key=lambda one: (not one.same_scope(needed), one.line > needed.line, -one.line))[:3]:
                 finder.offer(f"make it require grad before it is used: `{path}.requires_grad_()` after line {site.line}",
                              Draft().insert(site, "after", f"{path}.requires_grad_()"),
                              "if it is to be trained")
@@ -213,32 +226,51 @@ def not_leaf(finder: Finder) -> None:
             new = f"{inner}.detach().clone()"
             finder.offer(f"copy the values: `{new}` on line {needed.line}",
                          Draft().replace(needed.source, node.span, new), "the copy has no graph")
-    copied = "deepcopy" in finder.case.message and _stored_for_copy(finder, needed)
-    for origin in finder.cause.cuts if not copied else ():
-        site = finder.code.at(origin.span, origin.source)
-        if site is None:
-            continue
-        _made_leaf(finder, site, origin)
+    if "deepcopy" in finder.case.message:
+        _stored_for_copy(finder, needed)
+    elif not _leaves_given(finder, needed):
+        for origin in finder.cause.cuts:
+            site = finder.code.at(origin.span, origin.source)
+            if site is not None:
+                _made_leaf(finder, site, origin)
     _grad_kept(finder, needed)
 
 
-def _stored_for_copy(finder: Finder, needed: Site) -> bool:
+def _leaves_given(finder: Finder, needed: Site) -> bool:
+    """An optimizer is given what was computed from parameters that are read elsewhere: give it these; tell whether it can be."""
+    root = finder.root(finder.cause.tensor)
+    below = nodes_below(root) if root is not None else ()
+    leaves = {id(tensor_of(node.variable)) for node in below if getattr(node, "variable", None) is not None}
+    levels = finder.levels(finder.cause.needed) if finder.cause.needed is not None else []
+    call = next((node for level in reversed(levels) for node in headed(level.statement)
+                 if isinstance(node, tree.Call) and "optim" in path_of(node.func) and node.args), None)
+    for name, module in finder.modules() if call is not None and leaves else ():
+        own = [f"{name}.{path}" for path, one in parameters_of(module) if id(one) in leaves]
+        if call is not None and own and "[" not in name:
+            new = f"[{', '.join(own)}]" if isinstance(call.args[0], tree.List) else f"{name}.parameters()"
+            finder.offer(f"give the optimizer the parameters it was computed from: `{new}` on line {call.span.line}",
+                         Draft().replace(needed.source, call.args[0].span, new), "what the forward reads then learns")
+            return True
+    return False
+
+
+def _stored_for_copy(finder: Finder, needed: Site) -> None:
     """A result that an object stores in an attribute stands in the way of its copy: store it without its history."""
-    found = False
+    call = call_in(needed, "deepcopy")
+    copied = text_of(needed.source, call.args[0].span) if call is not None and call.args else ""
     for site in finder.code.sites:
         value = site.statement.value if isinstance(site.statement, tree.Assign) else None
         for target in targets_of(site.statement) if value is not None else ():
-            if value is not None and isinstance(target, tree.Attribute) and finder.root(finder.value(path_of(target))) is not None:
-                found = True
-                if not any(one.function is site.function and path_of(target) in read_by(one) for one in finder.code.sites):
-                    new = f"{closed(site.source, value)}.detach()"  # else the forward itself goes on from there
-                    finder.offer(f"store it without its graph: `{new}` on line {site.line}",
-                                 Draft().replace(site.source, value.span, new), f"what {path_of(target)} holds then has no graph")
-                for owner, _ in finder.owners(target.attr)[:1]:
-                    cut = f"{owner}.{target.attr} = {owner}.{target.attr}.detach()"
-                    finder.offer(f"detach it before the copy: `{cut}` before line {needed.line}",
-                                 Draft().insert(needed, "before", cut), "only a tensor without a graph can be copied")
-    return found
+            if value is None or not isinstance(target, tree.Attribute) or finder.root(finder.value(path_of(target))) is None:
+                continue
+            if not any(one.function is site.function and path_of(target) in read_by(one) for one in finder.code.sites):
+                new = f"{closed(site.source, value)}.detach()"  # else the forward itself goes on from there
+                finder.offer(f"store it without its graph: `{new}` on line {site.line}",
+                             Draft().replace(site.source, value.span, new), f"what {path_of(target)} holds then has no graph")
+            for owner in dict.fromkeys([owner for owner, _ in finder.owners(target.attr)[:1]] + ([copied] if copied else [])):
+                cut = f"{owner}.{target.attr} = {owner}.{target.attr}.detach()"
+                finder.offer(f"detach it before the copy: `{cut}` before line {needed.line}",
+                             Draft().insert(needed, "before", cut), "only a tensor without a graph can be copied")
 
 
 def _made_leaf(finder: Finder, site: Site, origin: Origin) -> None:
@@ -294,6 +326,7 @@ def without_gradient(finder: Finder) -> None:
                 needed.source, call.args[2].span, f"{closed(needed.source, call.args[2])}.detach().requires_grad_()"), _NO_PART)
             continue
         value, path = finder.value(path_of(node.value)), path_of(node.value)
+        _comprehended(finder, value)
         _kept_where_stored(finder, value)
         bound = [site for site in finder.code.sites if path and site.line < needed.line
                  and path in map(path_of, targets_of(site.statement))]
@@ -323,6 +356,18 @@ def _kept_where_stored(finder: Finder, value: Any) -> None:
         if stored and any(part is value for part in parts):
             finder.offer(f"keep the gradient of a result: `{stored}.retain_grad()` before line {site.line}",
                          Draft().insert(site, "before", f"{stored}.retain_grad()"), f"{stored} is not a leaf")
+
+
+def _comprehended(finder: Finder, value: Any) -> None:
+    """Results that a comprehension computes stand in the place of leaves: make leaves of them."""
+    for site in finder.code.sites if finder.root(value) is not None else ():
+        made = site.statement.value if isinstance(site.statement, tree.Assign) else None
+        part = made.value if isinstance(made, tree.DictComp) else made.elt if isinstance(made, tree.ListComp) else None
+        container = finder.value(path_of(targets_of(site.statement)[0])) if part is not None else None
+        held = container.values() if isinstance(container, dict) else container if isinstance(container, list) else ()
+        if part is not None and any(one is value for one in held):
+            new = f"{closed(site.source, part)}.detach().requires_grad_()"
+            finder.offer(f"make it a leaf: `{new}` on line {part.span.line}", Draft().replace(site.source, part.span, new), _NO_PART)
 
 
 _NO_PART = "earlier operations are then not part of the graph"

@@ -73,10 +73,12 @@ def building(finder: Finder, level: Site) -> Iterator[Site]:
 def second_cut_off(finder: Finder) -> None:
     """The second backward may not be meant for what the first has gone through, as an actor's is not for the critic."""
     needed = finder.cause.needed
-    for level in reversed(finder.levels(needed)) if needed is not None else ():
+    levels = finder.levels(needed) if needed is not None else []
+    for level in reversed(levels):
         _attributes_cut_off(finder, level)
         for site in building(finder, level):
-            if site.statement is level.statement:
+            called = site.statement is level.statement and level is not levels[-1]  # what it hands on is gone back from
+            if not called and site.statement is level.statement:
                 continue
             bound = set(map(id, targets_of(site.statement)))
             by_name: dict[str, list[Any]] = {}
@@ -85,8 +87,9 @@ def second_cut_off(finder: Finder) -> None:
                 if path and id(node) not in bound and isinstance(finder.value(path), Tensor) and finder.holds(finder.value(path)):
                     by_name.setdefault(path, []).append(node)
             for path, nodes in by_name.items():
-                if not _step_is_served(finder, level, finder.value(path)) or _leads_to(
-                    finder, finder.value(path), _updated(finder, level)
+                value, near = finder.value(path), [level] if not called else levels
+                if not any(_step_is_served(finder, one, value) for one in near) or any(
+                    _leads_to(finder, value, _updated(finder, one)) for one in near
                 ):
                     continue
                 effect = f"line {level.line} then gives no gradient to the operations that made {path}, as in an actor's step"
@@ -135,7 +138,7 @@ def _updated(finder: Finder, level: Site) -> set[int]:
     steps = [call for site in near if site.line > level.line and (call := call_in(site, "step")) is not None]
     resets = [call for site in near if site.line < level.line and (call := call_in(site, "zero_grad")) is not None]
     call = next(iter([*steps[:1], *resets[-1:]]), None)  # at the top level nothing is known of what comes after a failure
-    owner = finder.value(path_of(call.func.value)) if call is not None and isinstance(call.func, tree.Attribute) else None
+    owner = finder.value_of(call.func.value) if call is not None and isinstance(call.func, tree.Attribute) else None
     return {id(tensor_of(one)) for group in attribute(owner, "param_groups") or () for one in group["params"]}
 
 

@@ -3,14 +3,30 @@
 import itertools
 import re
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
-from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, reads, tail_of, text_of, written
-from gradsh.diagnosis.fixes import Finder, call_in, with_keyword
+from gradsh.diagnosis.code import (
+    Draft,
+    Site,
+    closed,
+    headed,
+    inside,
+    path_of,
+    reads,
+    tail_of,
+    targets_of,
+    text_of,
+    written,
+)
+from gradsh.diagnosis.explain_other import code_of
+from gradsh.diagnosis.fixes import Finder, attribute, call_in, with_keyword
 from gradsh.diagnosis.fixes_history import ends_left_out
+from gradsh.diagnosis.fixes_leaves import differentiable
 from gradsh.diagnosis.history import CUTTING
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.language import tree
+from gradsh.probe.modules import is_module, parameters_of
 
 _SUM = "the gradient of the sum of all elements"
 
@@ -52,7 +68,7 @@ def scalar(finder: Finder) -> None:
         new = with_keyword(text, f"{'gradient' if method else 'grad_outputs'}={ones}") if not call.args[1:] or not method else None
         if new is not None:
             finder.offer(f"give the gradient of the output: `{ones}` on line {needed.line}",
-                         Draft().replace(needed.source, call.span, new), "all elements then have equal weight")
+                         Draft().replace(needed.source, call.span, new), "all elements then have equal weight: the gradient of the sum")
 
 
 def _one_by_one(finder: Finder, needed: Site, root: Any) -> None:
@@ -61,7 +77,8 @@ def _one_by_one(finder: Finder, needed: Site, root: Any) -> None:
     if not isinstance(loop, tree.For) or not isinstance(loop.iter, tree.Call) or path_of(loop.iter.func) != "range":
         return
     count, read = path_of(loop.target), {path_of(part) for one in loop.body for part in inside(one)}
-    if count and count not in read and getattr(finder.value(path_of(root)), "ndim", 0) == 1:
+    anew = any(path_of(root) in written(site.statement) for site in finder.code.sites if any(one is loop for one in site.loops))
+    if count and count not in read and not anew and getattr(finder.value(path_of(root)), "ndim", 0) == 1:
         new = f"{_closed(needed, root)}[{count}]"
         finder.offer(f"call backward on one element in each iteration: `{new}` on line {needed.line}",
                      Draft().replace(needed.source, root.span, new), "each iteration then gives the gradient of one element")
@@ -74,9 +91,10 @@ def _closed(site: Site, node: Any) -> str:
 def grad_shape(finder: Finder) -> None:
     """Give a gradient of the shape of the tensor; let a hook or a backward return one."""
     needed = finder.site(finder.cause.needed)
-    hook = getattr(finder.case.fields.get("hook"), "__code__", None)
-    if hook is not None:
-        _hook(finder, hook)
+    hook = finder.case.fields.get("hook")
+    code = code_of(hook)
+    if code is not None:
+        _hook(finder, code, hook)
     if needed is None:
         return
     call = call_in(needed, "backward")
@@ -86,9 +104,9 @@ def grad_shape(finder: Finder) -> None:
         if given is not None:
             finder.offer(f"give a gradient of its shape: `torch.ones_like({root})` on line {needed.line}",
                          Draft().replace(needed.source, given.span, f"torch.ones_like({root})"),
-                         "all elements then have equal weight")
+                         "all elements then have equal weight: the gradient of the sum")
         finder.offer(f"reduce it first: `{root}.sum().backward()` on line {needed.line}",
-                     Draft().replace(needed.source, call.span, f"{root}.sum().backward()"), "all elements then have equal weight")
+                     Draft().replace(needed.source, call.span, f"{root}.sum().backward()"), "all elements then have equal weight: the gradient of the sum")
     grad = call_in(needed, "grad")
     if grad is not None and grad.args:
         root = text_of(needed.source, grad.args[0].span)
@@ -96,7 +114,7 @@ def grad_shape(finder: Finder) -> None:
         if given is not None:
             finder.offer(f"give a gradient of its shape: `torch.ones_like({root})` on line {needed.line}",
                          Draft().replace(needed.source, given.span, f"torch.ones_like({root})"),
-                         "all elements then have equal weight")
+                         "all elements then have equal weight: the gradient of the sum")
     if isinstance(needed.statement, tree.Command):
         for argument in needed.statement.arguments:
             text = text_of(needed.source, argument.span)
@@ -104,7 +122,7 @@ def grad_shape(finder: Finder) -> None:
                 if option == "grad":
                     finder.offer(f"give a gradient of its shape: `--grad ones_like({text})` on line {needed.line}",
                                  Draft().replace(
-                                     needed.source, answer.span, f"--grad ones_like({text})"), "all elements then have equal weight")
+                                     needed.source, answer.span, f"--grad ones_like({text})"), "all elements then have equal weight: the gradient of the sum")
     for target in getattr(needed.statement, "targets", ()):
         if isinstance(target, tree.Attribute) and target.attr == "grad" and isinstance(needed.statement, tree.Assign):
             owner = text_of(needed.source, target.value.span)
@@ -119,12 +137,13 @@ def grad_shape(finder: Finder) -> None:
     _custom_backward(finder)
 
 
-def _hook(finder: Finder, code: Any) -> None:
+def _hook(finder: Finder, code: Any, hook: Any) -> None:
     """A hook that returns another shape."""
     unit = finder.case.machine.units.of(code)
     if unit is None:
         return
-    name = code.co_varnames[0] if code.co_argcount else "grad"
+    own = isinstance(hook, MethodType) or not hasattr(hook, "__code__")  # it has `self` before the gradient
+    name = code.co_varnames[own] if code.co_argcount > own else "grad"
     for site in finder.code.sites:
         if site.source is not unit.source or not site.statement.span.line <= code.co_firstlineno <= site.statement.span.end_line:
             continue
@@ -136,16 +155,30 @@ def _hook(finder: Finder, code: Any) -> None:
         for value in results[:2]:
             text = _closed(site, value)
             _unreduced(finder, site, value)
+            _masked(finder, site, value, getattr(hook, "__self__", hook))
             for new in (f"{text}.reshape({name}.shape)", f"{text}.expand_as({name})", f"{text}.sum_to_size({name}.shape)", name):
                 finder.offer(f"return the shape that the hook receives: `{new}` on line {value.span.line}",
                              Draft().replace(site.source, value.span, new),
                              "the gradient then has the shape of the tensor")
 
 
+def _masked(finder: Finder, site: Site, value: Any, owner: Any) -> None:
+    """A hook that returns the rows of a mask: let it return zeros in the others."""
+    path = path_of(value.slice) if isinstance(value, tree.Subscript) else ""
+    head, _, name = path.partition(".")
+    mask = attribute(owner, name) if head == "self" else finder.value(path) if path else None
+    if isinstance(mask, Tensor) and mask.array.dtype == bool:
+        ndim = len(finder.case.fields.get("shape", (*mask.array.shape, 1)))
+        dims = f"[..., {', '.join(['None'] * (ndim - mask.ndim))}]" if mask.ndim < ndim else ""
+        new = f"{text_of(site.source, value.value.span)} * {path}{dims}"
+        finder.offer(f"return zeros in the other rows from the hook: `{new}` on line {value.span.line}",
+                     Draft().replace(site.source, value.span, new), "the gradient then has the shape of the tensor")
+
+
 def _unreduced(finder: Finder, site: Site, value: Any) -> bool:
     """Leave out what changes the shape of a gradient; tell whether there is such a call."""
     found = [node for node in inside(value) if isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute)
-             and node.func.attr in {"sum", "mean", "flatten", "ravel", "view", "squeeze", "norm"}]
+             and node.func.attr in {"sum", "mean", "flatten", "ravel", "view", "squeeze", "norm", "max", "min", "amax", "amin"}]
     for node in found:
         tail = tail_of(node)
         finder.offer(f"remove `{text_of(site.source, tail)}` on line {node.span.line}", Draft().replace(site.source, tail, ""),
@@ -167,6 +200,7 @@ def _custom_backward(finder: Finder) -> None:
         index = int(found[1])
         if value is None or index >= len(parts):
             continue
+        _spread(finder, site, parts[index], index)
         arriving = [] if _unreduced(finder, site, parts[index]) else [one.arg for one in site.function.args.args[1:2]]
         texts = dict.fromkeys((_closed(site, parts[index]), *arriving))
         turned = ", ".join(reversed(shape.split(", "))) == ", ".join(found[2].split(", ")) != shape
@@ -178,6 +212,36 @@ def _custom_backward(finder: Finder) -> None:
                          "the gradient then has the shape of the tensor")
 
 
+def _spread(finder: Finder, site: Site, value: Any, index: int) -> None:
+    """The forward reduces along a dim: its gradient goes to each place of that dim, for a mean in equal parts."""
+    for one in finder.code.sites:
+        if one.owner is not site.owner or one.function is None or one.function.name != "forward":
+            continue
+        given = one.function.args.args[index + 1].arg
+        for node in headed(one.statement):
+            dims = [*node.args, *(word.value for word in node.keywords)] if isinstance(node, tree.Call) else []
+            name = node.func.attr if isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) else ""
+            if name not in {"sum", "mean"} or len(dims) != 1 or given not in reads(node):
+                continue
+            kept, at = _kept_shape(finder, site, given), text_of(one.source, dims[0].span)
+            new = f"{_closed(site, value)}.unsqueeze({at}).expand({kept})" + (f" / {kept}[{at}]" if name == "mean" else "")
+            if kept:
+                finder.offer(f"expand it to the shape of the input: `{new}` on line {value.span.line}",
+                             Draft().replace(site.source, value.span, new), f"the gradient of a {name}")
+
+
+def _kept_shape(finder: Finder, site: Site, given: str) -> str:
+    """Return where a backward finds the shape of an argument of its forward, empty where it does not."""
+    for one in finder.code.sites:
+        if one.owner is site.owner and isinstance(one.statement, tree.Assign):
+            value = one.statement.value
+            parts = value.elts if isinstance(value, tree.Tuple) else [value]
+            for target, part in zip(targets_of(one.statement), parts, strict=False):
+                if path_of(part) == f"{given}.shape" and path_of(target).startswith("ctx."):
+                    return path_of(target)
+    return ""
+
+
 def unused(finder: Finder) -> None:
     """Allow that an input is not used, or leave it out."""
     needed = finder.site(finder.cause.needed)
@@ -187,6 +251,7 @@ def unused(finder: Finder) -> None:
     index = finder.case.fields.get("index")
     inputs = call.args[1] if len(call.args) > 1 else None
     _used(finder, needed, inputs.elts[index] if isinstance(inputs, tree.List | tree.Tuple) and isinstance(index, int) else inputs)
+    _uncopied(finder)
     text = text_of(needed.source, call.span)
     for word, effect in (("allow_unused=True", "the gradient then is None for an unused input"),
                          ("materialize_grads=True", "the gradient then is zeros for an unused input")):
@@ -199,6 +264,17 @@ def unused(finder: Finder) -> None:
         new = f"[{kept}]"
         finder.offer(f"remove it: `{new}` on line {needed.line}",
                      Draft().replace(needed.source, inputs.span, new), "no gradient is computed for it")
+
+
+def _uncopied(finder: Finder) -> None:
+    """The result was computed with a copy of the module that has the input: a copy has leaves of its own."""
+    for site, node in finder.code.named("deepcopy"):
+        call = next((one for one in headed(site.statement) if isinstance(one, tree.Call) and one.func is node), None)
+        path = path_of(call.args[0]) if call is not None and call.args else ""
+        module = finder.value(path) if path else None
+        if call is not None and is_module(module) and any(one is finder.cause.tensor for _, one in parameters_of(module)):
+            finder.offer(f"use the original instead of a copy: `{path}` on line {site.line}",
+                         Draft().replace(site.source, call.span, path), "a copy has its own leaves")
 
 
 def _uncut(finder: Finder) -> None:
@@ -221,8 +297,9 @@ def _used(finder: Finder, needed: Site, node: Any) -> None:
     """An input that was made of another name, which then was used in its place: use it; bound after that: bind it before."""
     path = path_of(node)
     _uncut(finder)
-    local = [site for site in finder.code.sites if site.same_scope(needed) and site.line < needed.line
-             and isinstance(site.statement, tree.Assign)]
+    before = [site for site in finder.code.sites if site.same_scope(needed) and site.line < needed.line]
+    _asked_first(finder, path, before)
+    local = [site for site in before if isinstance(site.statement, tree.Assign)]
     made = next((site for site in reversed(local) if path and path in written(site.statement)), None)
     if made is None:
         return
@@ -238,6 +315,18 @@ def _used(finder: Finder, needed: Site, node: Any) -> None:
                          Draft().remove(made).insert(site, "before", made.text), "the gradient then flows to it")
 
 
+def _asked_first(finder: Finder, path: str, before: list[Site]) -> None:
+    """The gradient of an input is asked for after the input was used: ask first."""
+    for site in before if path else ():
+        call = site.statement.value if isinstance(site.statement, tree.Expr) else None
+        asked = isinstance(call, tree.Call) and path_of(call.func) == f"{path}.requires_grad_"
+        readers = [one for one in before if one.line < site.line and one.same_block(site) and path in reads(one.statement)]
+        if asked and readers:
+            first = min(readers, key=lambda one: one.line)
+            finder.offer(f"make it require grad before it is used: line {site.line} before line {first.line}",
+                         Draft().remove(site).insert(first, "before", site.text), "the gradient then reaches it")
+
+
 def other(finder: Finder) -> None:
     """Failures without a kind of their own that one expression can mend."""
     needed, message = finder.site(finder.cause.needed), finder.case.message
@@ -246,6 +335,8 @@ def other(finder: Finder) -> None:
         _counted(finder, count[1], int(count[2]), int(count[3]))
     if "nference tensor" in message:
         _without_inference(finder)
+    if "once_differentiable" in message:
+        differentiable(finder)
     for node in headed(needed.statement) if needed is not None else ():
         if not isinstance(node, tree.Call) or needed is None:
             continue

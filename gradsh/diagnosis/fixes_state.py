@@ -24,9 +24,11 @@ from gradsh.diagnosis.slices import dedented, slice_before
 from gradsh.language import tree
 
 STOPS = "the gradient then stops at the start of the iteration"
+_HOLDING = (list, tuple, dict, deque, int, float, type(None))
+"""What may hold graphs; a sum begins as a number, and of None nothing is known."""
 _FEW = 100
 """Items of a container that are looked at."""
-OWN = "each iteration then has its own graph"
+OWN = "each iteration then has its own graph: the gradient then is that of the iteration"
 
 
 class Carrier(NamedTuple):
@@ -55,6 +57,9 @@ def carried(finder: Finder) -> None:
         _stored_detached(finder, initial)
     for one in sure or carriers[:6]:
         if one.how == "stored":
+            replaced = isinstance(one.value, dict) and not _is_cache(one)
+            if replaced and _is_of_tensors(one.value):
+                _cut_after(finder, one, freed)
             if not _is_trimmed(finder, one):
                 _emptied(finder, one, freed)
             if not _is_of_tensors(one.value):
@@ -151,11 +156,14 @@ def _carriers(finder: Finder) -> Iterator[Carrier]:
     for site in finder.code.sites:
         if site.function is None and not any(id(loop) in around for loop in site.loops):
             continue
-        for path, how, stored in _stores(site):
+        for path, how, stored in (*_stores(site), *_stores_by_call(finder, site)):
             state = "." in path or how == "stored" or _outlives(site, path)
             if state and (path, id(site.statement)) not in seen:
                 seen.add((path, id(site.statement)))
-                yield Carrier(path, site, how, finder.value(path), stored)
+                value = finder.holder(path)
+                leaf = getattr(value, "requires_grad", False) and finder.root(value) is None
+                if not leaf and not makes_leaf(stored) and (hasattr(value, "grad_fn") or isinstance(value, _HOLDING)):
+                    yield Carrier(path, site, how, value, stored)
 
 
 def _stores(site: Site) -> Iterator[tuple[str, str, Any]]:
@@ -177,6 +185,25 @@ def _stores(site: Site) -> Iterator[tuple[str, str, Any]]:
             yield path, "stored", call.args[-1]
 
 
+def makes_leaf(node: Any) -> bool:
+    """Whether an expression makes what learns: cut off, it would be a plain tensor."""
+    return isinstance(node, tree.Call) and path_of(node.func).rpartition(".")[2] in {"Parameter", "requires_grad_"}
+
+
+def _stores_by_call(finder: Finder, site: Site) -> Iterator[tuple[str, str, Any]]:
+    """Yield what a call of a function of the script's stores into a container that it is given."""
+    call = site.statement.value if isinstance(site.statement, tree.Expr) else None
+    if not isinstance(call, tree.Call):
+        return
+    for function in finder.code.functions(path_of(call.func).rpartition(".")[2]):
+        names = [one.arg for one in function.statement.args.args]  # type: ignore[attr-defined]
+        given = dict(zip(names[isinstance(call.func, tree.Attribute) and function.owner is not None:], call.args, strict=False))
+        for inner in finder.code.sites:
+            for path, how, stored in _stores(inner) if inner.function is function.statement else ():
+                if how == "stored" and path in given and path_of(given[path]):
+                    yield path_of(given[path]), how, given.get(path_of(stored))
+
+
 def _outlives(site: Site, path: str) -> bool:
     """Whether a variable that is bound in a loop is read there as the pass before left it."""
     statement = site.statement
@@ -187,23 +214,29 @@ def _outlives(site: Site, path: str) -> bool:
         isinstance(one, tree.Global | tree.Nonlocal) and path in one.names for one in site.function.body))
 
 
+def _is_cache(one: Carrier) -> bool:
+    """Whether a dictionary is filled where it has no such key yet: emptied, it is computed anew."""
+    return any(isinstance(parent, tree.If) and one.path in reads(parent.test) for parent in one.site.parents)
+
+
 def _is_of_tuples(value: Any) -> bool:
-    """Whether a list or a deque holds tuples of tensors."""
-    items = list(value)[:_FEW] if isinstance(value, list | deque) else []
+    """Whether a list, a deque or a dictionary holds tuples of tensors."""
+    items = list(value.values() if isinstance(value, dict) else value)[:_FEW] if isinstance(value, list | deque | dict) else []
     return bool(items) and all(isinstance(one, tuple) and all(hasattr(part, "grad_fn") for part in one) for one in items)
 
 
 def cut_of(path: str, value: Any) -> str:
     """Return the statement that cuts the history of what a path holds."""
-    if isinstance(value, dict):
-        return f"{path} = {{key: part.detach() for key, part in {path}.items()}}"
     part = "tuple(one.detach() for one in part)" if _is_of_tuples(value) else "part.detach()"
+    if isinstance(value, dict):
+        return f"{path} = {{key: {part} for key, part in {path}.items()}}"
     if isinstance(value, deque):
         return f"{path} = type({path})(({part} for part in {path}), {path}.maxlen)"
     if isinstance(value, list):
         return f"{path} = [{part} for part in {path}]"
     if isinstance(value, tuple):
-        return f"{path} = tuple(part.detach() for part in {path})"
+        make = f"{path}._make" if hasattr(value, "_fields") else "tuple"
+        return f"{path} = {make}(part.detach() for part in {path})"
     return f"{path} = {path}.detach()"
 
 

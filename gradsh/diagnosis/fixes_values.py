@@ -9,6 +9,7 @@ from gradsh.diagnosis.fixes import Finder, with_keyword
 from gradsh.diagnosis.fixes_history import number
 from gradsh.diagnosis.fixes_leaves import without_gradient
 from gradsh.diagnosis.nearest import near
+from gradsh.diagnosis.out_of_place import under_local_name
 from gradsh.language import tree
 from gradsh.probe.modules import is_module
 
@@ -81,8 +82,8 @@ def shape(finder: Finder) -> None:
                          Draft().replace(needed.source, operands[1].span, new))
     product = (isinstance(node, tree.BinOp) and node.op == "@") or "multiplied" in finder.case.message or "mat" in finder.case.message
     choices = ([(1, f"{right}.T"), (0, f"{left}.T")] if product else
-               [(1, f"{right}.reshape({left}.shape)"), (0, f"{left}.reshape({right}.shape)"), (1, f"{right}.unsqueeze(1)"),
-                (0, f"{left}.squeeze()"), (1, f"{right}.T")])
+               [*([(1, f"{right}.reshape({left}.shape)")] if path_of(operands[0]) else []), (1, f"{right}.unsqueeze(1)"),
+                *([(0, f"{left}.reshape({right}.shape)")] if path_of(operands[1]) else []), (0, f"{left}.squeeze()"), (1, f"{right}.T")])
     for place, new in choices:
         finder.offer(f"make the shapes match: `{new}` on line {operands[place].span.line}",
                      Draft().replace(needed.source, operands[place].span, new))
@@ -237,6 +238,18 @@ def _called(finder: Finder, needed: Site) -> None:
             finder.offer(f"call it: `{text}()` on line {site.line}", Draft().replace(site.source, value.span, f"{text}()"))
 
 
+def _parameter_bound(finder: Finder, needed: Site, statement: tree.Assign) -> None:
+    """A result is bound to the name of a parameter: give it a name of its own, or write it into the parameter."""
+    path = path_of(statement.targets[0])
+    value = text_of(needed.source, statement.value.span)
+    new, draft = under_local_name(finder.code, needed, path, statement.value)
+    effect = "it is then a new tensor: the gradient then flows through it to the parameter"
+    finder.offer(f"bind it to another name: `{new} = {value}` on line {needed.line}, `{new}` from there on", draft, effect)
+    effect = "the parameter then has that value: the gradient then is that of the new value"
+    finder.offer(f"if it is an update: `{path}.data = {value}` on line {needed.line}", Draft().replace(
+        needed.source, statement.targets[0].span, f"{path}.data"), effect)
+
+
 def name(finder: Finder) -> None:
     """Write the name that was meant."""
     case = finder.case
@@ -254,6 +267,9 @@ def name(finder: Finder) -> None:
                      Draft().insert(first, "before", "super().__init__()"))
     elif case.story == "attribute" and callable(case.fields.get("owner", getattr(case.error, "obj", None))):
         _called(finder, needed)
+    parameter = re.search(r"cannot assign '[\w.]+' as parameter '(\w+)'", case.message)
+    if parameter is not None and isinstance(needed.statement, tree.Assign):
+        _parameter_bound(finder, needed, needed.statement)
     text = case.text()
     missing = str(case.fields.get("name") or getattr(case.error, "name", None) or "")
     for meant in case.meant:

@@ -44,6 +44,7 @@ def version(finder: Finder) -> None:
         repeated_forward(finder, cause.writes[-1] if cause.writes else None)
     if (cause.carried and not steps) or not finder.fixes:
         carried(finder)
+    _mutation_allowed(finder)
 
 
 def _distinct(places: tuple[Place, ...]) -> list[Place]:
@@ -87,7 +88,8 @@ def _out_of_place(finder: Finder, place: Place) -> None:
     site = finder.site(place)
     new = None if site is None else anew(site.statement, site.source, place.span)
     if site is not None and new is not None:
-        finder.offer(f"write line {site.line} out of place: `{new[1]}`", Draft().replace(site.source, *new), _STAYS)
+        shown = new[1] if "(" in new[1] or " " in new[1] else f"{new[1]}(…)"
+        finder.offer(f"write line {site.line} out of place: `{shown}`", Draft().replace(site.source, *new), _STAYS)
 
 
 def _all_out_of_place(finder: Finder, places: list[Place]) -> None:
@@ -215,6 +217,29 @@ def without_inplace(site: Site, node: tree.Call) -> str | None:
     ):
         return f"{path_of(node.func)}()"
     return None
+
+
+def _mutation_allowed(finder: Finder) -> None:
+    """Let PyTorch copy what is written of saved tensors, from the top-level statement that saved to the one that fails."""
+    saved, needed = finder.cause.saved, finder.cause.needed
+    if saved is None or needed is None:
+        return
+    first, last = (_outermost(finder, place) for place in (saved, needed))
+    if first is None or last is None or first.source is not last.source or not (first.alone() and last.alone()) or first.line > last.line:
+        return
+    header = "with torch.autograd.graph.allow_mutation_on_saved_tensors():"
+    end = last.statement.span.end_line
+    lines = f"lines {first.line} to {end}" if first.line != end else f"line {end}"
+    draft = Draft().insert(first, "before", header).indent(first.source, first.line, end)
+    finder.offer(f"copy saved tensors before they are written: {lines} in `{header}`", draft,
+                 "the gradients are those of the values that were saved; costs a copy of each one that is written", last=True)
+
+
+def _outermost(finder: Finder, place: Place) -> Site | None:
+    """Return the top-level statement around a place."""
+    levels = finder.levels(place)
+    outer = next(iter((*levels[0].parents, levels[0].statement)), None) if levels else None
+    return next((site for site in finder.code.sites if site.statement is outer), None)
 
 
 def _as_list(finder: Finder, writes: list[Place]) -> None:

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from gradsh.diagnosis.code import Code, Site, inside
+from gradsh.diagnosis.code import Code, Site, inside, written
 from gradsh.diagnosis.fixes import attribute, held
 from gradsh.diagnosis.silent_writes import Write, silent_writes, untrained_layers
 from gradsh.engine.values.storage import memory_key
@@ -19,6 +19,8 @@ from gradsh.probe.snapshot import nodes_below
 
 _MANY = 100
 """Items of a list that are looked at."""
+_REACH = 1000
+"""Variables and attributes that are looked at."""
 _FEW = 2
 """Passes after which it is too late to have forgotten the first backward."""
 
@@ -95,7 +97,7 @@ class Hints:
             self._summed(scope)
         writes = [one for one in self._silent_writes() if not one.shared]
         if writes:
-            self._written(writes, list(nodes), self._line(where), scope)
+            self._written(writes, list(nodes), where, scope)
         self._detached(scope)
         self._adding = {key for key, known in self.leaves.items() if self._is_used(known)}
 
@@ -158,33 +160,54 @@ class Hints:
 
     # -------------------------------------------------------------- writes that autograd does not see
 
-    def _written(self, writes: list[Write], nodes: list[Any], line: int, scope: Mapping[str, Any]) -> None:
+    def _written(self, writes: list[Write], nodes: list[Any], where: Any, scope: Mapping[str, Any]) -> None:
         """A saved tensor was written through `.data` between the line that saved it and the pass that needs it."""
+        line, running = self._line(where), self._running(where)
         for write in writes:
-            value = _array(scope, write.path)
-            if value is None or not write.site.line < line:
-                continue
-            memory = memory_key(value)
+            memories = {memory_key(tensor.array) for value in _values(scope, write.path) if (tensor := tensor_of(value)) is not None}
             for node in nodes:
                 place = self.machine.locate(node.location) if node.location is not None else None
                 if place is None or place.source.name != write.site.source.name or not place.statement.line < write.site.line:
                     continue
                 saving = self._code().at(place.statement, place.source)
-                same = saving is not None and saving.same_scope(write.site) and saving.loops == write.site.loops
-                if same and any(one.array is not None and memory_key(one.array) == memory for one in node.saved if not one.freed):
+                if saving is None or not saving.same_scope(write.site) or saving.loops != write.site.loops:
+                    continue
+                over = saving.function is not None and saving.function not in running and saving.same_block(write.site)
+                entries = [one for one in node.saved if one.array is not None and not one.freed]
+                if (any(memory_key(one.array) in memories for one in entries) and (over or write.site.line < line)) or (
+                    over and not memories and any(self._is_bound(saving, one, write) for one in entries)
+                ):
                     self._hint(
                         "unseen write", (place.statement.line, write.site.line),
-                        f"line {write.site.line} writes {write.path} through `.data` after line {place.statement.line} saved it: "
+                        f"line {write.site.line} writes {write.path} through `{write.way}` after line {place.statement.line} saved it: "
                         f"autograd does not notice, so the gradients of line {line} are wrong",
                         f"write a new tensor instead, or save a copy: `{write.path}.clone()`",
                     )
                     break
 
+    def _running(self, where: Any) -> list[tree.FunctionDef | None]:
+        """Return the functions that a pass was started in."""
+        place = self.machine.locate(where)
+        spans = [*((call.span, call.source) for call in place.calls), (place.statement, place.source)]
+        return [site.function for span, source in spans if (site := self._code().at(span, source)) is not None]
+
+    def _is_bound(self, saving: Site, entry: Any, write: Write) -> bool:
+        """Whether a saved tensor is what the function of a write, which is over, bound last to the name that is written."""
+        edge = getattr(getattr(entry, "kept", None), "edge", None)
+        where = getattr(edge[0], "location", None) if isinstance(edge, tuple) else None
+        place = self.machine.locate(where) if where is not None else None
+        bound = [one for one in self._code().sites if one.same_scope(write.site) and one.line < write.site.line
+                 and write.path in written(one.statement)]
+        last = max(bound, key=lambda one: one.line, default=None)
+        value = last.statement.value if last is not None and isinstance(last.statement, tree.Assign) else None
+        if place is None or last is None or value is None or saving.statement is last.statement:
+            return False
+        return place.source is last.source and place.span == value.span  # what it made on the way no other line can read
+
     def _detached(self, scope: Mapping[str, Any]) -> None:
         """What `.detach()` gave shares its memory: a write to it changes the tensor itself."""
         for write in self._silent_writes():
-            value = _value(scope, write.path) if write.shared else None
-            tensor = tensor_of(value)
+            tensor = tensor_of(next(iter(_values(scope, write.path)), None)) if write.shared else None
             if tensor is None or not tensor.requires_grad or (tensor.edge is None and not write.alias):
                 continue
             if any(self._line(where) == write.site.line for _, where in tensor.counter.writes or ()):
@@ -213,7 +236,7 @@ class Hints:
 
     def _summed(self, scope: Mapping[str, Any]) -> None:
         """A sum of losses keeps the graph of each, though a pass has gone through them."""
-        for name, value in scope.items():
+        for name, value in _in_reach(scope):
             tensor = tensor_of(value)
             node = None if tensor is None or tensor.edge is None else tensor.edge[0]
             terms = list(_terms(node)) if node is not None else []
@@ -242,8 +265,11 @@ class Hints:
         given = {key for key, leaf in self.given.items() if leaf() is not None}
         reached = {key for key, leaf in self.reached.items() if leaf() is not None}
         self._leaf_left_out(scope, given)
-        for name, module in scope.items() if self.stepped else ():
-            if not is_module(module) or not any(id(one) in given for _, one in parameters_of(module)):
+        learns = any(id(one) in given for _, module in _in_reach(scope) if is_module(module) for _, one in parameters_of(module))
+        for name, module in _in_reach(scope) if self.stepped else ():
+            if not is_module(module) or (not any(id(one) in given for _, one in parameters_of(module)) and not (
+                learns and self._is_forgotten(module)
+            )):
                 continue
             for path, one in _all_parameters(name, module):
                 if id(one) in reached and id(one) not in given and one.counter.version == self.leaves[id(one)].version:
@@ -253,10 +279,18 @@ class Hints:
                                "give it `parameters()` of all layers (a list of layers is an `nn.ModuleList`), or freeze it")
                     break
 
+    def _is_forgotten(self, module: Any) -> bool:
+        """Whether a module in training mode gets gradients again and again for all its parameters, and nothing reads them."""
+        known = [self.leaves.get(id(one)) for _, one in parameters_of(module)]
+        return bool(known) and getattr(module, "training", False) is True and not self._reads_gradients() and all(
+            one is not None and one.passes > _FEW for one in known)
+
+    def _reads_gradients(self) -> bool:
+        return any(True for _ in self._code().named("grad")) or any(".grad" in site.text for site in self._code().sites)
+
     def _leaf_left_out(self, scope: Mapping[str, Any], given: set[int]) -> None:
         """A leaf that asks for gradients gets them again and again; no optimizer has it, and nothing reads them."""
-        read = any(True for _ in self._code().named("grad")) or any(".grad" in site.text for site in self._code().sites)
-        for name, value in scope.items() if self.stepped and not read else ():
+        for name, value in scope.items() if self.stepped and not self._reads_gradients() else ():
             known = self.leaves.get(id(value))
             if known is None or known.leaf() is not value or known.passes <= _FEW or id(value) in given:
                 continue
@@ -305,17 +339,31 @@ def _gradient(leaf: Any) -> Any:
     return None if leaf.meta is None else leaf.meta.grad
 
 
-def _value(scope: Mapping[str, Any], path: str) -> Any:
+def _values(scope: Mapping[str, Any], path: str) -> list[Any]:
+    """Return what a path may mean: from a variable on, or, of a method that is over, in each object in reach."""
     head, *rest = path.split(".")
-    value = scope.get(head)
-    for name in rest:
-        value = attribute(value, name)
-    return value
+    found = []
+    for owner in [scope[head]] if head in scope else [value for _, value in _in_reach(scope)] if head == "self" and rest else []:
+        value = owner
+        for name in rest:
+            value = attribute(value, name)
+        found += [value] if value is not None else []
+    return found
 
 
-def _array(scope: Mapping[str, Any], path: str) -> Any:
-    tensor = tensor_of(_value(scope, path))
-    return None if tensor is None else tensor.array
+def _in_reach(scope: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the variables, and what the objects of the script's hold as attributes, by name."""
+    seen: set[int] = set()
+    reach: list[tuple[str, Any]] = list(scope.items())
+    for name, value in reach:
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        yield name, value
+        own = getattr(value, "__dict__", None)
+        if isinstance(own, dict) and not isinstance(value, type) and len(reach) < _REACH:
+            reach += [(f"{name}.{key}", one) for key, one in list(own.items())[:_MANY] if isinstance(key, str) and key[:1] != "_"]
+            reach += [(f"{name}.{key}", one) for key, one in held(value) if is_module(one)]
 
 
 def _optimizers(scope: Mapping[str, Any]) -> Iterator[tuple[int, list[Any]]]:

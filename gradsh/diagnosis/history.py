@@ -249,11 +249,11 @@ class History:
         return found
 
     def _appended(self, name: str, site: Site) -> list[expr]:
-        """Return what the statements of a function append to a list."""
+        """Return what the statements of a function put into a list."""
         calls = [one.statement.value for one in self.code.sites
                  if one.function is site.function and one.source is site.source and isinstance(one.statement, tree.Expr)]
         return [call.args[0] for call in calls
-                if isinstance(call, tree.Call) and call.args and path_of(call.func) == f"{name}.append"]
+                if isinstance(call, tree.Call) and call.args and path_of(call.func) in {f"{name}.append", f"{name}.extend"}]
 
     def _attribute(self, node: tree.Attribute, context: Context, depth: int) -> list[Origin]:
         path = path_of(node)

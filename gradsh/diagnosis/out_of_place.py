@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from gradsh.diagnosis.code import covers, headed, path_of, text_of
+from gradsh.diagnosis.code import Code, Draft, Site, covers, headed, inside, path_of, text_of
 from gradsh.language import tree
-from gradsh.language.node import stmt
+from gradsh.language.node import Node, stmt
 from gradsh.text.span import Source, Span
 
 _FILLING = {"zero_": "torch.zeros_like({0})", "fill_": "torch.full_like({0}, {1})", "copy_": "{1}.clone()"}
@@ -77,3 +77,15 @@ def _chain(call: tree.Call, source: Source) -> tuple[str, str] | None:
 def _is_simple(call: tree.Call, text: str) -> bool:
     del call
     return text.replace("_", "").replace(".", "").isalnum()
+
+
+def under_local_name(code: Code, site: Site, path: str, kept: Node | None = None) -> tuple[str, Draft]:
+    """Return a new name, and the edits that write it for an attribute from a statement on, in its function, but not in `kept`."""
+    own = [one for one in code.sites if one.same_scope(site)]
+    taken = {node.id for one in own for node in headed(one.statement) if isinstance(node, tree.Name)}
+    name = path.rpartition(".")[2]
+    while name in taken:
+        name += "_"
+    stays = set(map(id, inside(kept))) if kept is not None else set()
+    return name, Draft().replace_all((one.source, node.span, name) for one in own if one.line >= site.line for node in headed(one.statement)
+                                     if isinstance(node, tree.Attribute) and path_of(node) == path and id(node) not in stays)

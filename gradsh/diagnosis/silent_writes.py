@@ -13,9 +13,9 @@ _TRAINED = (
 
 
 class Write(NamedTuple):
-    """A write in place through `.data` or `.detach()` of a path; `made` is the line that took it, `alias` whether under a name.
+    """A write in place through `.data`, `.numpy()` or `.detach()` of a path; `made` is the line that took it, `alias` whether under a name.
 
-    `shared`: through `.detach()`, which shares memory and version; `.data` has a version of its own.
+    `shared`: through `.detach()`, which shares memory and version; `way`: what has none of the tensor's, `.data` or `.numpy()`.
     """
 
     site: Site
@@ -23,6 +23,7 @@ class Write(NamedTuple):
     shared: bool
     made: int
     alias: bool
+    way: str
 
 
 def silent_writes(code: Code) -> list[Write]:
@@ -36,7 +37,7 @@ def _writes(code: Code, site: Site) -> Iterator[Write]:
         return
     source = _source(written)
     if source is not None:
-        yield Write(site, source[0], source[1], site.line, alias=False)
+        yield Write(site, source[0], source[1], site.line, alias=False, way=source[2])
     elif path := path_of(base_of(written)):
         binders = [one for one in code.sites if one.same_scope(site) and one.source.name == site.source.name and one.line < site.line
                    and any(path_of(target) == path for target in targets_of(one.statement))]
@@ -44,7 +45,7 @@ def _writes(code: Code, site: Site) -> Iterator[Write]:
         value = made.statement.value if made is not None and isinstance(made.statement, tree.Assign) else None
         source = None if value is None else _source(value)
         if source is not None and made is not None:
-            yield Write(site, source[0], source[1], made.line, alias=True)
+            yield Write(site, source[0], source[1], made.line, alias=True, way=source[2])
 
 
 def _written(site: Site) -> Any:
@@ -62,15 +63,19 @@ def _written(site: Site) -> Any:
     return None
 
 
-def _source(node: Any) -> tuple[str, bool] | None:
-    """Return (path, whether it shares the version) of what `.data` or `.detach()` is taken of."""
+def _source(node: Any) -> tuple[str, bool, str] | None:
+    """Return (path, whether it shares the version, the way) of what `.data`, `.numpy()` or `.detach()` is taken of."""
     node = base_of(node)
+    if isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) and node.func.attr == "numpy":
+        inner = _source(node.func.value)
+        path = path_of(node.func.value) if inner is None else inner[0]
+        return (path, False, ".numpy()") if path else None
     if isinstance(node, tree.Attribute) and node.attr == "data" and (path := path_of(node.value)):
-        return path, False
+        return path, False, ".data"
     if isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) and node.func.attr == "detach" and (
         path := path_of(node.func.value)
     ):
-        return path, True
+        return path, True, ".detach()"
     return None
 
 

@@ -91,6 +91,8 @@ class Session(Reports):
         """Set by a shell: gives (path, text) of what is to be written before a process is ended in which somebody typed."""
         self.as_json = False
         self._hints: Any = None
+        self._values: dict[str, Mapping[str, str]] = {}
+        """By the name of a source, the values of its parameters."""
         self.guardian: Any = None
         self._begun = next_sequence_number()
         self.depth = 0
@@ -208,9 +210,11 @@ class Session(Reports):
             self.tell_failure(_unparsed(error.problem, source), expected=False)
             return Outcome(1, ())
         if values:
+            self._values[name] = values
+        if name in self._values:
             from gradsh.session.parameters import set_parameters
 
-            set_parameters(program, values)
+            set_parameters(program, self._values[name])
         if self.state.meter is None and (self.typed or any(word in text for word in METERED)):
             from gradsh.probe.meter import Meter
             from gradsh.probe.tally import Tally
@@ -367,6 +371,7 @@ class Session(Reports):
         """Return a new session that begins as this one did, for trying something in it."""
         other = Session(self.seed)
         other.machine.read_module = self.machine.read_module
+        other._values = self._values
         other.is_copy = True
         return other
 

@@ -271,11 +271,14 @@ def tried(trial: Trial, fixes: Iterable[Fix]) -> tuple[Fix, ...]:
 
     What was not tried comes after them, advice without edits last.
     """
-    good, late, halves = _sorted_out(trial, [fix for fix in fixes if fix.edits])
+    fixes = tuple(fixes)
+    good, late, halves = _sorted_out(trial, [fix for fix in fixes if fix.edits and not fix.last])
+    last = [] if good else _sorted_out(trial, [fix for fix in fixes if fix.last])[0]
     for half, problem in halves[:_FIRST] if not good else ():
         given = half.changes or trial.failed[2] not in REFERENCED  # the gradients are those of the program with the first edit
         after = (half.edits, problem.kind) if given else ((), "")
-        good += _sorted_out(trial, _with_second(trial, half, problem), *after)[0]
+        good += _sorted_out(trial, _with_second(trial, half, problem, last=not last), *after)[0]
+    good = good or last
     if not good and trial.failed[2] in _NAMING:  # the name is right; what fails then is another matter
         good = [half._replace(edits=()) for half, _ in halves]
     return (*_distinct(good), *late, *(fix for fix in fixes if not fix.edits))
@@ -304,10 +307,11 @@ def _sorted_out(
     return good or lost, late, halves
 
 
-def _with_second(trial: Trial, half: Fix, problem: Problem) -> list[Fix]:
-    """Return a fix together with each of those for the problem that stands in its way."""
+def _with_second(trial: Trial, half: Fix, problem: Problem, *, last: bool) -> list[Fix]:
+    """Return a fix together with each of those for the problem that stands in its way; `last`: also with those of the last resort."""
     found = []
-    for second in [fix for fix in problem.fixes if fix.edits and not fix.here][:_SECOND]:
+    seconds = [fix for fix in problem.fixes if fix.edits and not fix.here]
+    for second in [*[fix for fix in seconds if not fix.last][:_SECOND], *(fix for fix in seconds if fix.last and last)]:
         edits: list[Edit] = []
         lines: list[int] = []
         for source in trial.sources:
@@ -316,8 +320,9 @@ def _with_second(trial: Trial, half: Fix, problem: Problem) -> list[Fix]:
             edits += _between(source, new=both)
             lines = numbers if source.name == trial.failed[0] else lines
         words = re.sub(r"(?<=line )\d+", lambda at, lines=lines: _line_before(lines, at[0]), second.words)  # type: ignore[misc]
-        effect = "; ".join(filter(None, (half.effect, second.effect)))
-        changes = "" if trial.failed[2] in REFERENCED else half.changes or second.changes  # two that change gradients mend nothing
+        effect = "; ".join(dict.fromkeys(filter(None, (half.effect, second.effect))))
+        twice = half.changes and trial.failed[2] in REFERENCED  # two that change gradients mend nothing
+        changes = "" if twice else half.changes or second.changes
         found.append(Fix(f"{half.words}; {words}", effect, tuple(edits), changes=changes))
     return found
 
@@ -339,6 +344,9 @@ def _between(source: Source, new: list[str]) -> list[Edit]:
         if kind == "equal":
             continue
         put = "\n".join(new[begin:stop])
+        if end - start == stop - begin:
+            edits += [Edit(first + start + row, "replace", new[begin + row], source.name) for row in range(end - start)]
+            continue
         if start == end:
             how, at = ("before", first) if start == 0 else ("after", first + start - 1)
             edits.append(Edit(at, how, put, source.name))

@@ -21,7 +21,7 @@ class Fix(NamedTuple):
     `tried`: the edits were applied to a copy of the program, and the error was gone. `effect` tells what becomes of the
     gradients where they are not those that the failing pass asked for. `changes` is what it tells in that case; a fix
     without it that changes gradients is not offered. `here`: it needs a command of gradsh's own. `guess`: it is not shown
-    before it was tried.
+    before it was tried. `last`: it is tried where no other fix works.
     """
 
     words: str
@@ -31,6 +31,7 @@ class Fix(NamedTuple):
     changes: str = ""
     here: bool = False
     guess: bool = False
+    last: bool = False
 
     def line(self) -> str:
         """Return the words with what they cost, as a line of help."""
@@ -42,7 +43,7 @@ def applied(lines: list[str], edits: tuple[Edit, ...], first_line: int = 1) -> t
     rows = [(line, number) for number, line in enumerate(lines, first_line)]
     for edit in sorted(edits, key=lambda one: (-one.line, one.how != "replace", one.how != "after")):
         place = edit.line - first_line
-        new = [(text, edit.line) for text in edit.text.split("\n")]
+        new = [] if edit.how == "replace" and not edit.text else [(text, edit.line) for text in edit.text.split("\n")]
         if edit.how == "replace":
             rows[place : place + 1] = new
         else:
@@ -58,5 +59,6 @@ def difference(lines: list[str], edits: tuple[Edit, ...], first_line: int = 1) -
     for edit in sorted(inside, key=lambda one: (one.line, ("before", "replace", "after").index(one.how))):
         if edit.how == "replace":
             shown.append(f"- {edit.line} | {lines[edit.line - first_line]}")
-        shown += [f"+ {edit.line} | {text}" for text in edit.text.split("\n")]
+        if edit.text or edit.how != "replace":
+            shown += [f"+ {edit.line} | {text}" for text in edit.text.split("\n")]
     return tuple(shown)

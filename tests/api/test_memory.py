@@ -52,6 +52,20 @@ def test_what_is_saved_is_copied_once_when_it_is_written():
         assert len(kept.cloned) == 0
 
 
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adam, torch.optim.LBFGS])
+def test_what_is_saved_is_copied_before_an_optimizer_writes_it(optimizer):
+    layer = torch.nn.Linear(2, 2)
+    with torch.autograd.graph.allow_mutation_on_saved_tensors():
+        x = torch.ones(1, 2, requires_grad=True)
+        out = layer(x).sum()
+        (before,) = torch.autograd.grad(out, x, retain_graph=True)
+        optimizer(layer.parameters(), lr=0.5).step(lambda: layer(torch.ones(1, 2)).pow(2).sum().backward() or torch.ones(()))
+        layer(torch.ones(1, 2)).pow(2).sum().backward()
+        optimizer(layer.parameters(), lr=0.5).step(lambda: torch.ones(()))
+        (after,) = torch.autograd.grad(out, x)
+    assert before.tolist() == after.tolist() != layer.weight.sum(0).tolist()
+
+
 def a_leaf(result):
     """The leaf that a result comes from."""
     node = result.grad_fn

@@ -276,11 +276,79 @@ AGAIN_BY_ITS_NUMBER = (
     "        loss = torch.tensor(loss.item())\n        loss.backward()\n        opt.step()\n    best = net(torch.ones(1, 2)).max().item()\n"
     "    return best\nnet = nn.Linear(2, 2)\ntrain(net, torch.optim.SGD(net.parameters()))\n"
 )
+ONCE = (
+    "from torch.autograd.function import once_differentiable\nclass Cube(torch.autograd.Function):\n    @staticmethod\n"
+    "    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return x ** 3\n    @staticmethod\n    @once_differentiable\n"
+    "    def backward(ctx, g):\n        return 3 * g * ctx.saved_tensors[0] ** 2\n"
+    "x = torch.ones(2, requires_grad=True)\ng, = torch.autograd.grad(Cube.apply(x).sum(), x, create_graph=True)\ng.sum().backward()\n"
+)
+SECOND_DERIVATIVE = (
+    "net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))\ndef slope(y, x):\n"
+    "    return torch.autograd.grad(y, x, torch.ones_like(y))[0]\n"
+    "t, x = torch.ones(2, 1, requires_grad=True), torch.ones(2, 1, requires_grad=True)\nu = net(torch.cat([t, x], 1))\n"
+    "loss = (slope(u, t) + slope(slope(u, x), x)).pow(2).mean()\nloss.backward()\n"
+)
+GATHERED = (
+    "net = nn.Linear(2, 1)\ndef scores(x):\n    rows = []\n    for part in x.split(2):\n"
+    "        rows.extend(net(part).squeeze(1).tolist())\n    return torch.tensor(rows)\nscores(torch.ones(4, 2)).sum().backward()\n"
+)
+BOUND = (
+    "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.rate = nn.Parameter(torch.ones(1))\n"
+    "    def forward(self, x):\n        self.rate = self.rate.clamp(min=0.1)\n        return (x * self.rate).sum()\n"
+    "net = Net()\nnet(torch.ones(2)).backward()\n"
+)
+META = (
+    "import copy\nnet = nn.Linear(1, 1)\ndef adapted():\n    fast = copy.deepcopy(net)\n    return fast(torch.ones(1)).sum()\n"
+    "loss = adapted()\ngrads = torch.autograd.grad(loss, list(net.parameters()))\n"
+)
+SPECTRAL = (
+    "class Norm(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.w = nn.Parameter(torch.randn(2, 2))\n"
+    "        self.register_buffer('u', torch.ones(2))\n    def forward(self, x):\n        v = F.normalize(self.w.t() @ self.u, dim=0)\n"
+    "        self.u = F.normalize(self.w @ v, dim=0)\n        return x @ (self.w / (self.u @ self.w @ v))\n"
+    "class Critic(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.layers = nn.ModuleList([Norm(), Norm()])\n"
+    "    def forward(self, x):\n        for layer in self.layers:\n            x = layer(x)\n        return x.sum()\n"
+    "class Run:\n    def __init__(self):\n        self.critic = Critic()\n"
+    "        self.opt = torch.optim.SGD(self.critic.parameters(), lr=0.1)\n    def step(self):\n"
+    "        self.opt.zero_grad()\n        self.critic(torch.ones(1, 2)).backward()\n        self.opt.step()\nrun = Run()\n"
+    "for i in range(2):\n    run.step()\n"
+)
+RAW = (
+    "class Gauss(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.raw = nn.Parameter(torch.zeros(2, 2))\n"
+    "    def forward(self, x):\n        self.raw.diagonal().exp_()\n        return (x @ torch.tril(self.raw)).sum()\n"
+    "net = Gauss()\nnet(torch.ones(1, 2)).backward()\n"
+)
+WINDOWS = (
+    "cell, states = nn.Linear(2, 2), []\nopt = torch.optim.SGD(cell.parameters(), lr=0.1)\nh = torch.zeros(1, 2)\nfor i in range(3):\n"
+    "    start = h.detach().requires_grad_()\n    h = torch.tanh(cell(start))\n    states.append((start, h))\n"
+    "    h.sum().backward(retain_graph=True)\n    for (_, before), (after, _) in zip(states, states[1:]):\n"
+    "        before.backward(after.grad, retain_graph=True)\n    opt.step()\n"
+)
+NEIGHBOURS = (
+    "class Bank:\n    def __init__(self):\n        self.net, self.queue = nn.Linear(1, 2), torch.zeros(4, 2)\n    def loss(self, x):\n"
+    "        z = self.net(x)\n        scores = z @ self.queue.t()\n        self.queue[:1] = z\n        return scores.exp().sum()\n"
+    "bank = Bank()\nopt = torch.optim.SGD(bank.net.parameters(), lr=0.1)\nfor i in range(2):\n    loss = bank.loss(torch.ones(1, 1))\n"
+) + STEP
+HANDED = (
+    "def remember(memory, value):\n    memory.append(value)\ndef update(items):\n    loss = sum(items).sum()\n" + STEP
+    + "net, kept = nn.Sequential(nn.Linear(1, 2), nn.Linear(2, 1)), []\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    "for i in range(2):\n    remember(kept, net(torch.ones(1)))\n    update(kept)\n"
+)
 
 
 @pytest.mark.parametrize(("text", "first", "never"), [
     (LONG, "detach it for the second backward: `fake.detach()` on line 15", "line 10"),
     (AGAIN_BY_ITS_NUMBER, "compute with torch, not with numpy, on line 9", "12"),
+    (ONCE, "remove `@once_differentiable` on line 12", "grad_fn"),
+    (SECOND_DERIVATIVE, "`create_graph=True` on line 7", "detach"),
+    (GATHERED, "gather tensors, not numbers, on line 9, and join them: `torch.cat(rows)` on line 10", "requires_grad"),
+    (BOUND, "`rate = self.rate.clamp(min=0.1)` on line 10, `rate` from there on", "did you mean"),
+    (META, "use the original instead of a copy: `net` on line 8", "requires_grad"),
+    (SPECTRAL, "`.detach()` on line 12", "line 8"),
+    (RAW, "put line 10 into `with torch.no_grad():`", "self.raw = "),
+    (WINDOWS, "lines 8 to 15 in `with torch.autograd.graph.allow_mutation_on_saved_tensors():`", "clone"),
+    (NEIGHBOURS, "`self.queue.clone()`; detach it after each backward: `bank.queue = bank.queue.detach()`", "clear"),
+    (HANDED, "`kept.clear()` after line 11", "store values"),
     (ZIPPED, "`image = image.clone()` before line 6, `(image[place] for place in range(len(image)))`", "zip"),
     (ADAPTERS, "remove `.item()` on line 11", "freeze"),
     (TOLD_SO, "`True` on line 10", "leaf"),

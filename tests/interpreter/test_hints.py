@@ -62,6 +62,25 @@ MISTAKES = {
     "eval for no_grad": (("model = nn.Sequential(nn.Linear(2, 4), nn.Tanh())\n_ = model.eval()\n"
         "out = model(torch.ones(8, 2))\n"), {2, 3}),
     "made in forward": (IN_FORWARD, {6}),
+    "summed in an attribute": (
+        (f"{NET}class Meter:\n    total = 0.0\nmeter = Meter()\nfor i in range(4):\n    opt.zero_grad()\n{LOSS}    loss.backward()\n"
+         "    opt.step()\n    meter.total = meter.total + loss\n"), {9, 11}),
+    "a list in an object": (
+        (f"{NET}class History:\n    def __init__(self):\n        self.losses = []\nhistory = History()\nfor i in range(4):\n"
+         f"    opt.zero_grad()\n{LOSS}    loss.backward()\n    opt.step()\n    history.losses.append(loss)\n"), {9, 10}),
+    "a module that no optimizer has": (
+        (f"{NET}head = nn.Linear(1, 1)\nfor i in range(3):\n    opt.zero_grad()\n    loss = head(net(torch.ones(4, 2))).pow(2).mean()\n"
+         "    loss.backward()\n    opt.step()\n"), {7, 8}),
+    "written through numpy": (
+        "x = torch.ones(3, requires_grad=True)\nh = x.exp()\ny = (h * h).sum()\nshown = h.detach().numpy()\nshown *= 2\ny.backward()\n",
+        {3, 5}),
+    "written through data in a function that is over": (
+        ("def forward(x):\n    h = x.exp()\n    y = (h * h).sum()\n    h.data.mul_(2)\n    return y\n"
+         "forward(torch.ones(3, requires_grad=True)).backward()\n"), {3, 4}),
+    "a parameter written through data in its forward": (
+        ("class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.w = nn.Parameter(torch.ones(2))\n"
+         "    def forward(self, x):\n        y = (x * self.w).sum()\n        self.w.data.clamp_(max=0.5)\n        return y\n"
+         "net = Net()\nnet(torch.ones(2, requires_grad=True)).backward()\n"), {6, 7}),
 }
 MEANT = {
     "losses as numbers": (f"{NET}kept = []\nfor i in range(4):\n    opt.zero_grad()\n{LOSS}    loss.backward()\n    opt.step()\n"
@@ -95,6 +114,18 @@ MEANT = {
     "evaluated and trained again": (
         f"{NET}_ = net.eval()\nwith torch.no_grad():\n    out = net(torch.ones(1, 2))\n_ = net.train()\n"
         f"net(torch.ones(1, 2)).sum().backward()\n"),
+    "what was written is another tensor than what was saved": (
+        "def forward(x):\n    h = x * 2\n    y = h + x.exp()\n    h.data.mul_(2)\n    return y.sum()\n"
+        "forward(torch.ones(3, requires_grad=True)).backward()\n"),
+    "written through data after the backward, again and again": (
+        "def step(x):\n    h = x.exp()\n    y = (h * h).sum()\n    y.backward()\n    h.data.mul_(2)\n"
+        "for i in range(3):\n    step(torch.ones(3, requires_grad=True))\n"),
+    "an attack on a model that is not frozen": (
+        "net = nn.Linear(2, 1)\ndelta = torch.zeros(2, requires_grad=True)\nopt = torch.optim.SGD([delta], lr=0.1)\n"
+        "for i in range(4):\n    opt.zero_grad()\n    net(torch.ones(2) + delta).sum().backward()\n    opt.step()\n"),
+    "a judge at rest": (
+        f"{NET}judge = nn.Linear(1, 1).eval()\nfor i in range(4):\n    opt.zero_grad()\n"
+        "    judge(net(torch.ones(4, 2))).pow(2).mean().backward()\n    opt.step()\n"),
     "a saliency map": (
         "model = nn.Sequential(nn.Linear(2, 4), nn.Tanh())\n_ = model.eval()\nx = torch.ones(1, 2, requires_grad=True)\n"
         "out = model(x).sum()\nout.backward()\n"),

@@ -8,6 +8,7 @@ import numpy as np
 from gradsh.api.optim.line_search import strong_wolfe
 from gradsh.api.optim.optimizer import Optimizer, check, number
 from gradsh.engine.ambient import grad_mode
+from gradsh.engine.dispatch.saved_hooks import announce_write
 from gradsh.engine.graph.tensor import Tensor, make, written
 from gradsh.engine.values.dtype import Array
 from gradsh.text.fault import fail
@@ -42,12 +43,14 @@ class LBFGS(Optimizer):
         start = 0
         for one in self._tensors:
             size = one.array.size
+            announce_write(one)
             one.array += direction[start : start + size].reshape(one.array.shape) * length
             written(one)
             start += size
 
     def _restore(self, values: list[Array]) -> None:
         for one, value in zip(self._tensors, values, strict=True):
+            announce_write(one)
             one.array[...] = value
             written(one)
 

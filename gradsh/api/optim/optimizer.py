@@ -16,6 +16,7 @@ from gradsh.api.grads import clear_grads
 from gradsh.api.nn.typename import typename
 from gradsh.engine.ambient import current, grad_mode
 from gradsh.engine.attribute_names import ScriptBase
+from gradsh.engine.dispatch.saved_hooks import announce_write
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.values.dtype import Array
@@ -124,6 +125,7 @@ class Optimizer(ScriptBase):
             for parameter in group["params"]:
                 meta = parameter.meta
                 if meta is not None and meta.grad is not None:
+                    announce_write(parameter)
                     grad = meta.grad.array
                     self._update(parameter, -grad if group.get("maximize") else grad, group)
 

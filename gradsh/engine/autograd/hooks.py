@@ -109,7 +109,8 @@ def _check_same(hook: Callable[..., Any], before: Tensor | None, after: Tensor) 
         message = f"hook '{name}' has changed the type of value (was {was} got {got})"
         raise fail("dtype", message, RuntimeError, hook=hook)
     if after.array.shape != before.array.shape:
-        raise fail("grad_shape", f"hook '{name}' has changed the size of value", RuntimeError, hook=hook)
+        message = f"hook '{name}' has changed the size of value"
+        raise fail("grad_shape", message, RuntimeError, hook=hook, shape=before.array.shape)
 
 
 def run_node_hooks(node: Node, grads: list[Any]) -> list[Any]:
