@@ -29,6 +29,7 @@ from gradsh.language import tree
 from gradsh.probe.modules import is_module, parameters_of
 
 _SUM = "the gradient of the sum of all elements"
+_EQUAL = "all elements then have equal weight: the gradient of the sum"
 
 
 def scalar(finder: Finder) -> None:
@@ -68,7 +69,7 @@ def scalar(finder: Finder) -> None:
         new = with_keyword(text, f"{'gradient' if method else 'grad_outputs'}={ones}") if not call.args[1:] or not method else None
         if new is not None:
             finder.offer(f"give the gradient of the output: `{ones}` on line {needed.line}",
-                         Draft().replace(needed.source, call.span, new), "all elements then have equal weight: the gradient of the sum")
+                         Draft().replace(needed.source, call.span, new), _EQUAL)
 
 
 def _one_by_one(finder: Finder, needed: Site, root: Any) -> None:
@@ -104,9 +105,9 @@ def grad_shape(finder: Finder) -> None:
         if given is not None:
             finder.offer(f"give a gradient of its shape: `torch.ones_like({root})` on line {needed.line}",
                          Draft().replace(needed.source, given.span, f"torch.ones_like({root})"),
-                         "all elements then have equal weight: the gradient of the sum")
+                         _EQUAL)
         finder.offer(f"reduce it first: `{root}.sum().backward()` on line {needed.line}",
-                     Draft().replace(needed.source, call.span, f"{root}.sum().backward()"), "all elements then have equal weight: the gradient of the sum")
+                     Draft().replace(needed.source, call.span, f"{root}.sum().backward()"), _EQUAL)
     grad = call_in(needed, "grad")
     if grad is not None and grad.args:
         root = text_of(needed.source, grad.args[0].span)
@@ -114,7 +115,7 @@ def grad_shape(finder: Finder) -> None:
         if given is not None:
             finder.offer(f"give a gradient of its shape: `torch.ones_like({root})` on line {needed.line}",
                          Draft().replace(needed.source, given.span, f"torch.ones_like({root})"),
-                         "all elements then have equal weight: the gradient of the sum")
+                         _EQUAL)
     if isinstance(needed.statement, tree.Command):
         for argument in needed.statement.arguments:
             text = text_of(needed.source, argument.span)
@@ -122,7 +123,7 @@ def grad_shape(finder: Finder) -> None:
                 if option == "grad":
                     finder.offer(f"give a gradient of its shape: `--grad ones_like({text})` on line {needed.line}",
                                  Draft().replace(
-                                     needed.source, answer.span, f"--grad ones_like({text})"), "all elements then have equal weight: the gradient of the sum")
+                                     needed.source, answer.span, f"--grad ones_like({text})"), _EQUAL)
     for target in getattr(needed.statement, "targets", ()):
         if isinstance(target, tree.Attribute) and target.attr == "grad" and isinstance(needed.statement, tree.Assign):
             owner = text_of(needed.source, target.value.span)

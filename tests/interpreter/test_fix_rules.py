@@ -345,7 +345,7 @@ HANDED = (
     (BOUND, "`rate = self.rate.clamp(min=0.1)` on line 10, `rate` from there on", "did you mean"),
     (META, "use the original instead of a copy: `net` on line 8", "requires_grad"),
     (SPECTRAL, "`.detach()` on line 12", "line 8"),
-    (RAW, "put line 10 into `with torch.no_grad():`", "self.raw = "),
+    (RAW, "put line 10 in `with torch.no_grad():`", "self.raw = "),
     (WINDOWS, "lines 8 to 15 in `with torch.autograd.graph.allow_mutation_on_saved_tensors():`", "clone"),
     (NEIGHBOURS, "`self.queue.clone()`; detach it after each backward: `bank.queue = bank.queue.detach()`", "clear"),
     (HANDED, "`kept.clear()` after line 11", "store values"),
