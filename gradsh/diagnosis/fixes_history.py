@@ -52,7 +52,8 @@ def no_grad(finder: Finder) -> None:
     _switched_on(finder)
     if not given and not (finder.fixes and _learnt_already(finder)):
         frozen(finder)
-    if not finder.fixes and not any(one.cut for one in finder.cause.cuts) and not _learnt_already(finder):
+    wanted = "One of the differentiated Tensors" in finder.case.message  # an input: no optimizer has to have it
+    if not finder.fixes and not any(one.cut for one in finder.cause.cuts) and (wanted or not _learnt_already(finder)):
         made = [site for origin in finder.cause.cuts if (site := finder.code.at(origin.span, origin.source)) is not None]
         for site in learnt(finder, made):
             ask_for_gradient(finder, site)
