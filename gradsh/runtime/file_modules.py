@@ -32,7 +32,7 @@ def load_os(machine: "Machine") -> Mapping[str, Any]:
         del mode, exist_ok
         tell(makedirs, f" '{name}'")
 
-    @standing_in("os.system", "as a command that does nothing")
+    @standing_in("os.system", "it runs nothing and returns 0")
     def system(command: Any) -> int:
         """Start nothing and return 0."""
         del command

@@ -417,7 +417,7 @@ class Stream:
         return False
 
 
-@standing_in("sys.stdin", "as an input at its end")
+@standing_in("sys.stdin", "it is empty")
 class EmptyInput:
     """Standard input: at its end from the beginning, as for a program that nobody types to."""
 

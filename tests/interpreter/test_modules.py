@@ -124,7 +124,7 @@ def test_a_program_reads_no_input() -> None:
     text = "import sys, os\nprint([*sys.stdin], repr(sys.stdin.readline()), os.system('clear'))\n"
     printed, warnings, failures, _ = run(text + "try:\n    input('n? ')\nexcept EOFError as e:\n    print(e)\ninput()")
     assert printed == "[] '' 0\nEOF when reading a line\n"
-    assert [warning.partition(" stands in")[0] for warning in warnings] == ["sys.stdin", "os.system"]
+    assert [warning.partition(" is a stub")[0] for warning in warnings] == ["sys.stdin", "os.system"]
     assert "write the value in place of the call" in failures[0].problem.help[0]
 
 
