@@ -222,6 +222,7 @@ def _built_outside(finder: Finder, reader: Site) -> list[Site]:
     if not sources and saved is not None:  # what functions read, or a call that stores its results
         sources = [site for site in finder.levels(saved) if isinstance(site.statement, tree.Expr | tree.Assign)
                    and site.same_scope(reader) and site.line < first and not site.loops]
+        sources = list({id(site.statement): site for site in sources}.values())  # a comprehension runs in a frame of its own
     bound_in_loop = {path for site in finder.code.sites if any(loop is reader.loops[-1] for loop in site.loops)
                      for path in written(site.statement)}
     sources = [site for site in sources if not (written(site.statement) & bound_in_loop and _is_computed(finder, site))]

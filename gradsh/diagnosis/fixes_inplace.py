@@ -204,10 +204,18 @@ def _whole_copied(finder: Finder) -> None:
                          "its source is not changed")
         if loop is not None and site is not None:
             _joined_again(finder, made, loop, site)
-        if isinstance(value, tree.Call) and (loop is None or site is None or not _rebinding_is_lost(finder, site, written_path(site))):
+        if isinstance(value, tree.Call) and not (loop is not None and site is not None and _parts_are_lost(finder, made, value, site)):
             finder.offer(f"make each a separate tensor: `{new}` on line {made.line}",
                          Draft().replace(made.source, value.span, new),
                          "their base tensor is not changed")
+
+
+def _parts_are_lost(finder: Finder, made: Site, value: tree.Call, site: Site) -> bool:
+    """Whether copies of a loop's parts would be thrown away: what they are parts of is read after the loop."""
+    if made.function is not site.function:
+        return _rebinding_is_lost(finder, site, written_path(site))
+    base = path_of(value.func.value) if isinstance(value.func, tree.Attribute) else ""
+    return any(one.same_scope(made) and one.line > made.statement.span.end_line and base in read_by(one) for one in finder.code.sites)
 
 
 def _joined_again(finder: Finder, made: Site, loop: tree.For, site: Site) -> None:

@@ -335,8 +335,19 @@ HANDED = (
     "for i in range(2):\n    remember(kept, net(torch.ones(1)))\n    update(kept)\n"
 )
 
+PARTS_READ = (
+    "net, total = nn.Linear(2, 2), 0\nrows = net(torch.ones(3, 2))\nfor row in rows.unbind(0):\n    row.relu_()\n"
+    "    total = total + row.sum()\ntotal.backward()\n"
+)
+WHOLE_READ = (
+    "net = nn.Linear(2, 4)\ndef unit(x):\n    for part in x.chunk(2, dim=-1):\n        part /= part.norm()\n    return x\n"
+    "unit(net(torch.ones(3, 2))).sum().backward()\n"
+)
+
 
 @pytest.mark.parametrize(("text", "first", "never"), [
+    (PARTS_READ, "`[part.clone() for part in rows.unbind(0)]` on line 7", "torch.stack"),
+    (WHOLE_READ, "`x = torch.cat([part / part.norm() for part in x.chunk(2, dim=-1)], dim=-1)` on line 7", "part.clone()"),
     (LONG, "detach it for the second backward: `fake.detach()` on line 15", "line 10"),
     (AGAIN_BY_ITS_NUMBER, "compute with torch, not with numpy, on line 9", "12"),
     (ONCE, "remove `@once_differentiable` on line 12", "grad_fn"),
