@@ -358,6 +358,8 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.cuda": Namespace(
         "torch.cuda",
         {"amp": _spaces("torch.cuda.amp")}
+        | lazily("gradsh.ops.tensor_types", "FloatTensor=CudaFloat DoubleTensor=CudaDouble LongTensor=CudaLong IntTensor=CudaInt "
+                 "ShortTensor=CudaShort CharTensor=CudaChar ByteTensor=CudaByte BoolTensor=CudaBool")
         | lazily("gradsh.api.stand_ins", "memory_allocated max_memory_allocated memory_reserved=memory_allocated "
                  "max_memory_reserved=max_memory_allocated memory_stats memory_summary")
         | lazily(_SETTINGS, "is_available=cuda_is_available device_count synchronize=ignore empty_cache=ignore manual_seed=ignore "

@@ -277,7 +277,10 @@ def _type(self: Tensor, dtype: Any, non_blocking: bool) -> Any:
     del non_blocking
     if dtype is None:
         return f"torch.{self.dtype.title}Tensor"
+    if getattr(dtype, "of_gpu", False) or (isinstance(dtype, str) and dtype.startswith("torch.cuda.")):
+        check_device("cuda")
     if isinstance(dtype, str):
+        dtype = dtype.replace("torch.cuda.", "torch.")
         if dtype not in _TYPES:
             raise fail("value", f"invalid type: {dtype!r}", ValueError)
         return to_dtype(self, _TYPES[dtype])

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.values.dtype import DType, bool_, float32, float64, int8, int16, int32, int64, uint8
 from gradsh.engine.values.size import Size
+from gradsh.ops.copy_cast import CUDA_WAY
 from gradsh.ops.create import allocate
 from gradsh.ops.from_data import to_array
+from gradsh.text.fault import fail
 
 
 class TensorType:
@@ -14,6 +17,7 @@ class TensorType:
 
     __slots__ = ("tensor_dtype",)
     __script_attributes__ = frozenset({"dtype", "__name__"})
+    of_gpu = False
 
     def __init__(self, dtype: DType) -> None:
         self.tensor_dtype = dtype
@@ -42,6 +46,27 @@ class TensorType:
         return f"<class 'torch.{self.__name__}'>"
 
 
-FloatTensor, DoubleTensor, LongTensor, IntTensor, ShortTensor, CharTensor, ByteTensor, BoolTensor = (
-    TensorType(each) for each in (float32, float64, int64, int32, int16, int8, uint8, bool_)
-)
+class CudaTensorType(TensorType):
+    """A tensor type of a GPU (`torch.cuda.FloatTensor`): PyTorch's refuses to make tensors where there is none."""
+
+    __slots__ = ()
+    __script_attributes__ = TensorType.__script_attributes__
+    of_gpu = True
+
+    def __call__(self, *args: Any) -> Tensor:
+        """Refuse, unless the session takes the CPU for every device."""
+        if current().flags.get("cuda") != "ignore":
+            text = f"type torch.cuda.{self.__name__} not available. Torch not compiled with CUDA enabled."
+            raise fail("value", text, TypeError, device="cuda", way=CUDA_WAY)
+        return super().__call__(*args)
+
+    def __instancecheck__(self, value: Any) -> bool:
+        return current().flags.get("cuda") == "ignore" and super().__instancecheck__(value)
+
+    def __repr__(self) -> str:
+        return f"<class 'torch.cuda.{self.__name__}'>"
+
+
+_DTYPES = (float32, float64, int64, int32, int16, int8, uint8, bool_)
+FloatTensor, DoubleTensor, LongTensor, IntTensor, ShortTensor, CharTensor, ByteTensor, BoolTensor = map(TensorType, _DTYPES)
+CudaFloat, CudaDouble, CudaLong, CudaInt, CudaShort, CudaChar, CudaByte, CudaBool = map(CudaTensorType, _DTYPES)

@@ -12,6 +12,7 @@ from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.library import Library, listed
 from gradsh.runtime.missing_modules import Absent, way_without
 from gradsh.runtime.modules import MODULES, REFUSED_MODULE, STANDS_IN
+from gradsh.runtime.pytorch_names import only_pytorch_has
 from gradsh.text.fault import fail
 
 _IGNORED = frozenset({"__future__"})
@@ -40,7 +41,7 @@ class Imports:
             try:
                 found = found.get(part)
             except AttributeError:
-                if way_without(path):
+                if way_without(path) or only_pytorch_has(*path.rpartition(".")[::2]):
                     return Absent(path)
                 if isinstance(self._top(top), Library) or top == "torch":
                     raise self._no_module(path, top) from None
@@ -94,7 +95,7 @@ class Imports:
         try:
             return namespace.get(name)
         except AttributeError:
-            if way_without(f"{path}.{name}"):
+            if way_without(f"{path}.{name}") or only_pytorch_has(path, name):
                 return Absent(f"{path}.{name}")
             text = f"cannot import name '{name}' from '{path}'"
             raise fail("name", text, ImportError, name=name, owner=namespace) from None

@@ -4,11 +4,13 @@ from typing import Any, NoReturn
 
 from gradsh.compiler.special import SPECIAL_METHODS
 from gradsh.runtime.modules import module_of
+from gradsh.runtime.pytorch_names import only_pytorch_has
 from gradsh.text.fault import fail
 
 ON_PYTORCH = "run the program on PyTorch: `gradsh trace FILE`; `gradsh check FILE` lists everything that gradsh does not have"
 _ONE = "gradsh computes in one process on the CPU: use the module itself"
 _PRECISION = "remove it: gradsh computes on the CPU, in float32 or float64"
+_WRITE = "write it with tensor operations, or leave it out"
 _REMOVE = "name the folder that holds it with `--path DIR`, or remove what needs it"
 _PLAIN = "remove it: call the function or the module itself"
 _TORCH = {
@@ -17,7 +19,7 @@ _TORCH = {
     "torch.multiprocessing": _ONE, "torch.nn.parallel": _ONE,
     "torch.cuda.Stream": _PRECISION, "torch.cuda.Event": _PRECISION,
     "torch.hub": "write the network out, or keep its weights with `torch.save`",
-    "torch.utils.data.distributed": _ONE, "torch.cuda.FloatTensor": _PRECISION, "torch.cuda.nvtx": _PRECISION,
+    "torch.utils.data.distributed": _ONE, "torch.cuda.nvtx": _PRECISION,
     "torch.profiler": "`time STATEMENT` times a statement, `memory` shows memory",
     "torch.autograd.profiler": "`time STATEMENT` times a statement, `memory` shows memory",
     "torch.utils.bottleneck": "`time STATEMENT` times a statement", "torch.utils.cpp_extension": "write the operation as a Function",
@@ -39,7 +41,6 @@ _TORCH = {
     "torch.Tensor.apply_": "write the operation for the whole tensor",
     "torch.nn.attention": "call `scaled_dot_product_attention` itself: it has one kernel here",
     "torch.nn.SyncBatchNorm": "use `nn.BatchNorm2d`", "torch.futures": _ONE,
-    "torch.range": "write `torch.arange(start, end + step, step)`",
     "dataclasses.make_dataclass": "write the class under `@dataclass`",
     "gc.get_objects": "`vars` and `memory` list the tensors that are held", "gc.get_referrers": "`holders` shows what holds memory",
     "torch.distributions": "write the density with tensor operations",
@@ -75,9 +76,10 @@ class Absent:
         """Raise ModuleNotFoundError with the way to do without the module."""
         top = self._module.partition(".")[0]
         known = module_of(top)
-        way = way_without(self._module) or (known.why if known else _REMOVE)
+        what, otherwise = ("", _WRITE) if only_pytorch_has(*self._module.rpartition(".")[::2]) else ("module ", _REMOVE)
+        way = way_without(self._module) or (known.why if known else otherwise)
         raise fail(
-            "name", f"gradsh has no module '{self._module}'; {way}", ModuleNotFoundError, name=self._module, way=way
+            "name", f"gradsh has no {what}'{self._module}'; {way}", ModuleNotFoundError, name=self._module, way=way
         )
 
     def __exit__(self, *_: object) -> None:

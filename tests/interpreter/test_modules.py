@@ -115,6 +115,14 @@ def test_what_pytorch_alone_has_is_told_where_a_program_asks_for_it() -> None:
     assert "gradsh trace FILE" in failures[0].problem.help[0]
 
 
+def test_what_pytorch_alone_has_can_be_imported_and_explains_itself_when_it_is_used() -> None:
+    text = "from torch.optim import Muon\nimport torch.utils.model_zoo as zoo\nfrom torch.utils import model_zoo\nprint('on')\nMuon([])"
+    printed, _, failures, _ = run(text)
+    assert printed == "on\n"
+    assert failures[0].problem.message == "gradsh has no 'torch.optim.Muon'"
+    assert any("gradsh trace FILE" in line for line in failures[0].problem.help)
+
+
 @pytest.mark.parametrize("text", ["torch.rang(3)", "import os\nos.sepp"])
 def test_a_slip_gets_the_nearest_name_and_no_other_way(text: str) -> None:
     assert all("did you mean" in line for line in run(f"import torch\n{text}")[2][0].problem.help)
@@ -357,6 +365,14 @@ def test_saved_objects_pass_through_files_of_the_session() -> None:
 
 def test_a_device_is_set_as_without_cuda() -> None:
     assert run("import torch\ntorch.cuda.set_device(0)")[2][0].problem.message == "module 'torch._C' has no attribute '_cuda_setDevice'"
+
+
+def test_the_tensor_types_of_a_gpu_are_values_that_are_refused_where_they_are_used() -> None:
+    given = "import torch\nkind = torch.cuda.FloatTensor\nprint(kind, isinstance(torch.ones(1), kind))\n"
+    for use in ("kind([1.])", "torch.ones(1).type(kind)", "torch.ones(1).type('torch.cuda.FloatTensor')"):
+        printed, _, failures, _ = run(given + use)
+        assert printed == "<class 'torch.cuda.FloatTensor'> False\n"
+        assert "Torch not compiled with CUDA enabled" in failures[0].problem.message
 
 
 def test_the_summary_of_memory_has_the_sessions_counts() -> None:
