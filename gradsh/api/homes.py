@@ -35,9 +35,15 @@ _CLASSES = {
 _NAMES = {"Autocast": "autocast", "DType": "dtype", "Device": "device", "Handle": "RemovableHandle", "AnyNode": "Node"}
 
 
+_DISTRIBUTION_FILES = {
+    "RelaxedOneHotCategorical": "relaxed_categorical", "ExpRelaxedCategorical": "relaxed_categorical", "StudentT": "studentT",
+    "LogitRelaxedBernoulli": "relaxed_bernoulli",
+}
+
+
 def file_of(name: str) -> str:
     """Return the file in which PyTorch keeps a distribution: `mixture_same_family` for MixtureSameFamily."""
-    return "".join(f"_{one.lower()}" if one.isupper() else one for one in name).lstrip("_")
+    return _DISTRIBUTION_FILES.get(name) or "".join(f"_{one.lower()}" if one.isupper() else one for one in name).lstrip("_")
 
 
 def settle(kind: type) -> None:

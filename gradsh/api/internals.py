@@ -50,8 +50,9 @@ class UndefinedGradBackward(Node):
 class UndefinedGrad:
     """Returns tensors anew, behind which no gradient goes further."""
 
-    __module__ = "torch._C._functions"
+    __module__ = "builtins"
     __slots__ = ()
+    makes_nodes = True
 
     def __call__(self, *tensors: Tensor) -> Any:
         """Put the node behind the tensors."""
@@ -63,8 +64,9 @@ class UndefinedGrad:
 class DelayedError:
     """Returns tensors anew, whose backward fails with a message."""
 
-    __module__ = "torch._C._functions"
+    __module__ = "builtins"
     __slots__ = ("_message",)
+    makes_nodes = True
 
     def __init__(self, message: str, num_inputs: int) -> None:
         del num_inputs

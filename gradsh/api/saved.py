@@ -26,7 +26,7 @@ class _OfNodes(type):
         return isinstance(behind(value), Node)
 
     def __subclasscheck__(cls, kind: type) -> bool:
-        return kind is cls or issubclass(kind, (Node, Facade)) or kind.__module__ == "torch._C._functions"
+        return kind is cls or issubclass(kind, (Node, Facade)) or getattr(kind, "makes_nodes", False) is True
 
 
 class AnyNode(metaclass=_OfNodes):

@@ -65,7 +65,8 @@ _SCHEDULERS = {
 }
 _DISTRIBUTIONS = {
     "distribution": "Distribution", "continuous": "Normal Uniform Exponential Independent",
-    "discrete": "Categorical OneHotCategorical Bernoulli Poisson", "gamma": "Gamma Dirichlet Beta",
+    "discrete": "Categorical OneHotCategorical Bernoulli Poisson", "gamma": "Gamma Dirichlet Beta Chi2 StudentT", "tails": "Cauchy Gumbel",
+    "counts": "Geometric Binomial Multinomial", "relaxed": "RelaxedBernoulli RelaxedOneHotCategorical",
     "multivariate": "MultivariateNormal", "mixture": "MixtureSameFamily",
     "transformed": "TransformedDistribution LogNormal Laplace", "kl": "kl_divergence",
 }

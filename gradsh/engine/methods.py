@@ -37,6 +37,15 @@ def _undeletable(shown: Callable[[Any], Any], name: str, sentence: str) -> prope
     return property(shown, None, refuse)
 
 
+def _set_hooks(self: Any, hooks: Any) -> None:
+    autograd_meta(self).hooks = {} if hooks is None else hooks  # the program's own dictionary, which it may fill later
+
+
+def _hooks(self: Any) -> Any:
+    hooks = None if self.meta is None else self.meta.hooks
+    return None if type(hooks) is dict and not hooks else hooks
+
+
 class _Methods(_Base):
     """What Tensor gets."""
 
@@ -107,7 +116,7 @@ class _Methods(_Base):
         raise fail("attribute", "Deleting tensor data is not allowed. Delete tensor instead!", RuntimeError, tensor=self)
 
     _grad_fn = _undeletable(lambda self: self.grad_fn, "_grad_fn", ". Detach tensor instead!")
-    _backward_hooks = _undeletable(lambda self: (self.meta and self.meta.hooks) or None, "_backwards_hooks", "!")
+    _backward_hooks = _undeletable(_hooks, "_backwards_hooks", "!").setter(_set_hooks)
     volatile = property(_volatile)
 
     def backward(

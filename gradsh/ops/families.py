@@ -64,7 +64,7 @@ FAMILIES = {
         "_grid_sampler_2d_backward_backward _grid_sampler_3d_backward_backward affine_grid affine_grid_generator grid_sample "
         "grid_sampler grid_sampler_2d grid_sampler_2d_backward grid_sampler_3d grid_sampler_3d_backward "
     ),
-    "incomplete_gamma": "gammainc gammainc_ gammaincc gammaincc_ igamma igamma_ igammac igammac_",
+    "incomplete_gamma": "_dirichlet_grad _standard_gamma_grad gammainc gammainc_ gammaincc gammaincc_ igamma igamma_ igammac igammac_",
     "index": "__getitem__ __setitem__ _index_put_impl index index_put index_put_",
     "index_parts": "index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_ index_select",
     "join": (
@@ -129,8 +129,9 @@ FAMILIES = {
         "linalg_matrix_power linalg_multi_dot linalg_vecdot matrix_power outer tensordot trace "
     ),
     "random": (
-        "bernoulli bernoulli_ cauchy_ exponential_ geometric_ get_rng_state initial_seed log_normal_ manual_seed multinomial "
-        "normal normal_ poisson rand rand_like randint randint_like randn randn_like random_ randperm seed set_rng_state uniform_ "
+        "_standard_gamma bernoulli bernoulli_ binomial cauchy_ exponential_ geometric_ get_rng_state initial_seed log_normal_ "
+        "manual_seed multinomial normal normal_ poisson rand rand_like randint randint_like randn randn_like random_ randperm "
+        "seed set_rng_state uniform_ "
     ),
     "rearrange": "diag diag_embed diagflat diagonal_copy flip fliplr flipud roll rot90 tril tril_ triu triu_",
     "recurrent": "_pack_padded_sequence mkldnn_rnn_layer unsafe_chunk unsafe_split unsafe_split_with_sizes",

@@ -89,3 +89,72 @@ def _declare(name: str, shown: str, doc: str, which: int, sign: int) -> None:
 
 _declare("igamma", "gammainc", "The regularized lower incomplete gamma function.", 0, 1)
 _declare("igammac", "gammaincc", "The regularized upper incomplete gamma function.", 1, -1)
+
+
+# --- how random numbers follow their parameters ---------------------------------------------------------------------
+
+
+def _slope(share: Any, a: Array) -> Array:
+    """Return the derivative by `a` of what `share(a)` computes, from both sides."""
+    step = 1e-4 * np.maximum(a, 1e-2)
+    return np.asarray((share(a + step) - share(a - step)) / (2 * step))
+
+
+def _gamma_grad(a: Array, x: Array) -> Array:
+    """Return how a gamma number moves with its concentration: minus the slope of the cumulative probability, over the density."""
+    a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
+    with np.errstate(all="ignore"):
+        density = np.exp((a - 1) * np.log(x) - x - lgamma_kernel(a))
+        below = _slope(lambda near: _lower_and_upper(near, x)[0].reshape(x.shape), a)
+        above = _slope(lambda near: _lower_and_upper(near, x)[1].reshape(x.shape), a)
+        return np.where(x <= a, -below, above) / density
+
+
+def _beta_fraction(a: Array, b: Array, x: Array) -> Array:
+    """Return the continued fraction of the regularized incomplete beta function, by Lentz's way."""
+    tiny = 1e-300
+    c, d = np.ones_like(x), 1 - (a + b) * x / (a + 1)
+    d = 1 / np.where(abs(d) < tiny, tiny, d)
+    found = d.copy()
+    for m in range(1, _MOST_TERMS):
+        change = np.ones_like(x)
+        for factor in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)), -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d, c = 1 + factor * d, 1 + factor / c
+            d, c = 1 / np.where(abs(d) < tiny, tiny, d), np.where(abs(c) < tiny, tiny, c)
+            change = d * c
+            found *= change
+        if (abs(change - 1) < 1e-15).all():
+            break
+    return found
+
+
+def _beta_share(a: Array, b: Array, x: Array) -> Array:
+    """Return the cumulative probability up to x of the beta distribution."""
+    front = np.exp(a * np.log(x) + b * np.log1p(-x) + lgamma_kernel(a + b) - lgamma_kernel(a) - lgamma_kernel(b))
+    near = x < (a + 1) / (a + b + 2)
+    p, q, y = np.where(near, a, b), np.where(near, b, a), np.where(near, x, 1 - x)
+    part = front * _beta_fraction(p, q, y) / p
+    return np.where(near, part, 1 - part)
+
+
+def _dirichlet_grad(x: Array, alpha: Array, total: Array) -> Array:
+    """Return how a Dirichlet number moves with its concentration, over 1 - x."""
+    x, alpha, total = (np.asarray(one, np.float64) for one in np.broadcast_arrays(x, alpha, total))
+    beta = total - alpha
+    with np.errstate(all="ignore"):
+        density = np.exp(
+            (alpha - 1) * np.log(x) + (beta - 1) * np.log1p(-x) + lgamma_kernel(total) - lgamma_kernel(alpha) - lgamma_kernel(beta)
+        )
+        return -_slope(lambda near: _beta_share(near, beta, x), alpha) / density / (1 - x)
+
+
+op(
+    "_standard_gamma_grad(self, output)", "StandardGammaGradBackward0", "How gamma numbers move with their concentrations.",
+    forward=in_double(_gamma_grad), grads={"self": None}, spaces=("torch",),
+)
+op(
+    "_dirichlet_grad(x, alpha, total)", "DirichletGradBackward0", "How Dirichlet numbers move with their concentrations.",
+    forward=in_double(_dirichlet_grad), grads={"x": None}, spaces=("torch",),
+)

@@ -214,6 +214,23 @@ bernoulli = op(
 
 
 op(
+    "binomial(count, prob, *, generator: any? = None)", "BinomialBackward0", "How many of `count` trials succeed, each with `prob`.",
+    forward=lambda count, prob, generator: stream_of(generator).binomial(*np.broadcast_arrays(count, prob)),
+    spaces=("torch",), attributes=(), dtypes="same", grads={"prob": zeros_of},
+)
+op(
+    "_standard_gamma(self, generator: any? = None)", "StandardGammaBackward0", "Gamma numbers with the elements as concentrations.",
+    forward=lambda self, generator: _gammas(stream_of(generator), self), spaces=("torch",), attributes=(), forward_mode="refused",
+    grads={"self": lambda grad, self, result: grad * find("_standard_gamma_grad")(self, result)},
+)
+
+
+def _gammas(stream: Any, concentration: Array) -> Array:
+    found = stream.gamma(np.ascontiguousarray(concentration).reshape(concentration.shape)).astype(concentration.dtype)
+    return np.maximum(found, np.finfo(concentration.dtype).tiny)
+
+
+op(
     "poisson(self, *, generator: any? = None)", "PoissonBackward0", "Poisson numbers with the elements as rates.",
     forward=lambda self, generator: stream_of(generator).poisson(np.ascontiguousarray(self).reshape(self.shape)),
     spaces=("torch",), attributes=(), grads={"self": zeros_of},

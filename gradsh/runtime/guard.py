@@ -68,8 +68,8 @@ OFFERS: dict[type, Any] = {
 }
 """Classes of the engine and of numpy -> what they offer: a frozenset, or a function of the name."""
 _PYTORCHS = frozenset({
-    "_apply", "_backward_hooks", "_check_input_dim", "_extended_shape", "_forward_hooks",
-    "_forward_pre_hooks", "_get_closed_form_lr", "_get_name", "_is_better", "_output_padding",
+    "_apply", "_backward_cls", "_backward_hooks", "_check_input_dim", "_extended_shape", "_forward_hooks",
+    "_forward_pre_hooks", "_get_closed_form_lr", "_get_name", "_is_better", "_output_padding", "_raw_saved_tensors",
     "_reset", "_reset_parameters", "_sequence_nr", "_update_lr", "_validate_args", "_validate_sample",
 })
 """Names with an underscore that PyTorch's classes have, too. All others in a class of the engine are its own affair."""

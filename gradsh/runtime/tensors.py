@@ -10,7 +10,7 @@ _OWN = names_in(
     "device layout is_cuda is_cpu is_sparse itemsize nbytes element_size nelement stride storage_offset is_contiguous data_ptr "
     "untyped_storage storage "
     "is_floating_point is_complex is_signed get_device item tolist numpy names is_quantized is_meta volatile T H mT mH "
-    "real is_inference"
+    "real is_inference _backward_hooks"
 )
 _HIDDEN = frozenset({*Tensor.__slots__, "counter", "edge"})
 _SPECIAL = frozenset(

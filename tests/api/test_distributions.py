@@ -248,3 +248,18 @@ def test_stored_texts() -> None:
     assert repr(torch.distributions.Independent(base, 1)) == expected
     with pytest.raises(ValueError, match=r"distribution Normal\(loc: 0.0, scale: -1.0\) to satisfy the constraint GreaterThan"):
         torch.distributions.Normal(0.0, -1.0)
+
+
+def test_gamma_and_beta_numbers_move_with_their_parameters() -> None:
+    """Moving a parameter and the number with it leaves the cumulative probability as it was, in the first order."""
+    torch.manual_seed(0)
+    a = torch.tensor([0.3, 1.0, 2.5, 9.0, 40.0], dtype=torch.float64).requires_grad_()
+    x = torch._standard_gamma(a)
+    slope = torch.autograd.grad(x.sum(), a)[0]
+    with torch.no_grad():
+        before, after = torch.igamma(a, x), torch.igamma(a + 1e-5, x + 1e-5 * slope)
+    assert torch.allclose(before, after, rtol=0, atol=1e-8)
+    k = torch.tensor([1.0], dtype=torch.float64).requires_grad_()  # of Beta(k, 1), whose cumulative probability is x**k
+    y = torch.distributions.Beta(k, torch.ones_like(k)).rsample()
+    moved = torch.autograd.grad(y.sum(), k)[0]
+    assert torch.allclose((y + 1e-5 * moved) ** (k + 1e-5), y**k, rtol=0, atol=1e-8)

@@ -1,12 +1,13 @@
-"""Distributions made of gamma numbers: Gamma, Dirichlet, Beta. Their samples carry no gradient of a concentration."""
+"""Distributions made of gamma numbers: Gamma, Dirichlet, Beta, Chi2, Student's t."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from gradsh.api.distributions import constraints
 from gradsh.api.distributions.distribution import Constraints, Distribution, broadcast_all, shape_of
-from gradsh.api.modes import is_grad_enabled
+from gradsh.api.function import Function
 from gradsh.api.settings import finfo
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import make
@@ -15,19 +16,25 @@ from gradsh.engine.values.size import Size
 from gradsh.text.fault import fail
 
 
-def _drawn(concentration: Any, normalized: bool) -> Any:
-    """Return gamma numbers for each concentration, each row divided by its sum where `normalized`."""
-    if concentration.requires_grad and is_grad_enabled():
-        way = "use `sample()` with `log_prob`, or run the program on PyTorch: `gradsh trace FILE`"
-        message = "gradsh has no gradient of a gamma number by its concentration"
-        raise fail("type", message, NotImplementedError, way=way)
-    array = concentration.detach().array
-    limits = np.finfo(array.dtype)
-    found = current().generator.gamma(array)
-    if normalized:
-        found = np.maximum(found, np.finfo(np.float64).tiny)
-        found = np.minimum(found / found.sum(-1, keepdims=True), 1 - limits.eps / 2)
-    return make(np.maximum(found.astype(array.dtype), limits.tiny))
+class _Dirichlet(Function):
+    """Dirichlet numbers, which move with their concentrations."""
+
+    @staticmethod
+    def forward(ctx: Any, concentration: Any) -> Any:
+        """Draw."""
+        array = concentration.detach().array
+        found = np.maximum(current().generator.gamma(array), np.finfo(np.float64).tiny)
+        found = np.minimum(found / found.sum(-1, keepdims=True), 1 - np.finfo(array.dtype).eps / 2).astype(array.dtype)
+        drawn = make(np.maximum(found, np.finfo(array.dtype).tiny))
+        ctx.save_for_backward(drawn, concentration)
+        return drawn
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> Any:
+        """Return the gradient of the concentrations: what each number gains the others lose."""
+        x, concentration = ctx.saved_tensors
+        total = concentration.sum(-1, True).expand_as(concentration)
+        return find("_dirichlet_grad")(x, concentration, total) * (grad_output - (x * grad_output).sum(-1, True))
 
 
 class Gamma(Distribution):
@@ -58,9 +65,9 @@ class Gamma(Distribution):
         return self.concentration / self.rate.pow(2)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Return a sample through which gradients reach the rate."""
+        """Return a sample through which gradients reach the parameters."""
         shape = self._extended_shape(sample_shape)
-        found = _drawn(self.concentration.expand(shape), normalized=False) / self.rate.expand(shape)
+        found = find("_standard_gamma")(self.concentration.expand(shape)) / self.rate.expand(shape)
         found.detach().clamp_(min=finfo(found.dtype).tiny)
         return found
 
@@ -74,6 +81,10 @@ class Gamma(Distribution):
         """Return the entropy."""
         shape = self.concentration
         return shape - self.rate.log() + shape.lgamma() + (1.0 - shape) * shape.digamma()
+
+    def cdf(self, value: Any) -> Any:
+        """Return the cumulative probability up to `value`."""
+        return find("igamma")(self.concentration, self.rate * self._checked(value))
 
 
 class Dirichlet(Distribution):
@@ -100,14 +111,23 @@ class Dirichlet(Distribution):
         return self.concentration / self.concentration.sum(-1, True)
 
     @property
+    def mode(self) -> Any:
+        """The most probable values: where all concentrations are below 1, a corner."""
+        above = (self.concentration - 1).clamp(min=0.0)
+        found = above / above.sum(-1, True)
+        corner = (self.concentration < 1).all(dim=-1)
+        found[corner] = find("one_hot")(found[corner].argmax(dim=-1), self.concentration.shape[-1]).to(found)
+        return found
+
+    @property
     def variance(self) -> Any:
         """The variance."""
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Return a sample; it carries no gradient."""
-        return _drawn(self.concentration.expand(self._extended_shape(sample_shape)), normalized=True)
+        """Return a sample through which gradients reach the concentrations."""
+        return _Dirichlet.apply(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Any) -> Any:
         """Return the log of the density at `value`."""
@@ -155,6 +175,8 @@ class Beta(Distribution):
         """The mean."""
         return self.concentration1 / (self.concentration1 + self.concentration0)
 
+    mode = property(lambda self: self._dirichlet.mode[..., 0])
+
     @property
     def variance(self) -> Any:
         """The variance."""
@@ -162,7 +184,7 @@ class Beta(Distribution):
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        """Return a sample; it carries no gradient."""
+        """Return a sample through which gradients reach the concentrations."""
         return self._dirichlet.rsample(sample_shape).select(-1, 0)
 
     def log_prob(self, value: Any) -> Any:
@@ -173,3 +195,71 @@ class Beta(Distribution):
     def entropy(self) -> Any:
         """Return the entropy."""
         return self._dirichlet.entropy()
+
+
+class Chi2(Gamma):
+    """The distribution of the sum of `df` squares of normal numbers."""
+
+    arg_constraints = Constraints(df=constraints.positive)
+
+    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+        super().__init__(0.5 * df, 0.5, validate_args=validate_args)
+
+    df = property(lambda self: self.concentration * 2)
+
+
+class StudentT(Distribution):
+    """Student's distribution with `df` degrees of freedom, moved to `loc` and stretched by `scale`."""
+
+    arg_constraints = Constraints(df=constraints.positive, loc=constraints.real, scale=constraints.positive)
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+        self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
+        self._chi2 = Chi2(self.df)
+        super().__init__(self.df.size(), validate_args=validate_args)
+
+    mode = property(lambda self: self.loc)
+
+    def expand(self, batch_shape: Any) -> Any:
+        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
+        shape = Size(batch_shape)
+        made = self._expanded(shape, dict.fromkeys(("df", "loc", "scale"), shape))
+        made._chi2 = self._chi2.expand(shape)
+        return made
+
+    @property
+    def mean(self) -> Any:
+        """The mean; NaN where there is none."""
+        found = self.loc.clone()
+        found[self.df <= 1] = math.nan
+        return found
+
+    @property
+    def variance(self) -> Any:
+        """The variance; NaN where there is none."""
+        df, found = self.df, self.df.clone()
+        found[df > 2] = self.scale[df > 2].pow(2) * df[df > 2] / (df[df > 2] - 2)
+        found[(df <= 2) & (df > 1)] = math.inf
+        found[df <= 1] = math.nan
+        return found
+
+    def rsample(self, sample_shape: Any = ()) -> Any:
+        """Return a sample through which gradients reach the parameters."""
+        normal = find("empty")(self._extended_shape(sample_shape), dtype=self.df.dtype).normal_()
+        drawn = normal * find("rsqrt")(self._chi2.rsample(sample_shape) / self.df)
+        return self.loc + self.scale * drawn
+
+    def log_prob(self, value: Any) -> Any:
+        """Return the log of the density at `value`."""
+        y = (self._checked(value) - self.loc) / self.scale
+        half = 0.5 * self.df
+        whole = self.scale.log() + 0.5 * self.df.log() + 0.5 * math.log(math.pi) + half.lgamma() - (0.5 * (self.df + 1.0)).lgamma()
+        return -0.5 * (self.df + 1.0) * (y**2.0 / self.df).log1p() - whole
+
+    def entropy(self) -> Any:
+        """Return the entropy."""
+        df = self.df
+        beta = (0.5 * df).lgamma() + math.lgamma(0.5) - (0.5 * (df + 1)).lgamma()
+        return self.scale.log() + 0.5 * (df + 1) * ((0.5 * (df + 1)).digamma() - (0.5 * df).digamma()) + 0.5 * df.log() + beta

@@ -85,7 +85,9 @@ class _Unpacking(_Base):
             if type(kept) is SavedVariable and kept.packed is not None and kept.packed[0] is DETACHED:
                 return restored(kept, None)
             found = self.unpack(index, as_tensor=True)
-            return _living(kept, found) if type(kept) is SavedVariable and type(kept.edge) is not int else found
+            if type(kept) is not SavedVariable or type(kept.edge) is int or kept.packed is not None or not isinstance(found, Tensor):
+                return found
+            return _living(kept, found)
         attributes = self.attributes()
         if name in attributes:
             return attributes[name]
@@ -97,12 +99,13 @@ def _living(kept: SavedVariable, found: Any) -> Any:
 
     The node holds the array alone, so the tensor is looked for among whoever refers to that: a person asks, not a pass.
     """
+    gc.unfreeze()  # what is frozen would not be looked through
     same = (
         one for one in gc.get_referrers(kept.array)
         if isinstance(one, Tensor) and one is not found and one.array is kept.array
         and (one.edge, one.needs_grad) == (found.edge, found.needs_grad)
     )
-    return next(same, found) if isinstance(found, Tensor) and kept.packed is None else found
+    return next(same, found)
 
 
 for _name in ("restore", "modified", "ask", "_saved_attribute"):

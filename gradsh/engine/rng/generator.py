@@ -12,6 +12,7 @@ import struct
 import numpy as np
 
 from gradsh.engine.rng import normals
+from gradsh.engine.rng.binomial import binomial
 from gradsh.engine.rng.distribution_arguments import (
     check_continuous,
     check_floating,
@@ -293,6 +294,12 @@ class Generator:
                 continue
             if math.log(v * inverse / (a / (us * us) + b)) <= -rate + k * math.log(rate) - math.lgamma(k + 1.0):
                 return k
+
+    def binomial(self, counts: Array, probs: Array) -> Array:
+        """Return for each count how many trials succeed with each probability, in their dtype."""
+        pairs = zip(counts.ravel(), probs.ravel(), strict=True)
+        drawn = [binomial(float(count), float(prob), lambda: float(self._doubles(1)[0])) for count, prob in pairs]
+        return np.array(drawn, counts.dtype).reshape(counts.shape)
 
     def geometric(self, shape: Shape, p: float, dtype: NumpyDType = _FLOAT32) -> Array:
         """Return the numbers of trials up to the first success, as `dtype`. Raises RuntimeError unless 0 < p < 1."""
