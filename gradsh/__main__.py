@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gradsh.process.limits import Limits
     from gradsh.run.script import RunOptions
 
-SUBCOMMANDS = frozenset({"run", "test", "explain", "check", "fix", "watch", "trace", "export", "compare"})
+SUBCOMMANDS = frozenset({"run", "test", "review", "explain", "check", "fix", "watch", "trace", "export", "compare"})
 OF_THE_PROGRAM = frozenset({"--verbose", "--help", "-h", "--version", "-V", "--show-completion", "--man"})
 FLAGS = {"--keep-going": "keep_going", "--plain": "plain", "--hints": "hints"}
 VALUES = {"--format": "format", "--seed": "seed", "--args": "arguments", "--cuda": "cuda"}

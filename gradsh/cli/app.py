@@ -170,6 +170,7 @@ def golden(
     paths: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help="Scripts, or folders of them.")] = None,
     update: Annotated[bool, typer.Option("--update", help="Update outdated expectations.")] = False,
     review: Annotated[bool, typer.Option("--review", help="Ask about each difference, then update.")] = False,
+    pending: Annotated[bool, typer.Option("--pending", help="Keep the differences beside the scripts, for `gradsh review`.")] = False,
     new: Annotated[bool, typer.Option("--new", help="Write expectations into scripts that have none.")] = False,
     jobs: Jobs = 1,
     word: Annotated[
@@ -223,12 +224,29 @@ def golden(
         raise typer.BadParameter(str(error)) from None
     options = GoldenOptions(
         last_failed=last_failed, failed_first=failed_first, shard=part, tolerance=tolerance,
-        paths=tuple(paths or (".",)), update=update, review=review, new=new,
+        paths=tuple(paths or (".",)), update=update, review=review, pending=pending, new=new,
         jobs=jobs or _cpus(), words=tuple(word or ()), junit=junit, tap=tap, cases=cases,
         durations=durations, plain=plain, fail_fast=fail_fast,
         run=RunOptions(seed=_seed(seed), limits=limits),
     )
     raise typer.Exit((watch_tests if watch else run_tests)(options))
+
+
+@app.command("review")
+def review_pending(
+    paths: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", help="Scripts, or folders of them.")] = None,
+    accept: Annotated[bool, typer.Option("--accept", help="Accept all, without asking.")] = False,
+    reject: Annotated[bool, typer.Option("--reject", help="Reject all, without asking.")] = False,
+    only_list: Annotated[bool, typer.Option("--list", help="Show all, and decide nothing.")] = False,
+    plain: Plain = False,
+) -> None:
+    """Decide about the differences that `gradsh test --pending` kept, one by one."""
+    from gradsh.golden.review import review
+
+    if accept + reject + only_list > 1:
+        raise typer.BadParameter("give one of --accept, --reject and --list")
+    bulk: Literal["", "accept", "reject", "list"] = "accept" if accept else "reject" if reject else "list" if only_list else ""
+    raise typer.Exit(review(tuple(paths or (".",)), bulk, plain=plain))
 
 
 @app.command()

@@ -1,11 +1,16 @@
 """Says how golden tests went, for people: the differences, the summary, what was slow."""
 
 import difflib
+import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from gradsh.golden.check import Checked, Mismatch
 from gradsh.golden.update import proposed
 from gradsh.render.style import Style, printable
+
+MOST_PAIRS = 1_000_000
+"""Pairs of words of two lines; beyond, it is not looked for those that differ."""
 
 
 def failure_lines(tested: Checked, style: Style) -> list[str]:
@@ -15,8 +20,7 @@ def failure_lines(tested: Checked, style: Style) -> list[str]:
         place = f"{tested.path}:{mismatch.line}" if mismatch.line else tested.path
         out.append(f"{style.paint('bold', place)}: {mismatch.message}")
         out += details(mismatch)
-    out += [painted(line, style) for line in diff_lines(tested)]
-    return out
+    return out + painted_diff(diff_lines(tested), style)
 
 
 def details(mismatch: Mismatch) -> list[str]:
@@ -51,10 +55,35 @@ def _diff(name: str, old: str, new: str) -> list[str]:
     return list(difflib.unified_diff(before, after, f"{name} (expected)", f"{name} (actual)", lineterm=""))
 
 
-def painted(line: str, style: Style) -> str:
-    """Return a line of a diff in its colour."""
-    role = {"+": "added", "-": "removed", "@": "note"}.get(line[:1], "")
-    return style.paint(role, printable(line))
+def painted_diff(lines: Sequence[str], style: Style) -> list[str]:
+    """Return a diff in its colours; where as many lines came as went, the words that differ stand out."""
+    out: list[str] = []
+    inside, at = False, 0
+    while at < len(lines):
+        inside = lines[at].startswith("@@") or (inside and not lines[at].startswith("--- "))
+        gone = list(takewhile(lambda line: line.startswith("-"), lines[at:])) if inside and style.colour else []
+        came = list(takewhile(lambda line: line.startswith("+"), lines[at + len(gone) :])) if gone else []
+        if gone and len(gone) == len(came):
+            pairs = [_by_words(*pair, style) for pair in zip(gone, came, strict=True)]
+            out += [line for side in zip(*pairs, strict=True) for line in side]
+            at += 2 * len(gone)
+        else:
+            role = {"+": "added", "-": "removed", "@": "note"}.get(lines[at][:1], "")
+            out.append(style.paint(role, printable(lines[at])))
+            at += 1
+    return out
+
+
+def _by_words(old: str, new: str, style: Style) -> tuple[str, str]:
+    """Two lines of a diff in their colours, what only one of them has reversed."""
+    sides = [re.findall(r"\s+|\w+|.", printable(line[1:])) for line in (old, new)]
+    if len(sides[0]) * len(sides[1]) > MOST_PAIRS:
+        return style.paint("removed", printable(old)), style.paint("added", printable(new))
+    out = [style.paint("removed", "-"), style.paint("added", "+")]
+    for what, a, b, c, d in difflib.SequenceMatcher(None, sides[0], sides[1], autojunk=False).get_opcodes():
+        for side, (role, start, end) in enumerate((("removed", a, b), ("added", c, d))):
+            out[side] += style.paint(role if what == "equal" else f"{role} word", "".join(sides[side][start:end]))
+    return out[0], out[1]
 
 
 def summary(results: Sequence[Checked], orphans: Sequence[str], style: Style, total: int) -> str:

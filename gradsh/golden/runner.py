@@ -16,6 +16,8 @@ from gradsh.golden.choose import in_shard, matching
 from gradsh.golden.collect import orphans, scripts_below
 from gradsh.golden.compare import Tolerance
 from gradsh.golden.documents import judge_all, play_all
+from gradsh.golden.pending import pending_of
+from gradsh.golden.review import review_one
 from gradsh.golden.update import proposed, settle
 from gradsh.process.files import write_whole
 from gradsh.process.limits import FOR_TESTS
@@ -42,6 +44,7 @@ class GoldenOptions(NamedTuple):
     paths: tuple[str, ...] = (".",)
     update: bool = False
     review: bool = False
+    pending: bool = False
     new: bool = False
     jobs: int = 1
     words: tuple[str, ...] = ()
@@ -80,7 +83,7 @@ def refusal(options: GoldenOptions) -> str:
     if (options.update or options.review or options.new) and os.environ.get("CI"):
         return "expectations are not updated where CI is set: run this on your own machine and commit the result"
     if options.review and not sys.stdin.isatty():
-        return "--review asks about each difference and needs a terminal; --update accepts all of them"
+        return "--review asks about each difference and needs a terminal; --pending keeps them for `gradsh review`"
     return no_sandbox(options.run.limits.sandbox)
 
 
@@ -199,25 +202,30 @@ def _accept(results: list[Checked], options: GoldenOptions, style: Style) -> tup
 
 
 def _accept_into(out: list[Checked], options: GoldenOptions, style: Style) -> None:
+    asking = options.review
     for number, tested in enumerate(list(out)):
-        if tested.passed or not _accepts(options, tested):
-            continue
-        only = None
-        if options.review:
-            from gradsh.golden.review import review
+        if options.review or options.pending:
+            waiting = pending_of(tested)
+            waiting.write()
+            if waiting.differences and options.pending:
+                sys.stdout.write(f"wrote {waiting.path}\n")
+            if waiting.differences and asking:
+                left, over = review_one(waiting, "", style)
+                asking = not over
+                out[number] = tested if left == len(waiting.differences) else _again(tested.path, options)
+        elif not tested.passed and _accepts(options, tested):
+            out[number] = _updated(tested, options, style)
 
-            only, over = review(tested, style)
-            if over:
-                out[number] = _updated(tested, only, options, style) if only else tested
-                break
-        out[number] = _updated(tested, only, options, style)
+
+def _again(path: str, options: GoldenOptions) -> Checked:
+    return next(_outcomes((path,), options))
 
 
-def _updated(tested: Checked, only: frozenset[int] | None, options: GoldenOptions, style: Style) -> Checked:
-    now = settle(tested, lambda path: next(_outcomes((path,), options)), only, lambda path: sys.stdout.write(f"updated {path}\n"))
-    for line in proposed(now, only=only).left:
+def _updated(tested: Checked, options: GoldenOptions, style: Style) -> Checked:
+    now = settle(tested, lambda path: _again(path, options), lambda path: sys.stdout.write(f"updated {path}\n"))
+    for line in proposed(now).left:
         sys.stdout.write(f"{now.path}:{line}: the line has a wildcard and no longer matches: edit it by hand\n")
-    if not now.passed and not options.review:  # who was asked has seen them
+    if not now.passed:
         sys.stdout.write("".join(line + "\n" for line in report.failure_lines(now, style)))
     return now
 

@@ -35,17 +35,14 @@ class Update(NamedTuple):
     left: tuple[int, ...]
 
 
-def proposed(tested: Checked, *, force: bool = False, only: frozenset[int] | None = None) -> Update:
-    """Return what an update would write. With `force` wildcards are rewritten too: that text serves for diffs.
-
-    `only` limits it to the mismatches of statements that begin on these lines.
-    """
+def proposed(tested: Checked, *, force: bool = False) -> Update:
+    """Return what an update would write. With `force` wildcards are rewritten too: that text serves for diffs."""
     edits: list[LineEdit] = []
     left: list[int] = []
     siblings: dict[Path, str] = {}
     ran = {one.line: one for one in tested.ran}
     for mismatch in tested.mismatches:
-        if mismatch.line not in ran or (only is not None and mismatch.line not in only):
+        if mismatch.line not in ran:
             continue
         one = ran[mismatch.line]
         block = tested.blocks.get(one.end_line, Block(one.end_line, ()))
@@ -158,8 +155,7 @@ def _applied(text: str, edits: Sequence[LineEdit]) -> str:
 
 
 def settle(
-    tested: Checked, again: Callable[[str], Checked], only: frozenset[int] | None = None,
-    tell: Callable[[str], object] = lambda _: None,
+    tested: Checked, again: Callable[[str], Checked], tell: Callable[[str], object] = lambda _: None
 ) -> Checked:
     """Rewrite what no longer holds until it holds; `again` runs the script anew. Raises OSError.
 
@@ -176,10 +172,10 @@ def settle(
             tell(path)
 
     for _ in range(ROUNDS):
-        if not write(now, proposed(now, only=only), once):
+        if not write(now, proposed(now), once):
             break
         now = again(now.path)
-        if now.passed or only is not None:
+        if now.passed:
             break
     return now
 

@@ -9,6 +9,7 @@ COLOURS = {
     "error": "\x1b[1;31m", "warning": "\x1b[1;33m", "help": "\x1b[1;32m", "note": "\x1b[1;36m",
     "needed": "\x1b[31m", "modified": "\x1b[33m", "freed": "\x1b[33m", "saved": "\x1b[32m", "live": "\x1b[32m",
     "pinned": "\x1b[36m", "dim": "\x1b[2m", "bold": "\x1b[1m", "added": "\x1b[32m", "removed": "\x1b[31m",
+    "added word": "\x1b[7;32m", "removed word": "\x1b[7;31m",
 }
 RESET = "\x1b[0m"
 NARROWEST = 24

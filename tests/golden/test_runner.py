@@ -208,36 +208,33 @@ def test_fail_fast(golden: Golden) -> None:
     assert golden(fail_fast=True)[1].endswith("0 passed, 1 failed, 2 not run\n")
 
 
-class Terminal(io.StringIO):
+class Typed(io.StringIO):
     def isatty(self) -> bool:
         return True
 
 
-@pytest.mark.parametrize(("answers", "lines"), [
-    ("y\nn\n", ["#> 1", "#> y", "#> 3"]),
-    ("n\ny\n", ["#> x", "#> 2", "#> 3"]),
-    ("a\n", ["#> 1", "#> 2", "#> 3"]),
-    ("n\na\n", ["#> x", "#> 2", "#> 3"]),
-    ("y\ns\n", ["#> 1", "#> y", "#> 3"]),
-    ("y\nq\n", ["#> 1", "#> y", "#> 3"]),
-    ("?\nq\n", ["#> x", "#> y", "#> 3"]),
-    ("", ["#> x", "#> y", "#> 3"]),
-])
-def test_review(golden: Golden, monkeypatch: pytest.MonkeyPatch, answers: str, lines: list[str]) -> None:
+def test_review_asks_and_tests_again(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
     path = script("a.grad", "print(1)\n#> x\nprint(2)\n#> y\nprint(3)\n#> 3\n")
-    monkeypatch.setattr("sys.stdin", Terminal(answers))
-    golden(review=True)
-    assert [line for line in path.read_text().splitlines() if line.startswith("#")] == lines
+    monkeypatch.setattr("sys.stdin", Typed("a\nr\n"))
+    status, out, _ = golden(review=True)
+    assert status == 1
+    assert [line for line in path.read_text().splitlines() if line.startswith("#")] == ["#> 1", "#> y", "#> 3"]
+    assert out.count("updated a.grad\n") == 1
+    monkeypatch.setattr("sys.stdin", Typed("a\n"))
+    assert golden(review=True)[0] == 0
+    assert not Path("a.grad.pending").exists()
 
 
 def test_quitting_a_review_asks_about_no_other_file(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in "ab":
         script(f"{name}.grad", "print(1)\n#> x\n")
-    monkeypatch.setattr("sys.stdin", Terminal("q\n"))
+    monkeypatch.setattr("sys.stdin", Typed("q\n"))
     status, out, _ = golden(review=True)
     assert status == 1
-    assert out.count("accept?") == 1
+    assert out.count("[q]uit?") == 1
     assert out.endswith("0 passed, 2 failed\n")
+    assert Path("a.grad.pending").exists()
+    assert Path("b.grad.pending").exists()
 
 
 def test_new_writes_expectations_where_there_are_none(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
