@@ -20,7 +20,7 @@ VERSION = 1
 STRANGE = "nothing that `gradsh test --pending` wrote"
 
 
-class Difference(NamedTuple):
+class PendingChange(NamedTuple):
     """Lines of a file that differ from what came out: from line `at` on, `old` stands there, and `new` came out.
 
     `line` is that of the statement, `file` a name in the script's folder.
@@ -38,7 +38,7 @@ class Pending(NamedTuple):
     """The differences of a script that nobody has decided about."""
 
     script: Path
-    differences: tuple[Difference, ...]
+    differences: tuple[PendingChange, ...]
     digests: dict[str, str]
 
     @property
@@ -50,7 +50,7 @@ class Pending(NamedTuple):
         """Return the name of a file that has changed since, or nothing."""
         return next((name for name, digest in self.digests.items() if _digest(self.script.with_name(name)) != digest), "")
 
-    def decided(self, accepted: Sequence[Difference], left: Sequence[Difference]) -> None:
+    def decided(self, accepted: Sequence[PendingChange], left: Sequence[PendingChange]) -> None:
         """Write what was accepted into the files, and keep what is left. Raises OSError."""
         for name in {one.file for one in accepted}:
             path = self.script.with_name(name)
@@ -75,7 +75,7 @@ class Pending(NamedTuple):
             self.path.unlink(missing_ok=True)
 
 
-def _grown(accepted: Sequence[Difference], file: str, line: int) -> int:
+def _grown(accepted: Sequence[PendingChange], file: str, line: int) -> int:
     return sum(len(one.new) - len(one.old) for one in accepted if one.file == file and one.at < line)
 
 
@@ -104,7 +104,7 @@ def pending_of(tested: Checked) -> Pending:
         for path, new in texts.items():
             old = tested.text if path == script else _text(path)
             if new != old:
-                found.append(Difference(mismatch.line, mismatch.message, path.name, *_stretch(old.split("\n"), new.split("\n"))))
+                found.append(PendingChange(mismatch.line, mismatch.message, path.name, *_stretch(old.split("\n"), new.split("\n"))))
     names = {one.file for one in found}
     return Pending(script, tuple(found), {name: _digest(script.with_name(name)) for name in sorted(names)})
 
@@ -133,11 +133,11 @@ def read(path: Path) -> Pending:
     return Pending(script, found, digests)
 
 
-def _difference(told: dict[str, object]) -> Difference:
+def _difference(told: dict[str, object]) -> PendingChange:
     line, at = told["line"], told["at"]
     if not isinstance(line, int) or not isinstance(at, int) or at < 1:
         raise TypeError("no lines of a file")
-    return Difference(line, str(told["message"]), _name(told["file"]), at, _lines(told["old"]), _lines(told["new"]))
+    return PendingChange(line, str(told["message"]), _name(told["file"]), at, _lines(told["old"]), _lines(told["new"]))
 
 
 def _name(name: object) -> str:

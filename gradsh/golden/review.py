@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from gradsh.golden import pending
-from gradsh.golden.pending import Difference, Pending
+from gradsh.golden.pending import PendingChange, Pending
 from gradsh.golden.report import painted_diff
 from gradsh.render.style import Style, printable, style_for
 from gradsh.run.script import DONE, FAILED, UNREADABLE
@@ -30,8 +30,8 @@ AROUND = 3
 class Decided(NamedTuple):
     """What became of the differences of a file, and whether the person wants no more questions."""
 
-    accepted: list[Difference]
-    left: list[Difference]
+    accepted: list[PendingChange]
+    left: list[PendingChange]
     over: bool = False
 
 
@@ -95,7 +95,7 @@ def _decide(found: Pending, bulk: Bulk, style: Style) -> Decided:
     return out
 
 
-def _shown(found: Pending, one: Difference, style: Style) -> list[str]:
+def _shown(found: Pending, one: PendingChange, style: Style) -> list[str]:
     """The difference as a part of a unified diff."""
     try:
         lines = found.script.with_name(one.file).read_text(encoding="utf-8").split("\n")
@@ -144,7 +144,7 @@ def _key() -> str:
     return answer if answer not in {"", "\x04"} else "q"
 
 
-def _edited(one: Difference) -> tuple[Difference, bool]:
+def _edited(one: PendingChange) -> tuple[PendingChange, bool]:
     """Let the person's editor change the new lines; return the difference, and whether that worked."""
     editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
     with tempfile.TemporaryDirectory() as folder:
