@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from gradsh.golden import pending
-from gradsh.golden.pending import PendingChange, Pending
+from gradsh.golden.pending import Pending, PendingChange
 from gradsh.golden.report import painted_diff
 from gradsh.render.style import Style, printable, style_for
 from gradsh.run.script import DONE, FAILED, UNREADABLE
