@@ -15,8 +15,9 @@ from typing import Literal, NamedTuple
 from gradsh.golden import pending
 from gradsh.golden.pending import Pending, PendingChange
 from gradsh.golden.report import painted_diff
+from gradsh.process.signals import Raising
 from gradsh.render.style import Style, printable, style_for
-from gradsh.run.script import DONE, FAILED, UNREADABLE
+from gradsh.run.script import DONE, FAILED, INTERRUPTED, UNREADABLE
 
 Bulk = Literal["", "accept", "reject", "list"]
 ANSWERS = {
@@ -37,6 +38,15 @@ class Decided(NamedTuple):
 
 def review(paths: Sequence[str], bulk: Bulk = "", *, plain: bool = False) -> int:
     """Decide about the pending differences below the paths; return the exit status: 1 where some are left."""
+    try:
+        with Raising():
+            return _review(paths, bulk, plain)
+    except KeyboardInterrupt:
+        _say("", "interrupted: what is not named above is as it was")
+        return INTERRUPTED
+
+
+def _review(paths: Sequence[str], bulk: Bulk, plain: bool) -> int:
     if bulk not in {"list", "reject"} and os.environ.get("CI"):
         sys.stderr.write("gradsh review: goldens are not rewritten where CI is set; --list shows what is pending\n")
         return UNREADABLE
@@ -136,7 +146,7 @@ def _key() -> str:
         line = sys.stdin.readline()
         return line.strip()[:1] if line else "q"
     try:
-        tty.setcbreak(handle)
+        tty.setcbreak(handle, termios.TCSANOW)  # what is typed already stays
         answer = os.read(handle, 1).decode(errors="replace")
     finally:
         termios.tcsetattr(handle, termios.TCSADRAIN, before)

@@ -158,6 +158,11 @@ def test_keys_on_a_terminal(golden: Golden, tmp_path: Path) -> None:
     path = script("a.grad", "print(1)\n#> x\nprint(2)\n#> y\n")
     golden(pending=True)
     with Terminal("review", folder=tmp_path) as terminal:
+        terminal.until(lambda: "[q]uit?" in terminal.text(), "the first question")
+        terminal.press("\x03")
+        assert terminal.status() == 130
+    assert path.read_text() == "print(1)\n#> x\nprint(2)\n#> y\n"
+    with Terminal("review", folder=tmp_path) as terminal:
         terminal.until(lambda: "(1 of 2)" in terminal.text(), "the first question")
         terminal.press("a")
         terminal.until(lambda: "(2 of 2)" in terminal.text(), "the second question")
