@@ -20,7 +20,7 @@ VERSION = 'import platform; print(platform.python_version())'
 # Tells one Python from another.
 WHICH = 'import sys; print(sys.version, sys.base_prefix)'
 
-.PHONY: bench site fuzz torches run test check sweep parity package docs lint types unit golden clean pythons oldest newest FORCE
+.PHONY: bench extension site fuzz torches run test check sweep parity package docs lint types unit golden clean pythons oldest newest FORCE
 
 # The main job on scenario S1: a script goes in, what its backward freed and the failure that it announces come out.
 run: $(VENV)/installed
@@ -108,6 +108,10 @@ bench: $(VENV)/developed
 # Draws thousands of hostile inputs of each kind by seed, and holds gradsh to its word about every one.
 fuzz: $(VENV)/developed
 	$(BIN)/python -m fuzz all 5000
+
+# Builds the extension for VS Code, if npm is here and finds what it needs.
+extension:
+	cd editors/vscode && npm install --no-audit --no-fund --no-package-lock && npm run package
 
 # Builds the sdist and, from it, the wheel; installs the wheel in a fresh environment and uses it there.
 package: $(VENV)/developed

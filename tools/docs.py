@@ -26,6 +26,7 @@ from gradsh.text.silent import SILENT
 from tools.derivatives import derivatives_page
 from tools.families import FAMILIES, families_page
 from tools.glossary import glossary_page
+from tools.grammar import grammar_files
 from tools.howto import howto_pages
 from tools.language import EXAMPLE, language_page
 from tools.picture import session_picture
@@ -84,6 +85,7 @@ def pages() -> dict[Path, str]:
         ROOT / "docs/session.svg": picture(),
         ROOT / "docs/graph.svg": network(),
         FAMILIES: families_page(),
+        **grammar_files(),
     }
 
 

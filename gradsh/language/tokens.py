@@ -23,17 +23,17 @@ _STRING = (
     r"""|'(?!'')[^'\\\n]*(?:\\.[^'\\\n]*)*')"""
 )
 _FSTART = r"""(?:[fF][rR]?|[rR][fF])(?:\"\"\"|'''|"|')"""
-_NUMBER = (
+NUMBERS = (
     r"0[xX][0-9a-fA-F_]*|0[oO][0-9_]*|0[bB][0-9_]*"
     r"|(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9][0-9_]*)?[jJ]?"
 )
-_OPERATOR = r"\.\.\.|\*\*=?|//=?|>>=?|<<=?|->|:=|<>|!=|[-+*/%&|^@=<>]=?|[~!:;,(){}\[\]]|\.(?![0-9])"
+OPERATORS = r"\.\.\.|\*\*=?|//=?|>>=?|<<=?|->|:=|<>|!=|[-+*/%&|^@=<>]=?|[~!:;,(){}\[\]]|\.(?![0-9])"
 
 NAME, OPERATOR, NUMBER, NEWLINE, STRING, FSTART, COMMENT, CONTINUED, NAME_AT_QUOTE = range(1, 10)
 """The groups of `TOKEN`, by number. A name right before a quote is looked at last: it may be a string's prefix."""
 
 TOKEN = re.compile(
-    rf"[ \t\f]*(?:([^\W\d]\w*+(?![\"']))|({_OPERATOR})|({_NUMBER})|(\r?\n)"
+    rf"[ \t\f]*(?:([^\W\d]\w*+(?![\"']))|({OPERATORS})|({NUMBERS})|(\r?\n)"
     rf"|({_STRING})|({_FSTART})|(#[^\n]*)|(\\\r?\n)|([^\W\d]\w*))",
     re.DOTALL,
 )
