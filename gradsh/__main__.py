@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SUBCOMMANDS = frozenset({"run", "test", "review", "explain", "check", "fix", "watch", "trace", "export", "compare"})
 OF_THE_PROGRAM = frozenset({"--verbose", "--help", "-h", "--version", "-V", "--show-completion", "--man"})
 FLAGS = {"--keep-going": "keep_going", "--plain": "plain", "--hints": "hints"}
-VALUES = {"--format": "format", "--seed": "seed", "--args": "arguments", "--cuda": "cuda"}
+VALUES = {"--format": "format", "--seed": "seed", "--args": "arguments", "--cuda": "cuda", "--color": "color"}
 
 
 def main() -> "NoReturn":
@@ -166,6 +166,9 @@ def _checked(given: "dict[str, Any]", limits: dict[str, str], files: list[str]) 
             given["seed"] = None if given["seed"] == "random" else seed_of(given["seed"])
         except ValueError:
             return None
+    when = given.pop("color", "auto")
+    if when not in {"auto", "always", "never"}:
+        return None
     if given.get("cuda", "ignore") not in {"explain", "ignore"}:
         return None
     if given.get("format", "text") not in {"text", "json"} or ("code" in given and files):
@@ -176,6 +179,10 @@ def _checked(given: "dict[str, Any]", limits: dict[str, str], files: list[str]) 
         given["limits"] = _limits(limits)
     except ValueError:
         return None
+    if when != "auto":
+        from gradsh.render.style import choose_colour
+
+        choose_colour(when)
     return RunOptions(files=tuple(files), **given)
 
 

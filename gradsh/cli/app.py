@@ -24,6 +24,18 @@ Seed = Annotated[str, typer.Option("--seed", metavar="N|random", help="Seed of t
 Plain = Annotated[bool, typer.Option("--plain", help="No colour, no redrawing, no box drawing.")]
 
 
+def _colour(when: str) -> str:
+    from gradsh.render.style import choose_colour
+
+    choose_colour(when)
+    return when
+
+
+Color = Annotated[
+    Literal["auto", "always", "never"], typer.Option("--color", help="Coloured output; auto: on a terminal.", callback=_colour)
+]
+
+
 def _limit(name: str, **more: Any) -> Any:
     """Return the option of a limit."""
     limit = LIMITS[name]
@@ -96,6 +108,7 @@ def run(
     format: Format = "text",
     seed: Seed = "0",
     plain: Plain = False,
+    color: Color = "auto",
     timeout: Timeout = None,
     max_memory: Memory = None,
     max_output: Output = None,
@@ -153,6 +166,7 @@ def watch_file(
     keep_going: KeepGoing = False,
     seed: Seed = "0",
     plain: Plain = False,
+    color: Color = "auto",
     sandbox: Sandbox = "auto",
 ) -> None:
     """Run a script, and again whenever its file changes."""
@@ -193,6 +207,7 @@ def golden(
     fail_fast: Annotated[bool, typer.Option("--fail-fast", "-x", help="Stop at the first script that fails.")] = False,
     seed: Seed = "0",
     plain: Plain = False,
+    color: Color = "auto",
     timeout: Timeout = FOR_TESTS.timeout,
     max_memory: Memory = "2G",
     max_output: Output = "50M",
@@ -239,6 +254,7 @@ def review_pending(
     reject: Annotated[bool, typer.Option("--reject", help="Reject all, without asking.")] = False,
     only_list: Annotated[bool, typer.Option("--list", help="Show all, and decide nothing.")] = False,
     plain: Plain = False,
+    color: Color = "auto",
 ) -> None:
     """Decide about the differences that `gradsh test --pending` kept, one by one."""
     from gradsh.golden.review import review
@@ -267,7 +283,7 @@ def explain(
 
 @app.command()
 def check(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Scripts.")], path: Path = None,
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Scripts.")], path: Path = None, color: Color = "auto",
 ) -> None:
     """Parse scripts and look up their names, without running them."""
     from gradsh.run.check import check_files
@@ -280,6 +296,7 @@ def fix(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A script.")],
     apply: Annotated[bool, typer.Option("--apply", help="Write the fix into the script.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="Repeat until the script runs or no fix helps.")] = False,
+    color: Color = "auto",
 ) -> None:
     """Show an edit that mends a script's first failure, tried in a copy."""
     from gradsh.run.fix import fix_file

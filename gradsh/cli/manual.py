@@ -146,6 +146,8 @@ FILES = (
 )
 ENVIRONMENT = (
     ("NO_COLOR", "the plain prompt: no colour, no redrawing, ASCII"), ("ACCESSIBLE", "the same as NO_COLOR"),
+    ("FORCE_COLOR, CLICOLOR_FORCE", "colour without a terminal, too; NO_COLOR overrides them, --color overrides all"),
+    ("FORCE_HYPERLINK", "1: places are links on any terminal; 0: on none"),
     ("TERM", "`dumb` selects the plain prompt"), ("COLORFGBG", "whether the background of the terminal is light"),
     ("PAGER", "the pager for long output"), ("EDITOR", "the editor that F2 opens"),
     ("XDG_CONFIG_HOME, XDG_STATE_HOME", "the folders of these files"), ("GRADSH_DEBUG", "show the traceback of an internal error"),

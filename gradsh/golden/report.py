@@ -18,7 +18,7 @@ def failure_lines(tested: Checked, style: Style) -> list[str]:
     out = []
     for mismatch in tested.mismatches:
         place = f"{tested.path}:{mismatch.line}" if mismatch.line else tested.path
-        out.append(f"{style.paint('bold', place)}: {mismatch.message}")
+        out.append(f"{style.link(style.paint('bold', place), tested.path)}: {mismatch.message}")
         out += details(mismatch)
     return out + painted_diff(diff_lines(tested), style)
 

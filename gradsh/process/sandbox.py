@@ -18,7 +18,8 @@ from gradsh.process.libc import checked, libc
 MODES = ("auto", "on", "off")
 """`auto`: the walls that this kernel has; `on`: both of them, or nothing is run."""
 VARIABLES = frozenset({
-    "TERM", "COLORTERM", "COLUMNS", "LINES", "LANG", "LANGUAGE", "TZ", "NO_COLOR", "ACCESSIBLE", "GRADSH_DEBUG", *SETTINGS,
+    "TERM", "COLORTERM", "COLUMNS", "LINES", "LANG", "LANGUAGE", "TZ", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE",
+    "ACCESSIBLE", "GRADSH_DEBUG", *SETTINGS,
 })  # fmt: skip
 """Environment variables that a script's process keeps, beside those of `LC_*`: how text is shown, how many threads there are."""
 READABLE = ("/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", "/dev/urandom")

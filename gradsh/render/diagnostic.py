@@ -55,12 +55,16 @@ def _places(labels: list[Label], main: Source, style: Style) -> list[str]:
     out = []
     for file in files:
         mine = [label for label in labels if label.source is file]
-        if style.files or len({f.name for f in files} - {main.name}) > 0:
-            place = mine[-1].span
-            where = clipped(f"{printable(file.name)}:{place.line}:{place.column}", style, gutter + 3)
-            out.append(f"{' ' * (gutter - 1)}{style.paint('dim', '-->')} {where}")
+        if style.file or len({f.name for f in files} - {main.name}) > 0:
+            out.append(place_line(file.name, mine[-1].span, style, gutter))
         out += _file_places(_merged(mine), file, gutter, style)
     return out
+
+
+def place_line(name: str, span: Span, style: Style, gutter: int = 3) -> str:
+    """Return the line that names a place: file, line and column."""
+    where = clipped(f"{printable(name)}:{span.line}:{span.column}", style, gutter + 3)
+    return f"{' ' * (gutter - 1)}{style.paint('dim', '-->')} {style.link(where, name)}"
 
 
 def _merged(labels: list[Label]) -> list[Label]:

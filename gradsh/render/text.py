@@ -7,6 +7,7 @@ from gradsh.contracts.events import Done, ErrorOutput, Event, Failure, Note, Pri
 from gradsh.render.style import Style, printable
 from gradsh.render.wrap import wrap
 from gradsh.text.fault import fail
+from gradsh.text.span import Span
 from gradsh.view.shapes import Chart, Dag, Diagnostic, Group, Lines, Table, TensorView, View
 
 Stream = Literal["out", "err"]
@@ -25,8 +26,12 @@ def event_text(event: Event, style: Style) -> tuple[Stream, str] | None:
         case Result():
             return _result_text(event, style)
         case Warn(line=line, message=message):
-            place = f" (line {line})" if line else ""
+            place = f" (line {line})" if line and not style.file else ""
             told = wrap(f"{message}{place}", style.width, 2, len("warning: "))
+            if line and style.file:
+                from gradsh.render.diagnostic import place_line
+
+                told.append(place_line(style.file, Span(line, 1, line, 1), style))
             return "err", style.paint("warning", "warning") + ": " + "\n".join(told) + "\n"
         case Note(text=text):
             return "err", style.paint("dim", _wrapped(text.replace("µ", "u") if style.ascii else text, style)) + "\n"

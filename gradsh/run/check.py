@@ -34,8 +34,9 @@ _METHODS = {
 def check_files(names: list[str], path: tuple[str, ...] = (), *, plain: bool = False) -> int:
     """Tell the problems of each script on standard error; return the exit status."""
     status = 0
-    style = style_for(sys.stderr, plain=plain, files=True)
+    usual = style_for(sys.stderr, plain=plain)
     for script in map(read_script, names):
+        style = usual._replace(file=script.name)
         stand_ins: list[str] = []
         source, problems = check_script(script, stand_ins.append, path)
         for text in stand_ins:

@@ -141,7 +141,7 @@ def run(options: RunOptions, make: "Callable[..., Session] | None" = None) -> in
     from gradsh.run.sinks import looks_of, sink_for
 
     script = scripts_of(options)[0]
-    sink = sink_for(looks_of(options.format, plain=options.plain, several=False), None, sys.stdout, sys.stderr)
+    sink = sink_for(looks_of(options.format, plain=options.plain, several=False), script.name, sys.stdout, sys.stderr)
     if not script.unreadable:
         enclose(options, script)
     return max(run_script(script, options, sink, make), sink.close())

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gradsh.process.signals import Raising
+from gradsh.render.style import printable
 from gradsh.run.progress import ProgressLine
 from gradsh.run.script import DONE, FAILED, INTERRUPTED, RunOptions, Script, enclose, read_script, run_script, stuck
 from gradsh.run.sinks import Looks, Sink, looks_of, sink_for
@@ -33,21 +34,19 @@ class Ran(NamedTuple):
 class Task:
     """Runs a script in a process of its own, and writes what it shows, or keeps it."""
 
-    def __init__(self, options: RunOptions, looks: Looks, *, several: bool) -> None:
+    def __init__(self, options: RunOptions, looks: Looks) -> None:
         self.options = options
         self.looks = looks
-        self.several = several
 
     def __call__(self, script: Script) -> Ran:
         """Run the script."""
         if not script.unreadable:
             enclose(self.options, script)
-        name = script.name if self.several else None
         if self.options.jobs > 1:
             out, err = io.StringIO(), io.StringIO()
-            status = run_script(script, self.options, sink_for(self.looks, name, out, err))
+            status = run_script(script, self.options, sink_for(self.looks, script.name, out, err))
             return Ran(status, out.getvalue(), err.getvalue())
-        sink = sink_for(self.looks, name, sys.stdout, sys.stderr)
+        sink = sink_for(self.looks, script.name, sys.stdout, sys.stderr)
         status = run_script(script, self.options, sink)
         return Ran(max(status, sink.close()), broken=bool(sink.broken))
 
@@ -55,7 +54,7 @@ class Task:
 def run_many(options: RunOptions) -> int:
     """Run the scripts; return the worst exit status."""
     looks = looks_of(options.format, plain=options.plain, several=True)
-    sink = sink_for(looks, None, sys.stdout, sys.stderr)
+    sink = sink_for(looks, "", sys.stdout, sys.stderr)
     progress = ProgressLine(len(options.files), plain=options.plain)
     statuses: list[int] = []
     if options.jobs > 1:
@@ -72,6 +71,8 @@ def run_many(options: RunOptions) -> int:
     progress.clear()
     closed = sink.close()
     if options.format == "text" and not sink.broken:
+        failed = [name for name, status in zip(options.files, statuses, strict=False) if status != DONE]
+        sys.stderr.write(f"failed: {', '.join(map(printable, failed))}\n" * bool(failed))
         sys.stderr.write(summary(statuses, len(options.files)) + "\n")
     return max(DONE, closed, *statuses)
 
@@ -86,7 +87,7 @@ def outcomes(
     scripts: Iterator[Script], options: RunOptions, looks: Looks, sink: Sink, progress: ProgressLine | None = None
 ) -> Iterator[Ran]:
     """Run the scripts in processes of their own, show what they wrote in their order, and yield how each went."""
-    task = Task(options, looks, several=progress is not None)
+    task = Task(options, looks)
     ran: Ran | Lost
     for script, ran in answers(
         task, scripts, options.jobs, read=Ran.read, seconds=options.limits.timeout, forward=options.jobs <= 1
@@ -97,7 +98,7 @@ def outcomes(
             sink.relay(ran.out, ran.err)
             yield ran
             continue
-        own = sink_for(looks, script.name if progress is not None else None, sys.stdout, sys.stderr)
+        own = sink_for(looks, script.name, sys.stdout, sys.stderr)
         own(stuck(script.name, script.text, ran.line, ran.reason))
         yield Ran(INTERRUPTED if ran.interrupted else max(FAILED, own.close()))
 

@@ -168,26 +168,29 @@ class JsonSink(Sink):
 class Looks:
     """How the two streams may be written: decided once, where the terminal is, also for processes that have none."""
 
-    __slots__ = ("err", "format", "out")
+    __slots__ = ("err", "format", "out", "several")
 
-    def __init__(self, format: str, out: Style, err: Style) -> None:
+    def __init__(self, format: str, out: Style, err: Style, several: bool) -> None:
         self.format = format
         self.out = out
         self.err = err
+        self.several = several
 
 
 def looks_of(format: str, *, plain: bool, several: bool) -> Looks:
-    """Return how standard output and standard error are to be written."""
-    return Looks(
-        format, style_for(sys.stdout, plain=plain, files=several), style_for(sys.stderr, plain=plain, files=several)
-    )
+    """Return how standard output and standard error are to be written; whether by several files."""
+    return Looks(format, style_for(sys.stdout, plain=plain), style_for(sys.stderr, plain=plain), several)
 
 
-def sink_for(looks: Looks, file: str | None, out: TextIO, err: TextIO) -> Sink:
-    """Return the sink that writes to the streams in the format that was asked for."""
+def sink_for(looks: Looks, file: str, out: TextIO, err: TextIO) -> Sink:
+    """Return the sink that writes what a file tells to the streams, in the format that was asked for.
+
+    Diagnostics name the file; a text that has none, only where it is one of several.
+    """
     if looks.format == "json":
-        return JsonSink(out, err, file)
-    return TextSink(out, err, looks.out, looks.err)
+        return JsonSink(out, err, file if looks.several else None)
+    named = file if looks.several or not file.startswith("<") else ""
+    return TextSink(out, err, looks.out, looks.err._replace(file=named))
 
 
 def write_result(result: Result, style: Style) -> None:

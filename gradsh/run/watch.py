@@ -28,9 +28,9 @@ def _watch(name: str, looks: Looks, options: RunOptions, rounds: int | None) -> 
     run = 0
     while True:
         seen = stamp(name)
-        if looks.out.colour:
+        if looks.out.colour and looks.out.width is not None:
             sys.stdout.write("\x1b[2J\x1b[H")
-        sink = sink_for(looks, None, sys.stdout, sys.stderr)
+        sink = sink_for(looks, name, sys.stdout, sys.stderr)
         (ran,) = outcomes(iter((read_script(name),)), options, looks, sink)
         status = ran.status
         run += 1
