@@ -38,7 +38,10 @@ def start(request: pytest.FixtureRequest, gradsh: Callable, tmp_path: Path) -> C
 def test_output_and_diagnostics_go_apart(start: Callable) -> None:
     done = start(FAILING)
     assert (done.status, done.out) == (1, "before\n")
-    assert done.err.startswith("error[name]: name 'nonsense' is not defined\n  2 | nonsense\n    | ^^^^^^^^")
+    first, *lines = done.err.splitlines()
+    assert first == "error[name]: name 'nonsense' is not defined"
+    assert lines[0] in {"  --> s.grad:2:1", "  2 | nonsense"}, "a text without a file names none"
+    assert "\n".join(lines[lines[0].startswith("  -->"):]).startswith("  2 | nonsense\n    | ^^^^^^^^")
     assert "\x1b" not in done.out + done.err
 
 
@@ -107,6 +110,32 @@ def test_several_files_are_told_apart(gradsh: Callable, tmp_path: Path) -> None:
     text = gradsh("a.grad", "b.grad")
     assert (text.status, text.out) == (1, "1\n2\n")
     assert "--> a.grad:3:1" in text.err
+    assert text.err.endswith("failed: a.grad\n2 scripts: 1 done, 1 failed\n")
+
+
+def test_every_diagnostic_of_a_file_names_its_place(gradsh: Callable, tmp_path: Path) -> None:
+    (tmp_path / "a b.grad").write_text("import warnings\nwarnings.warn('careful')\nif True:\n    nonsense\n")
+    err = gradsh("a b.grad").err
+    assert "warning: careful\n  --> a b.grad:2:1\n" in err
+    assert "is not defined\n  --> a b.grad:4:5\n" in err
+    assert "-->" not in gradsh("-c", "nonsense\n").err
+    linked = gradsh("--color", "always", "a b.grad", env={"FORCE_HYPERLINK": "1"}).err
+    assert "\x1b]8;;file://" in linked
+    assert f"{str(tmp_path).replace(' ', '%20')}/a%20b.grad\x1b\\a b.grad:4:5\x1b]8;;\x1b\\" in linked
+
+
+@pytest.mark.parametrize(("arguments", "names", "coloured"), [
+    ([], {}, False), (["--color", "always"], {}, True), (["--color=always"], {"NO_COLOR": "1"}, True),
+    (["--color", "never"], {"FORCE_COLOR": "1"}, False),
+    ([], {"FORCE_COLOR": "1"}, True), ([], {"FORCE_COLOR": "0"}, False), ([], {"CLICOLOR_FORCE": "1"}, True),
+    ([], {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False), (["--plain"], {"FORCE_COLOR": "1"}, False),
+])
+def test_colour(gradsh: Callable, tmp_path: Path, arguments: list[str], names: dict[str, str], coloured: bool) -> None:
+    (tmp_path / "a.grad").write_text("nonsense\n#! error\n")
+    for command in part(["run", "test", "check"], 2):
+        done = gradsh(command, *arguments, "a.grad", env=names)
+        assert ("\x1b[" in done.out + done.err) is coloured, command
+    assert gradsh("run", "--color", "sometimes", "a.grad").status == 2
 
 
 def test_files_share_nothing(gradsh: Callable, tmp_path: Path) -> None:
