@@ -24,12 +24,6 @@ else:
     _Base = object
 
 
-def _volatile(_: Any) -> bool:
-    """False, with a warning: what it once said is said by `no_grad`."""
-    current().warning("volatile was removed (Variable.volatile is always False)")
-    return False
-
-
 def _undeletable(shown: Callable[[Any], Any], name: str, sentence: str) -> property:
     def refuse(self: Any) -> None:
         raise fail("attribute", f"Deletion of {name} not allowed{sentence}", RuntimeError, tensor=self)
@@ -117,7 +111,6 @@ class _Methods(_Base):
 
     _grad_fn = _undeletable(lambda self: self.grad_fn, "_grad_fn", ". Detach tensor instead!")
     _backward_hooks = _undeletable(_hooks, "_backwards_hooks", "!").setter(_set_hooks)
-    volatile = property(_volatile)
 
     def backward(
         self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None,

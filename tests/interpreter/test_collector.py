@@ -2,11 +2,13 @@
 
 import gc
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from gradsh.process.gc_policy import Governor, governor, resident_memory
 from gradsh.session.session import Session
+from tests.processes import BOUND, program
 
 pytestmark = pytest.mark.skipif(not resident_memory(), reason="the system does not tell how much memory is used")
 
@@ -41,13 +43,23 @@ def knots() -> int:
     return sum(type(one).__name__ == "Knot" for one in gc.get_objects())
 
 
-def test_knots_are_found_once_memory_has_grown(governed: Governor) -> None:
-    governed.slack = 8 << 20
-    session = Session()
-    session.run(KNOTS, lambda event: None)
-    alive = knots()
-    del session
-    gc.collect()
+GROWING = f"""
+from gradsh.process.gc_policy import govern, governor
+from gradsh.session.session import Session
+from tests.interpreter.test_collector import knots
+
+governor.slack = 8 << 20
+govern()
+session = Session()
+session.run({KNOTS!r}, lambda event: None)
+print(knots())
+"""
+
+
+def test_knots_are_found_once_memory_has_grown(tmp_path: Path) -> None:
+    """In a process of its own: one that has freed much memory before grows by none when it makes the knots."""
+    with program(["-c", GROWING], tmp_path) as process:
+        alive = int(process.communicate(timeout=BOUND)[0])
     assert alive < 200, "80 MB of knots were made, of which 8 may wait"
 
 

@@ -216,8 +216,6 @@ class M: __set_name__ = f
 class M: __mro_entries__ = f
 class M: __instancecheck__ = f
 class M: __builtins__ = {}
-from os import system; system("true")
-import os; os.system("true")
 import sys; sys.modules
 import builtins; builtins.open
 import subprocess; subprocess.run(["true"])

@@ -32,7 +32,8 @@ def test_the_layer_that_failed_is_named(script):
 REFUSED = [
     ("torch.jit.script(1)", "remove it: call the function or the module itself"),
     ("import torch.distributed as dist\ndist.init_process_group()", "one process on the CPU"),
-    ("import numpy as np\nnp.fromfile('x')", "gradsh's `numpy` offers array"),
+    ("import numpy as np\nnp.fromfoo('x')", "gradsh's `numpy` offers array"),
+    ("import numpy as np\nnp.fromfile('x')", "gradsh trace FILE"),
     ("torch.ones(2).sumn()", "did you mean `sum`?"),
     ("m = torch.nn.Linear(1, 1)\nm.wieght", "did you mean `weight`?"),
     ("exec('1')", "write the statements themselves"),

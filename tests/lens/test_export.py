@@ -90,7 +90,7 @@ def test_announced_failures_are_caught() -> None:
 
 def test_what_has_no_counterpart_is_noted() -> None:
     notes = exported(Source("x", "h = ones(2)\nretain h\nundo\ngraph h"))[1]
-    assert [note.partition(" has")[0] for note in notes] == ["line 2: `retain h`", "line 3: `undo`"]
+    assert [note.partition(" is not exported")[0] for note in notes] == ["line 2: `retain h`", "line 3: `undo`"]
 
 
 @pytest.mark.parametrize("path", [*SCRIPTS, *SITUATIONS], ids=lambda path: path.stem)
