@@ -113,24 +113,28 @@ fuzz: $(VENV)/developed
 extension:
 	cd editors/vscode && npm install --no-audit --no-fund --no-package-lock && npm run package
 
-# Builds the sdist and, from it, the wheel; installs the wheel in a fresh environment and uses it there.
+# Builds the sdist and, from it, the wheel, and checks both; installs the wheel in a fresh environment of PYTHON, and uses
+# it there: the program, and the library with its types.
 package: $(VENV)/developed
 	rm -rf dist $(PACKAGE)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check build
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
 	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) -m venv $(PACKAGE)
-	$(PACKAGE)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	$(PACKAGE)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl mypy
 	cd $(PACKAGE) && bin/gradsh --version && bin/gradsh -c 'x = ones(2, requires_grad=True); backward (x * x).sum()'
+	cp tests/packaging/user_program.py $(PACKAGE) && cd $(PACKAGE) && bin/python user_program.py && bin/python -m mypy --strict user_program.py
 
-# An environment that was made here by another Python than PYTHON is made anew.
-$(VENV)/bin/python: FORCE
-	@wanted=$$($(PYTHON) -c $(WHICH)) && if [ -f $(VENV)/installed ] && [ "$$($@ -c $(WHICH))" != "$$wanted" ]; \
+# An environment that another Python than PYTHON made is made again. The target is a file whose time is that of the making;
+# bin/python is a link to an older file.
+$(VENV)/pyvenv.cfg: FORCE
+	@wanted=$$($(PYTHON) -c $(WHICH)) && if [ -f $(VENV)/installed ] && [ "$$($(BIN)/python -c $(WHICH))" != "$$wanted" ]; \
 	then rm -rf $(VENV); fi
-	@[ -x $@ ] || $(PYTHON) -m venv $(VENV)
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
 
 FORCE:
 
-$(VENV)/installed: $(VENV)/bin/python pyproject.toml
+$(VENV)/installed: $(VENV)/pyvenv.cfg pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 

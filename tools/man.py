@@ -4,13 +4,14 @@ from pathlib import Path
 
 from gradsh.cli.app import described
 from gradsh.cli.manual import man
+from gradsh.version import __version__
 
 PAGE = Path(__file__).parents[1] / "docs" / "gradsh.1"
 
 
 def page() -> str:
-    """Return the page, without a version: it would be out of date with each release."""
-    return man(described(), "")
+    """Return the page of this version."""
+    return man(described(), __version__)
 
 
 if __name__ == "__main__":

@@ -254,7 +254,7 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     del abbreviated
     now, peak = _bytes_held(device)
     rows = (("held by tensors and graphs now", now), ("at the peak", peak))
-    return "\n".join([*(f"{name:<32}{size:>16,} B" for name, size in rows), "`memory` tells who holds them; there is no GPU"])
+    return "\n".join([*(f"{name:<32}{size:>16,} B" for name, size in rows), "`memory` lists what holds them; there is no GPU"])
 
 
 def _bytes_held(_device: Any) -> tuple[int, int]:

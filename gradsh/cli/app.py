@@ -269,7 +269,7 @@ def review_pending(
 def explain(
     kind: Annotated[list[str] | None, typer.Argument(metavar="[KIND]...", help="A kind of error, or a message of PyTorch.")] = None,
 ) -> None:
-    """Say what a kind of error means, with an example and the ways out."""
+    """Show what a kind of error means, with an example and the fixes."""
     from gradsh.commands.explain import Report, lookup, view
     from gradsh.render.style import style_for
     from gradsh.render.text import lines_of

@@ -70,7 +70,7 @@ def review_one(found: Pending, bulk: Bulk, style: Style) -> tuple[int, bool]:
     """Decide about the differences of one script; return how many are left, and whether to ask no more. Raises OSError."""
     changed = found.changed()
     if changed and bulk != "reject":
-        _say(f"{found.path}: {changed} has changed since; `gradsh test --pending {found.script}` tells what differs now")
+        _say(f"{found.path}: {changed} has changed since; `gradsh test --pending {found.script}` shows what differs now")
         return len(found.differences), False
     decided = _decide(found, bulk, style)
     if bulk != "list":

@@ -81,7 +81,7 @@ def test_what_has_changed_since_is_left(golden: Golden, decide: Review) -> None:
     path.write_text("# a new line\n" + TEXT)
     status, out, _ = decide(bulk="accept")
     assert (status, path.read_text()) == (1, "# a new line\n" + TEXT)
-    assert "a.grad has changed since; `gradsh test --pending a.grad` tells what differs now" in out
+    assert "a.grad has changed since; `gradsh test --pending a.grad` shows what differs now" in out
     golden(pending=True)
     assert decide(bulk="accept")[0] == 0
     assert golden() == (0, "1 passed, 0 failed\n", "")

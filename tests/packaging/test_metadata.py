@@ -1,6 +1,7 @@
 """What the package says about itself, and that it says it once."""
 
 import importlib
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -22,10 +23,13 @@ def test_entry_points_lead_somewhere() -> None:
         assert not name or callable(getattr(found, name))
 
 
-def test_version_is_told_once() -> None:
+def test_each_place_has_the_version() -> None:
     assert PROJECT["dynamic"] == ["version"]
     assert re.fullmatch(r"\d+\.\d+\.\d+", gradsh.__version__)
-    assert f"## {gradsh.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"## [{gradsh.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert json.loads((ROOT / "editors/vscode/package.json").read_text(encoding="utf-8"))["version"] == gradsh.__version__
+    assert f"gradsh-{gradsh.__version__}.vsix" in (ROOT / "editors/vscode/README.md").read_text(encoding="utf-8")
+    assert (ROOT / "docs/gradsh.1").read_text(encoding="utf-8").startswith(f'.TH GRADSH 1 "" "gradsh {gradsh.__version__}"')
 
 
 def test_constraints_lie_within_the_ranges() -> None:
