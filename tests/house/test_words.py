@@ -41,8 +41,9 @@ def test_no_document_has_a_retired_wording() -> None:
 
 
 @pytest.mark.parametrize("text", [
-    "foretells a pass", "nothing lies about", "print it, and leave.", "in 2 memories", "giving back 8 B", "pass 2 of the loop", "in each pass",
-    "the ways out", "wandb stands in as an object", "for what is to be learnt", "cut the history", "is no leaf", "freed as ever",
+    "foretells a pass", "nothing lies about", "print it, and leave.", "in 2 memories", "giving back 8 B", "pass 2 of the loop",
+    "in each pass", "the ways out", "wandb stands in as an object", "for what is to be learnt", "cut the history", "is no leaf",
+    "freed as ever",
 ])
 def test_the_patterns_find_what_they_are_for(text: str) -> None:
     assert PATTERN.search(text)
