@@ -11,6 +11,7 @@ from gradsh.cli.app import described
 from gradsh.cli.manual import SHELLS, man
 from gradsh.commands import USAGE
 from gradsh.text.kinds import KINDS
+from gradsh.version import __version__
 
 PAGE = Path(__file__).parents[2] / "docs" / "gradsh.1"
 
@@ -60,7 +61,7 @@ def test_the_program_prints_them() -> None:
 
 
 def test_the_man_page_is_up_to_date_and_tells_all() -> None:
-    text = man(described(), "")
+    text = man(described(), __version__)
     assert PAGE.read_text(encoding="utf-8") == text, "run `make docs`"
     assert all(f".B {name}" in text for name in USAGE)
     assert all(kind.name in text for kind in KINDS.values())
