@@ -399,13 +399,14 @@ class Draft:
         empty = bool(site.parents) and all(id(one) in gone for one in site.block)
         return self.replace(site.source, site.statement.span, "pass" if empty else "")
 
-    def wrap(self, site: Site, header: str) -> "Draft":
-        """Put a statement into a block."""
-        if not site.alone():
+    def wrap(self, site: Site, header: str, last: Site | None = None) -> "Draft":
+        """Put a statement, or those of its block up to the last, into a block."""
+        last = last or site
+        if not site.alone() or not last.alone():
             self.unfit = True
-        span, source = site.statement.span, site.source
-        self._lines.append(Edit(span.line, "before", site.indent + header, source.name))
-        return self.indent(source, span.line, span.end_line)
+        source = site.source
+        self._lines.append(Edit(site.line, "before", site.indent + header, source.name))
+        return self.indent(source, site.line, last.statement.span.end_line)
 
     def indent(self, source: Source, first: int, last: int) -> "Draft":
         """Put lines one step to the right."""

@@ -76,12 +76,26 @@ def _writes_a_result(finder: Finder, site: Site) -> bool:
 
 def _unrecorded(finder: Finder, site: Site) -> None:
     effect = "autograd does not follow the update; it treats the new value as a constant"
-    finder.offer(f"if it is an update: put line {site.line} in `with torch.no_grad():`",
-                 Draft().wrap(site, "with torch.no_grad():"), effect, changes=effect)
+    last = _last_update(finder, site)
+    lines = f"line {site.line}" if last is site else f"lines {site.line} to {last.line}"
+    finder.offer(f"if it is an update: put {lines} in `with torch.no_grad():`",
+                 Draft().wrap(site, "with torch.no_grad():", last), effect, changes=effect)
     for loop in [one for one in finder.code.sites if any(one.statement is loop for loop in site.loops)]:
         if not any(isinstance(part, tree.Call) and getattr(part.func, "attr", "") == "backward" for part in inside(loop.statement)):
             finder.offer(f"if it is an update: put the loop of line {loop.line} in `with torch.no_grad():`",
                          Draft().wrap(loop, "with torch.no_grad():"), effect, changes=effect)
+
+
+def _last_update(finder: Finder, site: Site) -> Site:
+    """Return the last of the statements from one on, one below the other, that write into leaves that require grad."""
+    last = site
+    for one in finder.code.sites:
+        if one.line > last.line and one.same_block(site):
+            written_to = finder.tensor(finder.value(written_path(one)))
+            if written_to is None or not (written_to.requires_grad and written_to.is_leaf):
+                break
+            last = one
+    return last
 
 
 def _anew(finder: Finder, site: Site) -> None:

@@ -17,6 +17,7 @@ from gradsh.diagnosis.code import (
     inside,
     path_of,
     reads,
+    silenced,
     targets_of,
     text_of,
 )
@@ -318,6 +319,7 @@ def without_gradient(finder: Finder) -> None:
         again = [site for site in finder.code.sites if site.same_block(needed) and isinstance(site.statement, tree.Assign)
                  and _updates(site, site.statement)]
         if any(owner in _bound_texts(site) for site in again):
+            _in_place(finder, again)
             _leaves_again(finder, again)
             continue
         call = needed.statement.value if isinstance(needed.statement, tree.Expr) else None
@@ -382,6 +384,21 @@ def _updates(site: Site, statement: tree.Assign) -> bool:
     """Whether a statement binds a name anew from its own gradient, as `w = w - lr * w.grad` does."""
     return any(isinstance(node, tree.Attribute) and node.attr == "grad" and text_of(site.source, node.value.span) in _bound_texts(site)
                for node in inside(statement.value))
+
+
+def _in_place(finder: Finder, sites: list[Site]) -> None:
+    """Let updates that no history follows write into the leaves: `w -= lr * w.grad` for `w = w - lr * w.grad`."""
+    parts, new = [], []
+    for site in sites:
+        value = getattr(site.statement, "value", None)
+        target = targets_of(site.statement)[0]
+        if not isinstance(value, tree.BinOp) or value.op not in ("+", "-") or silenced(site) is None \
+                or path_of(value.left) != path_of(target):
+            return
+        new.append(f"{text_of(site.source, target.span)} {value.op}= {text_of(site.source, value.right.span)}")
+        parts.append((site.source, site.statement.span, new[-1]))
+    finder.offer(f"update it in place: `{new[0]}` on line {' and '.join(str(site.line) for site in sites)}",
+                 Draft().replace_all(parts), "the leaf then stays the leaf and keeps its .grad")
 
 
 def _leaves_again(finder: Finder, sites: list[Site]) -> None:

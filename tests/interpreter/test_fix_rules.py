@@ -276,6 +276,15 @@ AGAIN_BY_ITS_NUMBER = (
     "        loss = torch.tensor(loss.item())\n        loss.backward()\n        opt.step()\n    best = net(torch.ones(1, 2)).max().item()\n"
     "    return best\nnet = nn.Linear(2, 2)\ntrain(net, torch.optim.SGD(net.parameters()))\n"
 )
+PLAIN_UPDATES = (
+    "x = torch.ones(4, 3)\nw1 = torch.ones(3, 2, requires_grad=True)\nw2 = torch.ones(2, 1, requires_grad=True)\nfor step in range(3):\n"
+    "    loss = (x @ w1 @ w2).pow(2).sum()\n    loss.backward()\n    if True:\n        w1 -= 1e-3 * w1.grad\n"
+    "        w2 -= 1e-3 * w2.grad\n        w1.grad.zero_()\n        w2.grad.zero_()\n"
+)
+LEAF_LOST_BY_UPDATE = (
+    "x, w = torch.ones(4, 3), torch.ones(3, 1, requires_grad=True)\nfor step in range(3):\n    loss = (x @ w).pow(2).sum()\n"
+    "    loss.backward()\n    with torch.no_grad():\n        w = w - 1e-3 * w.grad\n        w.grad.zero_()\n"
+)
 ONCE = (
     "from torch.autograd.function import once_differentiable\nclass Cube(torch.autograd.Function):\n    @staticmethod\n"
     "    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return x ** 3\n    @staticmethod\n    @once_differentiable\n"
@@ -350,6 +359,8 @@ WHOLE_READ = (
     (WHOLE_READ, "`x = torch.cat([part / part.norm() for part in x.chunk(2, dim=-1)], dim=-1)` on line 7", "part.clone()"),
     (LONG, "detach it for the second backward: `fake.detach()` on line 15", "line 10"),
     (AGAIN_BY_ITS_NUMBER, "compute with torch, not with numpy, on line 9", "12"),
+    (PLAIN_UPDATES, "put lines 12 to 13 in `with torch.no_grad():`", "w1.clone()"),
+    (LEAF_LOST_BY_UPDATE, "`w -= 1e-3 * w.grad` on line 10", "w = w"),
     (ONCE, "remove `@once_differentiable` on line 12", "grad_fn"),
     (SECOND_DERIVATIVE, "`create_graph=True` on line 7", "detach"),
     (GATHERED, "gather tensors, not numbers, on line 9, and join them: `torch.cat(rows)` on line 10", "requires_grad"),
