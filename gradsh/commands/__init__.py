@@ -17,9 +17,12 @@ USAGE: dict[str, str] = {
     "plan": "T… [--grad T]… [--retain] [--create-graph] [--inputs T…] [--fits SIZE] [--vary NAME]",
     "retain": "[E…] [--grad]",
     "release": "[EXPR…] [--free]",
-    "graph": "[T…] [--depth N] [--expand] [--limit N] [--group] [--from T…] [--to T…] [--state live|freed|pinned|modified] [--name WORD]",
-    "buffers": "[T…] [--live] [--freed] [--sort graph|line|bytes] [--by line|op|function|variable]",
-    "memory": "",
+    "graph": (
+        "[T…] [--depth N] [--expand] [--limit N] [--by module|function|line|none] [--open WORD] [--from T…] "
+        "[--to T…] [--state live|freed|pinned|modified] [--name WORD]"
+    ),
+    "buffers": "[T…] [--live] [--freed] [--sort graph|line|bytes] [--by module|line|op|function|variable]",
+    "memory": "[--by module|line|function]",
     "holders": "T",
     "leaks": "",
     "diff": "",

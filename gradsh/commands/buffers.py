@@ -1,6 +1,6 @@
 """`buffers`: the table of saved tensors, with totals that count each memory once."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from gradsh.commands.record import command
@@ -21,7 +21,7 @@ _MOST = 200
     "List the tensors saved for backward: bytes, state, who else holds the memory, lines.",
     examples=[
         "x = ones(2, requires_grad=True)\nz = x.exp().sum()\nbuffers z\nbackward z\nbuffers z",
-        "buffers --live --sort bytes\nbuffers --by line\nbuffers --by variable",
+        "buffers --live --sort bytes\nbuffers --by line\nbuffers --by module\nbuffers --by variable",
     ],
 )
 def run(
@@ -30,7 +30,7 @@ def run(
     live: bool = False,
     freed: bool = False,
     sort: Literal["graph", "line", "bytes"] = "graph",
-    by: Literal["line", "op", "function", "variable"] | None = None,
+    by: Literal["module", "line", "op", "function", "variable"] | None = None,
 ) -> BufferReport:
     """Without a tensor: those of all variables. `--by` groups them. `--live` and `--freed` list only these."""
     variables = state.names_in_reach()
@@ -65,7 +65,10 @@ def _groups(
     if by == "line":
         found = roll_up(rows, lambda row: [f"line {row.saved_line}" if row.saved_line is not None else "no line"], sizes)
         return tuple(sorted(found, key=lambda one: (len(one.key), one.key)))
-    keys = (lambda row: [row.node]) if by == "op" else (lambda row: [row.function or "top level"])
+    keys: Callable[[BufferRow], list[str]] = {
+        "op": lambda row: [row.node], "function": lambda row: [row.function or "top level"],
+        "module": lambda row: [row.module or "no module"],
+    }[by]
     return tuple(sorted(roll_up(rows, keys, sizes), key=lambda one: -one.unique_bytes))
 
 
@@ -108,6 +111,16 @@ def view(report: BufferReport) -> View:
     return Table(columns, rows, _totals(report), max(0, len(report.rows) - _MOST), more, empty)
 
 
+def groups_table(by: str, groups: tuple[RollUp, ...], totals: tuple[str, ...] = (), empty: str = "") -> Table:
+    """Return groups of saved tensors as a table."""
+    columns = (
+        Column(_BY[by]), Column("live", "count"), Column("freed", "count"), Column("bytes", "bytes"),
+        Column("storage", "bytes"), Column("graph alone", "bytes"),
+    )
+    rows = tuple(Row((one.key, one.live, one.freed, one.nbytes, one.unique_bytes, one.graph_bytes)) for one in groups[:_MOST])
+    return Table(columns, rows, totals, max(0, len(groups) - _MOST), "", empty)
+
+
 def _cells(row: BufferRow, shared: bool) -> tuple[Cell, ...]:
     held = row.held_by if len(row.held_by) <= 3 else (*row.held_by[:2], f"{len(row.held_by) - 2} more")
     cells = (row.node, row.name, row.shape, row.dtype, row.nbytes, _state(row), held, _version(row), row.saved_line)
@@ -124,14 +137,7 @@ def _empty(report: BufferReport) -> str:
 
 
 def _grouped(report: BufferReport) -> View:
-    columns = (
-        Column(_BY[report.by]), Column("live", "count"), Column("freed", "count"), Column("bytes", "bytes"),
-        Column("storage", "bytes"), Column("graph alone", "bytes"),
-    )
-    rows = tuple(
-        Row((one.key, one.live, one.freed, one.nbytes, one.unique_bytes, one.graph_bytes)) for one in report.groups[:_MOST]
-    )
-    table = Table(columns, rows, _totals(report), max(0, len(report.groups) - _MOST), "", _empty(report))
+    table = groups_table(report.by, report.groups, _totals(report), _empty(report))
     if report.by != "variable" or len(report.groups) < 2:
         return table
     return Group((table, Lines(("a saved tensor that several variables reach is counted for each",))))

@@ -1,5 +1,6 @@
 """`graph`: draws the graph behind tensors, with what each node saved and in what state it is."""
 
+import re
 from typing import Literal
 
 from gradsh.commands.record import Word, command
@@ -24,7 +25,8 @@ _SUMMARY_FROM = 30
         "x = ones(2, requires_grad=True)\nz = (x * 3).pow(2).sum()\ngraph z",
         "x = ones(2, requires_grad=True)\nz = x.pow(2).sum()\ngraph z --depth 1\ngraph z --limit 3\ngraph z --format mermaid",
         "w = ones(2, requires_grad=True)\nh = w\nfor i in range(30):\n    h = (h * w).tanh()\n\ngraph h\ngraph h --name tanh --depth 3",
-        "def layer(h, w):\n    return (h * w).tanh()\n\nw = ones(2, requires_grad=True)\ny = layer(layer(w, w), w).sum()\ngraph y --group",
+        "def f(h, w):\n    return (h * w).tanh()\n\nw = ones(2, requires_grad=True)\ny = f(f(w, w), w).sum()\ngraph y --by function",
+        "net = nn.Sequential(nn.Linear(2, 3), nn.Tanh())\ny = net(ones(1, 2)).sum()\ngraph y --by module\ngraph y --open net[0]",
     ],
 )
 def run(
@@ -33,7 +35,8 @@ def run(
     depth: int | None = None,
     expand: bool = False,
     limit: int | None = None,
-    group: bool = False,
+    by: Literal["module", "function", "line", "none"] | None = None,
+    open: Word | None = None,
     from_: tuple[Tensor, ...] | None = None,
     to: tuple[Tensor, ...] | None = None,
     state_: Literal["live", "freed", "pinned", "modified"] | None = None,
@@ -41,10 +44,10 @@ def run(
 ) -> GraphReport:
     """Without a tensor: the graphs of all variables.
 
-    `--depth N` draws N steps. Large graphs are folded by function and loop, and of very large ones only the nearest
-    nodes are drawn: `--expand` draws all nodes, `--limit N` at most N. `--group` draws the nodes of each function
-    call as one. `--from T` starts at further tensors; `--to T` draws only paths to these tensors; `--state` and
-    `--name` draw only nodes that match.
+    `--depth N` draws N steps. Large graphs are folded by module, function and loop, and of very large ones only the
+    nearest nodes are drawn: `--expand` draws all nodes, `--limit N` at most N. `--by` draws the nodes of each
+    module, function call or line as one, `--open PATH` those of one module singly. `--from T` starts at further
+    tensors; `--to T` draws only paths to these tensors; `--state` and `--name` draw only nodes that match.
     """
     for option, number, least in (("--depth", depth, 0), ("--limit", limit, 1)):
         if number is not None and number < least:
@@ -52,8 +55,13 @@ def run(
     tensors = (*targets, *(from_ or ()))
     roots = [_root(state, place, tensor) for place, tensor in enumerate(tensors)] if tensors else _outermost(state)
     ends = tuple(_end(one) for one in to or ())
-    wanted = Wanted(depth, limit or (None if expand else _MOST), expand, ends, state_ or "", str(name or ""), group)
+    wanted = Wanted(depth, limit or (None if expand else _MOST), expand, ends, state_ or "", str(name or ""), by or "", _path(open or ""))
     return graph_report(roots, state.names_in_reach(), state.line_of, state.control.scopes_of, wanted)
+
+
+def _path(text: str) -> str:
+    """Return a module's path as names are written: `net[0].fc` for `net.0.fc`, too."""
+    return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", text)
 
 
 def _root(state: State, place: int, tensor: Tensor) -> Node:
@@ -116,7 +124,10 @@ def _advice(report: GraphReport) -> str:
         every = "; `--expand` draws all" if report.cuts else ""
         ways = f"select with `--depth`, `--limit`, `--to`, `--name`, `--state`{every}"
         return f"nodes not drawn: {report.total - drawn:,} of {report.total:,}; {ways}"
-    return "repeated parts are folded; `graph T --expand` draws every node" if report.folded else ""
+    if not report.folded:
+        return ""
+    opening = "; `--open PATH` those of a module" if any(node.module and node.members > 1 for node in report.nodes) else ""
+    return f"repeated parts are folded; `graph T --expand` draws every node{opening}"
 
 
 def _summary(report: GraphReport) -> str:
@@ -129,13 +140,21 @@ def _summary(report: GraphReport) -> str:
 def _node(node: GraphNode) -> DagNode:
     names = node.variables if node.members == 1 else node.variables[:3]
     marks = tuple(_mark(mark, node.variables) for mark in node.saved)
-    if node.members == 1:
+    if node.members == 1 and not node.leaves and node.shape is not None:
         return DagNode(node.name, names, node.shape, marks, node.line)
-    note = count(node.members, "node") + (f", to {listed(node.leaves)}" if node.leaves else "")
+    note = ", ".join([count(node.members, "node")] * (node.members > 1) + _leaves(node))
     title = node.name if node.times == 1 else f"{node.times:,} × {node.name}"
     if node.name == LOOP:
         title = f"{node.times:,} iterations of the loop"
     return DagNode(title, names, None, marks, node.line, note, node.last_line)
+
+
+def _leaves(node: GraphNode) -> list[str]:
+    """Tell the leaves that only a fold reaches; of a module their names within it, or how many."""
+    own = [one.removeprefix(f"{node.module}.") for one in node.leaves]
+    if node.module and len(own) > 2:
+        return [count(len(own), "leaf", "leaves")]
+    return [f"to {listed(own)}"] if own else []
 
 
 def _mark(mark: SavedMark, variables: tuple[str, ...]) -> Mark:

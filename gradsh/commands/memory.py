@@ -1,5 +1,8 @@
 """`memory`: bytes by owner, now and at the peak, and which variable keeps which graph alive."""
 
+from typing import Literal
+
+from gradsh.commands import buffers
 from gradsh.commands.record import command
 from gradsh.commands.words import count
 from gradsh.contracts.state import State
@@ -11,18 +14,20 @@ _MOST = 12
 
 @command(
     "memory", "Show the bytes by owner, now and at the peak, and which variable keeps which graph alive.",
-    examples=["x = ones(100, requires_grad=True)\ny = (x * 2).exp()\nz = y.sum()\nmemory\nbackward z\nmemory"],
+    examples=["x = ones(100, requires_grad=True)\ny = (x * 2).exp()\nz = y.sum()\nmemory\nmemory --by line\nbackward z\nmemory"],
 )
-def run(state: State) -> MemoryReport:
+def run(state: State, *, by: Literal["module", "line", "function"] | None = None) -> MemoryReport:
     """The peak is measured in a session, and in scripts that ask for it.
 
     Bytes are measured at the end of each statement and before each backward, in loops and functions too. Memory
-    that exists only within one expression, or only while a backward runs, is not counted.
+    that exists only within one expression, or only while a backward runs, is not counted. `--by` says which modules,
+    lines or functions saved the bytes that live graphs keep.
     """
     variables = state.names_in_reach()
     if state.meter is not None:
         state.meter.sample(variables, state.call.line, ())  # now may be the peak
-    return memory_report(variables, state.meter)
+    report = memory_report(variables, state.meter)
+    return report if by is None else report._replace(by=by, groups=buffers.run(state, live=True, by=by).groups)
 
 
 _OWNERS = (
@@ -42,7 +47,9 @@ def view(report: MemoryReport) -> View:
         rows.append(Row((*cells, getattr(report.peak, field)) if report.peak is not None else cells))
     parts: list[View] = [Table(tuple(columns), tuple(rows), _saved(report))]
     keepers = [one for one in report.keepers if one.nbytes or one.nodes]
-    if keepers:
+    if report.by:
+        parts.append(buffers.groups_table(report.by, report.groups, (), "nothing is saved"))
+    elif keepers:
         parts.append(_keepers(keepers))
     if report.timeline:
         values = [value for _, value in report.timeline]

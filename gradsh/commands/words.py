@@ -7,9 +7,9 @@ from gradsh.probe.passes import Buffer, PassReport, Written
 MOST = 4
 
 
-def count(number: int, noun: str) -> str:
-    """Return `1 node`, `2 nodes`."""
-    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
+def count(number: int, noun: str, several: str = "") -> str:
+    """Return `1 node`, `2 nodes`; `several` is a plural that is no noun with an s."""
+    return f"1 {noun}" if number == 1 else f"{number:,} {several or noun + 's'}"
 
 
 def freed_words(report: PassReport, verb: str = "freed") -> str:

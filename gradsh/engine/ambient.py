@@ -46,6 +46,7 @@ class Ambient:
         "running",
         "saved_hooks",
         "standing_in",
+        "trail",
         "warn",
     )
 
@@ -59,6 +60,8 @@ class Ambient:
         self.location_cache: Any = None
         """What answers `locate` for the commonest frames without a call: `frame` is the one that runs the program's own text (or
         None), `code` the code that asked last, `activation` what is noted of both. None where `locate` must be called each time."""
+        self.trail: Any = None
+        """What holds the `activation` of a session's program, where a module that is called puts itself; None outside of one."""
         self.warn: Callable[[str], None] | None = None
         """Takes a warning's text; None: Python's own `warnings`."""
         self.check: Callable[[int], None] | None = None
@@ -142,7 +145,9 @@ def _shared(name: str) -> property:
     return property(lambda _: getattr(_LIBRARY, name), lambda _, value: setattr(_LIBRARY, name, value))
 
 
-for _name in ("_generator", "_print_options", "anomaly", "atomic", "check", "default_dtype", "passes", "location_cache", "warn", "locate"):
+for _name in (
+    "_generator", "_print_options", "anomaly", "atomic", "check", "default_dtype", "passes", "location_cache", "trail", "warn", "locate",
+):
     setattr(ThreadAmbient, _name, _shared(_name))
 
 _LIBRARY = Ambient()

@@ -43,7 +43,7 @@ def watcher() -> Watcher:
     return _current[0] if _current else Watcher()
 
 
-def _ask(name: str, frame: Any, subjects: tuple[Any, ...], options: dict[str, Any], *, by_module: bool = False) -> Look:
+def _ask(name: str, frame: Any, subjects: tuple[Any, ...], options: dict[str, Any]) -> Look:
     """Run a command on values, with the names of a frame."""
     variables = names_in(frame)
 
@@ -56,31 +56,22 @@ def _ask(name: str, frame: Any, subjects: tuple[Any, ...], options: dict[str, An
         given = {key: shown(value) for key, value in options.items() if value is not None}
         return find(name).run(state, *map(shown, subjects), **given)
 
-    return look(watcher(), name, run, variables, frame, subjects=subjects, by_module=by_module)
+    return look(watcher(), name, run, variables, frame, subjects=subjects)
 
 
 def graph(
-    *tensors: Any, depth: int | None = None, expand: bool = False, group: bool = False, to: Any = None, state: str | None = None,
-    name: str | None = None,
+    *tensors: Any, depth: int | None = None, expand: bool = False, by: str | None = None, open: str | None = None,
+    to: Any = None, state: str | None = None, name: str | None = None,
 ) -> Look:
     """Return the graph of the tensors (without any: of every variable), as the command `graph` draws it."""
     ends = None if to is None else to if isinstance(to, tuple | list) else (to,)
-    options = {"depth": depth, "expand": expand, "group": group, "to": ends, "state_": state, "name": name}
+    options = {"depth": depth, "expand": expand, "by": by, "open": open, "to": ends, "state_": state, "name": name}
     return _ask("graph", sys._getframe(1), tensors, options)
 
 
 def buffers(*tensors: Any, live: bool = False, freed: bool = False, sort: str | None = None, by: str | None = None) -> Look:
     """Return the tensors saved for backward, as `buffers` lists them. `by` groups: line, op, function, module or variable."""
-    by_module = by == "module"
-    options = {"live": live, "freed": freed, "sort": sort, "by": "function" if by_module else by}
-    found = _ask("buffers", sys._getframe(1), tensors, options, by_module=by_module)
-    return _named(found) if by_module else found
-
-
-def _named(found: Look) -> Look:
-    """Return groups by function as groups by module, which is what the lens put in their place."""
-    report = found.report._replace(by="module")
-    return Look("buffers", report, find("buffers").view(report))
+    return _ask("buffers", sys._getframe(1), tensors, {"live": live, "freed": freed, "sort": sort, "by": by})
 
 
 def plan(
@@ -105,11 +96,7 @@ def holders(tensor: Any) -> Look:
 
 def memory(*, by: str | None = None) -> Look:
     """Return the bytes by owner; with `by` (module, line, op, function, variable) the saved bytes, grouped."""
-    if by is None:
-        return _ask("memory", sys._getframe(1), (), {})
-    by_module = by == "module"
-    found = _ask("buffers", sys._getframe(1), (), {"by": "function" if by_module else by}, by_module=by_module)
-    return _named(found) if by_module else found
+    return _ask("memory" if by is None else "buffers", sys._getframe(1), (), {"by": by})
 
 
 def leaks() -> Look:

@@ -16,12 +16,11 @@ from gradsh.diagnosis.trace import Step
 from gradsh.language.parser import parse
 from gradsh.language.tree import Command, Constant
 from gradsh.lens.machine import PythonMachine, variables_of
-from gradsh.lens.modules import module_of
 from gradsh.probe.names import named_tensors
 from gradsh.probe.snapshot import snapshot
 from gradsh.render.style import Style
 from gradsh.render.text import result_text
-from gradsh.runtime.activation import Scope, scopes
+from gradsh.runtime.activation import scopes
 from gradsh.runtime.machine import Invocation
 from gradsh.text.fault import fail
 from gradsh.text.span import Source, Span
@@ -93,23 +92,21 @@ def _html_table(table: Table) -> str:
 class LensControl:
     """What a command asks of a session, answered for a program that Python runs."""
 
-    def __init__(self, watcher: "Watcher", machine: Any, frame: Any, by_module: bool) -> None:
+    def __init__(self, watcher: "Watcher", machine: Any, frame: Any) -> None:
         self.watcher = watcher
         self.machine = machine
         self.frame = frame
-        self.by_module = by_module
         self.hints: list[str] = []
         self._scopes: dict[tuple[int, int], tuple[Any, ...]] = {}
 
     def scopes_of(self, where: Any) -> tuple[Any, ...]:
-        """Return the calls and loop passes around a place; the module instead, where that is what is asked for."""
+        """Return the calls and loop passes around a place."""
         if where is None:
             return ()
         key = id(where[0]), id(where[1])  # many nodes are made at one place, and places outlive the question
         found = self._scopes.get(key)
         if found is None:
-            name = module_of(where, self.machine.module_names) if self.by_module else ""
-            found = self._scopes[key] = (Scope((), (), name),) if name else () if self.by_module else scopes(where)
+            found = self._scopes[key] = scopes(where)
         return found
 
     def owns(self, where: Any) -> bool:
@@ -176,16 +173,14 @@ Run = Callable[[State, "World"], Any]
 
 def look(
     watcher: "Watcher", name: str, run: Run, variables: Mapping[str, object], frame: Any = None, *, texts: tuple[str, ...] = (),
-    subjects: tuple[Any, ...] = (), by_module: bool = False, format: str = "",
+    subjects: tuple[Any, ...] = (), format: str = "",
 ) -> Look:
     """Return what a command reports; `run` is given its state."""
     reach = _plain(variables)
     with watcher.look_at(reach) as world:
         machine: Any = PythonMachine(watcher.files, watcher.sources, world, None, None)
         machine.program = machine.values(reach)
-        if by_module:
-            machine.module_names = world.module_names(reach)
-        control: Any = LensControl(watcher, machine, frame, by_module)
+        control: Any = LensControl(watcher, machine, frame)
         state = State(dict(reach), control, watcher.line_of, machine.locate)
         failed = watcher.told
         state.failed = None if failed is None else Failed(failed.problem, failed.source, failed.line)

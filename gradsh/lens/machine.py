@@ -34,8 +34,6 @@ class PythonMachine:
         self.frame: Any = None
         """The innermost frame of the user's that the exception passed."""
         self.telling = False
-        self.module_names: dict[int, str] = {}
-        """id of a module -> how the program calls it"""
         trace = None if error is None else error.__traceback__
         while trace is not None:
             self.frame = trace.tb_frame if self.owns(trace.tb_frame) else self.frame

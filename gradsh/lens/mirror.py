@@ -32,7 +32,7 @@ from gradsh.lens.saved_tensors import (
 from gradsh.lens.uses import only_these, storage_uses
 from gradsh.lens.writes import Writes
 from gradsh.probe.foreign import looking
-from gradsh.probe.modules import modules_of
+from gradsh.probe.module_paths import ModulePaths
 
 _UNMARKED: tuple[None, None, tuple[()]] = (None, None, ())
 
@@ -92,12 +92,11 @@ class World:
         """Whether a value is a module of PyTorch's."""
         return isinstance(value, torch.nn.Module)
 
-    def module_names(self, variables: Mapping[str, object]) -> dict[int, str]:
-        """Return how the variables lead to each module, by its id."""
-        found: dict[int, str] = {}
-        for name, value in variables.items():
-            for path, module in modules_of(value) if self.is_module(value) else ():
-                found.setdefault(id(module), f"{name}.{path}" if path else name)
+    @staticmethod
+    def module_paths(variables: Mapping[str, object]) -> ModulePaths:
+        """Return how the variables lead to each module, read already: it may be asked when this world is over."""
+        found = ModulePaths(variables)
+        found.read()
         return found
 
     def _mirror(self, value: torch.Tensor) -> TorchTensor:

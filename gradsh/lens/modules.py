@@ -1,7 +1,7 @@
 """In which module of the net a node was made: each call of a module stands in the activation of the line that calls it."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import torch
 
@@ -9,13 +9,6 @@ from gradsh.lens.replaced import Replaced, is_compiling
 
 if TYPE_CHECKING:
     from gradsh.lens.lines import Lines
-
-
-class InModule(NamedTuple):
-    """A module that is being called: its id, under which names are looked up, and its class's name."""
-
-    number: int
-    kind: str
 
 
 class Modules:
@@ -52,8 +45,7 @@ class Modules:
         running = log.stack[-1] if log.stack else None
         log.modules.append((running, None if running is None else running.activation))
         if running is not None:
-            tag = InModule(id(module), type(module).__name__)
-            inside: Any = (running.activation, 0, None, tag)
+            inside: Any = (running.activation, 0, None, (ref(module), type(module)))
             running.activation = inside
             running.place = (running.activation, running.code, -running.line)
             log.note(running.place)
@@ -67,14 +59,3 @@ class Modules:
             running.activation = activation
             running.place = (activation, running.code, -running.line)
             log.note(running.place)
-
-
-def module_of(where: Any, names: Mapping[int, str]) -> str:
-    """Return the name of the innermost module around a place, or its class where no variable leads to it; empty for none."""
-    activation = where[0]
-    while activation is not None:
-        tag = activation[3]
-        if isinstance(tag, InModule):
-            return names.get(tag.number, tag.kind)
-        activation = activation[0]
-    return ""

@@ -3,12 +3,12 @@
 import json
 import os
 import tempfile
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradsh.lens.summary import sums_of, where_of
+from gradsh.probe.module_paths import ModulePaths
 from gradsh.process.files import write_whole
 from gradsh.view.shapes import Column, Row, Table
 
@@ -41,7 +41,7 @@ class Report:
     def _part(self, number: int) -> Path:
         return self.home.with_name(f"{self.home.name}.rank{number}")
 
-    def write(self, watcher: "Watcher", names: Mapping[int, str], failed: str) -> Table | None:
+    def write(self, watcher: "Watcher", names: ModulePaths, failed: str) -> Table | None:
         """Write this process's part; return the table of all ranks where it is the last. Raises OSError."""
         mine = measured(watcher, names, failed)
         if rank() is None:
@@ -63,7 +63,7 @@ class Report:
         return table(parts) if len(parts) > 1 else None
 
 
-def measured(watcher: "Watcher", names: Mapping[int, str], failed: str) -> dict[str, Any]:
+def measured(watcher: "Watcher", names: ModulePaths, failed: str) -> dict[str, Any]:
     """Return what a process measured: passes, their seconds, the most bytes saved, and what saved them, by line and by module."""
     passes = watcher.passes
     by_line, by_module = sums_of(watcher, names)

@@ -10,9 +10,9 @@ from gradsh.commands.leaks import run as leaks_of
 from gradsh.commands.leaks import view as leaks_view
 from gradsh.lens import older
 from gradsh.lens.looks import look
-from gradsh.lens.modules import module_of
 from gradsh.lens.passes import PassNote
 from gradsh.probe.budget import Sums, sums
+from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.modules import is_module, parameters_of
 from gradsh.render.style import style_for
 from gradsh.render.text import lines_of
@@ -31,7 +31,7 @@ def write_summary(watcher: "Watcher", variables: Mapping[str, object], stream: T
     parts: list[View] = []
 
     def run(state: "State", world: "World") -> Any:
-        names = world.module_names(state.variables)
+        names = world.module_paths(state.variables)
         parts.append(_passes(watcher))
         parts.extend(_saved(watcher, names))
         parts.append(Lines(tuple(_hints(watcher, state.variables))))
@@ -73,7 +73,7 @@ def _growth(notes: list[PassNote]) -> str:
     return f"{first:,} to {last:,} saving nodes" if len(notes) > 2 and last > 1.5 * first else ""
 
 
-def _saved(watcher: "Watcher", names: Mapping[int, str]) -> Iterable[View]:
+def _saved(watcher: "Watcher", names: ModulePaths) -> Iterable[View]:
     """Show what the largest pass found saved: by line, and by module."""
     largest = watcher.passes.largest
     total = sum(nbytes for _, nbytes in largest)
@@ -87,11 +87,11 @@ def _saved(watcher: "Watcher", names: Mapping[int, str]) -> Iterable[View]:
     yield Lines((f"peak: {total:,} B saved for the backward from {where_of(watcher, watcher.passes.largest_place)}",))
 
 
-def sums_of(watcher: "Watcher", names: Mapping[int, str]) -> tuple[Sums, Sums]:
+def sums_of(watcher: "Watcher", names: ModulePaths) -> tuple[Sums, Sums]:
     """Return (line, bytes) and (module, bytes) of what the largest pass found saved, the most first."""
     largest = watcher.passes.largest
     return sums((where_of(watcher, place), nbytes) for place, nbytes in largest), sums(
-        ((module_of(place, names) or "no module") if place else "no module", nbytes) for place, nbytes in largest
+        (names.of(place) or "no module", nbytes) for place, nbytes in largest
     )
 
 

@@ -291,7 +291,7 @@ class _Trace:
         from gradsh.render.text import lines_of
 
         with self.watcher.look() as world:
-            names = world.module_names(vars(self.program.main))
+            names = world.module_paths(vars(self.program.main))
         try:
             table = report.write(self.watcher, names, self.failed)
         except OSError as error:

@@ -11,6 +11,7 @@ from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.given import arrays_instead
+from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
 from gradsh.probe.snapshot import node_name, nodes_below
@@ -25,7 +26,8 @@ class BufferRow(NamedTuple):
     A `packed` one was handed to a saved-tensor hook, which keeps something else in its place or computes it again.
 
     `alone` tells that only graphs keep the memory alive; `shared` how many live entries stand in that memory.
-    `function` is the script's function whose line saved it, empty at the top level.
+    `function` is the script's function whose line saved it, empty at the top level; `module` the path of the innermost module
+    that did, empty outside of modules.
     """
 
     node: str
@@ -46,6 +48,7 @@ class BufferRow(NamedTuple):
     function: str = ""
     recomputed: bool = False
     """Whether it is packed because a checkpoint computes it again when backward needs it."""
+    module: str = ""
 
 
 _MEMORY = BufferRow._fields.index("memory")  # `shared` is next to it
@@ -107,6 +110,7 @@ class Survey:
         self.names = Names(variables)
         self.line_of = line_of
         self.function_of = function_of
+        self.modules = ModulePaths(variables)
         self.numbers: dict[int, int] = {}
         self.sizes: dict[int, int] = {}
         self.instead: dict[int, int] = {}
@@ -140,11 +144,12 @@ class Survey:
             self.nothing[title] += 1
             return
         line, function = self._birth(node.location)
+        module = self.modules.of(node.location)
         bound = self.names.of_node(node)
         state: BufferState = "pinned" if node.pins > 0 else "live"
         first = len(self.found)
         for saved in found:
-            self._note(title, bound, saved, state, line, function)
+            self._note(title, bound, saved, state, line, function, module)
         self.owners[node] = (first, len(self.found))
 
     def _birth(self, where: Any) -> tuple[int | None, str]:
@@ -164,7 +169,8 @@ class Survey:
         return line, function
 
     def _note(
-        self, node: str, bound: tuple[str, ...], saved: SavedTensor, state: BufferState, line: int | None, function: str
+        self, node: str, bound: tuple[str, ...], saved: SavedTensor, state: BufferState, line: int | None, function: str,
+        module: str,
     ) -> None:
         """Note the fields of a row."""
         held: tuple[str, ...] = ()
@@ -185,7 +191,7 @@ class Survey:
         name = saved.name if saved.index is None else saved_title(saved)
         self.found.append([
             node, name, bound, saved.shape, saved.dtype.name, saved.nbytes, state, held, number > 0 and not held,
-            version, now, line, freed, number, 1, function, array is None and saved.recomputed,
+            version, now, line, freed, number, 1, function, array is None and saved.recomputed, module,
         ])
 
     def _memory(self, owner: Array) -> tuple[int, tuple[str, ...]]:

@@ -8,20 +8,29 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.types import LineOf
+from gradsh.probe.module_paths import ModulePaths
+from gradsh.probe.snapshot import node_name
 
 LOOP = "iteration of the loop"
 _FEWEST = 4
 """A single call of fewer nodes is not worth folding."""
+MODULE_ROWS = 24
+"""Most rows that modules are opened into, unless they are asked for."""
 
 ScopesOf = Callable[[Any], tuple[Any, ...]]
 
 
 class NodeFold(NamedTuple):
-    """Nodes that are drawn as one: what they are (`step()`, `loop`), how often it ran, the nodes in order of birth."""
+    """Nodes that are drawn as one: what they are (`step()`, `loop`), how often it ran, the nodes in order of birth.
+
+    `module` is the path of the module that they are, if they are one.
+    """
 
     label: str
     times: int
     nodes: tuple[Node, ...]
+    module: str = ""
 
 
 def fold(nodes: Sequence[Node], scopes_of: ScopesOf, room: int) -> list[NodeFold]:
@@ -50,6 +59,80 @@ def by_call(nodes: Sequence[Node], scopes_of: ScopesOf) -> list[NodeFold]:
             found[-1][1].append(node)
         last = call
     return [NodeFold(call.label, 1, tuple(made)) for call, made in found]
+
+
+def by_line(nodes: Sequence[Node], line_of: LineOf) -> list[NodeFold]:
+    """Return what each line made without another's between, from nodes in order of birth."""
+    found: list[tuple[int | None, list[Node]]] = []
+    for node in nodes:
+        line = line_of(node.location)
+        if not found or found[-1][0] != line:
+            found.append((line, []))
+        found[-1][1].append(node)
+    return [NodeFold(f"line {line}", 1, tuple(made)) for line, made in found if line is not None and len(made) > 1]
+
+
+def by_module(nodes: Sequence[Node], paths: ModulePaths, opened: str = "") -> list[NodeFold]:
+    """Return what each module made as one stretch, from nodes in order of birth.
+
+    The outermost modules are opened, level by level, as long as few rows come of it and what they call made most of their
+    nodes. The module at the path `opened` is opened in any case.
+    """
+    level = _of_modules(nodes, 0, paths)
+    while True:
+        opening = [_of_modules(one.nodes, one.depth + 1, paths) if one.may_open(paths) else None for one in level]
+        rows = sum(1 if below is None else one.rows_with(below) for one, below in zip(level, opening, strict=True))
+        enough = rows > MODULE_ROWS
+        following: list[_ModuleStretch] = []
+        for one, below in zip(level, opening, strict=True):
+            if _leads_to(one.path, opened):
+                following += _of_modules(one.nodes, one.depth + 1, paths)
+            else:
+                following += [one] if below is None or enough else below
+        if len(following) == len(level) and all(new is old for new, old in zip(following, level, strict=True)):
+            return [NodeFold(one.label(), one.times, tuple(one.nodes), one.path) for one in level]
+        level = following
+
+
+class _ModuleStretch(NamedTuple):
+    """Nodes born one after the other in calls of one module, which lie so deep in calls of others."""
+
+    path: str
+    depth: int
+    times: int
+    nodes: list[Node]
+
+    def label(self) -> str:
+        """Return the module's path; of one node its operation, too."""
+        return self.path if len(self.nodes) > 1 else f"{self.path}  {node_name(self.nodes[0])}"
+
+    def may_open(self, paths: ModulePaths) -> bool:
+        """Whether the modules that this one calls made most of its nodes."""
+        return 2 * sum(len(paths.calls(node.location)) > self.depth + 1 for node in self.nodes) > len(self.nodes)
+
+    def rows_with(self, below: "list[_ModuleStretch]") -> int:
+        """Return how many rows the module takes when it is opened."""
+        return len(below) + len(self.nodes) - sum(len(one.nodes) for one in below)
+
+
+def _of_modules(nodes: Sequence[Node], depth: int, paths: ModulePaths) -> list[_ModuleStretch]:
+    found: list[tuple[str, list[Node], set[int]]] = []
+    last = ""
+    for node in nodes:
+        calls = paths.calls(node.location)
+        path = calls[depth].path if len(calls) > depth else ""
+        if path:
+            if path != last:
+                found.append((path, [], set()))
+            found[-1][1].append(node)
+            found[-1][2].add(calls[depth].call)
+        last = path
+    return [_ModuleStretch(path, depth, len(calls), made) for path, made, calls in found]
+
+
+def _leads_to(path: str, opened: str) -> bool:
+    """Whether a module is the one that is to be opened, or holds it."""
+    return path == opened or (opened.startswith(path) and opened[len(path)] in ".[")
 
 
 def _remembered(scopes_of: ScopesOf) -> Callable[[Node], tuple[Any, ...]]:

@@ -9,11 +9,13 @@ from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_bytes, memory_key
-from gradsh.probe.fold import NodeFold, ScopesOf, by_call, fold
+from gradsh.probe.fold import NodeFold, ScopesOf, by_call, by_line, by_module, fold
 from gradsh.probe.given import freed_count, kept_in
+from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
 from gradsh.probe.snapshot import node_name
+from gradsh.text.fault import fail
 
 FOLD_FROM = 40
 """Graphs of more nodes are folded, unless they are to be shown whole."""
@@ -44,7 +46,8 @@ class GraphNode(NamedTuple):
     """A node: its operation, the variables bound to its results, the shape of its output, what it saved, its line.
 
     What stands for several nodes has their number in `members`, how often the function or loop ran in `times`, the
-    leaves that only it reaches in `leaves`, and reaches from `line` to `last_line`.
+    leaves that only it reaches in `leaves`, and reaches from `line` to `last_line`. `module` is the path of the innermost
+    module that made it (`net.layers[0].self_attn`); empty outside of modules.
     """
 
     name: str
@@ -57,6 +60,7 @@ class GraphNode(NamedTuple):
     times: int = 1
     last_line: int | None = None
     leaves: tuple[str, ...] = ()
+    module: str = ""
 
 
 class Cut(NamedTuple):
@@ -91,7 +95,7 @@ class Wanted(NamedTuple):
     """What part of a graph to show: how deep, at most how many nodes (the nearest), unfolded or not, towards what, which
     states and names.
 
-    `group` draws what each call of a function made as one.
+    `by` draws what each module, function or line made as one; `opened` is the path of a module that is not.
     """
 
     depth: int | None = None
@@ -100,7 +104,8 @@ class Wanted(NamedTuple):
     to: tuple[Node, ...] = ()
     state: str = ""
     name: str = ""
-    group: bool = False
+    by: str = ""
+    opened: str = ""
 
 
 Unit = Node | NodeFold
@@ -121,11 +126,10 @@ def graph_report(
         shown = {node for node in shown if _matches(node, names, wanted)}
     whole = len(shown) == total
     inner = [node for node in by_birth if type(node) is not AccumulateGrad]
-    folds: list[NodeFold] = []
-    if whole and wanted.group:
-        folds = by_call(inner, scopes_of)
-    elif whole and not wanted.expand and total > FOLD_FROM:
-        folds = fold(inner, scopes_of, FOLD_FROM)
+    paths = ModulePaths(variables)
+    if wanted.opened and not any(wanted.opened == call.path for node in inner for call in paths.calls(node.location)):
+        raise fail("value", f"--open: no node of the graph was made in {wanted.opened}{_called(inner, paths)}", ValueError)
+    folds = _folds(inner, scopes_of, line_of, paths, wanted, large=total > FOLD_FROM) if whole and not wanted.expand else []
     drawing = _Drawing(shown, folds, by_birth, whole)
     order = drawing.walk(roots, wanted.depth, wanted.most)
     place = {id(unit): i for i, unit in enumerate(order)}
@@ -133,9 +137,36 @@ def graph_report(
         (place[id(unit)], place[id(below)], output) for unit in order
         for below, output in drawing.below(unit) if id(below) in place
     ]
-    told = tuple(_told(unit, names, line_of, drawing) for unit in order)
+    told = tuple(_told(unit, names, line_of, drawing)._replace(module=_module(unit, paths)) for unit in order)
     starts = tuple(dict.fromkeys(place[id(unit)] for unit in drawing.starts(roots) if id(unit) in place))
-    return GraphReport(told, tuple(edges), starts, total, _cuts(place, order, drawing), kinds, saved, bool(folds) and not wanted.group)
+    return GraphReport(told, tuple(edges), starts, total, _cuts(place, order, drawing), kinds, saved, bool(folds) and not wanted.by)
+
+
+def _folds(
+    inner: Sequence[Node], scopes_of: ScopesOf, line_of: LineOf, paths: ModulePaths, wanted: Wanted, *, large: bool
+) -> list[NodeFold]:
+    """Return what is drawn as one: what is asked for; of a large graph its modules or, where this says more, what repeats."""
+    if wanted.by == "function":
+        return by_call(inner, scopes_of)
+    if wanted.by == "line":
+        return by_line(inner, line_of)
+    if wanted.by == "module" or wanted.opened:
+        return by_module(inner, paths, wanted.opened)
+    if not large or wanted.by == "none":
+        return []
+    modules, repeated = by_module(inner, paths), fold(inner, scopes_of, FOLD_FROM)
+    rows = [len(inner) - sum(len(one.nodes) - 1 for one in folds) for folds in (modules, repeated)]
+    return modules if modules and (rows[0] <= FOLD_FROM or rows[0] <= rows[1]) else repeated
+
+
+def _module(unit: Unit, paths: ModulePaths) -> str:
+    return unit.module if isinstance(unit, NodeFold) else paths.of(unit.location)
+
+
+def _called(inner: Sequence[Node], paths: ModulePaths) -> str:
+    """Name the modules that can be opened."""
+    known = list(dict.fromkeys(call.path for node in inner for call in paths.calls(node.location)))
+    return f" (modules: {', '.join(known[:8])}{', …' if len(known) > 8 else ''})" if known else "; it calls no module"
 
 
 def _reachable(roots: Sequence[Node]) -> dict[Node, None]:

@@ -11,6 +11,7 @@ from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.accounts import Account, saved_memories, take_account
+from gradsh.probe.buffers import RollUp
 from gradsh.probe.foreign import looking
 from gradsh.probe.given import kept_in, references
 from gradsh.probe.meter import Meter
@@ -43,6 +44,9 @@ class MemoryReport(NamedTuple):
     timeline: tuple[tuple[int, int], ...]
     recomputed: int = 0
     """How many tensors of the live graphs are not kept, because a checkpoint computes them again."""
+    by: str = ""
+    groups: tuple[RollUp, ...] = ()
+    """What modules, lines or functions saved, where `by` asks for it."""
 
 
 def memory_report(variables: Mapping[str, object], meter: Meter | None) -> MemoryReport:

@@ -24,7 +24,17 @@ _LONGEST = 20_000  # values looked at inside containers; a program's own data ma
 
 
 def named_tensors(variables: Mapping[str, object]) -> Iterator[tuple[str, Tensor]]:
-    """Yield (path, tensor) for every tensor that a variable leads to, each path once, without recursion."""
+    """Yield (path, tensor) for every tensor that a variable leads to, each path once."""
+    return ((path, tensor) for path, _, tensor in _reached(variables) if tensor is not None)
+
+
+def named_modules(variables: Mapping[str, object]) -> Iterator[tuple[str, Any]]:
+    """Yield (path, module) for every module that a variable leads to, each once."""
+    return ((path, value) for path, value, tensor in _reached(variables) if tensor is None and is_module(value))
+
+
+def _reached(variables: Mapping[str, object]) -> Iterator[tuple[str, object, Tensor | None]]:
+    """Yield (path, value, the tensor that it is) for each tensor and container that a variable leads to, without recursion."""
     seen: set[int] = set()
     stack: list[tuple[str, object]] = [
         (name, value) for name, value in reversed(list(variables.items())) if not name.startswith("__")
@@ -35,12 +45,13 @@ def named_tensors(variables: Mapping[str, object]) -> Iterator[tuple[str, Tensor
         looked += 1
         tensor = tensor_of(value)
         if tensor is not None:
-            yield path, tensor
+            yield path, value, tensor
             continue
         below = _inside(path, value)
         if below is None or id(value) in seen:
             continue
         seen.add(id(value))
+        yield path, value, None
         stack.extend(reversed(below))
 
 

@@ -1,7 +1,8 @@
 """Where a script stands: the activation (calls and loop passes that led here), the code and an instruction offset.
 
 An activation is a plain tuple (parent, pass number, code of the call site, offset of the call site): a call has pass number 0 and a
-site, a pass of a loop has a number and no site. One is made per call of a script's function and per pass of a loop, never
+site, a pass of a loop has a number and no site. A call of a module has pass number 0, no site and, in place of the offset,
+(the module as a weak reference, its class). One is made per call of a script's function or a module and per pass of a loop, never
 per operation; a generator makes none, since it stops in the middle of its loops and runs on under another caller.
 """
 

@@ -146,6 +146,7 @@ class Session(Reports):
         ambient = Ambient()
         ambient.locate = self.place_function()
         ambient.location_cache = self.trail()
+        ambient.trail = self.machine.progress
         ambient.warn = self.warn
         ambient.check = self.machine.check
         ambient.passes = self._on_pass

@@ -91,8 +91,8 @@ def test_memory_by_module() -> None:
     net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh())
     loss = net(torch.ones(2, 3)).sum()
     groups = {group.key: group.live for group in lens.memory(by="module").groups}
-    assert groups == {"net.1": 1, "net.0": 1}
-    assert "net.1" in repr(lens.memory(by="module"))
+    assert groups == {"net[1]": 1, "net[0]": 1}
+    assert "net[1]" in repr(lens.memory(by="module"))
     del loss
 
 

@@ -154,12 +154,58 @@ def test_nodes_are_grouped_by_the_call_that_made_them():
         "def enc(a):\n    b = a * 2\n    return b.tanh()\n\ndef loss(a):\n    return (enc(a) ** 2).sum()\n\n"
         "x = ones(3, requires_grad=True)\nh = enc(enc(x))\ny = loss(h) + 1\n"
     )
-    report = asked.report("graph y --group")
+    report = asked.report("graph y --by function")
     assert [(node.name, node.members) for node in report.nodes] == [
         ("AddBackward0", 1), ("loss()", 4), ("enc()", 2), ("enc()", 2),
     ]
     assert report.edges == ((0, 1, 0), (1, 2, 0), (2, 3, 0))
-    assert "expand" not in asked.shown("graph y --group")
+    assert "expand" not in asked.shown("graph y --by function")
+
+
+NET = (
+    "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.blocks = nn.ModuleList([nn.Sequential(nn.Linear(4, 4), nn.Tanh()) for _ in range(3)])\n"
+    "        self.heads = [nn.Linear(4, 2), nn.Linear(4, 1)]\n    def forward(self, x):\n"
+    "        for block in self.blocks:\n            x = x + block(x)\n        return self.heads[0](x) + self.heads[1](x)\n\n"
+    "net = Net()\nz = net(randn(3, 4)).sum()\n"
+)
+
+
+def test_nodes_know_the_module_that_made_them():
+    asked = Asked(NET)
+    made = {node.module for node in asked.report("graph z --by none").nodes if not node.leaf}
+    blocks = {f"net.blocks[{i}][{j}]" for i in range(3) for j in range(2)}
+    assert made == {"", "net", "net.heads[0]", "net.heads[1]"} | blocks
+    folded = [(node.module, node.members) for node in asked.report("graph z --by module").nodes if node.module not in {"", "net"}]
+    assert sorted(folded) == sorted((path, 1 if path.endswith("][1]") else 2) for path in made - {"", "net"})
+
+
+def test_a_module_is_opened_by_its_path():
+    asked = Asked(NET)
+    for path in ("net.blocks[1][0]", "net.blocks.1.0"):
+        opened = [node.name for node in asked.report(f"graph z --open {path}").nodes if node.module == "net.blocks[1][0]"]
+        assert opened == ["AddmmBackward0", "TBackward0"]
+    asked.run("graph z --open net.tail")
+    assert [(one.kind, "net.tail (modules: net, " in one.message) for one in asked.failures] == [("value", True)]
+
+
+def test_a_transformer_layer_reads_as_its_modules():
+    asked = Asked("layer = nn.TransformerEncoderLayer(16, 4, 32)\nz = layer(randn(5, 2, 16)).sum()\n")
+    nodes = asked.report("graph z").nodes
+    assert len([node for node in nodes if node.module]) == 11
+    assert {"layer.self_attn", "layer.linear1", "layer.norm2"} <= {node.module for node in nodes}
+    assert "layer.self_attn.out_proj" in {node.module for node in asked.report("graph z --open layer.self_attn").nodes}
+
+
+def test_calls_of_one_module_that_follow_each_other_are_one():
+    asked = Asked("cell = nn.GRUCell(2, 3)\nh = zeros(1, 3)\nfor i in range(50):\n    h = cell(randn(1, 2), h)\n")
+    node, = asked.report("graph h").nodes
+    assert (node.module, node.times) == ("cell", 50)
+
+
+def test_a_module_that_no_variable_holds_goes_by_its_class():
+    asked = Asked("def f(x):\n    net = nn.Sequential(nn.Linear(2, 2), nn.Tanh())\n    return net(x)\n\nz = f(ones(1, 2)).sum()\n")
+    assert {node.module for node in asked.report("graph z").nodes} >= {"Linear", "Tanh"}
 
 
 def test_a_filtered_graph_draws_no_edge_that_another_way_shows():

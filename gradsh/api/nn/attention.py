@@ -206,7 +206,7 @@ class MultiheadAttention(Module):
             q, k, v = (one.view(batch, heads, -1, width) for one in (q, k, v))
             output = functional("scaled_dot_product_attention")(q, k, v, mask, dropout, is_causal)
             output = output.permute(2, 0, 1, 3).reshape(batch * targets, size)
-        output = find("linear")(output, self.out_proj.weight, self.out_proj.bias)
+        output = self.out_proj._within(find("linear"), output, self.out_proj.weight, self.out_proj.bias)
         return output.view(targets, batch, output.shape[1]), weights
 
     def _shaped_mask(self, mask: Any, batch: int, targets: int, sources: int) -> Any:

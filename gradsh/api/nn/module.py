@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from gradsh.api.nn.state import ModuleState
 from gradsh.api.nn.typename import typename
 from gradsh.api.nn.walk import HOOKS, Walk
+from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import check_ordinary, ordinary, read
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import Parameter, Tensor, make
@@ -63,12 +65,32 @@ class Module(Walk, ModuleState):
         raise fail("type", message, NotImplementedError, module=self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run forward, with the registered hooks around it."""
-        if self.__dict__.get(HOOKS) is None:
-            return self.forward(*args, **kwargs)
-        from gradsh.api.nn.module_hooks import call
+        """Run forward, with the registered hooks around it; a session's nodes note in which module they are made."""
+        trail = current().trail
+        if trail is not None:
+            outer = trail.activation
+            trail.activation = (outer, 0, None, (ref(self), type(self)))
+        try:
+            if self.__dict__.get(HOOKS) is None:
+                return self.forward(*args, **kwargs)
+            from gradsh.api.nn.module_hooks import call
 
-        return call(self, args, kwargs)
+            return call(self, args, kwargs)
+        finally:
+            if trail is not None:
+                trail.activation = outer
+
+    def _within(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function as a call of this module that has no forward of its own: its nodes note the module."""
+        trail = current().trail
+        if trail is None:
+            return function(*args)
+        outer = trail.activation
+        trail.activation = (outer, 0, None, (ref(self), type(self)))
+        try:
+            return function(*args)
+        finally:
+            trail.activation = outer
 
     # --- registration ---------------------------------------------------------------------------------------------
 

@@ -1,0 +1,67 @@
+"""In which modules a node was made: the paths (`net.layers[0].self_attn`) of the modules whose calls lie around its place."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+from weakref import ref
+
+from gradsh.probe.names import named_modules
+
+
+class ModuleCall(NamedTuple):
+    """A call of a module: how the program calls the module, and what tells this call from others."""
+
+    path: str
+    call: int
+
+
+class ModulePaths:
+    """The calls of modules around places, each activation asked for once; paths are read from the variables when first needed."""
+
+    def __init__(self, variables: Mapping[str, object]) -> None:
+        self._variables = variables
+        self._known: dict[int, tuple[ModuleCall, ...]] = {}
+
+    @cached_property
+    def _paths(self) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for path, module in named_modules(self._variables):
+            found.setdefault(id(module), path)
+        return found
+
+    def read(self) -> None:
+        """Read the paths from the variables now."""
+        self._paths  # noqa: B018  (it is read at the first question)
+
+    def calls(self, where: Any) -> tuple[ModuleCall, ...]:
+        """Return the calls of modules around a place, outermost first."""
+        return () if where is None else self._around(where[0])
+
+    def of(self, where: Any) -> str:
+        """Return the path of the innermost module around a place; empty outside of modules."""
+        found = self.calls(where)
+        return found[-1].path if found else ""
+
+    def _around(self, activation: Any) -> tuple[ModuleCall, ...]:
+        new = []
+        while activation is not None and id(activation) not in self._known:
+            new.append(activation)
+            activation = activation[0]
+        found = () if activation is None else self._known[id(activation)]
+        for one in reversed(new):  # nodes hold their activations, so an id stays its own while they are asked about
+            if type(one[3]) is tuple:
+                found = (*found, ModuleCall(self._path(*one[3]), id(one)))
+            self._known[id(one)] = found
+        return found
+
+    def _path(self, held: ref[Any], kind: type) -> str:
+        """Return how the program calls a module; its class's name where no variable leads to it."""
+        module = held()
+        if module is None:
+            return kind.__name__
+        path = self._paths.get(id(module))
+        if path is None:
+            path = kind.__name__
+            for inner, one in named_modules({path: module}):
+                self._paths.setdefault(id(one), inner)
+        return path
