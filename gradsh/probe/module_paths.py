@@ -8,7 +8,7 @@ from weakref import ref
 from gradsh.probe.names import named_modules
 
 
-class ModuleCall(NamedTuple):
+class ModuleScope(NamedTuple):
     """A call of a module: how the program calls the module, and what tells this call from others."""
 
     path: str
@@ -20,7 +20,7 @@ class ModulePaths:
 
     def __init__(self, variables: Mapping[str, object]) -> None:
         self._variables = variables
-        self._known: dict[int, tuple[ModuleCall, ...]] = {}
+        self._known: dict[int, tuple[ModuleScope, ...]] = {}
 
     @cached_property
     def _paths(self) -> dict[int, str]:
@@ -33,7 +33,7 @@ class ModulePaths:
         """Read the paths from the variables now."""
         self._paths  # noqa: B018  (it is read at the first question)
 
-    def calls(self, where: Any) -> tuple[ModuleCall, ...]:
+    def calls(self, where: Any) -> tuple[ModuleScope, ...]:
         """Return the calls of modules around a place, outermost first."""
         return () if where is None else self._around(where[0])
 
@@ -42,7 +42,7 @@ class ModulePaths:
         found = self.calls(where)
         return found[-1].path if found else ""
 
-    def _around(self, activation: Any) -> tuple[ModuleCall, ...]:
+    def _around(self, activation: Any) -> tuple[ModuleScope, ...]:
         new = []
         while activation is not None and id(activation) not in self._known:
             new.append(activation)
@@ -50,7 +50,7 @@ class ModulePaths:
         found = () if activation is None else self._known[id(activation)]
         for one in reversed(new):  # nodes hold their activations, so an id stays its own while they are asked about
             if type(one[3]) is tuple:
-                found = (*found, ModuleCall(self._path(*one[3]), id(one)))
+                found = (*found, ModuleScope(self._path(*one[3]), id(one)))
             self._known[id(one)] = found
         return found
 
