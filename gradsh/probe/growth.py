@@ -11,8 +11,10 @@ from typing import Any, Literal, NamedTuple
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor
 from gradsh.engine.graph.types import Location
+from gradsh.engine.values.storage import owner_of
 from gradsh.probe.accounts import saved_memories
 from gradsh.probe.foreign import looking
+from gradsh.probe.given import arrays_in
 from gradsh.probe.names import named_tensors, top_name
 from gradsh.probe.snapshot import node_name, nodes_below
 
@@ -40,11 +42,13 @@ class Leak(NamedTuple):
     line: int | None
     text: str
     freed: bool = False
+    growing: int = 0
+    """Bytes of the memories that come with a pass: one that most passes save, such as a weight, does not grow."""
 
     @property
     def per_pass(self) -> tuple[int, int]:
-        """Nodes and bytes for each pass."""
-        return self.nodes // max(1, self.passes), self.nbytes // max(1, self.passes)
+        """Nodes and bytes that each pass adds."""
+        return self.nodes // max(1, self.passes), self.growing // max(1, self.passes)
 
 
 class LeakReport(NamedTuple):
@@ -145,7 +149,9 @@ def _items(name: str, held: list[tuple[str, Tensor]], births: _Births) -> Leak |
         return None
     roots = [tensor.edge[0] for _, tensor in held if tensor.edge is not None]
     sizes, number = saved_memories(roots)
-    return Leak("list", name, len(passes), number, sum(sizes.values()), births.lines[site], site[0], _spent(roots))
+    return Leak(
+        "list", name, len(passes), number, sum(sizes.values()), births.lines[site], site[0], _spent(roots), _growing(roots, births),
+    )
 
 
 def _carried(path: str, root: Node, births: _Births) -> Leak | None:
@@ -166,7 +172,25 @@ def _carried(path: str, root: Node, births: _Births) -> Leak | None:
     site = carrier if carrier in sites else max(sites, key=lambda one: len(sites[one]))
     sizes, number = saved_memories([root])
     kind: Kind = "total" if _adds_up(latest[site], site, births) else "carried"
-    return Leak(kind, path, most, number, sum(sizes.values()), births.lines[site], site[0], _spent([root]))
+    return Leak(
+        kind, path, most, number, sum(sizes.values()), births.lines[site], site[0], _spent([root]), _growing([root], births),
+    )
+
+
+def _growing(roots: Iterable[Node], births: _Births) -> int:
+    """Return the bytes of the memories that come with a pass, and are not saved in most passes again."""
+    seen: set[Node] = set()
+    passes: dict[int, set[Any]] = {}
+    sizes: dict[int, int] = {}
+    for root in roots:
+        for node in () if root in seen else nodes_below(root, seen):
+            born = None if isinstance(node, AccumulateGrad) else births.of(node)
+            for array in arrays_in(node) if born is not None else ():
+                owner = owner_of(array)
+                sizes[id(owner)] = owner.nbytes
+                passes.setdefault(id(owner), set()).add(born[1])
+    steady = max(FEWEST, len(set().union(*passes.values())) // 2 + 1)
+    return sum(size for key, size in sizes.items() if len(passes[key]) < steady)
 
 
 def _adds_up(start: Node, site: Site, births: _Births) -> bool:
