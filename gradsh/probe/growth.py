@@ -185,7 +185,9 @@ def _growing(roots: Iterable[Node], births: _Births) -> int:
     for root in roots:
         for node in () if root in seen else nodes_below(root, seen):
             born = None if isinstance(node, AccumulateGrad) else births.of(node)
-            for array in arrays_in(node) if born is not None else ():
+            if born is None:
+                continue
+            for array in arrays_in(node):
                 owner = owner_of(array)
                 sizes[id(owner)] = owner.nbytes
                 passes.setdefault(id(owner), set()).add(born[1])
