@@ -1,29 +1,42 @@
-"""`backward --step`: the walk through a pass, shown step by step where a person is there to say how to go on."""
+"""`backward --step`: the walk through a pass, shown step by step where a person is there to say how to go on.
+
+A step back takes back what the pass did: gradients and saved tensors are as before the pass, and it runs again up to there.
+"""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from gradsh.commands import words
-from gradsh.contracts.state import Control, State
+from gradsh.commands.stepping import Stop, is_name, line_asked, size_asked
+from gradsh.contracts.state import State
 from gradsh.engine.graph.node import Node
-from gradsh.engine.graph.tensor import AccumulateGrad
+from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, make
+from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
-from gradsh.probe.passes import PassReport, Recorder
+from gradsh.probe.passes import PassReport
+from gradsh.probe.rewind import Rewind
 from gradsh.probe.snapshot import node_name, nodes_below
 from gradsh.probe.walk import GradientStep, Step, StepRecorder
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 
-PROMPT = "step (next, until NODE, back, rest, quit)> "
+PROMPT = "step (next, until, break, back, continue, rest, quit, abort, or an expression)> "
 WORDS = (
-    "next (n, Enter)   run the next node",
-    "until NODE (u)    run up to a node: an operation, a variable or a leaf",
-    "back (b)          show the previous node again",
-    "rest (r)          run the remaining nodes",
-    "quit (q, Ctrl-C)  stop the backward here",
+    "next (n, Enter)    run the next node",
+    "until WHERE (u)    run up to a node, a variable, a leaf, `x.grad`, `line 3`, `nan`, `inf`, `|g| > 1e3` or a condition",
+    "break WHERE        stop there in this backward and later ones (`break` lists the stops, `break off` forgets them)",
+    "back [N] (b)       take back the last node, or N: gradients and saved tensors, too",
+    "continue (c)       run up to the next stop that `break` keeps",
+    "rest (r)           run the remaining nodes",
+    "quit (q, Ctrl-C)   stop the backward here; what it has done stays",
+    "abort              stop the backward; gradients and saved tensors are as before it",
+    "anything else      is evaluated: `x.grad`, `grad_in`, `grad_out`, `buffers`",
 )
 _STAYS = "what backward has done so far stays"
+_BACK = "gradients and saved tensors are as before it"
 
 
 class WalkReport(NamedTuple):
@@ -34,85 +47,124 @@ class WalkReport(NamedTuple):
     shown: bool = False
 
 
-def walk(state: State, roots: Iterable[Node], observed: Callable[[Recorder], None]) -> WalkReport:
+class _TakeBack(BaseException):
+    """Ends a pass that is to be taken back, and run again up to step `to` (None: not at all)."""
+
+    def __init__(self, to: int | None) -> None:
+        super().__init__()
+        self.to = to
+
+
+def walk(state: State, roots: Iterable[Node], observed: Callable[[StepRecorder], None]) -> WalkReport:
     """Run a pass from `roots` under the eyes of a recorder of steps; return them and the account."""
-    names = Names(state.names_in_reach())
-    stepper = _Stepper(state.control, names, roots) if state.control.interactive() else None
-    recorder = StepRecorder(state.line_of, names, stepper)
-    observed(recorder)
-    if stepper is not None:
-        stepper.over = True
-    recorder.finish()
-    if stepper is not None and stepper.until:
+    roots = list(roots)
+    names, paths = Names(state.names_in_reach()), ModulePaths(state.names_in_reach())
+    if not state.control.interactive():
+        recorder = StepRecorder(state.line_of, names, paths)
+        observed(recorder)
+        recorder.finish()
+        return WalkReport(tuple(recorder.steps), state.report_of(recorder))
+    before = Rewind(roots)
+    stepper = _Stepper(state, names, roots)
+    while True:
+        recorder = StepRecorder(state.line_of, names, paths, stepper, before)
+        try:
+            observed(recorder)
+            stepper.over = True
+            recorder.finish()
+            break
+        except _TakeBack as asked:
+            before.restore()
+            if asked.to is None:
+                raise fail("interrupt", f"backward was aborted; {_BACK}", RuntimeError) from None
+            stepper.begin(asked.to)
+    if stepper.until:
         state.control.show((f"backward ended before reaching {stepper.until}",))
-    return WalkReport(tuple(recorder.steps), state.report_of(recorder), stepper is not None)
+    return WalkReport(tuple(recorder.steps), state.report_of(recorder), shown=True)
 
 
-class _Stepper:
+class _Stepper(Stop):
     """Stops after each step and asks how to go on; `over` tells that the pass itself has ended."""
 
-    def __init__(self, control: Control, names: Names, roots: Iterable[Node]) -> None:
-        self.control = control
-        self.ahead = _names_below(roots, names)
-        self.seen: list[Step] = []
-        self.place = 0
-        self.until = ""
-        self.rest = False
-        self.over = False
+    prompt = PROMPT
+    words = WORDS
 
-    def __call__(self, step: Step) -> None:
+    def __init__(self, state: State, names: Names, roots: list[Node]) -> None:
+        super().__init__(state)
+        self.known = _names_below(roots, names)
+        self.begin(0)
+
+    def begin(self, shown: int) -> None:
+        """Begin the pass, up to the step of that number without a stop."""
+        self.ahead = self.known.copy()
+        self.skipped, self.rest, self.over = shown - 1, False, False
+
+    def __call__(self, recorder: StepRecorder) -> None:
         """Take a step that has just been done; return when the next one may run."""
-        self.seen.append(step)
+        step = recorder.steps[-1]
         self.ahead.subtract(_names_of(step))
-        if self.rest or (self.until and self.until not in _names_of(step)):
+        if step.number <= self.skipped or self.rest or (step.number > self.skipped + 1 and not self.stops(recorder)):
             return
-        self.until = ""
-        self._show(len(self.seen) - 1)
-        while not self._goes_on():
-            pass
+        self.skipped = -1
+        self.control.show(_step_lines(step))
+        self.converse(recorder)
 
-    def _show(self, place: int) -> None:
-        self.place = place
-        self.control.show(_step_lines(self.seen[place]))
-
-    def _goes_on(self) -> bool:
-        """Follow one answer; return whether it lets the pass go on."""
-        answer = self.control.ask(PROMPT)
-        word, _, name = ("" if answer is None else answer.strip()).partition(" ")
-        if answer is None or word in {"q", "quit"}:
-            if self.over:
-                return True
-            raise fail("interrupt", f"backward was {'interrupted' if answer is None else 'stopped with `quit`'}; {_STAYS}", RuntimeError)
-        if word in {"", "n", "next"}:
-            return self._forward()
-        if word in {"u", "until"} and name:
-            return self._towards(name.strip())
-        if word in {"r", "rest"}:
+    def command(self, place: StepRecorder, word: str, rest: str) -> bool | None:
+        """Follow the words that only a pass has."""
+        number = place.steps[-1].number
+        if word in {"r", "rest"} and not rest:
             self.rest = True
             return True
-        if word in {"b", "back"}:
-            self._show(max(0, self.place - 1))
-        else:
-            self.control.show(WORDS)
-        return False
+        if word == "back" and (not rest or rest.isdigit()):
+            to = number - int(rest or 1)
+            if to >= 1:
+                raise _TakeBack(to)
+            self.control.show(("this is as far as it can be taken back; `abort` leaves the pass",) if number == 1 else WORDS[3:4])
+            return False
+        if word == "abort" and not rest:
+            raise _TakeBack(None)
+        return None
 
-    def _forward(self) -> bool:
-        if self.place == len(self.seen) - 1:
+    def quit(self, answered: bool) -> bool:
+        """Stop the pass where it is, unless it is over."""
+        if self.over:
             return True
-        self._show(self.place + 1)
-        return False
+        raise fail("interrupt", f"backward was {'stopped with `quit`' if answered else 'interrupted'}; {_STAYS}", RuntimeError)
 
-    def _towards(self, name: str) -> bool:
-        """Go on to a node by its name: among the steps after the one that is shown, else among what has yet to run."""
-        for place in range(self.place + 1, len(self.seen)):
-            if name in _names_of(self.seen[place]):
-                self._show(place)
-                return False
-        if self.ahead[name] > 0:
-            self.until = name
-            return True
-        self.control.show((f"no remaining node is called {name}",))
-        return False
+    def towards(self, place: StepRecorder, condition: str) -> bool:
+        """Go on to a condition; a name must be that of a node that has yet to run."""
+        if is_name(condition) and condition not in {"nan", "inf"} and self.ahead[condition.removesuffix(".grad")] <= 0:
+            self.control.show((f"no remaining node is called {condition}",))
+            return False
+        return super().towards(place, condition)
+
+    def reached(self, place: StepRecorder, condition: str) -> bool | None:
+        """Whether the latest step meets a condition."""
+        step, arrays = place.steps[-1], [_array(one) for one in place.sent if one is not None]
+        if condition in {"nan", "inf"}:
+            found = np.isnan if condition == "nan" else np.isinf
+            return any(bool(found(one).any()) for one in arrays)
+        if (line := line_asked(condition)) is not None:
+            return step.line == line
+        if (size := size_asked(condition)) is not None:
+            return any(size(float(np.abs(one).max())) for one in arrays if one.size)
+        if condition.endswith(".grad"):
+            return any(one.startswith(f"{condition} ") for one in step.wrote)
+        return condition in _names_of(step) if is_name(condition) else None
+
+    def names(self, place: StepRecorder) -> Mapping[str, Any]:
+        """Return the gradients that arrived at the latest node and that it sent on."""
+        return {"grad_in": _given(place.arrived), "grad_out": _given(place.sent)}
+
+
+def _array(value: Any) -> Any:
+    return value.array if isinstance(value, Tensor) else np.asarray(value)
+
+
+def _given(values: Iterable[Any]) -> Any:
+    """Return gradients as a program has them: one alone, or a tuple."""
+    found = tuple(one if one is None or isinstance(one, Tensor) else make(np.array(one)) for one in values)
+    return found[0] if len(found) == 1 else found
 
 
 def _names_below(roots: Iterable[Node], names: Names) -> Counter[str]:
@@ -120,7 +172,7 @@ def _names_below(roots: Iterable[Node], names: Names) -> Counter[str]:
     found: Counter[str] = Counter()
     seen: set[Node] = set()
     for root in roots:
-        for node in nodes_below(root, seen):
+        for node in nodes_below(root, seen) if root not in seen else ():
             leaf = isinstance(node, AccumulateGrad)
             found.update([names.of_leaf(node.variable)] if leaf else {node_name(node) or "", *names.of_node(node)})
     return found
@@ -135,7 +187,8 @@ def _step_lines(step: Step) -> list[str]:
     names = f"{', '.join(step.variables)}  " if step.variables else ""
     line = f"  line {step.line}" if step.line is not None else ""
     hooks = f"  {words.count(step.hooks, 'hook')}" if step.hooks else ""
-    out = [f"{step.number}. {names}{step.node}{line}{hooks}"]
+    module = f"  in {step.module}" if step.module else ""
+    out = [f"{step.number}. {names}{step.node}{line}{module}{hooks}"]
     out += [f"     in   {_gradient(one)}" for one in step.arrived] or ["     in   nothing"]
     out += [f"     out  {_gradient(one)}" for one in step.sent]
     for name, size, fate in step.buffers:

@@ -135,6 +135,9 @@ class Control(Protocol):
     def ask(self, prompt: str) -> str | None:
         """Return what a person answers; None where nobody is there, or who leaves."""
 
+    def evaluate(self, text: str, names: Mapping[str, Any], *, muted: bool = False) -> list[Any] | None:
+        """Run a text that is typed at a stop, with further names; return the values of its expressions, None where it fails."""
+
     def value_of(self, name: str) -> object:
         """Return what a dotted name of the program's stands for; runs nothing. Raises LookupError."""
 

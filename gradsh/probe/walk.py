@@ -7,8 +7,10 @@ from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor
 from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.dtype import Array
+from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
 from gradsh.probe.passes import Recorder, saved_inside, saved_title
+from gradsh.probe.rewind import Rewind
 from gradsh.probe.snapshot import node_name
 
 
@@ -33,6 +35,7 @@ class Step(NamedTuple):
     buffers: tuple[tuple[str, int, str], ...]
     hooks: int
     wrote: tuple[str, ...]
+    module: str = ""
 
 
 SHOWN_WHOLE = 6
@@ -59,15 +62,25 @@ def _values(array: Array) -> str:
 
 
 class StepRecorder(Recorder):
-    """A recorder that also notes each step; `pause` is told of every step as soon as it is over and may raise."""
+    """A recorder that also notes each step; `pause` is told of every step as soon as it is over and may raise.
 
-    __slots__ = ("_arrived", "_buffers", "_sent", "_written", "names", "node", "pause", "steps")
+    For who pauses, `arrived` and `sent` are the gradients of the latest step themselves, and `before_pass` keeps what is freed.
+    """
 
-    def __init__(self, line_of: LineOf, names: Names, pause: Callable[[Step], None] | None) -> None:
+    __slots__ = ("_arrived", "_buffers", "_sent", "_written", "arrived", "before_pass", "names", "node", "paths", "pause", "sent", "steps")
+
+    def __init__(
+        self, line_of: LineOf, names: Names, paths: ModulePaths, pause: "Callable[[StepRecorder], None] | None" = None,
+        before_pass: Rewind | None = None,
+    ) -> None:
         super().__init__(line_of)
         self.names = names
+        self.paths = paths
         self.pause = pause
+        self.before_pass = before_pass
         self.steps: list[Step] = []
+        self.arrived: tuple[Any, ...] = ()
+        self.sent: tuple[Any, ...] = ()
         self.node: Node | None = None
         self._clear()
 
@@ -82,6 +95,8 @@ class StepRecorder(Recorder):
         self.finish()
         super().before(node, grads)
         self.node = node
+        if self.pause is not None:
+            self.arrived = tuple(grads)
         self._arrived = tuple(one for one in map(gradient_of, grads) if one is not None)
         fate = "kept"
         self._buffers = tuple((saved_title(one), one.nbytes, "freed before" if one.freed else fate) for one in saved_inside(node))
@@ -89,6 +104,8 @@ class StepRecorder(Recorder):
     def after(self, node: Node, grads: Sequence[Any], results: Sequence[Any]) -> None:
         """Note what goes out, and where to."""
         del grads
+        if self.pause is not None:
+            self.sent = tuple(value for edge, value in zip(node.edges, results, strict=False) if edge is not None)
         sent = []
         for edge, value in zip(node.edges, results, strict=False):
             if edge is not None and value is not None:
@@ -105,6 +122,8 @@ class StepRecorder(Recorder):
     def frees(self, node: Node) -> None:
         """Note what is freed."""
         super().frees(node)
+        if self.before_pass is not None:
+            self.before_pass.frees(node)
         self._buffers = tuple((name, size, "freed" if fate == "kept" else fate) for name, size, fate in self._buffers)
 
     def keeps(self, node: Node) -> None:
@@ -129,9 +148,9 @@ class StepRecorder(Recorder):
             hooks = len(extra.prehooks) + len(extra.posthooks) + sum(map(len, extra.tensor_hooks.values()))
         step = Step(
             len(self.steps) + 1, node_name(node) or "", self.names.of_node(node), self.line_of(node.location), self._arrived,
-            self._sent, self._buffers, hooks, tuple(self._written),
+            self._sent, self._buffers, hooks, tuple(self._written), self.paths.of(node.location),
         )
         self.steps.append(step)
         self._clear()
         if self.pause is not None:
-            self.pause(step)
+            self.pause(self)

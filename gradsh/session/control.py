@@ -5,11 +5,11 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from gradsh.contracts.events import Emit, Event, Print, Warn
+from gradsh.contracts.events import Emit, Event, Failure, Print, Warn
 from gradsh.contracts.state import Entry, State
 from gradsh.contracts.state import Failed as LastFailure
 from gradsh.diagnosis.classify import kind_of_class
@@ -98,6 +98,31 @@ class Controls(ABC):
         outcome = self.run(text, quiet if muted else self.emit, name=name, first_line=first_line)
         left, self.left = self.left, None
         return left is not None or outcome.status == 0
+
+    def evaluate(self, text: str, names: Mapping[str, Any], *, muted: bool = False) -> list[Any] | None:
+        """Run a text that is typed at a stop, with further names; return the values of its expressions, None where it fails.
+
+        It is no part of the history. What the program has bound itself goes before the names.
+        """
+        machine, line, known = self.machine, self.line, len(self.state.history)
+        values: list[Any] = []
+        shown, emit = machine.on_value, self.emit
+
+        def keep(statement: Any, value: Any) -> None:
+            values.append(value)
+            if not muted:
+                shown(statement, value)
+
+        machine.builtins.update(names)
+        machine.on_value = keep
+        try:
+            outcome = self.run(text, (lambda one: emit(one) if isinstance(one, Failure) else None) if muted else emit, name="<stop>")
+        finally:
+            machine.on_value, self.line = shown, line
+            for name in names:
+                machine.builtins.pop(name, None)
+            del self.state.history[known:]
+        return values if outcome.status == 0 else None
 
     def mute(self) -> None:
         """Show nothing and ask nothing from now on: for a process that only measures."""

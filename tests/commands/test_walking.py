@@ -1,0 +1,88 @@
+"""`backward --step` as a debugger: expressions at its prompt, conditions to stop at, steps taken back, breaks that are kept."""
+
+import pytest
+
+from gradsh.contracts.events import Print, Result, Value
+from gradsh.probe.snapshot import nodes_below
+from gradsh.render.style import Style
+from gradsh.render.text import event_text
+from tests.probe.asking import Asked
+
+
+def test_walk_evaluates_what_is_no_word():
+    asked = Asked("x = ones(2, requires_grad=True)\nz = (x * 3).exp().sum()")
+    left = ["", "grad_in * 2", "grad_out", "x.grad", "bogus", "plan z", "y = 1", "until x", "x.grad", ""]
+    asked.session.asker = lambda _prompt: left.pop(0)
+    asked.run("backward z --step")
+    lines = [event_text(event, Style())[1] for event in asked.events if isinstance(event, Result)]
+    assert left == []
+    assert [problem.kind for problem in asked.failures] == ["name"]
+    values = [event.text for event in asked.events if isinstance(event, Value)]
+    assert [value.partition(",")[0] for value in values] == ["tensor([2.", "tensor([20.0855", "tensor([60.2566"]
+    assert any(line.startswith("would fail: error[freed]") for line in lines)
+    assert asked["y"] == 1
+    assert [entry.text for entry in asked.session.state.history][-1] == "backward z --step"
+
+
+def state_of(asked: Asked) -> tuple[object, ...]:
+    grads = [None if asked[name].grad is None else (asked[name].grad.tolist(), asked[name].grad._version) for name in ("x", "w")]
+    return grads, [saved.freed for node in nodes_below(asked["z"].grad_fn) for saved in node.saved]
+
+
+STEPPED = (
+    "x = ones(2, requires_grad=True)\nw = ones(2, requires_grad=True)\nh = (x * w).exp()\nh.retain_grad()\n(x.sum() * 3).backward()\n"
+    "k = h.sin() * 1\nk[0] = 2 * w[0]\nz = (k * w).sum()\n"
+)
+
+
+@pytest.mark.parametrize("steps", [1, 3, 6])
+def test_abort_leaves_all_as_it_was(steps):
+    asked = Asked(STEPPED)
+    before = state_of(asked)
+    left = [*[""] * (steps - 1), "abort"]
+    asked.session.asker = lambda _prompt: left.pop(0)
+    asked.run("backward z --step")
+    assert [(problem.kind, "aborted" in problem.message) for problem in asked.failures] == [("interrupt", True)]
+    assert state_of(asked) == before
+    twin = Asked(STEPPED + "backward z")
+    asked.run("backward z")
+    assert (asked.failures, state_of(asked)) == ([], state_of(twin))
+
+
+def test_back_takes_back_what_the_nodes_did():
+    asked = Asked(STEPPED)
+    seen = []
+    answers = ["", "", "", "", "", "", "", "back 4", "", "", "b", "rest"]
+
+    def ask(_prompt: str) -> str:
+        seen.append(state_of(asked))
+        return answers[len(seen) - 1]
+
+    asked.session.asker = ask
+    asked.run("backward z --step")
+    assert asked.failures == []
+    assert seen[8:11] == seen[3:6]
+    assert seen[11] == seen[4]
+    assert state_of(asked) == state_of(Asked(STEPPED + "backward z"))
+
+
+@pytest.mark.parametrize(("condition", "steps"), [
+    ("line 2", "1. 3."), ("nan", "1. 3."), ("inf", "1. 2."), ("|g| > 1e3", "1. 2."), ("x.grad", "1. 3."), ("SqrtBackward0", "1. 2."),
+    ("grad_out.isnan().any()", "1. 3."), ("|g| < 0", "1."),
+])
+def test_until_a_condition(condition, steps):
+    asked = Asked("x = zeros(2, requires_grad=True)\nh = x * 0\nz = h.sqrt().sum()\n")
+    answers = [f"until {condition}", "rest"]
+    asked.session.asker = lambda _prompt: answers.pop(0)
+    asked.run("backward z --step")
+    shown = [event.text for event in asked.events if isinstance(event, Print) and event.text[:1].isdigit()]
+    assert " ".join(text.partition(" ")[0] for text in shown) == steps
+    assert asked.failures == []
+
+
+def test_a_break_is_kept_over_backwards():
+    asked = Asked("x = ones(2, requires_grad=True)\nz = (x * 3).exp().sum()")
+    for answers, shown in ((["break ExpBackward0", "c", "c"], 2), (["continue", "break off", "c"], 2), (["c"], 1)):
+        asked.session.asker = lambda _prompt, left=answers: left.pop(0)
+        asked.run("backward z --step --retain")
+        assert (len([one for one in asked.events if isinstance(one, Print) and one.text[:1].isdigit()]), answers) == (shown, [])
