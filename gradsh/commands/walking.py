@@ -23,7 +23,7 @@ from gradsh.probe.walk import GradientStep, Step, StepRecorder
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 
-PROMPT = "step (next, until, break, back, continue, rest, quit, abort, or an expression)> "
+PROMPT = "step (next, until WHERE, back, quit, help)> "
 WORDS = (
     "next (n, Enter)    run the next node",
     "until WHERE (u)    run up to a node, a variable, a leaf, `x.grad`, `line 3`, `nan`, `inf`, `|g| > 1e3` or a condition",

@@ -60,7 +60,7 @@ def test_the_line_below_fits() -> None:
 
 @pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
 def test_a_walk_is_aborted_by_its_keys_and_says_its_words(term: str) -> None:
-    prompt = "step (next, until NODE, back, rest, quit)>"
+    prompt = "step (next, until WHERE, back, quit, help)>"
 
     with Terminal(columns=80, rows=60, TERM=term) as shell:
 
@@ -81,11 +81,18 @@ def test_a_walk_is_aborted_by_its_keys_and_says_its_words(term: str) -> None:
             assert shell.run("print(x.grad)") == "None"
         shell.run("z = (x * x).exp().sum()")
         answer("backward z --step\r", prompt)
-        for keys in ("bogus\r", "\r", "back\r", "until x\r"):
+        for keys in ("help\r", "\r", "grad_in * 7\r", "back\r", "x.grad\r", "until x\r"):
             answer(keys, prompt)
         answer("\r", "grad>")
         text = shell.text().rpartition("backward z --step")[2]
         steps = [row.split()[0] for row in text.split("\n") if row[:2] in {"1.", "2.", "3."}]
         assert steps == ["1.", "2.", "1.", "3."]
-        assert "until NODE (u)" in text
+        assert "until WHERE (u)" in text
+        assert "tensor([7." in text
         assert text.count("ran 4 nodes") == 1
+        shell.run("x.grad = None; z = (x * x).exp().sum()")
+        answer("backward z --step\r", prompt)
+        answer("\r", prompt)
+        answer("abort\r", "grad>")
+        assert "backward was aborted" in " ".join(shell.shown().split())
+        assert "would run 4 nodes, free 3 buffers" in " ".join(shell.run("plan z").split())
