@@ -20,7 +20,7 @@ _SIZE = re.compile(r"\|g\|\s*(>=|<=|>|<)\s*(\S+)")
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
 
 
-class Stop(ABC):
+class Debugger(ABC):
     """Asks at each stop how to go on. `place` is what `reached` compares a condition with."""
 
     prompt: str

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradsh.commands import words
-from gradsh.commands.stepping import Stop, is_name, line_asked, size_asked
+from gradsh.commands.stepping import Debugger, is_name, line_asked, size_asked
 from gradsh.contracts.state import State
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, make
@@ -83,7 +83,7 @@ def walk(state: State, roots: Iterable[Node], observed: Callable[[StepRecorder],
     return WalkReport(tuple(recorder.steps), state.report_of(recorder), shown=True)
 
 
-class _Stepper(Stop):
+class _Stepper(Debugger):
     """Stops after each step and asks how to go on; `over` tells that the pass itself has ended."""
 
     prompt = PROMPT
