@@ -20,7 +20,7 @@ VERSION = 'import platform; print(platform.python_version())'
 # Tells one Python from another.
 WHICH = 'import sys; print(sys.version, sys.base_prefix)'
 
-.PHONY: bench extension site fuzz torches run test check sweep parity package docs lint types unit golden clean pythons oldest newest FORCE
+.PHONY: bench browser extension page site fuzz torches run test check sweep parity package docs lint types unit golden clean pythons oldest newest FORCE
 
 # The main job on scenario S1: a script goes in, what its backward freed and the failure that it announces come out.
 run: $(VENV)/installed
@@ -112,6 +112,17 @@ fuzz: $(VENV)/developed
 # Builds the extension for VS Code, if npm is here and finds what it needs.
 extension:
 	cd editors/vscode && npm install --no-audit --no-fund --no-package-lock && npm run package
+
+# Builds the page of reports, gradsh/report/page.html, from page/, if npm is here and finds what it needs.
+page:
+	cd page && npm ci --no-audit --no-fund && npm run build
+
+# Sets up what the tests of that page need, a browser and what drives it, and runs them.
+browser: $(VENV)/developed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check playwright || { echo "playwright cannot be installed here"; exit 1; }
+	command -v chromium chromium-browser google-chrome >/dev/null || $(BIN)/python -m playwright install chromium || \
+		{ echo "no Chromium here: install one (apt-get install chromium)"; exit 1; }
+	$(BIN)/python -m pytest -rs tests/report
 
 # Builds the sdist and, from it, the wheel, and checks both; installs the wheel in a fresh environment of PYTHON, and uses
 # it there: the program, and the library with its types.

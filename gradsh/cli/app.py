@@ -10,6 +10,7 @@ from gradsh.process.limits import FOR_TESTS, LIMITS, LONGEST, UNBOUNDED, bytes_o
 
 if TYPE_CHECKING:
     from gradsh.cli.manual import Flag, Sub
+    from gradsh.report.page import ReportFile
 
 app = typer.Typer(
     name="gradsh", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, no_args_is_help=False,
@@ -50,6 +51,9 @@ AllowFiles = Annotated[str | None, _limit("allow_files")]
 Sandbox = Annotated[Literal["auto", "on", "off"], _limit("sandbox")]
 Path = Annotated[
     list[str] | None, typer.Option("--path", metavar="DIR", help="A further folder to import modules from.")
+]
+Report = Annotated[
+    str | None, typer.Option("--report", metavar="FILE", help="Write a report to FILE: a page to look at (.html), or its data (.json).")
 ]
 Jobs = Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=0, help="Number of processes; 0: one per CPU.")]
 
@@ -131,6 +135,7 @@ def run(
     engine: Annotated[Literal["gradsh", "torch"], typer.Option("--engine", help="Engine: gradsh's own, or PyTorch.")] = "gradsh",
     device: Annotated[str, typer.Option("--device", metavar="cpu|cuda|meta", help="Device of new tensors (with --engine torch).")] = "",
     hints: Annotated[bool, typer.Option("--hints", help="Show hints about mistakes that raise no error.")] = False,
+    report: Report = None,
 ) -> None:
     """Run scripts; without any, the shell on a terminal, else standard input."""
     from gradsh.cli.dispatch import start
@@ -151,6 +156,11 @@ def run(
     )
     if params:
         raise typer.Exit(list_parameters(options))
+    if report and engine == "torch":
+        raise typer.BadParameter("--report needs gradsh's engine; for a program on PyTorch there is `gradsh trace --report`")
+    if report and code is None and not files and sys.stdin is not None and sys.stdin.isatty():
+        raise typer.BadParameter("--report needs a script; in the shell, `save FILE.html` writes one")
+    options = options._replace(report=_report(report, "run"))
     if device and engine == "gradsh":
         raise typer.BadParameter("--device needs --engine torch")
     if engine == "torch":
@@ -331,6 +341,19 @@ def trace(
     from gradsh.lens.tracing import main
 
     raise typer.Exit(main(arguments))
+
+
+def _report(path: str | None, command: str) -> "ReportFile | None":
+    """Open the file of a report; where it cannot be written, nothing is run."""
+    from gradsh.report.page import ReportFile
+
+    try:
+        return None if path is None else ReportFile(path)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    except OSError as error:
+        typer.echo(f"gradsh {command}: cannot write the report {path}: {error.strerror or error}", err=True)
+        raise typer.Exit(2) from None
 
 
 def _seed(text: str) -> int | None:

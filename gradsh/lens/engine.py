@@ -213,7 +213,7 @@ class TorchSession(Session):
         return self.watcher.look()
 
     def _looking(self) -> Any:
-        return self.watcher.look_at(self._reachable())
+        return self.watcher.look_at(self.reachable())
 
     def _backward(self, invocation: Invocation) -> None:
         """Run a pass of PyTorch's; what it does is what the plan of it foretold."""
@@ -240,7 +240,7 @@ class TorchSession(Session):
     def _assertion(self, name: str) -> Callable[..., Any]:
         def ask(*args: Any, **kwargs: Any) -> Any:
             with self._looking() as world:
-                return functions(self._reachable, self.state.meter)[name](*map(world.shown, args), **kwargs)
+                return functions(self.reachable, self.state.meter)[name](*map(world.shown, args), **kwargs)
 
         ask.__name__ = ask.__qualname__ = name
         return ask
@@ -260,7 +260,7 @@ class TorchSession(Session):
             self.state.written[1].update((id(leaf), _Mirrored(leaf)) for leaf in leaves)
             if metered:
                 line = self.line_of(self.watcher.lines.log().here())
-                self.state.meter.sample(self._reachable(), line or self.line, nodes)
+                self.state.meter.sample(self.reachable(), line or self.line, nodes)
 
     def _look_after(self, line: int, seconds: float) -> None:
         if self.state.meter is None:

@@ -169,7 +169,7 @@ def budget_of(
     saved = _saved(nodes, taken)
     kept_inputs = _inputs(followed, nodes) if followed.checkpoint is not None else ()
     inputs = _sum(taken, kept_inputs)
-    owners = _owners(followed.calls)
+    owners = owners_of(followed.calls)
     by_line = sums((_line(line_of(node.location)), nbytes) for node, nbytes in saved)
     by_module = sums((_folded(owners.get(node.seq, ("", 0))[0]), nbytes) for node, nbytes in saved)
     by_block = sums((str(number), nbytes) for node, nbytes in saved if (number := owners.get(node.seq, ("", 0))[1]))
@@ -232,7 +232,7 @@ def _inputs(followed: ModuleCalls, nodes: Iterable[Node]) -> Iterator[Tensor]:
             yield from (tensor for one in call.arguments if (tensor := tensor_of(one())) is not None)
 
 
-def _owners(calls: Iterable[ModuleCall]) -> dict[int, tuple[str, int]]:
+def owners_of(calls: Iterable[ModuleCall]) -> dict[int, tuple[str, int]]:
     """Return by sequence number the innermost module that was called, and the number of the block's call, 0 for none."""
     found: dict[int, tuple[str, int]] = {}
     for place, call in enumerate(calls, 1):  # inner calls end before outer ones

@@ -140,6 +140,13 @@ _OPTIMIZER = ".param_groups["
 """In the path of a parameter as an optimizer lists it: a name only for what has no other."""
 
 
+def of_program(named: Iterable[tuple[str, Tensor]]) -> list[tuple[str, Tensor]]:
+    """Return named tensors without the names by which optimizers list what has another one."""
+    found = list(named)
+    plain = {id(tensor) for path, tensor in found if _OPTIMIZER not in path}
+    return [(path, tensor) for path, tensor in found if _OPTIMIZER not in path or id(tensor) not in plain]
+
+
 def _rank(named: tuple[str, Tensor]) -> int:
     """Rank a name: a parameter's place in its net tells more than the `p` that a loop left behind."""
     path, tensor = named

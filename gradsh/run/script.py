@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from gradsh.contracts.events import Failure
+from gradsh.contracts.events import Emit, Failure
 from gradsh.process.gc_policy import govern
 from gradsh.process.limits import UNBOUNDED, Limits, bound_memory, grow_stack
 from gradsh.process.signals import answer, is_importing
@@ -23,6 +23,7 @@ from gradsh.text.tuples import NamedTuple
 if TYPE_CHECKING:
     import os
 
+    from gradsh.report.page import ReportFile
     from gradsh.run.sinks import Sink
     from gradsh.session.session import Session
 
@@ -57,6 +58,8 @@ class RunOptions(NamedTuple):
     """What asking for a GPU does: `explain`, or `ignore` to go on as if there were one."""
     path: tuple[str, ...] = ()
     """Folders besides the script's own in which its imports find modules."""
+    report: "ReportFile | None" = None
+    """The file to which a report of the run is written."""
     owns_process: bool = True
     """Whether this process may be ended when a script can not be stopped."""
 
@@ -142,9 +145,12 @@ def run(options: RunOptions, make: "Callable[..., Session] | None" = None) -> in
 
     script = scripts_of(options)[0]
     sink = sink_for(looks_of(options.format, plain=options.plain, several=False), script.name, sys.stdout, sys.stderr)
+    if options.report is not None:
+        options.report.keep_open()
     if not script.unreadable:
         enclose(options, script)
-    return max(run_script(script, options, sink, make), sink.close())
+    status = max(run_script(script, options, sink, make), sink.close())
+    return status if options.report is None else max(status, options.report.write())
 
 
 def scripts_of(options: RunOptions) -> Sequence[Script]:
@@ -276,14 +282,27 @@ def run_script(script: Script, options: RunOptions, sink: "Sink", make: "Callabl
     session.state.settings.values["hints"] = options.hints
     session.when_stuck = lambda line, reason: end_stuck(script.name, script.text, line, reason, sink)
     profiler, watching = _profiler(session, options)
-    with interruptible(session), watching:
+    with interruptible(session), watching, recorded(session, script, options, sink) as emit:
         outcome = session.run(
-            script.text, sink, name=script.name, keep_going=options.keep_going, values=dict(options.values)
+            script.text, emit, name=script.name, keep_going=options.keep_going, values=dict(options.values)
         )
     if profiler is not None:
         sink(profiler.result(script.name))
     status = INTERRUPTED if outcome.interrupted else outcome.status
     return max(status, _tell_state(session, script, sink)) if sink.wants_state else status
+
+
+@contextmanager
+def recorded(session: "Session", script: Script, options: RunOptions, emit: Emit) -> Iterator[Emit]:
+    """Record what a session does within the block for the report that the options ask for."""
+    if options.report is None:
+        yield emit
+        return
+    from gradsh.report.recorder import SessionRecorder
+
+    with SessionRecorder(session, Source(script.name, script.text), emit) as recorder:
+        yield recorder
+    options.report.add(script.name, recorder.data())
 
 
 def module_reader(script: Script, path: tuple[str, ...] = ()) -> "Callable[[str], Source | None] | None":

@@ -23,12 +23,14 @@ class Ran(NamedTuple):
     out: str = ""
     err: str = ""
     broken: bool = False
+    runs: tuple[Any, ...] = ()
+    """What a report tells of it."""
 
     @classmethod
     def read(cls, told: Any) -> "Ran":
         """Make one of what came as JSON."""
-        status, out, err, broken = told
-        return cls(int(status), str(out), str(err), bool(broken))
+        status, out, err, broken, runs = told
+        return cls(int(status), str(out), str(err), bool(broken), tuple(runs))
 
 
 class Task:
@@ -40,15 +42,20 @@ class Task:
 
     def __call__(self, script: Script) -> Ran:
         """Run the script."""
+        if self.options.report is not None:
+            self.options.report.runs.clear()  # those of scripts before, which the parent has
         if not script.unreadable:
             enclose(self.options, script)
         if self.options.jobs > 1:
             out, err = io.StringIO(), io.StringIO()
             status = run_script(script, self.options, sink_for(self.looks, script.name, out, err))
-            return Ran(status, out.getvalue(), err.getvalue())
+            return Ran(status, out.getvalue(), err.getvalue(), runs=self._runs())
         sink = sink_for(self.looks, script.name, sys.stdout, sys.stderr)
         status = run_script(script, self.options, sink)
-        return Ran(max(status, sink.close()), broken=bool(sink.broken))
+        return Ran(max(status, sink.close()), broken=bool(sink.broken), runs=self._runs())
+
+    def _runs(self) -> tuple[Any, ...]:
+        return () if self.options.report is None else tuple(self.options.report.runs)
 
 
 def run_many(options: RunOptions) -> int:
@@ -63,6 +70,8 @@ def run_many(options: RunOptions) -> int:
         with Raising():
             for ran in outcomes(_read(options.files, progress), options, looks, sink, progress):
                 statuses.append(ran.status)
+                if options.report is not None:
+                    options.report.runs += ran.runs
                 progress.step(failed=ran.status != DONE)
                 if sink.broken or ran.broken or ran.status == INTERRUPTED or (ran.status != DONE and options.fail_fast):
                     break
@@ -70,6 +79,8 @@ def run_many(options: RunOptions) -> int:
         statuses.append(INTERRUPTED)
     progress.clear()
     closed = sink.close()
+    if options.report is not None:
+        closed = max(closed, options.report.write())
     if options.format == "text" and not sink.broken:
         failed = [name for name, status in zip(options.files, statuses, strict=False) if status != DONE]
         sys.stderr.write(f"failed: {', '.join(map(printable, failed))}\n" * bool(failed))

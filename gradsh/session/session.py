@@ -94,6 +94,8 @@ class Session(Reports):
         self._values: dict[str, Mapping[str, str]] = {}
         """By the name of a source, the values of its parameters."""
         self.guardian: Any = None
+        self.observer: Callable[[Any, bool], None] | None = None
+        """Told of each backward pass, when it begins and (True) when it is over."""
         self._begun = next_sequence_number()
         self.depth = 0
         self._bound = _Bound(self.machine)
@@ -116,7 +118,7 @@ class Session(Reports):
         def ask(*args: Any, **kwargs: Any) -> Any:
             from gradsh.probe.assertions import functions
 
-            return functions(self._reachable, self.state.meter)[name](*args, **kwargs)
+            return functions(self.reachable, self.state.meter)[name](*args, **kwargs)
 
         ask.__name__ = ask.__qualname__ = name
         return ask
@@ -125,11 +127,11 @@ class Session(Reports):
         """Return the bytes that the program's tensors and graphs hold now, and the most that they held."""
         from gradsh.probe.accounts import take_account
 
-        now, meter = take_account(self._reachable()).total, self.state.meter
+        now, meter = take_account(self.reachable()).total, self.state.meter
         return now, now if meter is None or meter.peak is None else max(now, meter.peak.account.total)
 
-    def _reachable(self) -> dict[str, object]:
-        """The program's variables, and those of the script's functions that are running."""
+    def reachable(self) -> dict[str, object]:
+        """Return the program's variables, and those of the script's functions that are running."""
         found = dict(self.machine.variables())
         frame = sys._getframe(1)
         while frame is not None:
@@ -320,7 +322,7 @@ class Session(Reports):
             self._hints = Hints(self.machine, lambda hint: self.warn(hint.line(), hint.lines[-1]))
         self.machine.telling = True
         try:
-            ask(self._hints, self._reachable())
+            ask(self._hints, self.reachable())
         except Exception:
             if DEBUG:
                 raise
@@ -329,6 +331,8 @@ class Session(Reports):
 
     def _on_pass(self, task: Any, over: bool) -> None:
         """Note the leaves that a backward pass wrote; measure what is alive before it."""
+        if self.observer is not None:
+            self.observer(task, over)
         if self.state.settings.hints:
             self._hint(lambda hints, scope: hints.after(task.wrote, task.location, scope) if over else
                        hints.before(task.order, task.location, scope))
@@ -343,7 +347,7 @@ class Session(Reports):
         elif self.state.meter is not None and self.state.meter.due():
             place = self.machine.where()
             line = self.line_of(place) if place is not None else self.line
-            self.state.meter.sample(self._reachable(), line or self.line, [edge[0] for edge, _ in task.roots])
+            self.state.meter.sample(self.reachable(), line or self.line, [edge[0] for edge, _ in task.roots])
 
     def tell_failure(self, failed: Failed, *, expected: bool) -> str:
         """Remember and tell a failure; return its kind."""
@@ -366,7 +370,7 @@ class Session(Reports):
         from gradsh.probe.accounts import take_account
 
         took = sum(entry.seconds for entry in self.state.history)
-        return took <= FEW_SECONDS and take_account(self._reachable()).total <= FEW_BYTES
+        return took <= FEW_SECONDS and take_account(self.reachable()).total <= FEW_BYTES
 
     def copy(self) -> "Session":
         """Return a new session that begins as this one did, for trying something in it."""

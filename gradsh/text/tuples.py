@@ -35,6 +35,7 @@ else:
         lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m, n: _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m, n)),
         lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o: _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)),
         lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p: _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)),
+        lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q: _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q)),
     )
     """The constructors of tuples of 0, 1, 2, … fields."""
 

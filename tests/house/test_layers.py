@@ -10,8 +10,8 @@ import gradsh
 ROOT = Path(gradsh.__file__).parent
 ORDER = (
     ("version", "text"), ("process",), ("language", "engine"), ("ops",), ("api",), ("probe",), ("compiler",), ("runtime",),
-    ("diagnosis",), ("view",), ("contracts",), ("commands",), ("session",), ("render",), ("run",), ("golden", "shell"), ("lens",),
-    ("pytest_plugin", "cli"), ("__main__",),
+    ("diagnosis",), ("view",), ("contracts",), ("commands",), ("session",), ("render",), ("report",), ("run",),
+    ("golden", "shell"), ("lens",), ("pytest_plugin", "cli"), ("__main__",),
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 LAZY = {  # imported inside a function when first needed: what knows operations by name

@@ -1,0 +1,111 @@
+"""The nodes of a report: when each was born, ran, was freed and died, what it saved, and where it stands in the program."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.tensor import AccumulateGrad
+from gradsh.engine.values.storage import owner_of
+from gradsh.probe.budget import ModuleCall, owners_of
+from gradsh.probe.given import kept_in
+from gradsh.probe.passes import saved_inside, saved_title
+from gradsh.probe.snapshot import node_name
+from gradsh.probe.tally import Tally
+from gradsh.report.places import Memories, Places
+
+
+class Graphs(Tally):
+    """The tally of the nodes that are alive, which also keeps a record of every node that it has seen.
+
+    `step` is the number of the step to which what happens now belongs.
+    """
+
+    def __init__(self, places: Places, memories: Memories) -> None:
+        super().__init__()
+        self.places, self.memories = places, memories
+        self.step = 0
+        self.records: list[dict[str, Any]] = []
+        self.number: dict[int, int] = {}
+        """node that is alive (its id) -> its place in the records"""
+        self._order: list[int] = []
+        """sequence numbers of the nodes in the records"""
+        self._new: list[Node] = []
+
+    def follow(self, roots: Iterable[Node]) -> int:
+        """Record the nodes that the roots lead to and that are not known yet; return how many these were."""
+        found = super().follow(roots)
+        new, self._new = self._new, []
+        for node in new:
+            record = self.records[self.number[id(node)]]
+            record["edges"] = [(self.number[id(edge[0])], edge[1]) for edge in node.edges if edge is not None]
+        return found
+
+    def _hold(self, node: Node) -> None:
+        super()._hold(node)
+        if id(node) not in self.number:
+            self.number[id(node)] = len(self.records)
+            self.records.append(self._record(node))
+            self._order.append(node.seq)
+            self._new.append(node)
+
+    def _drop(self, key: int) -> None:
+        super()._drop(key)
+        self.records[self.number.pop(key)]["died"] = self.step
+
+    def _record(self, node: Node) -> dict[str, Any]:
+        leaf = type(node) is AccumulateGrad
+        saved = [] if leaf else [self._saved(one) for one in saved_inside(node)]
+        return {
+            "name": node_name(node) or "", "shape": node.outputs[0][0] if node.outputs else (), "born": self.step,
+            **({"leaf": True} if leaf else self.places.of(node.location)), **({"saved": saved} if saved else {}),
+        }
+
+    def _saved(self, saved: Any) -> dict[str, Any]:
+        array = saved.array
+        found = {
+            "name": saved_title(saved), "shape": saved.shape, "dtype": saved.dtype.name, "bytes": saved.nbytes,
+            "memory": None if array is None else self.memories.number(owner_of(array)), "version": saved.version,
+        }
+        return {**found, "packed": "recomputed" if saved.recomputed else "hook"} if array is None and not saved.freed else found
+
+    def look_again(self) -> int:
+        """Note what was freed, pinned or modified since the last look; return how many nodes were looked at."""
+        nodes = [node for ref in list(self._known.values()) if (node := ref()) is not None and id(node) in self._held]
+        self.again(nodes)
+        for node in nodes:
+            self.note(node)
+        return len(nodes)
+
+    def note(self, node: Node) -> None:
+        """Note in which state a node's saved tensors are now."""
+        record = self.records[self.number[id(node)]]
+        if "saved" not in record or "freed" in record:
+            return
+        if node.freed:
+            record["freed"] = self.step
+            record["freed_line"] = self.places.line_of(saved_inside(node)[0].freed_where)
+            return
+        if (node.pins > 0) != bool(len(record.get("pinned", ())) % 2):
+            record.setdefault("pinned", []).append(self.step)
+        if all(one.counter.version == one.version for one in kept_in(node)):
+            return
+        for told, saved in zip(record["saved"], saved_inside(node), strict=False):
+            if saved.array is not None and saved.current_version != saved.version and "modified" not in told:
+                writes = saved.counter.writes_since(saved.version or 0) if saved.counter is not None else []
+                told["modified"] = self.step
+                told["modified_line"] = self.places.line_of(writes[0][1]) if writes else None
+
+    def name_modules(self, calls: Iterable[ModuleCall]) -> None:
+        """Note in which module each node was made."""
+        owners = owners_of(calls)
+        for record, number in zip(self.records, self._order, strict=True):
+            if number in owners and "leaf" not in record:
+                record["module"] = owners[number][0]
+
+    def memories_of(self, node: Node) -> tuple[int, ...]:
+        """Return the memories that the live saved tensors of a node stood in when it was last looked at."""
+        return self._held.get(id(node), ())
+
+    def users(self, memory: int) -> int:
+        """Return how many saved tensors stood in a memory."""
+        return self._users.get(memory, 0)

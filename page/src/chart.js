@@ -1,0 +1,98 @@
+// Bytes over time, by owner: stacked areas that uPlot draws; a click goes to the moment. Below, what held the most at the peak.
+
+import uPlot from "uplot";
+import { OWNERS } from "./model.js";
+import { bytes, el, show } from "./text.js";
+
+export class ChartView {
+  constructor(app) {
+    this.app = app;
+    this.holder = el("div", { class: "chart", role: "img" });
+    this.peak = el("div", { class: "peak" });
+    this.element = el("section", { class: "panel chart-panel", "aria-label": "memory over time" },
+      el("h2", {}, "Memory over time"), this.holder, this.peak);
+    new ResizeObserver(() => this.plot?.setSize(this.size())).observe(this.holder);
+  }
+
+  size() {
+    return { width: Math.max(200, this.holder.clientWidth), height: 190 };
+  }
+
+  update(state) {
+    const { run } = state;
+    this.state = state;
+    const theme = document.documentElement.dataset.theme;
+    if (this.run !== run || this.theme !== theme) this.make(run);
+    [this.run, this.theme] = [run, theme];
+    this.plot?.redraw(false, false);
+    this.plot?.setLegend({ idx: state.step });
+    const parts = run.bytes[state.step] ?? [];
+    this.holder.setAttribute("aria-label", `${bytes(run.totals[state.step] ?? 0)} now: ${OWNERS.map((owner, index) => `${owner} ${bytes(parts[index] ?? 0)}`).join(", ")}; the table Bytes has all`);
+    this.tellPeak(run);
+  }
+
+  make(run) {
+    this.plot?.destroy();
+    if (!run.bytes.length) return;
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name) => style.getPropertyValue(name).trim();
+    const sums = run.bytes.map(() => 0);
+    const stacked = OWNERS.map((_, owner) => run.bytes.map((parts, step) => (sums[step] += parts[owner])));
+    const axis = { stroke: colour("--ink"), grid: { stroke: colour("--grid"), width: 1 }, ticks: { stroke: colour("--grid"), width: 1 } };
+    const total = (values, owner, step) => values[step] - (owner ? stacked[owner - 1][step] : 0);
+    this.plot = new uPlot({
+      ...this.size(),
+      scales: { x: { time: false, range: [1, Math.max(2, run.bytes.length)] }, y: { range: (_, low, high) => [0, Math.max(1, high * 1.08)] } },
+      legend: { live: true },
+      cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+      axes: [{ ...axis, label: "step", labelSize: 18, size: 30, font: "11px system-ui" }, { ...axis, size: 74, font: "11px system-ui", values: (_, ticks) => ticks.map((one) => bytes(one)) }],
+      series: [
+        { label: "step" },
+        ...OWNERS.map((owner, index) => ({
+          label: owner, stroke: colour(`--${owner}`), width: 1, paths: uPlot.paths.stepped({ align: 1 }), points: { show: run.bytes.length === 1 },
+          fill: index ? undefined : colour(`--${owner}`), value: (_, value, __, step) => (step == null ? "" : bytes(total(stacked[index], index, step))),
+        })),
+      ],
+      bands: OWNERS.slice(1).map((owner, index) => ({ series: [index + 2, index + 1], fill: colour(`--${owner}`) })),
+      hooks: { setCursor: [(plot) => { if (plot.cursor.idx == null) plot.setLegend({ idx: this.state.step }); }], draw: [(plot) => this.mark(plot, run, colour)] },
+    }, [run.bytes.map((_, step) => step + 1), ...stacked], this.holder);
+    this.plot.over.addEventListener("click", () => { if (this.plot.cursor.idx != null) this.app.go({ step: this.plot.cursor.idx }); });
+  }
+
+  /** Mark the peak and the moment. */
+  mark(plot, run, colour) {
+    const { ctx } = plot;
+    const line = (step, stroke, dash, words) => {
+      const x = plot.valToPos(step + 1, "x", true);
+      ctx.save();
+      ctx.strokeStyle = ctx.fillStyle = stroke;
+      ctx.setLineDash(dash);
+      ctx.lineWidth = 2 * devicePixelRatio;
+      ctx.beginPath();
+      ctx.moveTo(x, plot.bbox.top);
+      ctx.lineTo(x, plot.bbox.top + plot.bbox.height);
+      ctx.stroke();
+      ctx.font = `${11 * devicePixelRatio}px system-ui`;
+      ctx.textAlign = x > plot.bbox.left + plot.bbox.width / 2 ? "right" : "left";
+      if (words) ctx.fillText(` ${words} `, x, plot.bbox.top + 11 * devicePixelRatio);
+      ctx.restore();
+    };
+    if (run.peak != null) line(run.peak, colour("--peak"), [5, 4], "peak");
+    line(this.state.step, colour("--ink"), [], "");
+  }
+
+  tellPeak(run) {
+    if (this.told === run || run.peak == null) return;
+    this.told = run;
+    const at = run.peak;
+    const most = run.totals[at];
+    const rows = run.largest(at).slice(0, 5);
+    const place = run.place(at);
+    const words = ({ names, saved }) => [...names, ...saved.slice(0, 2).map(({ node, saved: one }) => `${node.name}.${one.name}${node.line == null ? "" : ` (line ${node.line})`}`),
+      saved.length > 2 ? `${saved.length - 2} more` : ""].filter(Boolean).join(", ");
+    this.peak.replaceChildren(
+      el("p", {}, "Peak: ", el("strong", {}, bytes(most)), " at ", el("button", { type: "button", class: "link", onclick: () => this.app.go({ step: at }) }, `step ${at + 1}${place?.line == null ? "" : `, line ${place.line}`}`),
+        `: ${OWNERS.map((owner, index) => [run.bytes[at][index], owner]).filter(([count]) => count).sort((a, b) => b[0] - a[0]).map(([count, owner]) => `${owner} ${bytes(count)}`).join(", ")}. The largest:`),
+      el("ol", { class: "bars" }, rows.map((row) => el("li", {}, el("span", { class: "bar", style: { width: `${Math.max(1, (100 * row.bytes) / Math.max(1, rows[0].bytes))}px` } }), el("strong", {}, bytes(row.bytes)), ` ${show(words(row), 200)}`))));
+  }
+}

@@ -1,0 +1,205 @@
+// What a report tells, asked for a moment: which nodes there are, in which state, who holds which memory, what a line holds.
+
+export const OWNERS = ["leaves", "gradients", "variables", "saved"];
+export const STATES = ["live", "freed", "pinned", "modified", "recomputed", "packed"];
+export const MARKS = { live: "●", freed: "○", pinned: "◆", modified: "▲", recomputed: "◐", packed: "▣", none: "" };
+
+/** The last element of sorted `changes` whose step is at most `step`. */
+function latest(changes, step) {
+  let low = 0;
+  let high = changes.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (changes[middle][0] <= step) low = middle + 1;
+    else high = middle;
+  }
+  return low ? changes[low - 1][1] : null;
+}
+
+export class Run {
+  constructor(data) {
+    Object.assign(this, data);
+    this.nodes.forEach((node, index) => {
+      node.index = index;
+      node.saved ??= [];
+      node.users = [];
+    });
+    for (const node of this.nodes) for (const [to] of node.edges) this.nodes[to].users.push(node.index);
+    this.totals = this.bytes.map((parts) => parts.reduce((sum, part) => sum + part, 0));
+    this.statementOf = [];
+    let next = -1;
+    for (let step = this.steps.length - 1; step >= 0; step -= 1) {
+      if (this.steps[step].kind === "statement") next = step;
+      this.statementOf[step] = next;
+    }
+    this.passOf = [];
+    let pass = -1;
+    this.steps.forEach((step, index) => {
+      if (step.kind === "pass") pass = index;
+      if (step.kind === "statement") pass = -1;
+      this.passOf[index] = pass;
+    });
+    this.known = new Map();
+  }
+
+  /** What a function of a step returned for it last time, else what it returns now. */
+  once(name, step, compute) {
+    const held = this.known.get(name);
+    if (held && held.step === step) return held.value;
+    const value = compute();
+    this.known.set(name, { step, value });
+    return value;
+  }
+
+  isAlive(node, step) {
+    return node.born <= step && (node.died == null || step < node.died);
+  }
+
+  alive(step) {
+    return this.once("alive", step, () => this.nodes.filter((node) => this.isAlive(node, step)));
+  }
+
+  savedState(node, saved, step) {
+    if (node.freed != null && node.freed <= step) return "freed";
+    if (saved.packed) return saved.packed === "recomputed" ? "recomputed" : "packed";
+    if (saved.modified != null && saved.modified <= step) return "modified";
+    return (node.pinned ?? []).filter((one) => one <= step).length % 2 ? "pinned" : "live";
+  }
+
+  /** The state of a node: that of its saved tensors which tells most. */
+  state(node, step) {
+    if (!node.saved.length) return "none";
+    const found = new Set(node.saved.map((saved) => this.savedState(node, saved, step)));
+    return ["modified", "freed", "pinned", "recomputed", "packed", "live"].find((state) => found.has(state));
+  }
+
+  /** [name, record] of each variable that the program has. */
+  variablesAt(step) {
+    return this.once("variables", step, () => Object.entries(this.variables)
+      .map(([name, changes]) => [name, latest(changes, step)]).filter(([, record]) => record));
+  }
+
+  /** memory -> the names that hold it */
+  holders(step) {
+    return this.once("holders", step, () => {
+      const found = new Map();
+      const add = (memory, name) => {
+        if (memory == null) return;
+        if (!found.has(memory)) found.set(memory, []);
+        found.get(memory).push(name);
+      };
+      for (const [name, record] of this.variablesAt(step)) {
+        add(record.memory, name);
+        if (record.grad) add(record.grad.memory, `${name}.grad`);
+      }
+      return found;
+    });
+  }
+
+  /** node -> the names of what it made */
+  namesOf(step) {
+    return this.once("names", step, () => {
+      const found = new Map();
+      for (const [name, record] of this.variablesAt(step)) {
+        if (record.node == null) continue;
+        if (!found.has(record.node)) found.set(record.node, []);
+        found.get(record.node).push(name);
+      }
+      return found;
+    });
+  }
+
+  /** Rows of saved tensors: {node, saved, state, held}. */
+  savedAt(step) {
+    return this.once("saved", step, () => {
+      const held = this.holders(step);
+      return this.alive(step).flatMap((node) => node.saved.map((saved) => {
+        const state = this.savedState(node, saved, step);
+        return { node, saved, state, held: state === "freed" ? [] : held.get(saved.memory) ?? [] };
+      }));
+    });
+  }
+
+  /** The memories that are held at a step, the largest first: {memory, bytes, names, saved}. */
+  largest(step) {
+    const found = new Map();
+    const of = (memory) => {
+      if (!found.has(memory)) found.set(memory, { memory, bytes: this.memories[memory], names: [], saved: [] });
+      return found.get(memory);
+    };
+    for (const [memory, names] of this.holders(step)) of(memory).names = names;
+    for (const { node, saved, state } of this.savedAt(step)) if (state !== "freed" && saved.memory != null) of(saved.memory).saved.push({ node, saved });
+    return [...found.values()].sort((a, b) => b.bytes - a.bytes);
+  }
+
+  /** Of each line of a source: bytes saved and held now, saved at all, freed by it, gradients it wrote; {line: {held, saved, freed, wrote}}. */
+  lines(source, step) {
+    return this.once(`lines ${source}`, step, () => {
+      const found = new Map();
+      const of = (line) => {
+        if (!found.has(line)) found.set(line, { held: 0, saved: 0, freed: 0, wrote: 0, nodes: 0, modified: 0, seen: new Set() });
+        return found.get(line);
+      };
+      for (const node of this.nodes) {
+        if (node.born > step || (node.source ?? 0) !== source || node.line == null) continue;
+        const row = of(node.line);
+        row.nodes += 1;
+        for (const saved of node.saved) {
+          row.saved += saved.bytes;
+          const state = this.savedState(node, saved, step);
+          if (this.isAlive(node, step) && state !== "freed" && saved.memory != null && !row.seen.has(saved.memory)) {
+            row.seen.add(saved.memory);
+            row.held += this.memories[saved.memory];
+          }
+          if (state === "freed" && node.freed_line != null) of(node.freed_line).freed += saved.bytes;
+          if (saved.modified <= step && saved.modified_line != null) of(saved.modified_line).modified += 1;
+        }
+      }
+      for (let index = 0; index <= step; index += 1) {
+        const { kind, node } = this.steps[index];
+        const line = this.steps[this.passOf[index]]?.line;
+        if (kind === "node" && node != null && this.nodes[node].leaf && line != null) of(line).wrote += 1;
+      }
+      return found;
+    });
+  }
+
+  /** The nodes below the root of scopes: [label, …] from the outermost. */
+  scopesOf(node) {
+    const found = [];
+    for (let scope = node.scope; scope != null; scope = this.scopes[scope].parent) found.unshift(scope);
+    return found;
+  }
+
+  /** The line at which the program stands in a step, and where that ends. */
+  place(step) {
+    const one = this.steps[step];
+    if (!one) return null;
+    if (one.kind === "statement") return { line: one.line, end: one.end_line };
+    const statement = this.steps[this.statementOf[step]];
+    const line = this.steps[this.passOf[step]]?.line ?? statement?.line;
+    return { line, end: line };
+  }
+
+  nodeName(node, step) {
+    const names = this.namesOf(step).get(node.index);
+    return names ? `${names[0]} ${node.name}` : node.name;
+  }
+
+  /** A sentence about a step. */
+  words(step, bytes) {
+    const one = this.steps[step];
+    if (!one) return "nothing was run";
+    const { line } = this.place(step);
+    const where = line == null ? "" : `line ${line}: `;
+    if (one.kind === "statement") return `${where}statement ${one.ok ? "done" : "failed"}`;
+    if (one.kind === "pass") return `${where}a backward pass begins${one.keeps ? ", which keeps the graph" : ""}`;
+    const node = this.nodes[one.node];
+    if (!node) return `${where}a node runs`;
+    const freed = node.freed === step ? node.saved.filter((saved) => saved.memory != null || !saved.packed) : [];
+    const did = one.failed ? "fails" : freed.length
+      ? `runs, frees ${freed.map((saved) => saved.name).slice(0, 4).join(", ")} (${bytes(freed.reduce((sum, saved) => sum + saved.bytes, 0))})`
+      : node.leaf ? "receives its gradient" : "runs";
+    return `${where}${this.nodeName(node, step)} ${did}`;
+  }
+}
