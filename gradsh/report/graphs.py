@@ -11,7 +11,7 @@ from gradsh.probe.given import kept_in
 from gradsh.probe.passes import saved_inside, saved_title
 from gradsh.probe.snapshot import node_name
 from gradsh.probe.tally import Tally
-from gradsh.report.places import Memories, Places
+from gradsh.report.places import Storages, Places
 
 
 class Graphs(Tally):
@@ -20,9 +20,9 @@ class Graphs(Tally):
     `step` is the number of the step to which what happens now belongs.
     """
 
-    def __init__(self, places: Places, memories: Memories) -> None:
+    def __init__(self, places: Places, storages: Storages) -> None:
         super().__init__()
-        self.places, self.memories = places, memories
+        self.places, self.storages = places, storages
         self.step = 0
         self.records: list[dict[str, Any]] = []
         self.number: dict[int, int] = {}
@@ -64,7 +64,7 @@ class Graphs(Tally):
         array = saved.array
         found = {
             "name": saved_title(saved), "shape": saved.shape, "dtype": saved.dtype.name, "bytes": saved.nbytes,
-            "memory": None if array is None else self.memories.number(owner_of(array)), "version": saved.version,
+            "storage": None if array is None else self.storages.number(owner_of(array)), "version": saved.version,
         }
         return {**found, "packed": "recomputed" if saved.recomputed else "hook"} if array is None and not saved.freed else found
 
@@ -102,10 +102,10 @@ class Graphs(Tally):
             if number in owners and "leaf" not in record:
                 record["module"] = owners[number][0]
 
-    def memories_of(self, node: Node) -> tuple[int, ...]:
-        """Return the memories that the live saved tensors of a node stood in when it was last looked at."""
+    def storages_of(self, node: Node) -> tuple[int, ...]:
+        """Return the storages that the live saved tensors of a node stood in when it was last looked at."""
         return self._held.get(id(node), ())
 
-    def users(self, memory: int) -> int:
-        """Return how many saved tensors stood in a memory."""
-        return self._users.get(memory, 0)
+    def users(self, storage: int) -> int:
+        """Return how many saved tensors stood in a storage."""
+        return self._users.get(storage, 0)

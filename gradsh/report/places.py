@@ -1,4 +1,4 @@
-"""What a report refers to by number: the sources of a program, the places and scopes in them, and the memories of tensors."""
+"""What a report refers to by number: the sources of a program, the places and scopes in them, and the storages of tensors."""
 
 import weakref
 from collections.abc import Callable
@@ -65,15 +65,15 @@ class Places:
         return self._scopes[key]
 
 
-class Memories:
-    """Numbers for the memories of tensors; a memory at the address of one that is gone has another number."""
+class Storages:
+    """Numbers for the storages of tensors; a memory at the address of one that is gone has another number."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
         self._known: dict[int, tuple[weakref.ref[Any], int]] = {}
 
     def number(self, owner: Any) -> int:
-        """Return the number of the memory that an array owns."""
+        """Return the number of the storage that an array owns."""
         known = self._known.get(id(owner))
         if known is None or known[0]() is not owner:
             known = self._known[id(owner)] = weakref.ref(owner), len(self.sizes)

@@ -20,7 +20,7 @@ from gradsh.render.json import plain, to_dict
 from gradsh.render.style import Style
 from gradsh.render.text import event_text
 from gradsh.report.graphs import Graphs
-from gradsh.report.places import Memories, Places
+from gradsh.report.places import Storages, Places
 from gradsh.text.fix import difference
 from gradsh.text.span import Source
 
@@ -42,9 +42,9 @@ class SessionRecorder:
 
     def __init__(self, session: Any, source: Source, emit: Emit) -> None:
         self.session, self.emit = session, emit
-        self.places, self.memories = Places(session), Memories()
+        self.places, self.storages = Places(session), Storages()
         self.places.source(source)
-        self.graphs = Graphs(self.places, self.memories)
+        self.graphs = Graphs(self.places, self.storages)
         self.steps: list[dict[str, Any]] = []
         self.bytes: list[tuple[int, ...]] = []
         self.failures: list[dict[str, Any]] = []
@@ -170,10 +170,10 @@ class SessionRecorder:
                 found[id(leaf)] = self.graphs.step
                 mine.bytes[1] += leaf.array.nbytes if mine.is_new(leaf) else 0
         elif node.freed:
-            for memory in self.graphs.memories_of(node):
-                mine.left[memory] = mine.left.get(memory, self.graphs.users(memory)) - 1
-                if not mine.left[memory] and memory not in mine.named:
-                    mine.bytes[3] -= self.graphs.sizes.get(memory, 0)
+            for storage in self.graphs.storages_of(node):
+                mine.left[storage] = mine.left.get(storage, self.graphs.users(storage)) - 1
+                if not mine.left[storage] and storage not in mine.named:
+                    mine.bytes[3] -= self.graphs.sizes.get(storage, 0)
             self.graphs.note(node)
 
     # ------------------------------------------------------------------ moments
@@ -220,7 +220,7 @@ class SessionRecorder:
         if node is None and meta is not None and meta.accumulator is not None:
             node = meta.accumulator()
         found = {
-            "shape": array.shape, "dtype": tensor.dtype.name, "bytes": array.nbytes, "memory": self.memories.number(owner_of(array)),
+            "shape": array.shape, "dtype": tensor.dtype.name, "bytes": array.nbytes, "storage": self.storages.number(owner_of(array)),
             "version": tensor._version, "requires_grad": tensor.needs_grad or tensor.edge is not None, "leaf": tensor.edge is None,
         }
         if node is not None and id(node) in self.graphs.number:
@@ -229,7 +229,7 @@ class SessionRecorder:
             found["value"] = gradient_of(array).values  # type: ignore[union-attr]
         if meta is not None and meta.grad is not None and meta.grad is not tensor:
             grad = self._variable(meta.grad) if meta.grad.meta is None or meta.grad.meta.grad is None else {}
-            found["grad"] = {key: grad[key] for key in ("shape", "bytes", "memory", "version", "value") if key in grad}
+            found["grad"] = {key: grad[key] for key in ("shape", "bytes", "storage", "version", "value") if key in grad}
         return found
 
     def data(self) -> dict[str, Any]:
@@ -238,7 +238,7 @@ class SessionRecorder:
         totals = [sum(one) for one in self.bytes]
         found = {
             "sources": self.places.sources(), "scopes": self.places.scopes, "steps": self.steps, "nodes": self.graphs.records,
-            "variables": self.variables, "memories": self.memories.sizes, "bytes": self.bytes,
+            "variables": self.variables, "storages": self.storages.sizes, "bytes": self.bytes,
             "peak": totals.index(max(totals)) if totals else None, "failures": self.failures,
         }
         return dict(plain({**found, "note": self.wrong} if self.wrong else found))
@@ -254,7 +254,7 @@ class _Pass:
         self.bytes = [account.leaves, account.gradients, account.variables, account.graph]
         self.named = {memory_key(one.array) for _, one in named}
         self.left: dict[int, int] = {}
-        """memory -> how many saved tensors still stand in it"""
+        """storage -> how many saved tensors still stand in it"""
         self._with_grad = {id(one) for _, one in named if one.meta is not None and one.meta.grad is not None}
 
     def is_new(self, leaf: Tensor) -> bool:

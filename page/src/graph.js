@@ -255,7 +255,7 @@ export class GraphView {
     const state = run.savedState(node, saved, step);
     if (state === "freed") return node.freed_line == null ? "freed" : `freed by line ${node.freed_line}`;
     if (state === "modified") return saved.modified_line == null ? "modified" : `modified by line ${saved.modified_line}`;
-    const held = run.holders(step).get(saved.memory) ?? [];
+    const held = run.holders(step).get(saved.storage) ?? [];
     return held.length ? `${state}, also held by ${held.slice(0, 3).join(", ")}` : state;
   }
 

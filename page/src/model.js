@@ -1,4 +1,4 @@
-// What a report tells, asked for a moment: which nodes there are, in which state, who holds which memory, what a line holds.
+// What a report tells, asked for a moment: which nodes there are, in which state, who holds which storage, what a line holds.
 
 export const OWNERS = ["leaves", "gradients", "variables", "saved"];
 export const STATES = ["live", "freed", "pinned", "modified", "recomputed", "packed"];
@@ -79,18 +79,18 @@ export class Run {
       .map(([name, changes]) => [name, latest(changes, step)]).filter(([, record]) => record));
   }
 
-  /** memory -> the names that hold it */
+  /** storage -> the names that hold it */
   holders(step) {
     return this.once("holders", step, () => {
       const found = new Map();
-      const add = (memory, name) => {
-        if (memory == null) return;
-        if (!found.has(memory)) found.set(memory, []);
-        found.get(memory).push(name);
+      const add = (storage, name) => {
+        if (storage == null) return;
+        if (!found.has(storage)) found.set(storage, []);
+        found.get(storage).push(name);
       };
       for (const [name, record] of this.variablesAt(step)) {
-        add(record.memory, name);
-        if (record.grad) add(record.grad.memory, `${name}.grad`);
+        add(record.storage, name);
+        if (record.grad) add(record.grad.storage, `${name}.grad`);
       }
       return found;
     });
@@ -115,20 +115,20 @@ export class Run {
       const held = this.holders(step);
       return this.alive(step).flatMap((node) => node.saved.map((saved) => {
         const state = this.savedState(node, saved, step);
-        return { node, saved, state, held: state === "freed" ? [] : held.get(saved.memory) ?? [] };
+        return { node, saved, state, held: state === "freed" ? [] : held.get(saved.storage) ?? [] };
       }));
     });
   }
 
-  /** The memories that are held at a step, the largest first: {memory, bytes, names, saved}. */
+  /** The storages that are held at a step, the largest first: {storage, bytes, names, saved}. */
   largest(step) {
     const found = new Map();
-    const of = (memory) => {
-      if (!found.has(memory)) found.set(memory, { memory, bytes: this.memories[memory], names: [], saved: [] });
-      return found.get(memory);
+    const of = (storage) => {
+      if (!found.has(storage)) found.set(storage, { storage, bytes: this.storages[storage], names: [], saved: [] });
+      return found.get(storage);
     };
-    for (const [memory, names] of this.holders(step)) of(memory).names = names;
-    for (const { node, saved, state } of this.savedAt(step)) if (state !== "freed" && saved.memory != null) of(saved.memory).saved.push({ node, saved });
+    for (const [storage, names] of this.holders(step)) of(storage).names = names;
+    for (const { node, saved, state } of this.savedAt(step)) if (state !== "freed" && saved.storage != null) of(saved.storage).saved.push({ node, saved });
     return [...found.values()].sort((a, b) => b.bytes - a.bytes);
   }
 
@@ -147,9 +147,9 @@ export class Run {
         for (const saved of node.saved) {
           row.saved += saved.bytes;
           const state = this.savedState(node, saved, step);
-          if (this.isAlive(node, step) && state !== "freed" && saved.memory != null && !row.seen.has(saved.memory)) {
-            row.seen.add(saved.memory);
-            row.held += this.memories[saved.memory];
+          if (this.isAlive(node, step) && state !== "freed" && saved.storage != null && !row.seen.has(saved.storage)) {
+            row.seen.add(saved.storage);
+            row.held += this.storages[saved.storage];
           }
           if (state === "freed" && node.freed_line != null) of(node.freed_line).freed += saved.bytes;
           if (saved.modified <= step && saved.modified_line != null) of(saved.modified_line).modified += 1;
@@ -196,7 +196,7 @@ export class Run {
     if (one.kind === "pass") return `${where}a backward pass begins${one.keeps ? ", which keeps the graph" : ""}`;
     const node = this.nodes[one.node];
     if (!node) return `${where}a node runs`;
-    const freed = node.freed === step ? node.saved.filter((saved) => saved.memory != null || !saved.packed) : [];
+    const freed = node.freed === step ? node.saved.filter((saved) => saved.storage != null || !saved.packed) : [];
     const did = one.failed ? "fails" : freed.length
       ? `runs, frees ${freed.map((saved) => saved.name).slice(0, 4).join(", ")} (${bytes(freed.reduce((sum, saved) => sum + saved.bytes, 0))})`
       : node.leaf ? "receives its gradient" : "runs";

@@ -56,13 +56,13 @@ function by(run, step, title, keyOf) {
   const groups = new Map();
   for (const row of run.savedAt(step)) {
     const key = keyOf(row);
-    const group = groups.get(key) ?? { live: 0, freed: 0, memories: new Set() };
+    const group = groups.get(key) ?? { live: 0, freed: 0, storages: new Set() };
     if (row.state === "freed") group.freed += 1;
     else group.live += 1;
-    if (row.state !== "freed" && row.saved.memory != null) group.memories.add(row.saved.memory);
+    if (row.state !== "freed" && row.saved.storage != null) group.storages.add(row.saved.storage);
     groups.set(key, group);
   }
-  const rows = [...groups].map(([key, one]) => [key, one, [...one.memories].reduce((sum, memory) => sum + run.memories[memory], 0)]).sort((a, b) => b[2] - a[2]);
+  const rows = [...groups].map(([key, one]) => [key, one, [...one.storages].reduce((sum, storage) => sum + run.storages[storage], 0)]).sort((a, b) => b[2] - a[2]);
   return { columns: [title, "live", "freed", "bytes held"], rows: rows.map(([key, one, count]) => ({ cells: [key, one.live, one.freed, [count, bytes(count)]] })) };
 }
 
