@@ -11,7 +11,7 @@ from gradsh.probe.given import kept_in
 from gradsh.probe.passes import saved_inside, saved_title
 from gradsh.probe.snapshot import node_name
 from gradsh.probe.tally import Tally
-from gradsh.report.places import Storages, Places
+from gradsh.report.places import Places, Storages
 
 
 class Graphs(Tally):

@@ -20,7 +20,7 @@ from gradsh.render.json import plain, to_dict
 from gradsh.render.style import Style
 from gradsh.render.text import event_text
 from gradsh.report.graphs import Graphs
-from gradsh.report.places import Storages, Places
+from gradsh.report.places import Places, Storages
 from gradsh.text.fix import difference
 from gradsh.text.span import Source
 
