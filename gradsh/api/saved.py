@@ -12,7 +12,6 @@ from gradsh.engine.graph.gradient_edge import GradientEdge
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.node import Facade, Node, behind
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, accumulator, gradient_edge, node_of, written
-from gradsh.engine.values.storage import memory_key
 from gradsh.text.fault import fail
 
 DISABLED = "saved_tensors_hooks_disabled"
@@ -140,7 +139,7 @@ class _Kept:
         self._cloned: Any = weakref.WeakKeyDictionary()
         self._original: Any = weakref.WeakKeyDictionary()
         self._handles: Any = weakref.WeakValueDictionary()
-        self._memories: dict[int, set[Any]] = {}
+        self._memories: dict[Any, set[Any]] = {}
 
     cloned = property(lambda self: dict(self._cloned), doc="The copies.")
     original = property(lambda self: dict(self._original), doc="What was not written since.")
@@ -148,18 +147,20 @@ class _Kept:
 
     def pack(self, tensor: Tensor) -> _Handle:
         """Return the handle of a tensor at its version."""
-        array = tensor.array
-        key = (memory_key(array), array.__array_interface__["data"][0], array.shape, array.strides, tensor.counter.version)
+        key = (*_begins(tensor), tensor.array.shape, tensor.array.strides)
         handle: _Handle | None = self._handles.get(key)
         if handle is None:
             handle = self._handles[key] = _Handle()
             self._original[handle] = tensor.detach()
-        self._memories.setdefault(key[0], set()).add(key)
+        self._memories.setdefault(key[:2], set()).add(key)
         return handle
 
     def copy(self, written: Tensor) -> None:
-        """Copy what is saved of a tensor's memory, which is about to be written."""
-        for key in self._memories.pop(memory_key(written.array), ()):
+        """Copy what is saved of the memory that begins where a tensor does, which is about to be written.
+
+        As in PyTorch, a write to a later part of a saved tensor (`h[1] = 0`) is not noticed.
+        """
+        for key in self._memories.pop(_begins(written), ()):
             handle = self._handles.get(key)
             if handle is not None and handle not in self._cloned:
                 self._cloned[handle] = self._original.pop(handle).clone()
@@ -174,6 +175,11 @@ class _Kept:
             )
             raise fail("other", message, AssertionError)
         return found  # type: ignore[no-any-return]
+
+
+def _begins(tensor: Tensor) -> tuple[int, int]:
+    """Return where the memory of a tensor begins, and its version."""
+    return tensor.array.__array_interface__["data"][0], tensor.counter.version
 
 
 class allow_mutation_on_saved_tensors(saved_tensors_hooks):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from gradsh.diagnosis.code import Site
+from gradsh.diagnosis.code import Code, Site, base_of, headed, path_of, targets_of
 from gradsh.language import tree
 from gradsh.language.node import expr, stmt
 from gradsh.text.span import Span
@@ -55,3 +55,21 @@ def registrations(statement: stmt) -> Iterator[tree.Call]:
 def makes_numbers(node: Any) -> bool:
     """Whether a cut gives Python's numbers: the tensor without a history is then made later."""
     return isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) and node.func.attr in {"item", "tolist"}
+
+
+def stored_by(statement: stmt) -> tuple[Any, list[Any]]:
+    """Return the container that a statement puts something into, and what: of `image[rows] = value` also the place."""
+    call = statement.value if isinstance(statement, tree.Expr) else None
+    if isinstance(call, tree.Call) and isinstance(call.func, tree.Attribute) and call.func.attr in {"append", "extend"}:
+        return call.func.value, call.args[:1]
+    target = next((one for one in targets_of(statement) if isinstance(one, tree.Subscript)), None)
+    return (None, []) if target is None else (base_of(target), [getattr(statement, "value", None), target.slice])
+
+
+def is_given_by_hook(name: str, context: Context, code: Code) -> bool:
+    """Whether a name is a parameter of a function that no line of the script calls."""
+    function = context.function
+    if function is None or function.name == "forward" or name not in {one.arg for one in function.args.args}:
+        return False
+    return not any(isinstance(node, tree.Call) and path_of(node.func).rpartition(".")[2] == function.name
+                   for site in code.sites for node in headed(site.statement))

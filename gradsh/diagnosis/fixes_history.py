@@ -53,9 +53,10 @@ def no_grad(finder: Finder) -> None:
     if not given and not (finder.fixes and _learnt_already(finder)):
         frozen(finder)
     wanted = "One of the differentiated Tensors" in finder.case.message  # an input: no optimizer has to have it
-    if not finder.fixes and not any(one.cut for one in finder.cause.cuts) and (wanted or not _learnt_already(finder)):
+    if not any(one.cut for one in finder.cause.cuts) and (wanted or not (finder.fixes or _learnt_already(finder))):
         made = [site for origin in finder.cause.cuts if (site := finder.code.at(origin.span, origin.source)) is not None]
-        for site in learnt(finder, made):
+        offered = {edit.line for fix in finder.fixes for edit in fix.edits}
+        for site in learnt(finder, [site for site in made if site.statement.span.end_line not in offered]):
             ask_for_gradient(finder, site)
     create_graph(finder)
     differentiable(finder)
@@ -332,6 +333,7 @@ def _scores(node: Any) -> Any:
 
 
 _NUMPY = frozenset({"np", "numpy", "math"})
+_DRAWN = ("np.random.", "numpy.random.")
 
 
 def _in_torch(finder: Finder, site: Site) -> None:
@@ -377,8 +379,14 @@ def _numpy_parts(finder: Finder, site: Site) -> Iterator[tuple[Source, Span, str
             if node.args and not isinstance(node.args[0], tree.List | tree.Constant):
                 listed = isinstance(_bound_to(finder, site, node.args[0]), tree.List | tree.ListComp)
                 yield site.source, node.func.span, "torch.stack" if listed else ""
+                dtype = next((word.value for word in node.keywords if word.arg == "dtype"), None)
+                if node.keywords:
+                    yield site.source, Span(*node.args[0].span[2:], *node.span[2:]), ")" if dtype is None else (
+                        f").to({text_of(site.source, dtype.span)})")
         elif isinstance(node.func, tree.Attribute) and node.func.attr in {"numpy", "detach", "cpu", "item"} and not node.args:
             yield site.source, tail_of(node), ""
+    yield from ((site.source, node.span, f"torch.as_tensor({node.id}).float()") for node in headed(site.statement)
+                if isinstance(node, tree.Name) and path_of(getattr(_bound_to(finder, site, node), "func", None)).startswith(_DRAWN))
 
 
 def _values_instead(finder: Finder, site: Site) -> None:

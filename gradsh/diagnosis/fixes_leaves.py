@@ -187,7 +187,9 @@ def inputs_asked(finder: Finder) -> None:
             path = path_of(part)
             if not path or finder.tensor(finder.value(path)) is None or finder.learns(finder.value(path)):
                 continue
-            bound = [site for site in finder.code.sites if path in map(path_of, targets_of(site.statement))]
+            tensor, top = finder.value(path), finder.case.machine.variables()
+            bound = [site for site in finder.code.sites if path in map(path_of, targets_of(site.statement))
+                     and ("." in path or site.same_scope(needed) or (site.function is None and top.get(path) is tensor))]
             for site in sorted(bound, key=lambda one: (not one.same_scope(needed), one.line > needed.line, -one.line))[:3]:
                 finder.offer(f"make it require grad before it is used: `{path}.requires_grad_()` after line {site.line}",
                              Draft().insert(site, "after", f"{path}.requires_grad_()"),

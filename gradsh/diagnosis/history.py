@@ -5,7 +5,7 @@ parameters stand for the arguments of the call.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradsh.compiler.scopes import bound_by, children, statements_of
@@ -14,7 +14,6 @@ from gradsh.diagnosis.code import (
     WITH_INDICES,
     Code,
     Site,
-    base_of,
     callable_by_name,
     constant,
     display_part,
@@ -27,7 +26,16 @@ from gradsh.diagnosis.code import (
     silenced,
     targets_of,
 )
-from gradsh.diagnosis.context import Context, arguments_of, is_tensor_other, makes_numbers, part_of, registrations
+from gradsh.diagnosis.context import (
+    Context,
+    arguments_of,
+    is_given_by_hook,
+    is_tensor_other,
+    makes_numbers,
+    part_of,
+    registrations,
+    stored_by,
+)
 from gradsh.diagnosis.fixes import attribute
 from gradsh.diagnosis.provenance import (
     Origin,
@@ -174,15 +182,31 @@ class History:
         return [*found, *self._written_into(name, bound[0], context, depth)]
 
     def _written_into(self, name: str, bound: Site, context: Context, depth: int) -> list[Origin]:
-        """Follow what statements write into a tensor after it was bound, and where: `image[rows] = value`."""
+        """Follow what statements write into a tensor or a container after it was bound, and where: `image[rows] = value`."""
         found: list[Origin] = []
-        for site in self.code.sites if self.leaf is None and bound.function is context.function else ():
-            for target in targets_of(site.statement) if site.function is bound.function and site.line > bound.line else ():
-                if isinstance(target, tree.Subscript) and path_of(base_of(target)) == name:
-                    inner = context._replace(site=site, before=site.statement.span)
-                    for part in (getattr(site.statement, "value", None), target.slice):
-                        found += [one for one in self._part(part, None, inner, depth) if one.cut]
+        for site, parts in self._stores(name, bound) if self.leaf is None else ():
+            inner = self._at(site, context)
+            found += [one for part in parts for one in self._part(part, None, inner, depth) if one.cut]
         return found
+
+    def _stores(self, name: str, bound: Site) -> Iterator[tuple[Site, list[Any]]]:
+        """Yield the statements that put something into what a statement bound, and what; also of functions that share it."""
+        last = name.rpartition(".")[2]
+        for site in self.code.sites:
+            here = site.function is bound.function and site.source is bound.source
+            if (site.line <= bound.line) if here else (bound.function is not None and last == name):
+                continue
+            owner, parts = stored_by(site.statement)
+            path = path_of(owner)
+            if path == name or (path and last != name and path.endswith(f".{last}")):
+                yield site, parts
+
+    @staticmethod
+    def _at(site: Site, context: Context) -> Context:
+        """Return the context of another statement: the same one where it stands in the same function."""
+        if site.function is context.function:
+            return context._replace(site=site, before=site.statement.span)
+        return Context(site, site.function, None, {}, site.statement.span)
 
     def _binder(self, name: str, context: Context) -> tuple[Site, Context] | None:
         """Return the statement that last bound a name before a place, in its function, else at the top level."""
@@ -234,26 +258,11 @@ class History:
         else:
             part, found = value, self._follow(value, context, depth - 1)
         if isinstance(part, tree.List) and not part.elts:
-            for name in names:
-                found += self._gathered(name, site, context, depth)
+            for one, parts in (each for name in names for each in self._stores(name, site)):
+                found += [origin for inner in parts for origin in self._follow(inner, self._at(one, context), depth - 1)]
         if isinstance(statement, tree.AugAssign):
             found += self._follow(statement.target, context, depth - 1)
         return found or ([self._origin(site, cut=False)] if creates(value) else [])
-
-    def _gathered(self, name: str, site: Site, context: Context, depth: int) -> list[Origin]:
-        """Follow what is appended to a list that begins empty."""
-        found: list[Origin] = []
-        for one in self._appended(name, site):
-            place = self.code.at(one.span, site.source) or site
-            found += self._follow(one, context._replace(site=place, before=place.statement.span), depth - 1)
-        return found
-
-    def _appended(self, name: str, site: Site) -> list[expr]:
-        """Return what the statements of a function put into a list."""
-        calls = [one.statement.value for one in self.code.sites
-                 if one.function is site.function and one.source is site.source and isinstance(one.statement, tree.Expr)]
-        return [call.args[0] for call in calls
-                if isinstance(call, tree.Call) and call.args and path_of(call.func) in {f"{name}.append", f"{name}.extend"}]
 
     def _attribute(self, node: tree.Attribute, context: Context, depth: int) -> list[Origin]:
         path = path_of(node)
@@ -265,8 +274,7 @@ class History:
         here = [site for site in binders if site.function is context.function
                 and (context.before is None or site.statement.span[:2] < context.before[:2])]
         for site in sorted(here or binders, key=self._order)[-1:]:
-            inner = context if site.function is context.function else Context(site, site.function, None, {}, None)
-            return self._statement(site, inner, depth)
+            return [*self._statement(site, self._at(site, context), depth), *self._written_into(path, site, context, depth)]
         for site in self.code.sites:
             for call in registrations(site.statement):
                 if call.args[1:] and isinstance(call.args[0], tree.Constant) and call.args[0].value == node.attr:
@@ -424,9 +432,12 @@ class History:
                     if value is not None and self._may(value, bound[1], depth - 4):
                         return True
                     if isinstance(value, tree.List) and any(
-                        self._may(one, context, depth - 4) for one in self._appended(part.id, bound[0])
+                        self._may(one, self._at(site, context), depth - 4)
+                        for site, parts in self._stores(part.id, bound[0]) for one in parts
                     ):
                         return True
+                elif is_given_by_hook(part.id, context, self.code):
+                    return True
         return False
 
     def _here(self, node: Any, context: Context, *, cut: bool) -> list[Origin]:

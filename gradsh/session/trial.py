@@ -304,7 +304,17 @@ def _sorted_out(
         elif verdict not in {"other", "lost"} or fix.changes:
             effect = fix.changes if verdict in {"other", "lost"} else fix.effect
             (lost if verdict == "lost" else good).append(fix._replace(effect=effect, tried=True))
+    halves.sort(key=lambda half: _saves_there(trial, (), trial.problem) == _saves_there(trial, half[0].edits, half[1]))
     return good or lost, late, halves
+
+
+def _saves_there(trial: Trial, edits: tuple[Edit, ...], problem: Problem | None) -> set[tuple[str, int]]:
+    """Return the lines of a problem's labels as the program has them: where they are others, a fix has helped halfway."""
+    numbers: dict[str, list[int]] = {}
+    for source in trial.sources:
+        numbers[source.name] = applied(source.lines, _of(Fix("", edits=edits), source), source.first_line)[1]
+    return set() if problem is None else {
+        (label.role, int(_line_before(numbers[trial.failed[0]], str(label.span.line)))) for label in problem.labels}
 
 
 def _with_second(trial: Trial, half: Fix, problem: Problem, *, last: bool) -> list[Fix]:

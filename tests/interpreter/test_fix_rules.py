@@ -352,6 +352,28 @@ WHOLE_READ = (
     "net = nn.Linear(2, 4)\ndef unit(x):\n    for part in x.chunk(2, dim=-1):\n        part /= part.norm()\n    return x\n"
     "unit(net(torch.ones(3, 2))).sum().backward()\n"
 )
+HOOKED = (
+    "seen = {}\ndef keep(module, inputs, out):\n    seen['a'] = out.detach()\n"
+    "net = nn.Linear(2, 2)\nnet.register_forward_hook(keep)\nnet(torch.ones(1, 2))\nloss = seen['a'].abs().sum()\nloss.backward()\n"
+)
+HOOKED_LIST = (
+    "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.fc, self.seen = nn.Linear(2, 2), []\n"
+    "        self.fc.register_forward_hook(self.keep)\n    def keep(self, module, inputs, out):\n        self.seen.append(out.detach())\n"
+    "net = Net()\nnet.fc(torch.ones(1, 2))\nloss = net.seen[-1].abs().sum()\nloss.backward()\n"
+)
+RESIDUAL = (
+    "def slope(y, x):\n    return torch.autograd.grad(y, x, torch.ones_like(y), create_graph=True)[0]\nnet = nn.Linear(2, 1)\n"
+    "x = torch.rand(4, 1, requires_grad=True)\nt = torch.rand(4, 1)\nu = net(torch.cat([x, t], 1))\n"
+    "loss = (slope(u, t) + slope(u, x)).pow(2).mean()\nloss.backward()\n"
+)
+NOISED = (
+    "import numpy as np\nnet = nn.Linear(2, 2)\ndef draw(x):\n    mean = net(x)\n    noise = np.random.standard_normal(mean.shape)\n"
+    "    return torch.tensor(mean.detach().numpy() + noise, dtype=torch.float32)\nloss = draw(torch.ones(1, 2)).sum()\nloss.backward()\n"
+)
+SCAN = (
+    "w, a = torch.full((3,), 0.5, requires_grad=True), torch.ones(3, requires_grad=True).exp()\nfor j in range(3):\n"
+    "    a[j] = (a * w).sum()\na.sum().backward()\n"
+)
 
 
 @pytest.mark.parametrize(("text", "first", "never"), [
@@ -422,6 +444,11 @@ WHOLE_READ = (
     (WEIGHTS, "`(torch.randn(2, 2) / n).requires_grad_()` on line 9", "loss"),
     (PLACES, "`place, _` on line 7", "requires_grad"),
     (ACCURACY, '`found["loss"]` on line 9', "sigmoid"),
+    (HOOKED, "remove `.detach()` on line 7", "requires_grad"),
+    (HOOKED_LIST, "remove `.detach()` on line 11", "requires_grad"),
+    (RESIDUAL, "`torch.rand(4, 1, requires_grad=True)` on line 9", "x"),
+    (NOISED, "compute with torch, not with numpy, on line 10", "requires_grad"),
+    (SCAN, "copy what line 7 saves: `a.clone()`; copy what line 5 saves", "detach"),
 ])
 def test_the_first_fix_works_and_none_ends_the_learning(text: str, first: str, never: str) -> None:
     session = Session()
