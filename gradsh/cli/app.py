@@ -136,6 +136,7 @@ def run(
     device: Annotated[str, typer.Option("--device", metavar="cpu|cuda|meta", help="Device of new tensors (with --engine torch).")] = "",
     hints: Annotated[bool, typer.Option("--hints", help="Show hints about mistakes that raise no error.")] = False,
     report: Report = None,
+    stays: Annotated[bool, typer.Option("-i", help="Open the shell after the script or its first failure.")] = False,
 ) -> None:
     """Run scripts; without any, the shell on a terminal, else standard input."""
     from gradsh.cli.dispatch import start
@@ -153,6 +154,7 @@ def run(
     options = RunOptions(
         tuple(files or ()), code, keep_going, format, _seed(seed), plain, limits, jobs or _cpus(), fail_fast,
         tuple(map(_setting, values or ())), profile, hints, args, cuda, tuple(path or ()),
+        stays=stays,
     )
     if params:
         raise typer.Exit(list_parameters(options))
@@ -167,6 +169,23 @@ def run(
         from gradsh.lens.scripts import run_scripts
 
         raise typer.Exit(run_scripts(options, device))
+    raise typer.Exit(start(options))
+
+
+@app.command()
+def debug(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A script.")],
+    seed: Seed = "0",
+    plain: Plain = False,
+    color: Color = "auto",
+    path: Path = None,
+    args: Annotated[str, typer.Option("--args", metavar="TEXT", help="Arguments of the script: its sys.argv.")] = "",
+) -> None:
+    """Run a script statement by statement, with a prompt before each; then open the shell."""
+    from gradsh.cli.dispatch import start
+    from gradsh.run.script import RunOptions
+
+    options = RunOptions((file,), seed=_seed(seed), plain=plain, arguments=args, path=tuple(path or ()), stays=True, stepped=True)
     raise typer.Exit(start(options))
 
 

@@ -7,11 +7,11 @@ from gradsh.run.script import UNREADABLE, RunOptions, prepare, refused, run
 
 
 def start(options: RunOptions) -> int:
-    """Run scripts, or the shell where a terminal is there and no script is named; return the exit status."""
+    """Run scripts, or the shell where it is to stay or a terminal is there and no script is named; return the exit status."""
     hold()
     if refused(options):
         return UNREADABLE
-    if not options.files and options.code is None and sys.stdin is not None and sys.stdin.isatty():
+    if options.stays or (not options.files and options.code is None and sys.stdin is not None and sys.stdin.isatty()):
         from gradsh.shell import interactive
 
         return interactive(options, with_expectations)

@@ -32,7 +32,7 @@ LARGEST = 256 << 20
 PIECE = 1 << 20
 PATIENCE = 2.0
 """Seconds that a pipe is waited for until somebody opens it to write."""
-SUBCOMMANDS = ("run", "test", "review", "explain", "check", "fix", "watch", "trace", "export", "compare")
+SUBCOMMANDS = ("run", "debug", "test", "review", "explain", "check", "fix", "watch", "trace", "export", "compare")
 """The words that stand for no script behind `gradsh`."""
 DONE, FAILED, UNREADABLE, INTERRUPTED = 0, 1, 2, 130
 
@@ -62,6 +62,10 @@ class RunOptions(NamedTuple):
     """The file to which a report of the run is written."""
     owns_process: bool = True
     """Whether this process may be ended when a script can not be stopped."""
+    stays: bool = False
+    """Whether the shell opens after the scripts, with their state."""
+    stepped: bool = False
+    """Whether the shell runs them statement by statement."""
 
 
 class Script(NamedTuple):
@@ -274,10 +278,7 @@ def run_script(script: Script, options: RunOptions, sink: "Sink", make: "Callabl
     collect_again()
     session = (make or Session)(options.seed, limits=options.limits)
     sink.when_broken = session.abandon
-    session.machine.take_arguments(script.name, _split(options.arguments))
-    if options.cuda != "explain":
-        session.ambient.flags["cuda"] = session.state.settings.values["cuda"] = options.cuda
-    session.machine.read_module = module_reader(script, options.path)
+    furnish(session, script, options)
     session.as_json = options.format == "json"
     session.state.settings.values["hints"] = options.hints
     session.when_stuck = lambda line, reason: end_stuck(script.name, script.text, line, reason, sink)
@@ -303,6 +304,14 @@ def recorded(session: "Session", script: Script, options: RunOptions, emit: Emit
     with SessionRecorder(session, Source(script.name, script.text), emit) as recorder:
         yield recorder
     options.report.add(script.name, recorder.data())
+
+
+def furnish(session: "Session", script: Script, options: RunOptions) -> None:
+    """Give a session what a script finds around it: its arguments, the modules beside it, the answer to who asks for a GPU."""
+    session.machine.take_arguments(script.name, _split(options.arguments))
+    if options.cuda != "explain":
+        session.ambient.flags["cuda"] = session.state.settings.values["cuda"] = options.cuda
+    session.machine.read_module = module_reader(script, options.path)
 
 
 def module_reader(script: Script, path: tuple[str, ...] = ()) -> "Callable[[str], Source | None] | None":

@@ -389,6 +389,10 @@ class Session(Reports):
 
     # ------------------------------------------------------------------ what the outside asks for
 
+    def names_bound(self) -> "_Bound":
+        """Return what tells the names that the program has bound, which start no command."""
+        return self._bound
+
     def is_complete(self, text: str) -> bool:
         """Whether a text can be run as it stands, or fails however it goes on; False where more lines are needed."""
         return is_complete(text, GRAMMARS, self._bound) is not False

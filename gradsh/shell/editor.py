@@ -39,7 +39,7 @@ def open_editor(host: Host) -> int:
     """Greet, then read and run statements until the end of input; return the exit status."""
     host.greet()
     editor = Editor(host)
-    if host.config.init or host.config.shared:
+    if host.config.init or host.config.shared or host.has_scripts:
         host.start()
     return loop(host, editor.read)
 

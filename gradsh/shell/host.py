@@ -133,7 +133,7 @@ class Host:
         from gradsh.version import PYTORCH_VERSION, __version__
 
         self.sink.refresh()
-        for line in GREETING:
+        for line in () if self.has_scripts else GREETING:
             where, style = (self.sink.out, self.sink.style) if self.sink.out.isatty() else (self.sink.err, self.sink.err_style)
             told = wrap(line.format(version=__version__, pytorch=PYTORCH_VERSION), style.width)
             where.write("".join(f"{part}\n" for part in told))
@@ -143,12 +143,25 @@ class Host:
         self.sink.err.flush()
 
     def start(self) -> None:
-        """Follow what the configuration has scripts do: its settings, and `init.grad`."""
+        """Follow the configuration (its settings, and `init.grad`), then run the scripts of the command line."""
         text = "".join(f"set {key} {value}\n" for key, value in self.config.shared.items())
         if text:
             self._run(text, "config.toml", lambda _: None)
         if self.config.init:
             self._run(self.config.init, "init.grad", self.sink)
+        if self.has_scripts:
+            from gradsh.shell.scripts import begin_with_scripts
+
+            begin_with_scripts(self)
+
+    @property
+    def has_scripts(self) -> bool:
+        """Whether the command line names scripts to begin with."""
+        return bool(self.options.files) or self.options.code is not None
+
+    def run_script(self, text: str, name: str, first_line: int = 1) -> bool:
+        """Run a script, or a part of one that begins at a line; return whether every statement passed."""
+        return self._run(text, name, self.sink, first_line)
 
     def is_complete(self, text: str) -> bool:
         """Whether a text can be run as it stands, or fails however it goes on."""
@@ -173,7 +186,7 @@ class Host:
             with interruptible(session):
                 if self.interrupted:
                     session.interrupt()
-                passed = session.run(text, sink, name=name, first_line=first_line).status == 0
+                passed = session.run(text, sink, name=name, first_line=first_line, values=dict(self.options.values)).status == 0
         except KeyboardInterrupt:
             self.sink.err.write("interrupted\n")
         except Exception as error:  # noqa: BLE001  # a fault of ours must not take the session along

@@ -36,6 +36,12 @@ else:
         lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o: _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)),
         lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p: _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)),
         lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q: _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q)),
+        lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r: (
+            _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r))
+        ),
+        lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s: (
+            _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s))
+        ),
     )
     """The constructors of tuples of 0, 1, 2, … fields."""
 
