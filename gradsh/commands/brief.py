@@ -8,10 +8,9 @@ from gradsh.probe.changes import Changes, changes
 
 def brief(state: State, entry: Entry) -> str:
     """Return what the statement that was just run changed in the graph, in one line; empty where it changed nothing."""
-    unit, leaves = state.written
-    written = [leaf for leaf in (one() for one in leaves.values()) if leaf is not None] if unit == entry.unit else []
+    written = [leaf for leaf in (one() for one in state.written.get(entry.unit, {}).values()) if leaf is not None]
     report = changes(
-        (entry.text, entry.line, entry.ok), entry.unit, (entry.mark, LAST), state.variables, state.control.unit_of,
+        (entry.text, entry.line, entry.ok), (entry.unit,), (entry.mark, LAST), state.variables, state.control.unit_of,
         written, (),
     )
     return "; ".join(_parts(report))

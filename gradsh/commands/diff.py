@@ -1,37 +1,94 @@
-"""`diff`: what the last statement changed."""
+"""`diff`: what the last statement, or those between two moments, changed; how two graphs differ."""
 
 from collections import Counter
 
-from gradsh.commands.record import command
+from gradsh.commands.record import Word, command
 from gradsh.commands.words import count, listed
 from gradsh.contracts.state import Entry, State
-from gradsh.engine.graph.node import LAST
+from gradsh.engine.graph.node import LAST, Node
+from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.probe.changes import Changes, changes
-from gradsh.view.shapes import Lines, View
+from gradsh.probe.compare_graphs import GraphDiff, compare_graphs
+from gradsh.text.fault import fail
+from gradsh.view.shapes import Column, Lines, Row, Table, View
 
 _LOOKS = frozenset({
     "diff", "graph", "buffers", "memory", "holders", "leaks", "plan", "vars", "why", "help", "explain", "history", "watch",
-    "save", "set", "check", "tour",
+    "save", "set", "check", "tour", "mark",
 })
 """Commands that change nothing: `diff` looks past them."""
 
 
 @command(
-    "diff", "Show what the last statement changed: nodes, saved tensors, frees, gradients, versions, names.",
-    examples=["x = ones(2, requires_grad=True)\ny = (x * x).exp()\ndiff\nbackward y.sum()\ndiff"],
+    "diff", "Show what the last statement changed, or the statements between two moments; compare two graphs.",
+    examples=[
+        "x = ones(2, requires_grad=True)\ny = (x * x).exp()\ndiff\nbackward y.sum()\ndiff\ndiff 1 4",
+        "x = ones(2, requires_grad=True)\na = x.exp().sum()\nb = (x * a).sum()\ndiff a b",
+    ],
 )
-def run(state: State) -> Changes:
-    """Shows nothing after `undo`, or before the first statement."""
+def run(state: State, *moments: Word) -> Changes | GraphDiff:
+    """A moment is a line of a statement, or a name of `mark`; `diff A` shows what changed since, `diff A B` what changed between.
+
+    Two tensors are compared by their graphs. Shows nothing after `undo`, or before the first statement.
+    """
+    words = list(map(str, moments))
+    if len(words) > 2:
+        raise fail("value", f"diff takes two moments or two tensors, not {len(words)}", ValueError)
+    places = [_moment(state, word) for word in words]
+    if len(words) == 2 and None in places:
+        return compare_graphs(words[0], words[1], (_graph(state, words[0]), _graph(state, words[1])))
+    if None in places:
+        raise fail("value", f"{words[0]} is no line of a statement that ran, and no mark; `diff A B` compares two tensors", ValueError)
+    if words:
+        first, last = sorted([*(place for place in places if place is not None), len(state.history)][:2])
+        return _between(state, first, last, words)
     place = next((i for i in reversed(range(len(state.history))) if _counts(state.history[i])), None)
     if place is None:
         return Changes("", 0, True, (), (), (), (), (), ())
-    entry = state.history[place]
-    after = state.history[place + 1].mark if place + 1 < len(state.history) else LAST
-    unit, leaves = state.written
-    written = [leaf for leaf in (one() for one in leaves.values()) if leaf is not None] if unit == entry.unit else []
+    return _changes(state, place, place + 1, state.history[place])
+
+
+def _between(state: State, first: int, last: int, words: list[str]) -> Changes:
+    head = f"between {words[0]} and {words[1]}" if len(words) == 2 else f"since {words[0]}"
+    number = sum(_counts(entry) for entry in state.history[first:last])
+    text = f"{head}: {count(number, 'statement')}"
+    if first == last:
+        return Changes(text, 0, True, (), (), (), (), (), ())
+    return _changes(state, first, last, Entry(text, 0, "", all(entry.ok for entry in state.history[first:last])))
+
+
+def _moment(state: State, word: str) -> int | None:
+    """Return how many statements of the history lie before a moment; None for a word that names none."""
+    if word.isdigit():
+        return next((i + 1 for i in reversed(range(len(state.history))) if state.history[i].line == int(word)), None)
+    from gradsh.commands.undo import steps
+
+    marks: dict[str, int] = state.extras.get("mark", {})
+    if word not in marks:
+        return None
+    first, groups = steps(state)
+    before = [entry for group in [first, *groups[: marks[word]]] for entry in group]
+    return next((i + 1 for i in reversed(range(len(state.history))) if before and state.history[i] is before[-1]), 0)
+
+
+def _graph(state: State, word: str) -> Node:
+    values = state.control.evaluate(word, {}, muted=True)
+    node = node_of(values[-1]) if values and isinstance(values[-1], Tensor) else None
+    if node is None:
+        raise fail("value", f"diff: {word} is no moment (a line, a mark) and no tensor with a graph", ValueError)
+    return node
+
+
+def _changes(state: State, first: int, last: int, entry: Entry) -> Changes:
+    """Return what the statements of the history from `first` to before `last` changed."""
+    ran = state.history[first:last]
+    after = state.history[last].mark if last < len(state.history) else LAST
+    units = range(ran[0].unit, ran[-1].unit + 1)
+    leaves = {key: one for unit, wrote in state.written.items() if unit in units for key, one in wrote.items()}
+    written = [leaf for leaf in (one() for one in leaves.values()) if leaf is not None]
+    names = list(dict.fromkeys(name for one in ran for name in _names(one.text)))
     return changes(
-        (entry.text, entry.line, entry.ok), entry.unit, (entry.mark, after), state.names_in_reach(), state.control.unit_of,
-        written, _names(entry.text),
+        (entry.text, entry.line, entry.ok), units, (ran[0].mark, after), state.names_in_reach(), state.control.unit_of, written, names,
     )
 
 
@@ -54,12 +111,15 @@ def _names(text: str) -> list[str]:
     return list(dict.fromkeys(name for name, _ in bound_names(body)))
 
 
-def view(report: Changes) -> View:
-    """Shape the changes: a line for each kind of change."""
+def view(report: Changes | GraphDiff) -> View:
+    """Shape the changes, a line for each kind of change; or the table of two graphs."""
+    if isinstance(report, GraphDiff):
+        return _compared(report)
     if not report.text:
         return Lines(("no statement has run yet",))
     first, *more = report.text.split("\n")
-    lines = [f"line {report.line}: {first}{' …' if more else ''}" + ("" if report.ok else "  (failed)")]
+    place = f"line {report.line}: " if report.line else ""
+    lines = [f"{place}{first}{' …' if more else ''}" + ("" if report.ok else "  (failed)")]
     lines += [f"  bound {name}: {what}" for name, what in report.bound]
     if report.dropped:
         lines.append(f"  dropped {', '.join(report.dropped)}")
@@ -82,3 +142,9 @@ def _made(report: Changes) -> list[str]:
     saved = [size for one in report.made for _, size in one.saved]
     keeps = f"; they save {count(len(saved), 'tensor')}, {sum(saved):,} B" if saved else "; they save nothing"
     return [f"  made {count(len(report.made), 'node')}: {listed(names, 5)}{keeps}"]
+
+
+def _compared(report: GraphDiff) -> View:
+    rows = tuple(Row((one.what, *(f"{n:,} B" if one.is_bytes else f"{n:,}" for n in (one.first, one.second)))) for one in report.rows)
+    columns = (Column(""), Column(report.first), Column(report.second))
+    return Table(columns, rows, (f"{count(report.shared, 'node')} in both graphs",))

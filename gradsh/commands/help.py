@@ -25,7 +25,7 @@ GROUPS = (
     ("run", "backward plan retain release check time"),
     ("look", "graph buffers memory holders leaks vars diff watch"),
     ("understand", "why fix explain tour help"),
-    ("session", "undo redo history save load reset set expect quit"),
+    ("session", "undo redo mark back history save load reset set expect quit"),
 )
 _BELOW = (
     "  help backward  a command: its options, examples",

@@ -17,7 +17,7 @@ from gradsh.view.shapes import Lines, View
 
 _PATIENCE = 2.0
 """Seconds of replay above which a person is asked first."""
-OUTSIDE = frozenset({"undo", "redo", "save", "load", "history", "help", "explain", "tour", "quit", "exit", "reset", "fix"})
+OUTSIDE = frozenset({"undo", "redo", "save", "load", "history", "help", "explain", "tour", "quit", "exit", "reset", "fix", "mark", "back"})
 """Commands that are no part of a session's story: they act on the session itself, or the statements they ran tell it."""
 LOOKS = frozenset({"graph", "buffers", "plan", "memory", "leaks", "holders", "vars", "diff", "why", "check"})
 """Commands that only look: there is nothing to undo in them."""
@@ -59,12 +59,13 @@ def run(state: State, n: int = 1) -> Report:
     if not agreed(state, sum(entry.seconds for entry in rest), len(rest), "undo"):
         return Report((), 0, declined=True, said="nothing undone")
     stack, before = redoable(state), standing(state.variables)
+    marks = {name: place for name, place in state.extras.get("mark", {}).items() if place <= len(groups[:-n])}
     replayed = state.control.replay(rest)
     stack = [*stack, Undone(len(groups[:-n]), tuple(taken))]
     if replayed < len(rest):
         stack.append(Undone(len(steps(state)[1]), tuple(rest[replayed:])))
         taken = rest[replayed:] + taken
-    state.extras["undo"] = stack
+    state.extras |= {"undo": stack, "mark": marks}
     back = "; ".join(_back(before, standing(state.variables)))
     return Report(tuple(taken), replayed, said=told("undid", taken, state) + (f"\n  {back}" if back else ""))
 

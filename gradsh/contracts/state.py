@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from gradsh.probe.passes import PassReport, Recorder
 
 
+_NOTED = 1000
+"""Statements of which it is kept what they wrote."""
+
+
 class Entry(NamedTuple):
     """A top-level statement that was run: its text, the line it began on, the name of its source, whether it passed.
 
@@ -184,8 +188,8 @@ class State:
         self.call = Call(0, (), {}, Source("", ""))
         self.meter: Any = None
         """The `probe.meter.Meter` that follows the bytes, where something asks for them."""
-        self.written: tuple[int, dict[int, weakref.ref[Any]]] = (-1, {})
-        """The latest statement (`Entry.unit`) that ran a pass, and the leaves to whose `.grad` it wrote."""
+        self.written: dict[int, dict[int, Any]] = {}
+        """The latest statements (`Entry.unit`) that ran a pass, and the leaves to whose `.grad` each wrote, weakly held."""
         self.extras: dict[str, Any] = {}
         """What single commands keep between runs, by the command's name."""
 
@@ -197,7 +201,7 @@ class State:
         self.watches.clear()
         self.history.clear()
         self.extras.clear()
-        self.written = (-1, {})
+        self.written.clear()
         if self.meter is not None:
             self.meter = type(self.meter)()
         self.failed = None
@@ -210,6 +214,12 @@ class State:
         """Return what a recorded pass did, with the session's names and pins."""
         pins = dict.fromkeys(pin.name for pin in self.pins)
         return recorder.report(self.names_in_reach(), [f"`retain {name}`" for name in pins])
+
+    def note_written(self, unit: int, leaves: Mapping[int, Any]) -> None:
+        """Note the leaves (by id, weakly held) to whose `.grad` a pass of a statement wrote."""
+        self.written.setdefault(unit, {}).update(leaves)
+        if len(self.written) > _NOTED:
+            del self.written[next(iter(self.written))]
 
     def hint(self, message: str) -> None:
         """Tell the person something beside the output."""

@@ -251,13 +251,11 @@ class TorchSession(Session):
         """Note the leaves that a pass reaches; measure what is alive before it."""
         running = self.machine.running()
         unit = -1 if running is None else self.unit_of((None, running.code, 0))
-        if self.state.written[0] != unit:
-            self.state.written = (unit, {})
         metered = self.state.meter is not None and self.state.meter.due()
         with self._looking() if metered else self.watcher.look() as world:
             nodes = [world.node(root) for root in roots]
             leaves = [one.torch for one in world.tensors.values() if one.meta is not None and one.meta.accumulator is not None]
-            self.state.written[1].update((id(leaf), _Mirrored(leaf)) for leaf in leaves)
+            self.state.note_written(unit, {id(leaf): _Mirrored(leaf) for leaf in leaves})
             if metered:
                 line = self.line_of(self.watcher.lines.log().here())
                 self.state.meter.sample(self.reachable(), line or self.line, nodes)

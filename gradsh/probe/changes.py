@@ -1,9 +1,9 @@
-"""What one statement changed: nodes made, tensors saved and freed, gradients written, versions bumped, names bound.
+"""What one statement, or several, changed: nodes made, tensors saved and freed, gradients written, versions bumped, names bound.
 
 Nothing is noted while statements run: nodes carry their birth, freed ones who freed them, versions their writes.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import NamedTuple
 
 from gradsh.engine.graph.node import Node
@@ -42,13 +42,13 @@ class Changes(NamedTuple):
 
 
 def changes(
-    entry: tuple[str, int, bool], unit: int, marks: tuple[int, int], variables: Mapping[str, object], unit_of: UnitOf,
+    entry: tuple[str, int, bool], units: Container[int], marks: tuple[int, int], variables: Mapping[str, object], unit_of: UnitOf,
     written: Iterable[Tensor], names: Iterable[str],
 ) -> Changes:
-    """Return what statement `unit` changed, as far as what it made is still alive.
+    """Return what the statements `units` changed, as far as what they made is still alive.
 
-    `entry` is (text, line, whether it passed), `marks` the sequence numbers before and after it, `written` the leaves its
-    passes wrote, `names` those that it binds or deletes.
+    `entry` is (text, line, whether it passed), `marks` the sequence numbers before and after them, `written` the leaves their
+    passes wrote, `names` those that they bind or delete.
     """
     known = Names(variables)
     made: list[MadeNode] = []
@@ -60,12 +60,12 @@ def changes(
         for node in nodes_below(root, seen):
             if marks[0] < node.seq < marks[1]:
                 made.append(_made(node, known))
-            freed += _freed(node, unit, unit_of)
+            freed += _freed(node, units, unit_of)
     text, line, ok = entry
     wrote = tuple(f"{known.of_leaf(leaf)}.grad" for leaf in written)
     bound = tuple((name, told(variables[name])) for name in names if name in variables)
     dropped = tuple(name for name in names if name not in variables)
-    return Changes(text, line, ok, tuple(made), tuple(freed), wrote, _bumped(variables, unit, unit_of), bound, dropped)
+    return Changes(text, line, ok, tuple(made), tuple(freed), wrote, _bumped(variables, units, unit_of), bound, dropped)
 
 
 def _made(node: Node, names: Names) -> MadeNode:
@@ -74,14 +74,14 @@ def _made(node: Node, names: Names) -> MadeNode:
     return MadeNode(node_name(node) or "", names.of_node(node), shape, saved)
 
 
-def _freed(node: Node, unit: int, unit_of: UnitOf) -> list[tuple[str, str, int]]:
+def _freed(node: Node, units: Container[int], unit_of: UnitOf) -> list[tuple[str, str, int]]:
     entries = node.entries
-    if type(entries) is not FreedVariables or unit_of(entries.location) != unit:
+    if type(entries) is not FreedVariables or unit_of(entries.location) not in units:
         return []
     return [(node_name(node) or "", saved_title(one), one.nbytes) for one in saved_inside(node)]
 
 
-def _bumped(variables: Mapping[str, object], unit: int, unit_of: UnitOf) -> tuple[tuple[str, int, int], ...]:
+def _bumped(variables: Mapping[str, object], units: Container[int], unit_of: UnitOf) -> tuple[tuple[str, int, int], ...]:
     found: list[tuple[str, int, int]] = []
     seen: set[int] = set()
     for path, tensor in named_tensors(variables):
@@ -90,7 +90,7 @@ def _bumped(variables: Mapping[str, object], unit: int, unit_of: UnitOf) -> tupl
         while held is not None and id(held.counter) not in seen:
             counter = held.counter
             seen.add(id(counter))
-            writes = [version for version, where in counter.writes or () if where is not None and unit_of(where) == unit]
+            writes = [version for version, where in counter.writes or () if where is not None and unit_of(where) in units]
             if writes:
                 found.append((name, writes[0] - 1, writes[-1]))
             held = None if held.meta is None else held.meta.grad

@@ -339,9 +339,7 @@ class Session(Reports):
         if over:
             running = self.machine.running()
             unit = -1 if running is None else self.unit_of((None, running.code, 0))
-            if self.state.written[0] != unit:
-                self.state.written = (unit, {})
-            self.state.written[1].update((id(leaf), weakref.ref(leaf)) for leaf in task.wrote)
+            self.state.note_written(unit, {id(leaf): weakref.ref(leaf) for leaf in task.wrote})
             if self.state.meter is not None:
                 self.state.meter.freed(task.order)
         elif self.state.meter is not None and self.state.meter.due():

@@ -15,6 +15,10 @@ def open_bare(host: Host) -> int:
     host.greet()
     host.begin()
     host.start()
+    if host.has_scripts:
+        from gradsh.shell.scripts import begin_with_scripts
+
+        begin_with_scripts(host)
     return loop(host, lambda: read_block(host))
 
 

@@ -39,8 +39,12 @@ def open_editor(host: Host) -> int:
     """Greet, then read and run statements until the end of input; return the exit status."""
     host.greet()
     editor = Editor(host)
-    if host.config.init or host.config.shared or host.has_scripts:
+    if host.config.init or host.config.shared:
         host.start()
+    if host.has_scripts:
+        from gradsh.shell.scripts import begin_with_scripts
+
+        begin_with_scripts(host)
     return loop(host, editor.read)
 
 

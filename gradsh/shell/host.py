@@ -143,16 +143,12 @@ class Host:
         self.sink.err.flush()
 
     def start(self) -> None:
-        """Follow the configuration (its settings, and `init.grad`), then run the scripts of the command line."""
+        """Follow what the configuration has scripts do: its settings, and `init.grad`."""
         text = "".join(f"set {key} {value}\n" for key, value in self.config.shared.items())
         if text:
             self._run(text, "config.toml", lambda _: None)
         if self.config.init:
             self._run(self.config.init, "init.grad", self.sink)
-        if self.has_scripts:
-            from gradsh.shell.scripts import begin_with_scripts
-
-            begin_with_scripts(self)
 
     @property
     def has_scripts(self) -> bool:
