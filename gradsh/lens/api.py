@@ -14,11 +14,11 @@ from gradsh.lens.watcher import Watcher
 _current: list[Watcher] = []
 
 
-def start(*, writes: bool = True, modules: bool = True) -> Watcher:
-    """Start watching the program. `writes=False` and `modules=False` skip in-place writes and module calls."""
+def start(*, writes: bool = True, modules: bool = True, joins: bool = True) -> Watcher:
+    """Start watching the program. False for `writes`, `modules`, `joins` skips in-place writes, module calls, running functions."""
     if not _current:
         _current.append(Watcher(writes=writes, modules=modules))
-    _current[0].start()
+    _current[0].start(joins=joins)
     return _current[0]
 
 

@@ -117,7 +117,7 @@ class _Trace:
 
         self.options = options
         self.program = program
-        self.watcher = api.start(writes=options.writes, modules=options.detailed or options.interactive)
+        self.watcher = api.start(writes=options.writes, modules=options.detailed or options.interactive, joins=False)
         self.watcher.files.own.add(program.file)
         self.watcher.passes.detailed = options.detailed
         self.report = Report(options.report) if options.detailed else None

@@ -79,8 +79,8 @@ def test_commands_in_functions_and_loops_see_their_variables() -> None:
         "for i in range(2):\n    step(ones(2, requires_grad=True))\n"
     )
     assert shown == 2 * (
-        "would run 4 nodes, free 2 buffers: ExpBackward0.result (8 B), MulBackward0.other (8 B), giving back 16 B; write w.grad\n"
-        "ran 4 nodes, freed 2 buffers: ExpBackward0.result (8 B), MulBackward0.other (8 B), giving back 16 B; wrote w.grad\n"
+        "would run 4 nodes, free 2 buffers: ExpBackward0.result (8 B), MulBackward0.other (8 B), releasing 16 B; write w.grad\n"
+        "ran 4 nodes, freed 2 buffers: ExpBackward0.result (8 B), MulBackward0.other (8 B), releasing 16 B; wrote w.grad\n"
     )
 
 
@@ -104,7 +104,7 @@ def test_real_sizes_on_the_meta_device() -> None:
     text = "layer = nn.TransformerEncoderLayer(4096, 32, 16384)\nloss = layer(torch.empty(2048, 8, 4096)).sum()\nplan loss\n"
     shown = forked(lambda: sys.stdout.write(on_torch(text, device="meta")) and 0).out
     assert "would run" in shown
-    size = re.search(r"giving back ([\d,]+) B", shown)
+    size = re.search(r"releasing ([\d,]+) B", shown)
     assert size is not None
     assert int(size[1].replace(",", "")) > 5 << 30
 

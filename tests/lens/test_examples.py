@@ -56,7 +56,7 @@ def test_the_mistake_is_told(name: str) -> None:
 def test_the_growing_total_is_told_at_the_end() -> None:
     ran = trace("--summary", "mlp_mistake.py", folder=HOME)
     assert ran.status == 0
-    assert "total is a running total that keeps the graphs of 8 passes alive" in ran.err
+    assert "total is a running total that keeps the graphs of 8 iterations alive" in ran.err
     assert f"line {line_of('mlp_mistake.py', 'total = total')}: total = total + loss" in ran.err
 
 
@@ -104,8 +104,8 @@ def test_sharded_parameters_keep_working() -> None:
         story = [line for line in told.splitlines() if line.startswith(f"[rank {number}]")]
         assert any("error[freed]: backward needs PowBackward0.self" in line for line in story)
         assert [line.rpartition(" | ")[0].split()[-1] for line in story if re.search(r"\d \| ", line)] == ["16", "18", "21"]
-        assert any("not seen: which parameters a pass reached that are sharded" in line for line in story)
-        assert not any("no pass ever reached it" in line for line in story)
+        assert any("not known: which sharded parameters a backward reached" in line for line in story)
+        assert not any("no backward reached it" in line for line in story)
 
 
 def test_pipeline_stages_keep_working() -> None:

@@ -173,7 +173,7 @@ for step in range(5):
         assert "prog.py:7  loss.backward()" in page
         assert "prog.py:6  loss = net" in page
         assert "net.1" in page
-        assert "total is a running total that keeps the graphs of 5 passes alive" in page
+        assert "total is a running total that keeps the graphs of 5 iterations alive" in page
         assert "hint: idle.weight requires grad, but no backward reached it" in page
 
     def test_the_prompt_at_a_failure(self, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_pass_does_not_claim_to_know_what_packed_tensors_give_back():
     lines = [line for event in told(CHECKPOINT + "backward z\n") if isinstance(event, Result) for line in lines_of(event.view(), Style())]
     assert lines[0].startswith("ran ")
     assert "packed" in lines[0]
-    assert "giving back" not in lines[0]
+    assert "releasing" not in lines[0]
 
 
 def shown(command):

@@ -76,7 +76,7 @@ def owner_of(array: Array) -> Array:
     """Return the array that owns the memory of `array` (itself, if it is no view)."""
     base: Any = array.base
     while base is not None:
-        if isinstance(base, np.ndarray):
+        if hasattr(base, "strides") and not isinstance(base, memoryview):  # PyTorch's storages, seen by the lens, have them
             array = base
         base = getattr(base, "base", None)  # numpy's as_strided puts an object without strides in between
     return array
