@@ -45,7 +45,7 @@ export class ChartView {
       scales: { x: { time: false, range: [1, Math.max(2, run.bytes.length)] }, y: { range: (_, low, high) => [0, Math.max(1, high * 1.08)] } },
       legend: { live: true },
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
-      axes: [{ ...axis, label: "step", labelSize: 18, size: 30, font: "11px system-ui" }, { ...axis, size: 74, font: "11px system-ui", values: (_, ticks) => ticks.map((one) => bytes(one)) }],
+      axes: [{ ...axis, label: "step", incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000], labelSize: 18, size: 30, font: "11px system-ui" }, { ...axis, size: 74, font: "11px system-ui", values: (_, ticks) => ticks.map((one) => bytes(one)) }],
       series: [
         { label: "step" },
         ...OWNERS.map((owner, index) => ({
@@ -90,9 +90,12 @@ export class ChartView {
     const place = run.place(at);
     const words = ({ names, saved }) => [...names, ...saved.slice(0, 2).map(({ node, saved: one }) => `${node.name}.${one.name}${node.line == null ? "" : ` (line ${node.line})`}`),
       saved.length > 2 ? `${saved.length - 2} more` : ""].filter(Boolean).join(", ");
+    const lines = run.sources.flatMap((source, index) => [...run.lines(index, at)].map(([line, { held }]) => [held, `line ${line}${index ? ` of ${source.name}` : ""}`]))
+      .filter(([held]) => held).sort((a, b) => b[0] - a[0]).slice(0, 3);
     this.peak.replaceChildren(
       el("p", {}, "Peak: ", el("strong", {}, bytes(most)), " at ", el("button", { type: "button", class: "link", onclick: () => this.app.go({ step: at }) }, `step ${at + 1}${place?.line == null ? "" : `, line ${place.line}`}`),
-        `: ${OWNERS.map((owner, index) => [run.bytes[at][index], owner]).filter(([count]) => count).sort((a, b) => b[0] - a[0]).map(([count, owner]) => `${owner} ${bytes(count)}`).join(", ")}. The largest:`),
+        `: ${OWNERS.map((owner, index) => [run.bytes[at][index], owner]).filter(([count]) => count).sort((a, b) => b[0] - a[0]).map(([count, owner]) => `${owner} ${bytes(count)}`).join(", ")}. `,
+        lines.length ? `Saved for backward by ${lines.map(([held, line]) => `${line}: ${bytes(held)}`).join(", ")}. ` : "", "The largest tensors:"),
       el("ol", { class: "bars" }, rows.map((row) => el("li", {}, el("span", { class: "bar", style: { width: `${Math.max(1, (100 * row.bytes) / Math.max(1, rows[0].bytes))}px` } }), el("strong", {}, bytes(row.bytes)), ` ${show(words(row), 200)}`))));
   }
 }

@@ -73,6 +73,7 @@ function tidy(group) {
     for (let from = 0; from < group.children.length; from += size) {
       const part = groupOf(`${group.key} part ${from}`, "", group);
       part.children = group.children.slice(from, from + size);
+      part.nodes = part.children.flatMap((child) => (child.groups ? child.nodes : [child]));
       part.children.forEach((child) => { if (child.groups) child.parent = part; });
       parts.push(part);
     }
@@ -81,9 +82,18 @@ function tidy(group) {
   group.nodes = group.children.flatMap((child) => (child.groups ? child.nodes : [child]));
   for (const child of group.children) {
     if (!child.groups || child.label) continue;
-    const lines = child.nodes.map((node) => node.line).filter((line) => line != null);
-    child.label = lines.length ? `lines ${Math.min(...lines)}–${Math.max(...lines)}` : "part";
+    child.label = partLabel(child);
   }
+}
+
+/** What a part of very many children is called: by its first and last group, or by its lines. */
+function partLabel(part) {
+  const [first, last] = [part.children[0], part.children[part.children.length - 1]];
+  if (first.groups && last.groups) return `${first.label} … ${last.label}`;
+  const lines = part.nodes.map((node) => node.line).filter((line) => line != null);
+  if (!lines.length) return "leaves";
+  const [low, high] = [Math.min(...lines), Math.max(...lines)];
+  return low === high ? `line ${low}, ${part.nodes[0].name} …` : `lines ${low}–${high}`;
 }
 
 function adopt(child, group, gone) {
@@ -94,33 +104,25 @@ function adopt(child, group, gone) {
   return child;
 }
 
-/** Which groups are open: those that were asked for, and of the others the largest as long as there is room. */
+/** Which groups are open: of all the largest as long as there is room, and those that were asked for; never those that were closed. */
 export function openGroups(root, asked, closed) {
   const open = new Set([root]);
+  const groupsIn = (group) => group.children.filter((child) => child.groups && !closed.has(child.key));
   let units = root.children.length;
-  const waiting = root.children.filter((child) => child.groups);
   const openOne = (group) => {
     open.add(group);
     units += group.children.length - 1;
-    waiting.push(...group.children.filter((child) => child.groups));
+    return groupsIn(group);
   };
-  for (let index = 0; index < waiting.length; index += 1) {
-    const group = waiting[index];
-    if (asked.has(group.key) && !closed.has(group.key) && units + group.children.length <= MOST) openOne(group);
+  const room = root.nodes.length <= ROOM ? Infinity : ROOM;
+  const waiting = groupsIn(root);
+  while (waiting.length) {
+    waiting.sort((a, b) => a.children.length - b.children.length);
+    if (units + waiting[0].children.length - 1 > room) break;
+    waiting.push(...openOne(waiting.shift()));
   }
-  if (root.nodes.length <= ROOM) {
-    for (let index = 0; index < waiting.length; index += 1) if (!open.has(waiting[index]) && !closed.has(waiting[index].key)) openOne(waiting[index]);
-    return open;
-  }
-  const rest = waiting.filter((group) => !open.has(group));
-  while (rest.length) {
-    rest.sort((a, b) => a.children.length - b.children.length);
-    const group = rest.shift();
-    if (closed.has(group.key)) continue;
-    if (units + group.children.length - 1 > ROOM) break;
-    const before = waiting.length;
-    openOne(group);
-    rest.push(...waiting.slice(before));
+  for (const group of waiting) {
+    if (asked.has(group.key) && units + group.children.length - 1 <= MOST) waiting.push(...openOne(group));
   }
   return open;
 }

@@ -111,9 +111,9 @@ export class GraphView {
     for (const [from, to] of what.edges) graph.setEdge(from.id, to.id);
     let found;
     try {
-      dagre.layout(graph);
+      if (what.units.length) dagre.layout(graph);
       const size = graph.graph();
-      found = { width: size.width || 1, height: size.height || 1, at: (id) => graph.node(id), path: (from, to) => graph.edge(from, to)?.points ?? [] };
+      found = { width: Math.max(1, size.width ?? 1), height: Math.max(1, size.height ?? 1), at: (id) => graph.node(id), path: (from, to) => graph.edge(from, to)?.points ?? [] };
     } catch {
       found = rows(what, labels);
     }
@@ -173,7 +173,7 @@ export class GraphView {
       const act = () => (unit.group ? this.open(unit.group) : this.app.selectNode(unit.node.index));
       const element = svg("g", {
         class: classes.filter(Boolean).join(" "), transform: `translate(${x - width / 2} ${y - height / 2})`, tabindex: 0, role: "button",
-        "data-key": unit.id, "aria-label": `${labels.join(" ")}, ${WORDS[box.state] ?? box.state}`, "aria-expanded": unit.group ? "false" : null,
+        "data-key": unit.id, "data-node": unit.node?.index, "data-state": box.state, "aria-label": `${labels.join(" ")}, ${WORDS[box.state] ?? box.state}`, "aria-expanded": unit.group ? "false" : null,
         onclick: act, onkeydown: (event) => this.onKey(event, act),
         onmouseenter: () => this.hover(unit, element), onmouseleave: () => { this.popup.hidden = true; }, onfocus: () => this.hover(unit, element), onblur: () => { this.popup.hidden = true; },
       },
