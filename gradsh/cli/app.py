@@ -243,6 +243,9 @@ def golden(
     max_nodes: Nodes = FOR_TESTS.max_nodes,
     allow_files: AllowFiles = None,
     sandbox: Sandbox = "auto",
+    failed_report: Annotated[
+        str | None, typer.Option("--report", metavar="FILE", help="Write a report of the scripts that fail to FILE (.html or .json).")
+    ] = None,
 ) -> None:
     """Run golden tests: scripts that carry their expected output."""
     import pathlib
@@ -271,7 +274,7 @@ def golden(
         paths=tuple(paths or (".",)), update=update, review=review, pending=pending, new=new,
         jobs=jobs or _cpus(), words=tuple(word or ()), junit=junit, tap=tap, cases=cases,
         durations=durations, plain=plain, fail_fast=fail_fast,
-        run=RunOptions(seed=_seed(seed), limits=limits),
+        run=RunOptions(seed=_seed(seed), limits=limits, report=_report(failed_report, "test")),
     )
     raise typer.Exit((watch_tests if watch else run_tests)(options))
 

@@ -14,7 +14,7 @@ def start(options: RunOptions) -> int:
     if options.stays or (not options.files and options.code is None and sys.stdin is not None and sys.stdin.isatty()):
         from gradsh.shell import interactive
 
-        return interactive(options, with_expectations)
+        return interactive(options, anew)
     prepare()
     if len(options.files) > 1:
         from gradsh.run.scripts import run_many
@@ -23,8 +23,14 @@ def start(options: RunOptions) -> int:
     return run(options)
 
 
-def with_expectations(text: str, seed: int) -> str:
-    """Return a script with what it shows as expectations, for `save --expect`."""
-    from gradsh.golden import transcript
+def anew(text: str, seed: int, form: str) -> str:
+    """Run a script; return it with what it shows as expectations (`grad`), or a report of it (`html`, `json`)."""
+    if form == "grad":
+        from gradsh.golden import transcript
 
-    return transcript.with_expectations(text, seed)
+        return transcript.with_expectations(text, seed)
+    from gradsh.report.page import report_text
+    from gradsh.report.recorder import recorded
+    from gradsh.session.session import Session
+
+    return report_text([{"name": "<shell>", **recorded(Session(seed), "<shell>", text)}], as_page=form == "html")

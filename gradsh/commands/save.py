@@ -1,4 +1,4 @@
-"""`save`: writes the session as a script that runs, or, with `--expect`, as a golden test."""
+"""`save`: writes the session as a script that runs, with `--expect` as a golden test, or as a report."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -17,25 +17,36 @@ class Report(NamedTuple):
     file: str
     statements: int
     failed: int
+    form: str = "grad"
+
+
+FORMS = {".html": "html", ".htm": "html", ".json": "json"}
+"""Endings of files that get a report, and its form."""
 
 
 @command(
-    "save", "Write the statements of the session to a file, as a script. `--expect` adds their output, as a golden test.",
+    "save",
+    "Write the statements of the session to a file, as a script. `--expect` adds their output, as a golden test. "
+    "A file that ends in .html or .json gets a report: a page that plays the session, or its data.",
     examples=["x = ones(2)", "expect error io: save session.grad"],
 )
 def run(state: State, file: File, *, expect: bool = False) -> Report:
-    """Writes the statements that succeeded; with `--expect` also those that failed.
+    """Writes the statements that succeeded; with `--expect`, and in a report, also those that failed.
+
+    `--expect` and reports run the statements again, in a session of their own.
 
     Fails with kind `io` where the file cannot be written.
     """
     name = str(file)
     path = Path(state.control.allowed_file(name))
-    text, kept, left_out = script_of(state, failed=expect)
-    if expect:
-        text = state.control.expectations(text)
+    form = FORMS.get(path.suffix.lower(), "grad")
+    text, kept, left_out = script_of(state, failed=expect or form != "grad")
+    if expect or form != "grad":
+        text = state.control.run_anew(text, form)
     write(path, text, name)
-    state.extras["saved"] = len(state.history)
-    return Report(name, kept, left_out)
+    if form == "grad":
+        state.extras["saved"] = len(state.history)
+    return Report(name, kept, left_out, form)
 
 
 def script_of(state: State, *, failed: bool) -> tuple[str, int, int]:
@@ -69,4 +80,5 @@ def view(report: Report) -> View:
     """Shape the answer."""
     noun = "statement" if report.statements == 1 else "statements"
     failed = f"; {report.failed} failed, not written" if report.failed else ""
-    return Lines((f"wrote {report.statements} {noun} to {report.file}{failed}",))
+    what = "" if report.form == "grad" else "a report of "
+    return Lines((f"wrote {what}{report.statements} {noun} to {report.file}{failed}",))

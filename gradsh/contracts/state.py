@@ -106,8 +106,11 @@ class Control(Protocol):
     def run_text(self, text: str, name: str, *, muted: bool = False, first_line: int = 1) -> bool:
         """Run a text in this session; return whether every statement passed."""
 
-    def expectations(self, text: str) -> str:
-        """Return a script with what its statements show as comments below them; kind `value` where that cannot be."""
+    def run_anew(self, text: str, form: str) -> str:
+        """Run a script in a session of its own; return it with its output as expectations (`grad`) or a report (`html`, `json`).
+
+        Raises an error of kind `value` where that cannot be.
+        """
 
     def limit(self, name: str, text: str | None = None) -> str:
         """Return a limit of the run as words, after setting it to `text` where given; kinds `value` and `limit`."""

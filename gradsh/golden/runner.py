@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from gradsh.golden import machine_reports, report
 from gradsh.golden.cache import key, load, save
-from gradsh.golden.check import Checked, Played, lost_script
+from gradsh.golden.check import Checked, Played, fresh_session, lost_script
 from gradsh.golden.choose import in_shard, matching
 from gradsh.golden.collect import orphans, scripts_below
 from gradsh.golden.compare import Tolerance
-from gradsh.golden.documents import judge_all, play_all
+from gradsh.golden.documents import is_document, judge_all, play_all
 from gradsh.golden.pending import pending_of
 from gradsh.golden.review import review_one
 from gradsh.golden.update import proposed, settle
@@ -23,6 +23,8 @@ from gradsh.process.files import write_whole
 from gradsh.process.limits import FOR_TESTS
 from gradsh.process.signals import Raising
 from gradsh.render.style import Style, style_for
+from gradsh.report.page import ReportFile
+from gradsh.report.recorder import recorded
 from gradsh.run.progress import ProgressLine
 from gradsh.run.script import (
     DONE,
@@ -113,6 +115,8 @@ def run_scripts(scripts: Sequence[str], options: GoldenOptions) -> tuple[int, li
         results, interrupted = _run_all(scripts, options, style)
         stray = orphans(options.paths, results)
         status = _finish(results, stray, options, style, len(scripts), interrupted)
+    if options.run.report is not None and not (options.update or options.review):
+        status = max(status, _report(results, options, options.run.report))
     if options.shard is None:  # the shards of one run must agree on the times
         save(results)
     return status, results
@@ -133,6 +137,21 @@ def _finish(
     if interrupted:
         return INTERRUPTED
     return FAILED if stray or not all(tested.passed for tested in results) else DONE
+
+
+def _report(results: Sequence[Checked], options: GoldenOptions, file: ReportFile) -> int:
+    """Run the scripts that failed again, and write a report of them; return the exit status that this asks for."""
+    failed = {tested.path: tested for tested in results if not tested.passed and tested.ran and not is_document(tested.path)}
+
+    def task(script: Script) -> dict[str, Any]:
+        enclose(options.run, script)
+        return recorded(fresh_session(script, options.run), script.name, script.text)
+
+    file.runs.clear()
+    for script, told in answers(task, map(read_script, failed), options.jobs, read=dict, seconds=options.run.limits.timeout):
+        if not isinstance(told, Lost):
+            file.add(script.name, {**told, "differences": report.diff_lines(failed[script.name])})
+    return file.write()
 
 
 def complain(text: str) -> None:

@@ -30,7 +30,6 @@ class ReportFile:
         self._is_new = not os.path.lexists(path)
         self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
         self._as_page = path.lower().endswith((".html", ".htm"))
-        self._page = page() if self._as_page else ""
 
     def keep_open(self) -> None:
         """Let the file stay open when this process is walled in."""
@@ -43,9 +42,7 @@ class ReportFile:
     def write(self) -> int:
         """Write the report; tell where that fails, and return the exit status that this asks for."""
         try:
-            data = json.dumps({"version": VERSION, "gradsh": __version__, "pytorch": PYTORCH_VERSION, **self.more, "runs": self.runs})
-            text = self._page.replace(_PLACE, embedded(data)) if self._as_page else f"{data}\n"
-            _pour(self._handle, text.encode())
+            _pour(self._handle, report_text(self.runs, as_page=self._as_page, more=self.more).encode())
         except (OSError, MemoryError) as error:
             self.drop()
             sys.stderr.write(f"gradsh: cannot write the report {self.path}: {getattr(error, 'strerror', None) or 'out of memory'}\n")
@@ -59,6 +56,12 @@ class ReportFile:
         with suppress(OSError):  # behind the wall, no file is taken away
             if self._is_new:
                 Path(self.path).unlink()
+
+
+def report_text(runs: list[dict[str, Any]], *, as_page: bool, more: dict[str, Any] | None = None) -> str:
+    """Return a report of runs as a page, or as JSON."""
+    data = json.dumps({"version": VERSION, "gradsh": __version__, "pytorch": PYTORCH_VERSION, **(more or {}), "runs": runs})
+    return page().replace(_PLACE, embedded(data)) if as_page else f"{data}\n"
 
 
 def page() -> str:

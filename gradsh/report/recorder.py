@@ -244,6 +244,13 @@ class SessionRecorder:
         return dict(plain({**found, "note": self.wrong} if self.wrong else found))
 
 
+def recorded(session: Any, name: str, text: str) -> dict[str, Any]:
+    """Run a script to its end in a session; return what a report tells of it."""
+    with SessionRecorder(session, Source(name, text), lambda _event: None) as recorder:
+        session.run(text, recorder, name=name, keep_going=True)
+    return recorder.data()
+
+
 class _Pass:
     """A backward pass that is being followed: its nodes in their order, how many of them were told, and the bytes by owner now."""
 

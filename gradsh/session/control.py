@@ -54,8 +54,8 @@ class Controls(ABC):
     typed: bool
     asker: Callable[[str], str | None] | None = None
     """Set by a shell: shows a prompt and returns the line that was typed, None at the end of input."""
-    writer: Callable[[str, int], str] | None = None
-    """Set from outside: runs a script anew, from a seed, and returns it with its outputs as expectations."""
+    writer: Callable[[str, int, str], str] | None = None
+    """Set from outside: runs a script anew, from a seed, and returns it in a form (see `run_anew`)."""
 
     @abstractmethod
     def run(
@@ -131,14 +131,15 @@ class Controls(ABC):
             os.dup2(nowhere, stream)
         self.emit, self.asker = quiet, None
 
-    def expectations(self, text: str) -> str:
-        """Return a script with what its statements show as comments below them, as golden tests have it.
+    def run_anew(self, text: str, form: str) -> str:
+        """Run a script in a session of its own; return it with its output as expectations (`grad`) or a report (`html`, `json`).
 
         Raises an error of kind `value` where nobody has said how (see `writer`).
         """
         if self.writer is None:
-            raise fail("value", "expectations are written in the interactive shell only", ValueError)
-        return self.writer(text, self.seed)
+            ways = "expectations are" if form == "grad" else "the report of a session is"
+            raise fail("value", f"{ways} written in the interactive shell only (for a script: `gradsh run --report`)", ValueError)
+        return self.writer(text, self.seed, form)
 
     def tried(self, failed: LastFailure, *, at_once: bool = False) -> LastFailure:
         """Return a failure with those of its fixes that work in a copy of the program; `at_once` with less effort."""

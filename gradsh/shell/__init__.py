@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def interactive(options: "RunOptions", writer: Writer | None = None) -> int:
-    """Open the shell; return the exit status. `writer` gives scripts their expectations (`save --expect`).
+    """Open the shell; return the exit status. `writer` gives scripts their expectations and reports (`save --expect`, `save FILE.html`).
 
     Ctrl-C belongs to the prompt and to the statement that runs; one that comes in between, to the statement that was typed.
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gradsh.session.session import Session
 
 NAME = "<shell>"
-Writer = Callable[[str, int], str]
+Writer = Callable[[str, int, str], str]
 GREETING = (
     "gradsh {version}, as PyTorch {pytorch}. Paste a snippet, or type:",
     "tour, help, x = ones(2, requires_grad=True)",
@@ -28,7 +28,7 @@ GREETING = (
 
 
 class Host:
-    """The shell without its editor. `writer` serves `save --expect`."""
+    """The shell without its editor. `writer` serves `save --expect` and `save FILE.html`."""
 
     def __init__(self, options: RunOptions, writer: Writer | None = None, *, plain: bool = False) -> None:
         prepare()

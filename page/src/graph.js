@@ -100,7 +100,7 @@ export class GraphView {
     const whole = `${key} ${labels.map((lines) => Math.max(...lines.map((line) => line.length))).join()}`;
     if (this.layouts.has(whole)) return this.layouts.get(whole);
     const graph = new dagre.graphlib.Graph({ compound: true });
-    graph.setGraph({ rankdir: "TB", nodesep: 14, ranksep: what.frames.length ? 12 : 26, edgesep: 8, marginx: 8, marginy: 8, ranker: what.units.length > 150 ? "longest-path" : "network-simplex" });
+    graph.setGraph({ rankdir: "TB", nodesep: 14, ranksep: what.frames.length ? 12 : 26, edgesep: 8, marginx: 8, marginy: what.frames.length ? 48 : 8, ranker: what.units.length > 150 ? "longest-path" : "network-simplex" });
     graph.setDefaultEdgeLabel(() => ({}));
     what.units.forEach((unit, index) => {
       const width = Math.max(...labels[index].map((line) => line.length)) * 6.7 + 26;
@@ -147,13 +147,17 @@ export class GraphView {
     const { at, path } = this.layout;
     const running = run.steps[step]?.kind === "node" ? run.steps[step].node : null;
     const parts = [];
-    for (const { id, group } of this.what.frames) {
+    const levels = new Map();
+    for (const frame of [...this.what.frames].reverse()) levels.set(frame.parent, Math.max(levels.get(frame.parent) ?? 1, 1 + (levels.get(frame) ?? 1)));
+    for (const frame of this.what.frames) {
+      const { id, group } = frame;
       const { x, y, width, height } = at(id);
+      const above = 11 * (levels.get(frame) ?? 1);
       const close = () => { this.closed.add(group.key); this.asked.delete(group.key); this.app.refresh(); };
       parts.push(svg("g", { class: "frame" },
-        svg("rect", { x: x - width / 2, y: y - height / 2 - 10, width, height: height + 14, rx: 8 }),
+        svg("rect", { x: x - width / 2, y: y - height / 2 - above, width, height: height + above + 4, rx: 8 }),
         svg("g", { class: "unit closer", tabindex: 0, role: "button", "aria-label": `fold ${show(group.label)}`, "data-key": `f ${group.key}`, onclick: close, onkeydown: (event) => this.onKey(event, close) },
-          svg("text", { x: x - width / 2 + 8, y: y - height / 2 + 3 }, `▾ ${show(group.label, Math.max(8, Math.floor(width / 7)))}`))));
+          svg("text", { x: x - width / 2 + 8, y: y - height / 2 - above + 12 }, `▾ ${show(group.label, Math.max(8, Math.floor(width / 7)))}`))));
     }
     const inside = (unit, index) => (unit.node ? unit.node.index === index : unit.group.nodes.some((node) => node.index === index));
     for (const [from, to, count] of this.what.edges) {

@@ -69,6 +69,7 @@ class App {
   refresh() {
     this.note.textContent = show(this.state.run.note ?? "", 400);
     this.note.hidden = !this.state.run.note;
+    this.choose.value = this.runs.indexOf(this.state.run);
     for (const view of this.views) view.update(this.state);
   }
 
@@ -164,5 +165,5 @@ if (report?.runs.length) {
   window.gradsh = app;
   app.start();
 } else {
-  document.body.append(el("p", {}, "This report holds no run: no script could be read."));
+  document.body.append(el("p", {}, "This report holds no run: every script passed, or none could be read."));
 }

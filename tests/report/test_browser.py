@@ -70,7 +70,9 @@ def test_it_opens_at_the_failure_and_plays_to_the_end(opened: Open) -> None:
     page = opened(script("s01-*"))
     assert words(page).startswith("step 30 of 31 · line 32: statement failed")
     assert page.inner_text(".failure h3") == "freed backward needs PowBackward0.self, which an earlier backward freed"
-    assert page.locator(".story li").all_inner_texts() == ["line 6 saved here: self, (2,), 8 B", "line 21 freed here", "line 32 needed again here"]
+    assert page.locator(".story li").all_inner_texts() == [
+        "line 6 saved here: self, (2,), 8 B", "line 21 freed here", "line 32 needed again here",
+    ]
     assert page.locator("path.arrow").count() == 2
     assert "+ 21 | backward z --retain" in page.inner_text("details.fix[open] .diff")
     page.keyboard.press("Home")
@@ -96,8 +98,8 @@ def test_states_are_those_of_the_events_at_each_step(opened: Open, pattern: str)
 
 def test_keys_go_through_the_session(opened: Open) -> None:
     page = opened(script("s01-*"))
-    for key, begin in (("Home", "step 1 "), ("ArrowRight", "step 2 "), ("ArrowLeft", "step 1 "), ("p", "step 10 "), ("Shift+ArrowRight", "step 11 "),
-                       ("f", "step 30 "), ("End", "step 31 ")):
+    for key, begin in (("Home", "step 1 "), ("ArrowRight", "step 2 "), ("ArrowLeft", "step 1 "), ("p", "step 10 "),
+                       ("Shift+ArrowRight", "step 11 "), ("f", "step 30 "), ("End", "step 31 ")):
         page.keyboard.press(key)
         assert words(page).startswith(begin), key
     page.keyboard.press("/")
@@ -201,8 +203,10 @@ def test_both_themes_at_both_widths(opened: Open, scheme: str, width: int) -> No
 
 def test_text_of_the_script_stays_text(opened: Open) -> None:
     text = (
-        "d = {'<img src=x onerror=document.title=1>': ones(2, requires_grad=True), '\\u202ekcab': ones(1, requires_grad=True), 'n' * 10000: ones(1)}\n"
-        "print('<script>document.title = 1</script>')\ny = sum(one.sum() for one in d.values())\n# \u202e</script><script>document.title = 1</script>\n"
+        "d = {'<img src=x onerror=document.title=1>': ones(2, requires_grad=True)}\n"
+        "d['\\u202ekcab'], d['n' * 10000] = ones(1, requires_grad=True), ones(1)\n"
+        "print('<script>document.title = 1</script>')\ny = sum(one.sum() for one in d.values())\n"
+        "# \u202e</script><script>document.title = 1</script>\n"
     )
     page = opened(text)
     assert page.title() == "gradsh report"
@@ -218,8 +222,9 @@ def test_no_other_script_runs(chromium: Any, tmp_path: Path) -> None:
     file = ReportFile(str(tmp_path / "report.html"))
     file.add("a", recorded("x = ones(1)\n")[0])
     file.write()
-    text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    (tmp_path / "report.html").write_text(text.replace("<noscript>", "<script>document.title = 'broken'</script><noscript>"), encoding="utf-8")
+    path = tmp_path / "report.html"
+    other = "<script>document.title = 'broken'</script><noscript>"
+    path.write_text(path.read_text(encoding="utf-8").replace("<noscript>", other), encoding="utf-8")
     page = chromium.new_page()
     page.goto(f"file://{tmp_path}/report.html")
     assert page.title() == "gradsh report"

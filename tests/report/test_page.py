@@ -15,6 +15,7 @@ import pytest
 from gradsh.report.page import ReportFile, embedded, page
 from gradsh.version import PYTORCH_VERSION, __version__
 from tests.batch.conftest import Run, gradsh  # noqa: F401
+from tests.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
 FAILING = "x = ones(2, requires_grad=True)\nz = (x * x).sum()\nbackward z\nbackward z\n"
@@ -125,6 +126,36 @@ def test_the_sandbox_does_not_stand_in_the_way(gradsh: Gradsh, tmp_path: Path, m
     done = gradsh("run", "--sandbox", mode, "--timeout", "30", "--report", "a.html", "-", text=FAILING)
     assert done.status == 1
     assert data_of(tmp_path / "a.html")["runs"][0]["failures"][0]["kind"] == "freed"
+
+
+def test_a_report_of_golden_tests_has_those_that_fail(gradsh: Gradsh, tmp_path: Path) -> None:  # noqa: F811
+    (tmp_path / "good.grad").write_text("print(1)\n#> 1\n")
+    (tmp_path / "bad.grad").write_text(f"print(1)\n#> 2\n{FAILING}")
+    (tmp_path / "broken.grad").write_text("x = (\n")
+    assert gradsh("test", "--report", "missing/a.html", ".").status == 2
+    done = gradsh("test", "--report", "a.html", ".")
+    assert done.status == 1
+    assert "1 passed, 2 failed" in done.out
+    (run,) = data_of(tmp_path / "a.html")["runs"]
+    assert run["name"].endswith("bad.grad")
+    assert [one["kind"] for one in run["failures"]] == ["freed"]
+    assert {"-#> 2", "+#> 1"} <= set(run["differences"])
+    assert gradsh("test", "--report", "b.json", "good.grad").status == 0
+    assert data_of(tmp_path / "b.json")["runs"] == []
+
+
+def test_save_writes_a_report_of_a_session(tmp_path: Path) -> None:
+    with Terminal(TERM="dumb", columns=200) as shell:
+        shell.see("grad>")
+        for line in FAILING.splitlines():
+            shell.run(line)
+        assert "wrote a report of 4 statements to" in shell.run(f"save {tmp_path}/a.html")
+        assert "cannot write" in shell.run(f"save {tmp_path}/missing/a.html")
+        assert "8" in shell.run("2 ** 3")
+    (run,) = data_of(tmp_path / "a.html")["runs"]
+    assert [step["line"] for step in run["steps"] if step["kind"] == "statement"] == [2, 3, 4, 5]
+    assert [one["kind"] for one in run["failures"]] == ["freed"]
+    assert run["failures"][0]["fixes"][0]["tried"]
 
 
 def test_the_page_is_what_its_sources_make(tmp_path: Path) -> None:

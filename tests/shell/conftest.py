@@ -13,7 +13,7 @@ from prompt_toolkit.application.current import AppSession
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from gradsh.cli.dispatch import with_expectations
+from gradsh.cli.dispatch import anew
 from gradsh.run.script import RunOptions
 from gradsh.shell.editor import Editor
 from gradsh.shell.host import Host, loop
@@ -30,7 +30,7 @@ def _folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def host(capsys) -> Host:
-    return Host(RunOptions(), with_expectations)
+    return Host(RunOptions(), anew)
 
 
 Type = Callable[..., list[str]]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.cli.dispatch import with_expectations
+from gradsh.cli.dispatch import anew
 from gradsh.contracts.events import Failure, Note, Result
 from gradsh.golden.documents import check_file
 from gradsh.run.script import RunOptions
@@ -19,7 +19,7 @@ class Talk:
 
     def __init__(self, seed: int | None = 0) -> None:
         self.session = Session(seed, typed=True)
-        self.session.writer = with_expectations
+        self.session.writer = anew
         self.events: list = []
 
     def __call__(self, text: str) -> str:
