@@ -172,8 +172,8 @@ def _totals(report: BufferReport) -> tuple[str, ...]:
     lines = []
     if totals.entries > totals.packed:
         lines.append(
-            f"{count(totals.entries - totals.packed, 'saved tensor')}, {totals.nbytes:,} B, in {count(totals.memories, 'storage')} of "
-            f"{totals.unique_bytes:,} B: {totals.parameter_bytes:,} B in leaves, {totals.variable_bytes:,} B held by variables, "
+            f"{count(totals.entries - totals.packed, 'saved tensor')}, {totals.nbytes:,} B, in {count(totals.memories, 'storage')} "
+            f"({totals.unique_bytes:,} B): {totals.parameter_bytes:,} B in leaves, {totals.variable_bytes:,} B held by variables, "
             f"{totals.graph_bytes:,} B held by the graph alone"
         )
     if totals.packed:

@@ -114,7 +114,7 @@ def _command(name: str) -> list[str]:
     options = [*GRAMMARS[name].options]
     lines = [f"{name} {USAGE[name]}".rstrip(), record.doc]
     width = max((len(option) for option in options), default=0) + 2
-    lines += [f"  {'--' + option:<{width}}  {OPTIONS[option]}" for option in options if option in OPTIONS]
+    lines += [f"  {'--' + option:<{width}}  {OPTIONS.get(f'{name} --{option}', OPTIONS[option])}" for option in options if option in OPTIONS]
     for example in record.examples:
         lines.append("")
         lines += [f"  grad> {line}" for line in example.split("\n")]

@@ -159,7 +159,6 @@ def _gradient(name: str, gradient: GradientVerdict, *, leaf: bool) -> list[str]:
         return [f"  its grad: mean size {gradient.mean:.4g}"]
     if gradient.state == "zero":
         return [f"  its grad is all zeros{_zero(gradient)}", *(_block(one) for one in gradient.blocks)]
-    roots = listed(gradient.roots)
     match gradient.cause:
         case "no_need":
             return ["  its grad is None: it does not require grad"]
@@ -168,7 +167,8 @@ def _gradient(name: str, gradient: GradientVerdict, *, leaf: bool) -> list[str]:
         case "cleared":
             return [f"  its grad is None: line {gradient.line} cleared it after the last backward"]
         case "reachable":
-            return [f"  its grad is None: no backward has reached it yet; `backward {gradient.roots[0]}` would (reached from {roots})"]
+            more = f" (also from {listed(gradient.roots[1:])})" if gradient.roots[1:] else ""
+            return [f"  its grad is None: no backward has reached it yet; `backward {gradient.roots[0]}` would compute it{more}"]
         case _:
             del leaf
             return ["  its grad is None: no live graph leads to it; it was not used, or its graph is gone"]
@@ -207,7 +207,7 @@ def _word(story: ParameterStory) -> str:
 
 _CAUSES: dict[str, str] = {
     "no_need": "frozen: requires_grad is False", "not_leaf": "not a leaf", "not_reached": "no live graph leads to it",
-    "blocked": "zero on the way", "spent": "saved tensors freed",
+    "blocked": "a node passes on zeros", "spent": "saved tensors freed",
 }
 
 

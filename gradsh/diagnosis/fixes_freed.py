@@ -15,7 +15,7 @@ from gradsh.probe.modules import is_module
 from gradsh.probe.snapshot import nodes_below
 from gradsh.runtime.activation import Place
 
-UPDATED = "the gradient then is that of the values at that line: updates made in between count"
+UPDATED = "the gradient is then computed from the values at that line, with the updates made before it"
 
 
 def freed(finder: Finder) -> None:
@@ -208,7 +208,7 @@ def _detached_before(finder: Finder, sources: list[Site]) -> None:
         for path in written(site.statement):
             draft.insert(site, "after", f"{path} = {path}.detach()")
             lines.append(f"`{path} = {path}.detach()` after line {site.statement.span.end_line}")
-    effect = f"line {_listed(sources)} then gives no gradient to anything: the gradient then is that of the iteration alone"
+    effect = f"line {_listed(sources)} then gives no gradient: each gradient is that of one iteration"
     finder.offer(f"if it is data: {', '.join(lines)}", draft, effect, changes=effect)
 
 

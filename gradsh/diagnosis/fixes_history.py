@@ -252,7 +252,7 @@ def _uncopied(finder: Finder, site: Site) -> None:
             _replaced(finder, site, node, f"dict({owner}.named_parameters())", "a state_dict holds values without a graph")
         elif name == "one_hot" and node.args and (scores := _scores(node.args[0])) is not None:
             new = f"{closed(source, scores)}.softmax(-1)"
-            _replaced(finder, site, node, new, "a choice is a step: the gradient then is that of the softmax")
+            _replaced(finder, site, node, new, "a one-hot choice has no gradient: the softmax replaces it and has one")
         elif name in {"argmax", "argmin"}:
             word = "amax" if name == "argmax" else "amin"
             text = text_of(source, node.span)
@@ -275,7 +275,7 @@ def _uncopied(finder: Finder, site: Site) -> None:
             op = node.ops[0]
             if op in {">", ">=", "<", "<="} and len(node.ops) == 1:
                 sign = f"({left}) - ({right})" if op[0] == ">" else f"({right}) - ({left})"
-                _replaced(finder, site, node, f"torch.sigmoid({sign})", f"`{text}` is a step: the gradient then is that of a soft one")
+                _replaced(finder, site, node, f"torch.sigmoid({sign})", f"`{text}` has no gradient: the sigmoid replaces it and has one")
             elif op in {"==", "!="}:
                 _scored(finder, site, node)
 
@@ -290,7 +290,7 @@ def _softly(finder: Finder, site: Site, node: tree.Call) -> None:
     values, at = closed(site.source, scores), text_of(site.source, dim.span)
     likely = f"{values}.softmax({at})" + ("" if at == "-1" else f".movedim({at}, -1)")
     _replaced(finder, site, node, f"({likely} @ torch.arange(float({values}.shape[{at}])))",
-              "the expected index (soft argmax): the gradient then is that of the softmax")
+              "the expected index (soft argmax): the gradient flows through the softmax")
 
 
 def _swapped(finder: Finder, site: Site, node: tree.Call) -> None:
@@ -312,7 +312,7 @@ def _scored(finder: Finder, site: Site, node: tree.Compare) -> None:
         scores = _scores(_bound_to(finder, site, side))
         if scores is not None and value is not None and not isinstance(value, tree.Dict | tree.Tuple):
             new = f"torch.nn.functional.cross_entropy({text_of(source, scores.span)}, {text_of(source, other.span)})"
-            _replaced(finder, site, value, new, "an accuracy is a step: the gradient then is that of the cross entropy")
+            _replaced(finder, site, value, new, "an accuracy has no gradient: the cross entropy replaces it and has one")
 
 
 def _bound_to(finder: Finder, site: Site, node: Any) -> Any:

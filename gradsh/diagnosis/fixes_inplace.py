@@ -75,7 +75,7 @@ def _writes_a_result(finder: Finder, site: Site) -> bool:
 
 
 def _unrecorded(finder: Finder, site: Site) -> None:
-    effect = "autograd does not follow the update; it treats the new value as a constant"
+    effect = "autograd does not record the update; the new value is a constant to it"
     last = _last_update(finder, site)
     lines = f"line {site.line}" if last is site else f"lines {site.line} to {last.line}"
     finder.offer(f"if it is an update: put {lines} in `with torch.no_grad():`",
@@ -165,7 +165,7 @@ def _late_leaf(finder: Finder, site: Site) -> None:
             if isinstance(node, tree.keyword) and node.arg == "requires_grad" and (path := written_path(site)):
                 build = Draft().replace(made.source, node.value.span, "False").insert(site, "after", f"{path}.requires_grad_()")
                 finder.offer(f"fill it first, then set requires_grad: `{path}.requires_grad_()` after line {site.line}", build,
-                             "autograd does not follow the writes before it")
+                             "autograd does not record the writes before it")
 
 
 def view_inplace(finder: Finder) -> None:

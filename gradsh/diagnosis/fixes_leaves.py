@@ -252,7 +252,7 @@ def _leaves_given(finder: Finder, needed: Site) -> bool:
         if call is not None and own and "[" not in name:
             new = f"[{', '.join(own)}]" if isinstance(call.args[0], tree.List) else f"{name}.parameters()"
             finder.offer(f"give the optimizer the parameters it was computed from: `{new}` on line {call.span.line}",
-                         Draft().replace(needed.source, call.args[0].span, new), "what the forward reads then learns")
+                         Draft().replace(needed.source, call.args[0].span, new), "the parameters that the forward reads are then trained")
             return True
     return False
 
@@ -277,7 +277,7 @@ def _stored_for_copy(finder: Finder, needed: Site) -> None:
 
 
 def _made_leaf(finder: Finder, site: Site, origin: Origin) -> None:
-    effect = "it then learns, not the tensors that it was computed from"
+    effect = "it is then trained, not the tensors that it was computed from"
     text = text_of(origin.source, origin.span)
     node = finder.expression(origin.span, origin.source)
     targets = targets_of(site.statement)

@@ -23,12 +23,12 @@ from gradsh.diagnosis.fixes_leaves import read_by
 from gradsh.diagnosis.slices import dedented, slice_before
 from gradsh.language import tree
 
-STOPS = "the gradient then stops at the start of the iteration"
+STOPS = "the gradient then does not reach earlier iterations"
 _HOLDING = (list, tuple, dict, deque, int, float, type(None))
 """What may hold graphs; a sum begins as a number, and of None nothing is known."""
 _FEW = 100
 """Items of a container that are looked at."""
-OWN = "each iteration then has its own graph: the gradient then is that of the iteration"
+OWN = "each iteration then has its own graph and gradient"
 
 
 class Carrier(NamedTuple):
@@ -255,7 +255,9 @@ def _cut(finder: Finder, one: Carrier, freed: Site | None) -> None:
         _stored_detached(finder, [one])
     if freed is not None and len(site.loops) > (len(freed.loops) if site.function is freed.function else 0):
         _cut_after(finder, one, freed)  # the graph of a pass goes through several turns of that loop
-    finder.offer(f"{words} before line {site.line}", Draft().insert(site, "before", line), STOPS, changes=STOPS)
+    from_none = _starts_as_none(finder, one)
+    if not from_none:
+        finder.offer(f"{words} before line {site.line}", Draft().insert(site, "before", line), STOPS, changes=STOPS)
     _cut_after(finder, one, freed)
     if getattr(one.value, "grad_fn", None) is not None and any(True for _ in finder.code.named("grad")):
         first = _first_in_pass(finder, site, one.path)
@@ -264,11 +266,19 @@ def _cut(finder: Finder, one: Carrier, freed: Site | None) -> None:
     if one.path not in reads(site.statement):
         _stored_detached(finder, [one])
         return
-    _cut_where_read(finder, one)
+    if not from_none:
+        _cut_where_read(finder, one)
     if finder.value(one.path) is None:  # nothing more is known of it: it may begin as a number
         _stored_detached(finder, [one])
     if not any(other.same_scope(site) and other.line > site.line and one.path in read_by(other) for other in finder.code.sites):
         finder.offer(f"{words} after line {site.statement.span.end_line}", Draft().insert(site, "after", line), STOPS, changes=STOPS)
+
+
+def _starts_as_none(finder: Finder, one: Carrier) -> bool:
+    """Whether all else that is bound to the path is None: there is nothing to detach before the first iteration."""
+    others = [stored for site in finder.code.sites if site.same_scope(one.site) and site is not one.site
+              for path, _, stored in _stores(site) if path == one.path]
+    return bool(others) and all(isinstance(stored, tree.Constant) and stored.value is None for stored in others)
 
 
 def _first_in_pass(finder: Finder, site: Site, path: str) -> Site:
@@ -304,8 +314,9 @@ def _cut_where_read(finder: Finder, one: Carrier) -> None:
     read = [node for node in headed(one.site.statement) if isinstance(node, tree.Name | tree.Attribute | tree.Subscript)
             and text_of(source, node.span) in texts and all(node is not target for target in targets)]
     for text in dict.fromkeys(text_of(source, node.span) for node in read):
-        finder.offer(f"detach it in each iteration: `{text}.detach()` on line {one.site.line}", Draft().replace_all(
-            (source, node.span, f"{text}.detach()") for node in read), STOPS, changes=STOPS)
+        cut = cut_of(text, one.value).removeprefix(f"{text} = ")
+        finder.offer(f"detach it in each iteration: `{cut}` on line {one.site.line}", Draft().replace_all(
+            (source, node.span, cut) for node in read), STOPS, changes=STOPS)
 
 
 def _paths_at(finder: Finder, one: Carrier, site: Site) -> list[str]:

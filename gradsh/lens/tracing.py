@@ -1,4 +1,4 @@
-"""`gradsh trace`: runs a Python program on PyTorch, and tells the story of its failures.
+"""`gradsh trace`: runs a Python program on PyTorch, and explains its failures.
 
 The program's output and exit status are its own. A diagnosis goes to standard error, before Python's traceback; with
 `--format json` standard output holds events, what the program prints among them.
@@ -18,14 +18,14 @@ USAGE = (
 _HELP = """
 Runs a Python program on PyTorch, as python would, and explains a failed backward before Python's traceback.
 
-  --keep-going         Go on with the next top-level statement after a failed one.
-  --format text|json   With json, standard output holds one event a line, at the end the state of the variables.
-  --summary            End with a page: passes, bytes saved by line and module, the peak, what grows.
-  --report FILE        Write what was saved, by line and module, the peak and the passes' time as JSON; under torchrun of all ranks.
-  --no-writes          Do not follow in-place writes (see their lines in a failure).
+  --keep-going         Continue with the next top-level statement after a failed one.
+  --format text|json   Output format; json: one event per line, and the state of the variables at the end.
+  --summary            Print a summary at the end: backwards, bytes saved by line and module, the peak, growing graphs.
+  --report FILE        Write the summary as JSON, with the time of each backward; under torchrun, of all ranks.
+  --no-writes          Do not record in-place writes: faster, but a failure does not show their lines.
   --plain              No colour, ASCII instead of box drawing.
-  --fix                Show the best edit for each failure as a diff; runs the program again with edits, muted, and writes no file.
-  -i                   Stop at the first failure with gradsh's prompt over the program's variables.
+  --fix                Show the best fix of each failure as a diff. Runs the program again without its output; writes no file.
+  -i                   Stop at the first failure and open gradsh's shell with the program's variables.
   -m MODULE            Run a module, as python -m does.
 """
 
