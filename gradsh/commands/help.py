@@ -114,7 +114,8 @@ def _command(name: str) -> list[str]:
     options = [*GRAMMARS[name].options]
     lines = [f"{name} {USAGE[name]}".rstrip(), record.doc]
     width = max((len(option) for option in options), default=0) + 2
-    lines += [f"  {'--' + option:<{width}}  {OPTIONS.get(f'{name} --{option}', OPTIONS[option])}" for option in options if option in OPTIONS]
+    said = {option: OPTIONS.get(f"{name} --{option}") or OPTIONS.get(option) for option in options}
+    lines += [f"  {'--' + option:<{width}}  {text}" for option, text in said.items() if text]
     for example in record.examples:
         lines.append("")
         lines += [f"  grad> {line}" for line in example.split("\n")]
