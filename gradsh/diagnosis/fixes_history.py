@@ -137,6 +137,11 @@ def ends_left_out(finder: Finder, site: Site) -> None:
     statement, source = site.statement, site.source
     for node in headed(statement):
         if isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) and node.func.attr in _ENDING:
+            if (rounded := _rounded(node.func.value)) is not None:
+                value, whole = closed(source, rounded), text_of(source, node.func.value.span)
+                _replaced(finder, site, node, f"({value} + ({whole} - {value}).detach())",
+                          "a rounding is a step: the gradient then passes straight through it")
+                continue
             text = f".{node.func.attr}({', '.join(text_of(source, one.span) for one in node.args)})"
             finder.offer(f"remove `{text}` on line {node.span.line}", Draft().replace(
                 source, tail_of(node), ""), _GOES_ON)
@@ -149,6 +154,15 @@ def ends_left_out(finder: Finder, site: Site) -> None:
         elif isinstance(node, tree.Attribute) and node.attr == "grad" and path_of(node.value):
             finder.offer(f"a `.grad` has no graph: compute one that has, on line {node.span.line}",
                          _grad_again(finder, site, node), "costs a graph for the gradient")
+
+
+def _rounded(node: Any) -> Any:
+    """Return what a call rounds, None for any other expression."""
+    if not isinstance(node, tree.Call) or not isinstance(node.func, tree.Attribute) or node.func.attr not in {
+        "round", "floor", "ceil", "trunc", "fix"
+    }:
+        return None
+    return node.args[0] if path_of(node.func.value) == "torch" and node.args else node.func.value
 
 
 def _all_uncut(finder: Finder, site: Site) -> None:
@@ -359,7 +373,7 @@ def _computing(finder: Finder, site: Site) -> set[int]:
     needed = finder.cause.needed
     ends = [one for one in (finder.levels(needed) if needed is not None else ()) if one.same_scope(site)]
     ends = ends or [one for one in finder.code.sites if one.same_scope(site) and isinstance(one.statement, tree.Return)]
-    return {id(one.statement) for end in ends for one in [end, *building(finder, end)]}
+    return {id(site.statement), *(id(one.statement) for end in ends for one in [end, *building(finder, end)])}
 
 
 def _numpy_parts(finder: Finder, site: Site) -> Iterator[tuple[Source, Span, str]]:

@@ -1,6 +1,7 @@
 """Fixes of writes in place that autograd refuses: to a leaf that requires grad, to a view that may not be written."""
 
 import re
+from typing import Any
 
 from gradsh.diagnosis.code import (
     STORING,
@@ -222,6 +223,19 @@ def _whole_copied(finder: Finder) -> None:
             finder.offer(f"make each a separate tensor: `{new}` on line {made.line}",
                          Draft().replace(made.source, value.span, new),
                          "their base tensor is not changed")
+        if rows := _one_by_one(made, value):
+            finder.offer(f"take the parts one by one: `{rows}` on line {made.line}", Draft().replace(made.source, value.span, rows),
+                         "each is then a view that may be written")
+
+
+def _one_by_one(made: Site, value: Any) -> str:
+    """Return what gives the views that `unbind` gives, each by a call of its own."""
+    if not isinstance(value, tree.Call) or not isinstance(value.func, tree.Attribute) or value.func.attr != "unbind":
+        return ""
+    owner = [] if path_of(value.func.value) == "torch" else [value.func.value]
+    parts = [*owner, *value.args, *(word.value for word in value.keywords)]
+    base, dim, *_ = [*(text_of(made.source, one.span) for one in parts), "0"]
+    return f"[{base}.select({dim}, place) for place in range({base}.shape[{dim}])]" if path_of(parts[0]) else ""
 
 
 def _parts_are_lost(finder: Finder, made: Site, value: tree.Call, site: Site) -> bool:

@@ -11,6 +11,7 @@ from gradsh.diagnosis.code import (
     base_of,
     callable_by_name,
     closed,
+    drawn_from,
     freezes,
     freezing,
     headed,
@@ -43,13 +44,19 @@ def learnt(finder: Finder, made: list[Site]) -> list[Site]:
     read = {path for one in finder.code.sites for path in reads(one.statement) if path.endswith(".grad")}
     given = {path for one in finder.code.sites if any("optim" in path for path in reads(one.statement)) for path in reads(one.statement)}
     updated = {path_of(one.statement.target) for one in finder.code.sites if isinstance(one.statement, tree.AugAssign)}
+    for loop in [one.statement for one in finder.code.sites if isinstance(one.statement, tree.For)]:
+        items = [path_of(one) for one in targets_of(loop)]
+        given |= {path_of(drawn_from(loop, name)) for name in items if f"{name}.grad" in read or name in updated}
+    made = [site for site in made if not isinstance(site.statement, tree.For)] or made
 
     def names(site: Site) -> list[str]:
         return [path_of(one) for one in targets_of(site.statement)]
 
     sure = [site for site in made if any(f"{name}.grad" in read or name in given or name in updated for name in names(site))]
     data = [site for site in made if names(site) and all(_DATA.fullmatch(name) for name in names(site))]
-    likely = [site for site in made if site not in data and not _computed(finder, site)]
+    summed = [site for site in made if any(one.same_scope(site) and one.statement is not site.statement
+              and set(names(one)) & set(names(site)) & set(reads(one.statement)) for one in finder.code.sites)]
+    likely = [site for site in made if site not in data and site not in summed and not _computed(finder, site)]
     return sure or likely or made
 
 
@@ -105,7 +112,7 @@ def needing(text: str, name: str) -> str:
         return re.sub(r"requires_grad\s*=\s*False", "requires_grad=True", text)
     head, _, inside_ = text.partition("(")
     inner = inside_[:-1].rstrip().removesuffix(",")
-    whole = name in _WHOLE and re.search(r"\d", inner) and "." not in inner and "dtype" not in inner
+    whole = name in _WHOLE and re.search(r"\d", inner) and not re.search(r"[./]|dtype", inner)
     parts = [part for part in (inner, "dtype=torch.float32" if whole else "", "requires_grad=True") if part]
     return f"{head}({', '.join(parts)})"
 

@@ -154,10 +154,11 @@ def _carriers(finder: Finder) -> Iterator[Carrier]:
     around = {id(loop) for level in levels for loop in level.loops} | {id(loop) for loop in loops}
     seen: set[tuple[str, int]] = set()
     for site in finder.code.sites:
-        if site.function is None and not any(id(loop) in around for loop in site.loops):
+        reached = any(id(loop) in around for loop in site.loops)
+        if site.function is None and not reached:
             continue
         for path, how, stored in (*_stores(site), *_stores_by_call(finder, site)):
-            state = "." in path or how == "stored" or _outlives(site, path)
+            state = "." in path or how == "stored" or _is_shared(site, path) or (reached and _outlives(site, path))
             if state and (path, id(site.statement)) not in seen:
                 seen.add((path, id(site.statement)))
                 value = finder.holder(path)
@@ -210,8 +211,13 @@ def _outlives(site: Site, path: str) -> bool:
     if isinstance(statement, tree.AugAssign) or path in reads(statement):
         return True
     return any(isinstance(part, tree.Name) and part.id == path and part.span[:2] < statement.span[:2]
-               for loop in site.loops for one in getattr(loop, "body", ()) for part in inside(one)) or (site.function is not None and any(
-        isinstance(one, tree.Global | tree.Nonlocal) and path in one.names for one in site.function.body))
+               for loop in site.loops for one in getattr(loop, "body", ()) for part in inside(one))
+
+
+def _is_shared(site: Site, path: str) -> bool:
+    """Whether a function binds a variable that is not its own."""
+    return site.function is not None and any(
+        isinstance(one, tree.Global | tree.Nonlocal) and path in one.names for one in site.function.body)
 
 
 def _is_cache(one: Carrier) -> bool:

@@ -291,8 +291,13 @@ class History:
             return self._enter(node, function, context, depth)
         inputs: list[Any] = [*([receiver] if receiver is not None else []), *node.args, *(word.value for word in node.keywords)]
         module = self._live(path_of(func), context) if path_of(func) else None
-        if self.leaf is None and is_module(module) and any(True for _ in parameters_of(module)) and not requires(module):
-            return [*self._frozen(), *self._follow(func, context, depth - 1)]
+        if self.leaf is None and is_module(module):
+            inner = [one for site in self._forwards(module) for one in self._enter(node, site, context, depth) if one.cut]
+            if inner := [one for one in inner if one.statement is not getattr(context.site, "statement", None)]:
+                return inner
+            if any(True for _ in parameters_of(module)) and not requires(module):
+                cut = [one for argument in inputs for one in self._part(argument, None, context, depth) if one.cut]
+                return cut or [*self._frozen(), *self._follow(func, context, depth - 1)]
         if name in FACTORIES - COPYING and receiver is None:
             return self._here(node, context, cut=False)
         if self._item == 1 and name in WITH_INDICES and self._may(inputs[0], context, depth):
@@ -343,6 +348,15 @@ class History:
         elif isinstance(func, tree.Name):
             found = [site for site in found if site.owner is None]
         return found[0] if found else None
+
+    def _forwards(self, module: Any) -> list[Site]:
+        """Return the definitions of what the modules compute which a module holds, the last one's first."""
+        inner, names = [module], []
+        while inner:
+            parts = list((attribute(inner.pop(), "_modules") or {}).values())
+            inner += parts
+            names += [type(one).__name__ for one in reversed(parts)]
+        return [site for site in self.code.functions("forward") if site.owner is not None and site.owner.name in names]
 
     def _drawn(self, name: str, context: Context) -> Any:
         """Return an item of what a loop goes over, for the name that it binds."""

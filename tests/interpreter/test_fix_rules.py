@@ -374,6 +374,31 @@ SCAN = (
     "w, a = torch.full((3,), 0.5, requires_grad=True), torch.ones(3, requires_grad=True).exp()\nfor j in range(3):\n"
     "    a[j] = (a * w).sum()\na.sum().backward()\n"
 )
+YIELDED = (
+    "def channels(t):\n    for c in t.unbind(0):\n        yield c\ndef scale(t, by):\n    for c, s in zip(channels(t), by):\n"
+    "        c.mul_(s)\n    return t\nx = torch.ones(2, 2, requires_grad=True)\ny = scale(x * 1.0, [0.5, 0.25])\n"
+)
+ROUNDED = (
+    "class Quant(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.w = nn.Parameter(torch.ones(2))\n"
+    "    def forward(self, x):\n        return x * (torch.round(self.w / 0.1).int() * 0.1)\n"
+    "net = nn.Sequential(Quant(), Quant())\nloss = net(torch.ones(2)).sum()\nloss.backward()\n"
+)
+ANGLES = (
+    "def reach(angles):\n    total = torch.zeros(())\n    for a in angles:\n        total = total + a.cos()\n    return total\n"
+    "angles = [torch.tensor(a / 10) for a in (1.0, 2.0)]\nloss = (reach(angles) - 1) ** 2\nloss.backward()\n"
+    "with torch.no_grad():\n    for a in angles:\n        a -= 0.1 * a.grad\n"
+)
+EXTRACTOR = (
+    "net, fixed = nn.Linear(2, 2), nn.Linear(2, 1)\nfor p in fixed.parameters():\n    p.requires_grad = False\ndef loss_of(images):\n"
+    "    found = []\n    for image in images:\n        found.append(fixed(torch.from_numpy(image.detach().numpy())))\n"
+    "    return torch.stack(found).sum()\nloss = loss_of([net(torch.ones(2))])\nloss.backward()\n"
+)
+SUPERVISED = (
+    "layers = nn.ModuleList(nn.Linear(2, 2) for _ in range(2))\nopt = torch.optim.SGD(layers.parameters(), lr=0.1)\n"
+    "def outs(x):\n    found = []\n    for layer in layers:\n        x = torch.tanh(layer(x))\n        found.append(x)\n    return found\n"
+    "for i in range(2):\n    opt.zero_grad()\n    for out in outs(torch.ones(2)):\n        loss = out.sum()\n        loss.backward()\n"
+    "    opt.step()\n"
+)
 
 
 @pytest.mark.parametrize(("text", "first", "never"), [
@@ -444,6 +469,11 @@ SCAN = (
     (WEIGHTS, "`(torch.randn(2, 2) / n).requires_grad_()` on line 9", "loss"),
     (PLACES, "`place, _` on line 7", "requires_grad"),
     (ACCURACY, '`found["loss"]` on line 9', "sigmoid"),
+    (YIELDED, "`[t.select(0, place) for place in range(t.shape[0])]` on line 6", "clone"),
+    (ROUNDED, "write line 10 so that it has a graph", "remove"),
+    (ANGLES, "`torch.tensor(a / 10, requires_grad=True)` on line 10", "total"),
+    (EXTRACTOR, "compute with torch, not with numpy, on line 11", "stack"),
+    (SUPERVISED, "`total = total + loss` on line 17, `total.backward()` after the loop", "detach"),
     (HOOKED, "remove `.detach()` on line 7", "requires_grad"),
     (HOOKED_LIST, "remove `.detach()` on line 11", "requires_grad"),
     (RESIDUAL, "`torch.rand(4, 1, requires_grad=True)` on line 9", "x"),
