@@ -22,6 +22,7 @@ from gradsh.run.script import RunOptions, Script
 from gradsh.session.session import Session
 from gradsh.text.kind import Kind
 from gradsh.text.kinds import KINDS
+from gradsh.text.messages import MESSAGES
 from gradsh.text.silent import SILENT
 from tools.derivatives import derivatives_page
 from tools.families import FAMILIES, families_page
@@ -92,7 +93,7 @@ def pages() -> dict[Path, str]:
 def errors_page() -> str:
     """Every kind of error: what it means, an example, the ways out. The examples are golden tests."""
     out = [ERRORS]
-    for kind in (*KINDS.values(), SILENT):
+    for kind in (*KINDS.values(), *MESSAGES.values(), SILENT):
         out += _kind(kind)
     return MADE + "\n".join(out)
 
@@ -106,7 +107,7 @@ def _kind(kind: Kind) -> Iterator[str]:
     if kind.example:
         if kind.name == "syntax":  # a text that does not parse announces nothing
             yield "```text\n" + kind.example.rstrip("\n") + "\n```\n"
-        elif kind is SILENT:
+        elif kind.name not in KINDS:
             yield golden(kind.example.rstrip("\n") + "\n")
         else:
             yield golden(kind.example.rstrip("\n") + f"\n#! error[{kind.name}]: [..]\n#! ...\n")

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import NamedTuple
 
+from gradsh.commands.explain import EXPLAINED
 from gradsh.text.kind import Kind
 from gradsh.text.kinds import KINDS, kinds_for
+from gradsh.text.messages import MESSAGES
 from tools.sessions import session_of
 
 _LEAF = "x = torch.ones(2, requires_grad=True)\n"
@@ -25,7 +27,7 @@ class Symptom(NamedTuple):
     @property
     def kind(self) -> Kind:
         """The kind of error that the message belongs to."""
-        return KINDS[kinds_for(self.message)[0]]
+        return EXPLAINED[kinds_for(self.message)[0]]
 
 
 SYMPTOMS = (
@@ -54,6 +56,9 @@ SYMPTOMS = (
     Symptom("optimize-a-non-leaf", "can't optimize a non-leaf Tensor", f"{_LEAF}y = x * 2\noptimizer = torch.optim.SGD([y], lr=0.1)\n"),
     Symptom("deepcopy-of-a-non-leaf", "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol",
             f"import copy\n{_LEAF}y = x * 2\ncopy.deepcopy(y)\n"),
+    Symptom("call-numpy-on-tensor-that-requires-grad", MESSAGES["numpy"].sentences[0], MESSAGES["numpy"].example),
+    Symptom("grad-of-a-non-leaf", MESSAGES["non_leaf_grad"].sentences[0], MESSAGES["non_leaf_grad"].example),
+    Symptom("returned-nan-values", "Function 'SqrtBackward0' returned nan values in its 0th output.", MESSAGES["nan"].example),
     Symptom("not-used-in-the-graph", "The differentiated Tensor at index 0 appears to not have been used in the graph.",
             KINDS["unused"].example),
     Symptom("only-floating-point-can-require-gradients", "only Tensors of floating point and complex dtype can require gradients",

@@ -8,12 +8,13 @@ from gradsh.text.fault import fail
 from gradsh.text.forward import FORWARD
 from gradsh.text.kind import Kind
 from gradsh.text.kinds import KINDS, kinds_for
+from gradsh.text.messages import MESSAGES
 from gradsh.text.silent import SILENT
 from gradsh.view.shapes import Lines, View
 
 WIDTH = 100
-EXPLAINED = {**KINDS, "silent": SILENT, "forward": FORWARD}
-"""The kinds of errors, the mistakes that are none, and forward mode."""
+EXPLAINED = {**KINDS, **MESSAGES, "silent": SILENT, "forward": FORWARD}
+"""The kinds of errors, further messages, mistakes that raise no error, and forward mode."""
 
 
 _SYNONYMS = {"oom": "limit", "memory": "limit", "out of memory": "limit"}
@@ -42,7 +43,7 @@ def lookup(topic: str) -> tuple[Kind, ...]:
     topic = _SYNONYMS.get(topic.lower(), topic)
     if topic in EXPLAINED:
         return (EXPLAINED[topic],)
-    found = tuple(KINDS[name] for name in kinds_for(topic))
+    found = tuple(EXPLAINED[name] for name in kinds_for(topic))
     if found:
         return found
     from difflib import get_close_matches

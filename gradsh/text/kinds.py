@@ -9,6 +9,7 @@ import re
 from gradsh.text import kinds_autograd as autograd
 from gradsh.text import kinds_general as general
 from gradsh.text.kind import Kind
+from gradsh.text.messages import MESSAGES
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
@@ -31,7 +32,7 @@ def kinds_for(sentence: str) -> list[str]:
     wanted = re.sub(r"^\w+error: ", "", " ".join(sentence.casefold().split()))
     scores = {
         kind.name: max((_score(wanted, known.casefold()) for known in kind.sentences), default=0)
-        for kind in KINDS.values()
+        for kind in (*KINDS.values(), *MESSAGES.values())
     }
     best = max(scores.values())
     return sorted((name for name, score in scores.items() if score and score * 2 >= best), key=lambda name: -scores[name])

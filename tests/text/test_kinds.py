@@ -10,6 +10,7 @@ from gradsh.language.command_line import CommandGrammar, Positional
 from gradsh.language.parser import parse
 from gradsh.session.session import Session
 from gradsh.text.kinds import KINDS, kinds_for
+from gradsh.text.messages import MESSAGES
 from gradsh.text.problem import ProblemError
 from gradsh.text.span import Source
 
@@ -80,7 +81,7 @@ def test_its_example_fails_with_it_at_the_last_statement(kind):
     assert any(span.line <= last <= span.end_line for span in spans) or kind.name in {"limit", "value"}
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+@pytest.mark.parametrize("kind", [*KINDS.values(), *MESSAGES.values()], ids=[*KINDS, *MESSAGES])
 def test_its_ways_out_work(kind):
     for way in kind.ways:
         assert [failure.problem.message for failure in failures_of(way.script) if not failure.expected] == []
