@@ -45,6 +45,9 @@ def run(state: State, n: int = 1) -> Report:
     if len({entry.source for entry in entries}) > 1 or not diff:
         diff = tuple(line for entry in entries for line in difference(entry.text.split("\n"), _mine(fix, entry), entry.line)) or diff
     report = Report(n, len(fixes), fix.words, fix.effect, fix.tried, diff, "")
+    modules = {edit.file for edit in fix.edits} - {state.failed.source.name, *(entry.source for entry in entries)}
+    if modules:
+        return report._replace(outcome=f"edit {', '.join(sorted(modules))}, then run the script again (`gradsh fix FILE --apply` edits it)")
     if not (state.call.top and state.control.interactive()):
         return report
     before = gradients_of(state.variables)

@@ -55,8 +55,8 @@ def code_of(hook: Any) -> Any:
     return own if own is not None else getattr(type(hook).__dict__.get("__call__"), "__code__", None)
 
 
-_PRETRAINED = r"(resnet|resnext|wide_resnet|vgg|alexnet|densenet|mobilenet|efficientnet|inception|vit)_?\w*\d|alexnet$"
-"""Names of torchvision's networks."""
+_PRETRAINED = r"(resnet|resnext|wide_resnet|vgg|alexnet|densenet|mobilenet|efficientnet|inception|vit)_?\w*\d|(alexnet|transforms|datasets)$"
+"""Names of torchvision's networks, and of its modules."""
 IMPORTS = {
     "Variable": "from torch.autograd import Variable",
     "checkpoint": "from torch.utils.checkpoint import checkpoint",
@@ -86,12 +86,13 @@ def _name(case: "Case") -> None:
         if name in IMPORTS:
             case.help.append(f"import it first: `{IMPORTS[name]}`")
             return
+        if re.match(_PRETRAINED, str(name)):
+            case.help.append(f"torchvision has it: {MODULES['torchvision'].why}")
+            return
         local = case.origins.frames[-1].local if case.origins.frames else None
         found = for_name(case.machine, str(name), local or ())
         _meant(case, [one for one in found if one != name])
-        if re.match(_PRETRAINED, str(name)):
-            case.help.append(f"torchvision has it: {MODULES['torchvision'].why}")
-        elif not found and not case.help:
+        if not found and not case.help:
             case.help.append(f"bind it first: `{name} = …`")
     elif isinstance(case.error, ImportError) and "way" not in case.fields:
         owner = case.fields.get("owner")

@@ -47,6 +47,8 @@ class Finder:
         """Offer a fix, if its edits can be written and are no other's."""
         edits = draft.edits(self.failing)
         words = words if self._repeats else words.replace(" in each iteration", "")
+        files = {edit.file for edit in edits} - {self.case.source.name}
+        words = f"in {', '.join(sorted(files))}: {words}" if files else words
         if edits and all(edits != one.edits for one in self.fixes):
             self.fixes.append(Fix(words, effect, edits, changes=changes, here=here, guess=guess, last=last))
 

@@ -12,27 +12,29 @@ from gradsh.process.files import write_whole
 from gradsh.process.limits import Limits
 from gradsh.render.style import Style
 from gradsh.render.table import draw
+from gradsh.run.modules_beside import modules_beside
 from gradsh.run.script import DONE, FAILED, INTERRUPTED, RunOptions, Script, enclose, module_reader, read_script
 from gradsh.run.workers import Lost, answers
 from gradsh.session.session import Session
 from gradsh.text.fix import Fix, applied, difference
+from gradsh.text.span import Source
 
 MOST = 20
 """Fixes that are made one after the other."""
 
 
 class Mended(NamedTuple):
-    """What fixing a script showed and made of its text, and the exit status."""
+    """What fixing a script showed and made of its text and of the modules beside it (file -> text), and the exit status."""
 
     status: int
     shown: str
-    text: str
+    texts: dict[str, str]
 
     @classmethod
     def read(cls, told: Any) -> "Mended":
         """Make one of what came as JSON."""
-        status, shown, text = told
-        return cls(int(status), str(shown), str(text))
+        status, shown, texts = told
+        return cls(int(status), str(shown), {str(file): str(text) for file, text in texts.items()})
 
 
 def fix_file(name: str, *, apply: bool = False, everything: bool = False) -> int:
@@ -51,15 +53,18 @@ def fix_file(name: str, *, apply: bool = False, everything: bool = False) -> int
         sys.stderr.write(f"{name}:{answer.line}: error[limit]: {answer.reason}\n")
         return INTERRUPTED if answer.interrupted else FAILED
     sys.stdout.write(answer.shown)
-    if apply and answer.text != script.text:
-        write_whole(Path(name), answer.text.encode())
+    own = {Path(file).resolve() for file in (name, *modules_beside(name, script.text))}
+    for file, text in answer.texts.items() if apply else ():
+        if Path(file).resolve() in own:  # the process behind the walls is not trusted with other names
+            write_whole(Path(file), text.encode())
     return answer.status
 
 
 def mended(script: Script, *, everything: bool) -> Mended:
     """Make the best fix of the script's first failure, or of each in turn, and tell what it changes."""
-    name, text, shown = script.name, script.text, [""]
-    session, failed = _run(text, name)
+    name, shown = script.name, [""]
+    texts: dict[str, str] = {}
+    session, failed = _run(script, texts)
     if failed is None:
         shown.append(f"{name}: no statement fails\n")
     for number in range(MOST):
@@ -70,25 +75,35 @@ def mended(script: Script, *, everything: bool) -> Mended:
             break
         fix, gradients = _best(session, failed, name, shown), gradients_of(session.state.variables)
         if fix is None:
-            return Mended(FAILED, "".join(shown), text)
-        shown += [f"  {line}\n" for line in difference(text.split("\n"), fix.edits)]
-        text = "\n".join(applied(text.split("\n"), fix.edits)[0])
-        session, failed = _run(text, name)
+            return Mended(FAILED, "".join(shown), texts)
+        for file in dict.fromkeys(edit.file for edit in fix.edits):
+            text = texts[file] if file in texts else script.text if file == name else read_script(file).text
+            lines = text.split("\n")
+            edits = tuple(edit for edit in fix.edits if edit.file == file)
+            shown += [f"  in {file}:\n"] * (file != name) + [f"  {line}\n" for line in difference(lines, edits)]
+            texts[file] = "\n".join(applied(lines, edits)[0])
+        session, failed = _run(script, texts)
         shown += _told_gradients(gradients, gradients_of(session.state.variables))
         shown.append(f"{name}: now runs\n" if failed is None else "")
-    return Mended(DONE, "".join(shown), text)
+    return Mended(DONE, "".join(shown), texts)
 
 
-def _run(text: str, name: str) -> tuple[Session, Failed | None]:
-    """Run a script; return its session, and its first failure that it does not announce."""
+def _run(script: Script, texts: dict[str, str]) -> tuple[Session, Failed | None]:
+    """Run a script with other texts for its files; return its session, and its first failure that it does not announce."""
     session, found = Session(), False
 
     def emit(event: Event) -> None:
         nonlocal found
         found = found or (isinstance(event, Failure) and not event.expected)
 
-    session.machine.read_module = module_reader(Script(name, text))
-    session.run(text, emit, name=name)
+    read = module_reader(script)
+
+    def reading(place: str) -> Source | None:
+        source = read(place) if read is not None else None
+        return Source(source.name, texts[source.name]) if source is not None and source.name in texts else source
+
+    session.machine.read_module = reading
+    session.run(texts.get(script.name, script.text), emit, name=script.name)
     return session, session.state.failed if found else None
 
 

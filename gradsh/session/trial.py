@@ -116,8 +116,12 @@ class Trial:
         ended: list[str] = []
         lines: list[int] = []
         first = 0
+        modules: dict[str, list[int]] = {}
+        session.machine.read_module = _edited(session.machine.read_module, edits, modules)
 
-        def line_of(line: int) -> int:
+        def line_of(line: int, file: str = "") -> int:
+            if file in modules:
+                return int(_line_before(modules[file], str(line)))
             return lines[line - first] if 0 <= line - first < len(lines) else line
 
         whole = self.loop is not None and not self.short  # one that takes long is cut short and run anew
@@ -131,11 +135,11 @@ class Trial:
                 if event.problem.message in {_CUT, _OVER}:
                     ended.append(event.problem.message)
                     return
-                found.append(((event.source.name, line_of(event.line), event.problem.kind), event.problem))
+                found.append(((event.source.name, line_of(event.line, event.source.name), event.problem.kind), event.problem))
                 if found[-1][0] == self.failed and self.loop is None:
                     self.loop = loops.around
-                if any(label.role in {"modified", "freed"} and (event.source.name, line_of(label.span.line)) in edited
-                       for label in event.problem.labels):
+                written = [label for label in event.problem.labels if label.role in {"modified", "freed"}]
+                if {(file, line_of(label.span.line, file)) for label in written for file in [(label.source or event.source).name]} & edited:
                     caused.add(found[-1][0])
 
         try:
@@ -181,6 +185,22 @@ class Trial:
             return "good", None
         same = agree(reference, trace)
         return "good" if same is None else "exact" if same else "lost" if _loses(reference, trace) else "other", None
+
+
+def _edited(
+    read: Callable[[str], Source | None] | None, edits: tuple[Edit, ...], lines: dict[str, list[int]],
+) -> Callable[[str], Source | None] | None:
+    """Return what reads modules as edits make them, and notes in `lines` (by file) which line each of theirs was."""
+
+    def reading(place: str) -> Source | None:
+        source = read(place) if read is not None else None
+        mine = _of(Fix("", edits=edits), source) if source is not None else ()
+        if source is None or not mine:
+            return source
+        new, lines[source.name] = applied(source.lines, mine, 1)
+        return Source(source.name, "\n".join(new))
+
+    return reading if read is not None and edits else read
 
 
 _OVER = "the time for trying fixes is over"
@@ -279,7 +299,8 @@ def tried(trial: Trial, fixes: Iterable[Fix]) -> tuple[Fix, ...]:
         after = (half.edits, problem.kind) if given else ((), "")
         good += _sorted_out(trial, _with_second(trial, half, problem, last=not last), *after)[0]
     good = good or last
-    if not good and trial.failed[2] in _NAMING:  # the name is right; what fails then is another matter
+    told = any(not fix.edits and fix.words.startswith("did you mean ") for fix in fixes)  # all names in one sentence
+    if not good and not told and trial.failed[2] in _NAMING:  # the name is right; what fails then is another matter
         good = [half._replace(edits=()) for half, _ in halves]
     return (*_distinct(good), *late, *(fix for fix in fixes if not fix.edits))
 

@@ -6,7 +6,7 @@ from gradsh.commands.save import script_of
 from gradsh.contracts.events import Failure, Result
 from gradsh.golden.documents import check_file
 from gradsh.run.fix import fix_file
-from gradsh.run.script import RunOptions
+from gradsh.run.script import RunOptions, Script, module_reader
 from gradsh.session import trial
 from gradsh.session.session import Session
 from tests.terminal import Terminal
@@ -116,3 +116,26 @@ def test_what_is_tried_is_counted_in_steps_not_in_seconds(monkeypatch) -> None:
         monkeypatch.setattr(trial, name, getattr(trial, name)._replace(steps=500))
     session, _ = typed("for i in range(3000):\n    pass\n", *TWICE.splitlines(), "why")
     assert not any(fix.tried for fix in session.state.failed.problem.fixes)
+
+
+def test_a_module_beside_the_script_is_mended(tmp_path, capsys) -> None:
+    module, script = tmp_path / "model.py", tmp_path / "train.py"
+    module.write_text("def loss_of(x):\n    h = x.exp()\n    h.add_(1)\n    return h.sum()\n")
+    script.write_text("import torch\nfrom model import loss_of\nx = torch.ones(2, requires_grad=True)\nloss_of(x).backward()\n")
+    assert fix_file(str(script)) == 0
+    shown = capsys.readouterr().out
+    assert f"in {module}: write line 3 out of place: `h = h.add(1)`" in shown
+    assert "+ 3 |     h = h.add(1)" in shown
+    assert "    h.add_(1)\n" in module.read_text()
+    before = script.read_text()
+    assert fix_file(str(script), apply=True) == 0
+    assert "    h = h.add(1)\n" in module.read_text()
+    assert script.read_text() == before
+    session, _ = typed()
+    module.write_text("def loss_of(x):\n    h = x.exp()\n    h.add_(1)\n    return h.sum()\n")
+    session.machine.read_module = module_reader(Script(str(script), before))
+    events: list[object] = []
+    session.run(before, events.append, name=str(script))
+    session.run("fix", events.append, name="<shell>")
+    report = next(event.report for event in events if isinstance(event, Result))
+    assert report.outcome.startswith(f"edit {module}, then run the script again")
