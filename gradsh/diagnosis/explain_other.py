@@ -55,7 +55,7 @@ def code_of(hook: Any) -> Any:
     return own if own is not None else getattr(type(hook).__dict__.get("__call__"), "__code__", None)
 
 
-_PRETRAINED = r"(resnet|resnext|wide_resnet|vgg|alexnet|densenet|mobilenet|efficientnet|inception|vit)_?\w*\d|(alexnet|transforms|datasets)$"
+_PRETRAINED = r"((wide_)?resnet|resnext|vgg|alexnet|densenet|mobilenet|efficientnet|inception|vit)_?\w*\d|(alexnet|transforms|datasets)$"
 """Names of torchvision's networks, and of its modules."""
 IMPORTS = {
     "Variable": "from torch.autograd import Variable",
