@@ -15,7 +15,7 @@ from gradsh.probe.modules import is_module
 from gradsh.probe.snapshot import nodes_below
 from gradsh.runtime.activation import Place
 
-UPDATED = "the gradient is then computed from the values at that line, with the updates made before it"
+UPDATED = "the gradient then is that of the values at that line, with the updates made before it"
 
 
 def freed(finder: Finder) -> None:

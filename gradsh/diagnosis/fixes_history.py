@@ -42,7 +42,8 @@ def no_grad(finder: Finder) -> None:
     inputs_asked(finder)
     _given_to_optimizer(finder)
     given = bool(finder.fixes)
-    for origin in finder.cause.cuts if not finder.fixes else ():
+    cuts = [origin for origin in finder.cause.cuts if not _is_copy(origin)] or finder.cause.cuts  # a copy of values is meant
+    for origin in cuts if not finder.fixes else ():
         site = finder.code.at(origin.span, origin.source)
         if origin.source.line(origin.span.line).lstrip().startswith("@"):
             _undecorated(finder, origin)
@@ -61,6 +62,11 @@ def no_grad(finder: Finder) -> None:
     create_graph(finder)
     differentiable(finder)
     asked_here(finder)
+
+
+def _is_copy(origin: Origin) -> bool:
+    """Whether what ended a history was written to copy values."""
+    return any(text in origin.source.line(origin.span.line) for text in (".detach().clone()", ".clone().detach()"))
 
 
 def _given_to_optimizer(finder: Finder) -> None:

@@ -64,9 +64,17 @@ def _is_update(finder: Finder, site: Site) -> bool:
     if ".grad" in site.text or isinstance(finder.cause.tensor, Parameter) or re.search(
         r"\.(fill|zero|uniform|normal|copy|clamp)_\(", site.text
     ):
-        return True
+        return not _is_local_view(finder, site)
     return not any(call_in(one, "backward") or isinstance(one.statement, tree.Return) for one in finder.code.sites
                    if one.function is site.function and one.line > site.line)
+
+
+def _is_local_view(finder: Finder, site: Site) -> bool:
+    """Whether what is written is a view that the function made for itself, which it reads afterwards, by what has a gradient."""
+    near, path = [one for one in finder.code.sites if one.same_scope(site)], written_path(site)
+    made = any(one.line < site.line and isinstance(one.statement, tree.Assign) and path in map(path_of, targets_of(one.statement))
+               and any(part.startswith("self.") for part in reads(one.statement)) for one in near)
+    return made and _writes_a_result(finder, site) and any(one.line > site.line and path in read_by(one) for one in near)
 
 
 def _writes_a_result(finder: Finder, site: Site) -> bool:
@@ -76,7 +84,7 @@ def _writes_a_result(finder: Finder, site: Site) -> bool:
 
 
 def _unrecorded(finder: Finder, site: Site) -> None:
-    effect = "autograd does not record the update; the new value is a constant to it"
+    effect = "autograd does not follow the update; the new value is a constant to it"
     last = _last_update(finder, site)
     lines = f"line {site.line}" if last is site else f"lines {site.line} to {last.line}"
     finder.offer(f"if it is an update: put {lines} in `with torch.no_grad():`",

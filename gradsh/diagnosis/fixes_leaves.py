@@ -284,7 +284,7 @@ def _stored_for_copy(finder: Finder, needed: Site) -> None:
 
 
 def _made_leaf(finder: Finder, site: Site, origin: Origin) -> None:
-    effect = "it is then trained, not the tensors that it was computed from"
+    effect = "it then learns, not the tensors that it was computed from"
     text = text_of(origin.source, origin.span)
     node = finder.expression(origin.span, origin.source)
     targets = targets_of(site.statement)

@@ -24,8 +24,7 @@ def cut_off(finder: Finder, first: Place) -> None:
                 if _leads_to(finder, finder.value(path), updated):
                     continue  # the step that follows is meant for what made it, too
                 by_name.setdefault(path, []).append((site, node))
-        for path in _nearest_to_shared(finder, list(by_name)):
-            _cut_path(finder, level, path, by_name[path])
+        _cut_paths(finder, level, {path: by_name[path] for path in _nearest_to_shared(finder, list(by_name))})
 
 
 def cut_unserved(finder: Finder, first: Place) -> None:
@@ -39,16 +38,21 @@ def cut_unserved(finder: Finder, first: Place) -> None:
                 path = path_of(node) if id(node) not in bound else ""
                 if path and finder.holds(value := finder.value(path), 1) and not _leads_to(finder, value, updated):
                     by_name.setdefault(path, []).append((site, node))
-            for path, places in by_name.items():
-                _cut_path(finder, level, path, places)
+            _cut_paths(finder, level, by_name)
 
 
-def _cut_path(finder: Finder, level: Site, path: str, places: list[tuple[Site, Any]]) -> None:
-    lines = " and ".join(dict.fromkeys(str(site.line) for site, _ in places))
-    effect = f"line {level.line} then gives no gradient to the operations that made {path}, as in a discriminator's step"
-    finder.offer(f"detach it for the first backward: `{path}.detach()` on line {lines}",
-                 Draft().replace_all((site.source, node.span, f"{path}.detach()") for site, node in places),
-                 effect, changes=effect)
+def _cut_paths(
+    finder: Finder, level: Site, by_name: dict[str, list[tuple[Site, Any]]], which: str = "first", of: str = "a discriminator's"
+) -> None:
+    """Offer to detach what one of two passes is given: all of it, where it is several tensors, then each."""
+    known = sorted(by_name, key=lambda path: by_name[path][0][1].span[:2])
+    for paths in [known] * (len(known) > 1) + [[path] for path in known]:
+        places = [(site, node, path) for path in paths for site, node in by_name[path]]
+        lines = " and ".join(dict.fromkeys(str(site.line) for site, _, _ in places))
+        shown = " and ".join(f"`{path}.detach()`" for path in paths)
+        effect = f"line {level.line} then gives no gradient to the operations that made {' and '.join(paths)}, as in {of} step"
+        finder.offer(f"detach it for the {which} backward: {shown} on line {lines}", Draft().replace_all(
+            (site.source, node.span, f"{path}.detach()") for site, node, path in places), effect, changes=effect)
 
 
 def _roots(finder: Finder, first: Place) -> list[Site]:
@@ -81,20 +85,16 @@ def second_cut_off(finder: Finder) -> None:
             if not called and site.statement is level.statement:
                 continue
             bound = set(map(id, targets_of(site.statement)))
-            by_name: dict[str, list[Any]] = {}
+            by_name: dict[str, list[tuple[Site, Any]]] = {}
             for node in headed(site.statement):
                 path = path_of(node)
-                if path and id(node) not in bound and isinstance(finder.value(path), Tensor) and finder.holds(finder.value(path)):
-                    by_name.setdefault(path, []).append(node)
-            for path, nodes in by_name.items():
-                value, near = finder.value(path), [level] if not called else levels
-                if not any(_step_is_served(finder, one, value) for one in near) or any(
-                    _leads_to(finder, value, _updated(finder, one)) for one in near
-                ):
-                    continue
-                effect = f"line {level.line} then gives no gradient to the operations that made {path}, as in an actor's step"
-                finder.offer(f"detach it for the second backward: `{path}.detach()` on line {site.line}", Draft().replace_all(
-                    (site.source, node.span, f"{path}.detach()") for node in nodes), effect, changes=effect)
+                value = finder.value(path) if path and id(node) not in bound else None
+                if isinstance(value, Tensor) and (finder.holds(value) or finder.is_freed(value)):
+                    by_name.setdefault(path, []).append((site, node))
+            near = levels if called else [level]
+            _cut_paths(finder, level, {path: nodes for path, nodes in by_name.items() if any(
+                _step_is_served(finder, one, finder.value(path)) for one in near) and not any(
+                _leads_to(finder, finder.value(path), _updated(finder, one)) for one in near)}, "second", "an actor's")
 
 
 def _attributes_cut_off(finder: Finder, level: Site) -> None:
@@ -110,12 +110,7 @@ def _attributes_cut_off(finder: Finder, level: Site) -> None:
             if isinstance(value, Tensor) and finder.is_freed(value) and not _leads_to(finder, value, updated):
                 nodes.setdefault(path_of(node), []).append((site, node))
     if nodes and _step_is_served(finder, level, *map(finder.value, nodes)):
-        places = [place for found in nodes.values() for place in found]
-        lines = " and ".join(dict.fromkeys(str(site.line) for site, _ in places))
-        shown = " and ".join(f"`{path}.detach()`" for path in nodes)
-        effect = f"line {level.line} then gives no gradient to the operations that made {' and '.join(nodes)}, as in a discriminator's step"
-        finder.offer(f"detach it for the second backward: {shown} on line {lines}", Draft().replace_all(
-            (site.source, node.span, f"{path_of(node)}.detach()") for site, node in places), effect, changes=effect)
+        _cut_paths(finder, level, nodes, "second")
 
 
 def _called(finder: Finder, level: Site) -> set[str]:
@@ -187,7 +182,8 @@ def _handed(finder: Finder, site: Site, level: Site) -> list[tuple[Any, str]]:
         for argument in node.args:
             for part in inside(argument):
                 path = path_of(part)
-                if path and isinstance(part, tree.Name | tree.Attribute) and finder.holds(finder.value(path), 1):
+                value = finder.value(path) if path and isinstance(part, tree.Name | tree.Attribute) else None
+                if isinstance(value, Tensor) and (finder.holds(value) or finder.is_freed(value)):
                     found.append((part, path))
     return found
 

@@ -28,7 +28,7 @@ _HOLDING = (list, tuple, dict, deque, int, float, type(None))
 """What may hold graphs; a sum begins as a number, and of None nothing is known."""
 _FEW = 100
 """Items of a container that are looked at."""
-OWN = "each iteration then has its own graph and gradient"
+OWN = "each iteration then has its own graph, and the gradient then is that of the iteration"
 
 
 class Carrier(NamedTuple):

@@ -243,9 +243,9 @@ def _parameter_bound(finder: Finder, needed: Site, statement: tree.Assign) -> No
     path = path_of(statement.targets[0])
     value = text_of(needed.source, statement.value.span)
     new, draft = under_local_name(finder.code, needed, path, statement.value)
-    effect = "it is then a new tensor, and the gradient flows through it to the parameter"
+    effect = "it is then a new tensor, and the gradient then flows through it to the parameter"
     finder.offer(f"bind it to another name: `{new} = {value}` on line {needed.line}, `{new}` from there on", draft, effect)
-    effect = "the parameter then has that value, and the gradient is computed from it"
+    effect = "the parameter then has that value, and the gradient then is computed from it"
     finder.offer(f"if it is an update: `{path}.data = {value}` on line {needed.line}", Draft().replace(
         needed.source, statement.targets[0].span, f"{path}.data"), effect)
 

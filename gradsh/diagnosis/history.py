@@ -140,8 +140,8 @@ class History:
                 return self._attribute(node, context, depth)
             case tree.Call():
                 return self._call(node, context, depth)
-            case tree.Compare():
-                return self._here(node, context, cut=True) if self._may(node, context, depth) else []
+            case tree.Compare() if self._may(node, context, depth):
+                return self._here(node, context, cut=True)
             case tree.Lambda() | tree.Constant():
                 return []
             case tree.Subscript():

@@ -374,6 +374,21 @@ SCAN = (
     "w, a = torch.full((3,), 0.5, requires_grad=True), torch.ones(3, requires_grad=True).exp()\nfor j in range(3):\n"
     "    a[j] = (a * w).sum()\na.sum().backward()\n"
 )
+TRANSLATIONS = (
+    "A, B, Da, Db = (nn.Linear(2, 2) for _ in range(4))\nopt = torch.optim.SGD([*Da.parameters(), *Db.parameters()], lr=0.1)\n"
+    "a, b = torch.tanh(A(torch.ones(2))), torch.tanh(B(torch.ones(2)))\nloss = Da(a).sum() + Db(b).sum()\nloss.backward()\n"
+    "for i in range(1):\n    loss = Da(a).pow(2).sum() + Db(b).pow(2).sum()\n" + STEP
+)
+PLACED = (
+    "class Embed(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.table = nn.Parameter(torch.ones(3, 2))\n"
+    "        self.places = nn.Parameter(torch.ones(2, 2))\n    def forward(self, n):\n        x = self.table[:n]\n"
+    "        x += self.places[:n]\n        return x.sum()\nnet = Embed()\nloss = net(2)\nloss.backward()\n"
+)
+SNAPSHOT = (
+    "net = nn.Linear(2, 1)\nold = {n: p.detach().clone() + 0.1 for n, p in net.named_parameters()}\ndef drift(net):\n"
+    "    now = {n: p.data for n, p in net.named_parameters()}\n    return sum((now[n] - old[n]).pow(2).sum() for n in now)\n"
+    "loss = drift(net)\nloss.backward()\n"
+)
 YIELDED = (
     "def channels(t):\n    for c in t.unbind(0):\n        yield c\ndef scale(t, by):\n    for c, s in zip(channels(t), by):\n"
     "        c.mul_(s)\n    return t\nx = torch.ones(2, 2, requires_grad=True)\ny = scale(x * 1.0, [0.5, 0.25])\n"
@@ -469,6 +484,9 @@ SUPERVISED = (
     (WEIGHTS, "`(torch.randn(2, 2) / n).requires_grad_()` on line 9", "loss"),
     (PLACES, "`place, _` on line 7", "requires_grad"),
     (ACCURACY, '`found["loss"]` on line 9', "sigmoid"),
+    (TRANSLATIONS, "`a.detach()` and `b.detach()` on line 11", "leaf"),
+    (PLACED, "`x = x + self.places[:n]` on line 12", "no_grad"),
+    (SNAPSHOT, "remove `.data` on line 8", "line 6"),
     (YIELDED, "`[t.select(0, place) for place in range(t.shape[0])]` on line 6", "clone"),
     (ROUNDED, "write line 10 so that it has a graph", "remove"),
     (ANGLES, "`torch.tensor(a / 10, requires_grad=True)` on line 10", "total"),
