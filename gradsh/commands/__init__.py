@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 USAGE: dict[str, str] = {
     "backward": "T… [--grad T]… [--retain] [--create-graph] [--inputs T…] [--plan] [--step]",
-    "plan": "T… [--grad T]… [--retain] [--create-graph] [--inputs T…] [--fits SIZE] [--vary NAME]",
+    "plan": "T… [--grad T]… [--retain] [--create-graph] [--inputs T…] [--fits SIZE] [--vary NAME] [--if STR]… [--best SIZE]",
     "retain": "[E…] [--grad]",
     "release": "[EXPR…] [--free]",
     "graph": (
         "[T…] [--depth N] [--expand] [--limit N] [--by module|function|line|none] [--open WORD] [--from T…] "
         "[--to T…] [--state live|freed|pinned|modified] [--name WORD]"
     ),
+    "browse": "[T…]",
     "buffers": "[T…] [--live] [--freed] [--sort graph|line|bytes] [--by module|line|op|function|variable]",
     "memory": "[--by module|line|function]",
     "holders": "T",

@@ -8,6 +8,8 @@ OPTIONS = {
     "step": "stop after each node and ask how to continue",
     "fits": "the bytes of a training step, and whether it fits in SIZE (`24G`)",
     "vary": "find the largest value that fits, for an integer that the script assigns",
+    "if": 'the backward as it would be after a change ("retain h", "detach h", "checkpoint net[0]", "no_grad net[0]")',
+    "best": "propose modules to checkpoint, so that the peak is at most SIZE",
     "free": "free the buffers that no pin holds", "depth": "draw at most N levels",
     "expand": "draw every node", "limit": "draw at most N nodes",
     "open": "draw the nodes of the module at this path (`net.layers[0]`) singly", "from": "start at these tensors too",

@@ -1,11 +1,13 @@
 """`plan`: what a backward pass would do, told without running it."""
 
-from gradsh.commands import plan_fits, words
+from gradsh.commands import plan_fits, plan_if, words
 from gradsh.commands.plan_fits import Fit
+from gradsh.commands.plan_if import WhatIf
 from gradsh.commands.record import Name, Size, command
 from gradsh.contracts.state import State
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.probe.plan import Foreseen, PassPlan, plan
+from gradsh.probe.what_if import Proposal
 from gradsh.view.shapes import Lines, View
 
 
@@ -16,6 +18,10 @@ from gradsh.view.shapes import Lines, View
         "x = ones(2, requires_grad=True)\ny = (x * x).sum()\nplan y\nbackward y\nplan y",
         "x = ones(2, requires_grad=True)\nplan x * 2",
         "batch = 8\nnet = nn.Linear(4, 4)\nloss = net(randn(batch, 4)).exp().sum()\nplan loss --fits 1M --vary batch",
+        (
+            'net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4), nn.Tanh())\nh = net(randn(64, 4))\nloss = h.pow(2).sum()\n'
+            'plan loss --if "retain h" --if "checkpoint net[1]"\nplan loss --best 4K'
+        ),
     ],
 )
 def run(
@@ -28,13 +34,23 @@ def run(
     inputs: tuple[Tensor, ...] | None = None,
     fits: Size | None = None,
     vary: Name | None = None,
-) -> PassPlan | Fit:
+    if_: list[str] | None = None,
+    best: Size | None = None,
+) -> PassPlan | Fit | WhatIf | Proposal:
     """Takes the arguments of `backward`.
 
     `--fits SIZE` (such as 24G) shows the bytes of a training step and whether it fits. `--vary NAME` finds the
     largest value that fits for an integer that the program assigns at the top level: the program so far runs again
     in copies, without output, with other values.
+
+    `--if CHANGE` shows the pass beside what it would be after a change, and changes nothing: `--if "retain h"`,
+    `"detach h"`, `"checkpoint net.layers[0]"`, `"no_grad encoder"`. `--best SIZE` proposes modules to checkpoint so that
+    the peak fits.
     """
+    if if_:
+        return plan_if.what_if(state, (first, *more), if_, retain)
+    if best is not None:
+        return plan_if.best(state, (first, *more), str(best), retain)
     found = foretell(state, (first, *more), grad, retain, create_graph, inputs)
     if found.failure is not None or (fits is None and vary is None):
         return found
@@ -50,8 +66,12 @@ def foretell(
     return plan(tensors, grad or None, retain, create_graph, inputs, state.names_in_reach(), state.line_of, pins)
 
 
-def view(report: PassPlan | Fit) -> View:
-    """Shape the plan: one line, the failure if there would be one, and what was assumed; or the bytes of a step."""
+def view(report: PassPlan | Fit | WhatIf | Proposal) -> View:
+    """Shape the plan: one line, the failure if there would be one, and what was assumed; or the bytes of a step or a change."""
+    if isinstance(report, WhatIf):
+        return plan_if.view(report)
+    if isinstance(report, Proposal):
+        return plan_if.proposal_view(report)
     if isinstance(report, Fit):
         return plan_fits.view(report)
     would = report.would

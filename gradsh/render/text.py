@@ -95,7 +95,9 @@ def result_text(result: Result, style: Style) -> str:
     return text.translate(_PLAIN) if style.ascii else text
 
 
-_PLAIN = str.maketrans({"×": "x", "–": "-", "…": "...", "µ": "u", "±": "+-"})
+_PLAIN = str.maketrans({
+    "×": "x", "–": "-", "…": "...", "µ": "u", "±": "+-", "●": "*", "│": "|", "─": "-", **dict.fromkeys("┐┌┤├┼", "+"),
+})
 """ASCII stand-ins for the signs that views write."""
 
 

@@ -55,6 +55,7 @@ class Editor:
         self.host = host
         host.keys = KEYS
         host.asker = self.ask
+        host.browser = self.browse
         host.when_ready = self._refresh
         host.reading = self._drop_line
         self._parts = parts
@@ -108,6 +109,12 @@ class Editor:
             return str(session.prompt([("class:prompt", prompt)], bottom_toolbar=None))
         except (KeyboardInterrupt, EOFError):
             return None
+
+    def browse(self, log: Any) -> None:
+        """Show the log of a graph on the whole screen."""
+        from gradsh.shell.browser import Browser
+
+        Browser(log, self.host.session.state.place_of).run()
 
     # ------------------------------------------------------------------ what is drawn
 

@@ -43,6 +43,7 @@ class Host:
             changed(options.limits, "sandbox", "on")
         self.sink = ShellSink(plain, lambda: not plain and bool(self.setting("pager")))
         self.asker: Callable[[str], str | None] | None = None
+        self.browser: Callable[[Any], None] | None = None
         self.line = 1
         self.status = ""
         self.interrupted = False
@@ -94,6 +95,7 @@ class Host:
     def _adorn(self, session: "Session") -> None:
         """Give a session what the shell adds: settings, their meanings, somebody to ask."""
         session.asker = self._ask if self.asker is not None else None
+        session.browser = self.browser
         session.writer = self.writer
         session.rescue = lambda: self._rescue(session)
         session.when_stuck = lambda line, reason: self._end_stuck(session, line, reason)
