@@ -57,11 +57,13 @@ class ModulePaths:
     def _path(self, held: ref[Any], kind: type) -> str:
         """Return how the program calls a module; its class's name where no variable leads to it."""
         module = held()
-        if module is None:
-            return kind.__name__
+        return kind.__name__ if module is None else self.name_of(module)
+
+    def name_of(self, module: Any) -> str:
+        """Return how the program calls a module; its class's name where no variable leads to it."""
         path = self._paths.get(id(module))
         if path is None:
-            path = kind.__name__
+            path = type(module).__name__
             for inner, one in named_modules({path: module}):
                 self._paths.setdefault(id(one), inner)
         return path

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import os
 
     from gradsh.report.page import ReportFile
+    from gradsh.run.profile import ProfileOptions
     from gradsh.run.sinks import Sink
     from gradsh.session.session import Session
 
@@ -50,7 +51,7 @@ class RunOptions(NamedTuple):
     jobs: int = 1
     fail_fast: bool = False
     values: tuple[tuple[str, str], ...] = ()
-    profile: bool = False
+    profile: "ProfileOptions | None" = None
     hints: bool = False
     arguments: str = ""
     """What the script finds in `sys.argv`, as one text that is split as a shell splits it."""
@@ -151,6 +152,10 @@ def run(options: RunOptions, make: "Callable[..., Session] | None" = None) -> in
     sink = sink_for(looks_of(options.format, plain=options.plain, several=False), script.name, sys.stdout, sys.stderr)
     if options.report is not None:
         options.report.keep_open()
+    if options.profile is not None and options.profile.flame >= 0:
+        from gradsh.process import sandbox
+
+        sandbox.keep(options.profile.flame)
     if not script.unreadable:
         enclose(options, script)
     status = max(run_script(script, options, sink, make), sink.close())
@@ -396,11 +401,11 @@ def stuck(name: str, text: str, line: int, reason: str) -> Failure:
 
 
 def _profiler(session: "Session", options: RunOptions) -> tuple[Any, Any]:
-    if not options.profile:
+    if options.profile is None:
         return None, nullcontext()
     from gradsh.run.profile import Profiler
 
-    profiler = Profiler(session.machine)
+    profiler = Profiler(session.machine, session.ambient, session.line_of, options.profile)
     return profiler, profiler.watching()
 
 
