@@ -53,6 +53,8 @@ class Passes:
         """ids of the leaves below the roots of passes"""
         self.before: Callable[[list[Any]], None] | None = None
         """Told the root nodes before each pass."""
+        self.after: Callable[[bool, bool], None] | None = None
+        """Told after each pass whether it retained its graph, and whether it failed."""
         self._original: Any = None
 
     def start(self) -> None:
@@ -87,11 +89,12 @@ class Passes:
                 marked = self._mark(roots, place, retain)
         finally:
             sys.settrace(trace)
-        begun = time.perf_counter()
+        begun, failed = time.perf_counter(), True
         heard = log.hear()
         try:
             try:
                 found = original(roots, *args, **kwargs)
+                failed = False
             finally:
                 log.mute(heard)
         except BaseException as error:
@@ -101,6 +104,8 @@ class Passes:
             self.notes.append(PassNote(self.number, place, *self._saved, time.perf_counter() - begun, retain))
             if len(self.notes) > _MOST:
                 del self.notes[: _MOST // 2]
+            if self.after is not None:
+                self.after(retain, failed)
         if some and not retain:
             _unmark(marked)
         return found

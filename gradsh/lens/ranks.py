@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gradsh.lens.summary import sums_of, where_of
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.process.files import write_whole
+from gradsh.report.page import report_text
 from gradsh.view.shapes import Column, Row, Table
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ class Report:
     def _part(self, number: int) -> Path:
         return self.home.with_name(f"{self.home.name}.rank{number}")
 
-    def write(self, watcher: "Watcher", names: ModulePaths, failed: str) -> Table | None:
+    def write(self, watcher: "Watcher", names: ModulePaths, failed: str, run: dict[str, Any]) -> Table | None:
         """Write this process's part; return the table of all ranks where it is the last. Raises OSError."""
-        mine = measured(watcher, names, failed)
+        mine = {**measured(watcher, names, failed), "run": run}
         if rank() is None:
             parts = [mine]
         else:
@@ -58,8 +59,12 @@ class Report:
             for part in found:
                 part.unlink(missing_ok=True)
         if self.path is not None:
-            whole = {"world_size": len(parts), "ranks": parts}
-            write_whole(self.path, (json.dumps(whole, indent=2) + "\n").encode())
+            runs = [part.pop("run") for part in parts]
+            for number, one in enumerate(runs if len(runs) > 1 else ()):
+                one["name"] = f"{one['name']} (rank {number})"
+            more = {"world_size": len(parts), "ranks": parts}
+            as_page = self.path.suffix.lower() in {".html", ".htm"}
+            write_whole(self.path, report_text(runs, as_page=as_page, more=more).encode())
         return table(parts) if len(parts) > 1 else None
 
 

@@ -4,9 +4,11 @@ The program's output and exit status are its own. A diagnosis goes to standard e
 `--format json` standard output holds events, what the program prints among them.
 """
 
+import os
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradsh.lens import missing
@@ -21,7 +23,7 @@ Runs a Python program on PyTorch, as python would, and explains a failed backwar
   --keep-going         Continue with the next top-level statement after a failed one.
   --format text|json   Output format; json: one event per line, and the state of the variables at the end.
   --summary            Print a summary at the end: backwards, bytes saved by line and module, the peak, growing graphs.
-  --report FILE        Write the summary as JSON, with the time of each backward; under torchrun, of all ranks.
+  --report FILE        Write a report: a page to look at (.html), or its data as JSON; under torchrun, of all ranks.
   --no-writes          Do not record in-place writes: faster, but a failure does not show their lines.
   --plain              No colour, ASCII instead of box drawing.
   --fix                Show the best fix of each failure as a diff. Runs the program again without its output; writes no file.
@@ -102,7 +104,20 @@ def main(words: list[str]) -> int:
     except (OSError, ImportError) as error:
         sys.stderr.write(f"gradsh: cannot open {options.program}: {getattr(error, 'strerror', None) or error}\n")
         return 2
+    if options.report is not None and (wrong := unwritable(options.report)):
+        sys.stderr.write(f"gradsh: cannot write the report {options.report}: {wrong}\n")
+        return 2
     return _Trace(options, program).run(text)
+
+
+def unwritable(name: str) -> str:
+    """Say why a file cannot be written, as far as that can be known beforehand, or nothing."""
+    path = Path(name)
+    if path.is_dir():
+        return "Is a directory"
+    if not path.parent.is_dir():
+        return "No such file or directory"
+    return "" if os.access(path if path.exists() else path.parent, os.W_OK) else "Permission denied"
 
 
 class _Trace:
@@ -121,6 +136,11 @@ class _Trace:
         self.watcher.files.own.add(program.file)
         self.watcher.passes.detailed = options.detailed
         self.report = Report(options.report) if options.detailed else None
+        self.recorder: Any = None
+        if options.report is not None:
+            from gradsh.lens.recorder import TraceRecorder
+
+            self.recorder = TraceRecorder(self.watcher, vars(program.main))
         self.failed = ""
         self.out = sys.stdout
         self.err: Any = ranked(sys.stderr)
@@ -216,6 +236,8 @@ class _Trace:
             sys.stdout.flush()
             failed = told(self.watcher, error, top)
             self.sink(Failure(failed.line, failed.top, failed.problem, failed.source))
+            if self.recorder is not None:
+                self.recorder.fail(Failure(failed.line, failed.top, failed.problem, failed.source))
             if self.options.fix and not self.as_json:
                 self._show_fix(failed.problem)
             if self.options.interactive:
@@ -248,15 +270,21 @@ class _Trace:
         shown = view(Report(1, len(fixes), fixes[0].words, fixes[0].effect, fixes[0].tried, tuple(diff), ""))
         self.err.write("".join(f"{line}\n" for line in lines_of(shown, style_for(sys.stderr, plain=self.options.plain))))
 
+    def _source(self) -> Any:
+        """Return the program's own file as a source."""
+        from gradsh.text.span import Source
+
+        return Source(self.program.file, self.program.read().decode(errors="replace"))
+
     def _tell_syntax(self, error: SyntaxError) -> None:
         from gradsh.contracts.events import Failure
         from gradsh.text.problem import Label, Problem
-        from gradsh.text.span import Source, Span
+        from gradsh.text.span import Span
 
         if not self.as_json:
             return
         line, column = error.lineno or 1, max(1, error.offset or 1)
-        source = Source(self.program.file, self.program.read().decode(errors="replace"))
+        source = self._source()
         label = Label("needed", Span(line, column, line, column + 1), "", source)
         self.sink(Failure(line, line, Problem("syntax", f"SyntaxError: {error.msg}", (label,)), source))
 
@@ -293,7 +321,8 @@ class _Trace:
         with self.watcher.look() as world:
             names = world.module_paths(vars(self.program.main))
         try:
-            table = report.write(self.watcher, names, self.failed)
+            run = {} if self.recorder is None else self.recorder.data(self.program.file, self._source())
+            table = report.write(self.watcher, names, self.failed, run)
         except OSError as error:
             sys.stderr.write(f"gradsh: cannot write the report: {error.strerror or error}\n")
             return

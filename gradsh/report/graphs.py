@@ -1,6 +1,6 @@
 """The nodes of a report: when each was born, ran, was freed and died, what it saved, and where it stands in the program."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from gradsh.engine.graph.node import Node
@@ -44,29 +44,13 @@ class Graphs(Tally):
         super()._hold(node)
         if id(node) not in self.number:
             self.number[id(node)] = len(self.records)
-            self.records.append(self._record(node))
+            self.records.append(node_record(node, self.step, self.places, lambda array: self.storages.number(owner_of(array))))
             self._order.append(node.seq)
             self._new.append(node)
 
     def _drop(self, key: int) -> None:
         super()._drop(key)
         self.records[self.number.pop(key)]["died"] = self.step
-
-    def _record(self, node: Node) -> dict[str, Any]:
-        leaf = type(node) is AccumulateGrad
-        saved = [] if leaf else [self._saved(one) for one in saved_inside(node)]
-        return {
-            "name": node_name(node) or "", "shape": node.outputs[0][0] if node.outputs else (), "born": self.step,
-            **({"leaf": True} if leaf else self.places.of(node.location)), **({"saved": saved} if saved else {}),
-        }
-
-    def _saved(self, saved: Any) -> dict[str, Any]:
-        array = saved.array
-        found = {
-            "name": saved_title(saved), "shape": saved.shape, "dtype": saved.dtype.name, "bytes": saved.nbytes,
-            "storage": None if array is None else self.storages.number(owner_of(array)), "version": saved.version,
-        }
-        return {**found, "packed": "recomputed" if saved.recomputed else "hook"} if array is None and not saved.freed else found
 
     def look_again(self) -> int:
         """Note what was freed, pinned or modified since the last look; return how many nodes were looked at."""
@@ -78,22 +62,7 @@ class Graphs(Tally):
 
     def note(self, node: Node) -> None:
         """Note in which state a node's saved tensors are now."""
-        record = self.records[self.number[id(node)]]
-        if "saved" not in record or "freed" in record:
-            return
-        if node.freed:
-            record["freed"] = self.step
-            record["freed_line"] = self.places.line_of(saved_inside(node)[0].freed_where)
-            return
-        if (node.pins > 0) != bool(len(record.get("pinned", ())) % 2):
-            record.setdefault("pinned", []).append(self.step)
-        if all(one.counter.version == one.version for one in kept_in(node)):
-            return
-        for told, saved in zip(record["saved"], saved_inside(node), strict=False):
-            if saved.array is not None and saved.current_version != saved.version and "modified" not in told:
-                writes = saved.counter.writes_since(saved.version or 0) if saved.counter is not None else []
-                told["modified"] = self.step
-                told["modified_line"] = self.places.line_of(writes[0][1]) if writes else None
+        note_state(self.records[self.number[id(node)]], node, self.step, self.places)
 
     def name_modules(self, calls: Iterable[ModuleCall]) -> None:
         """Note in which module each node was made."""
@@ -109,3 +78,41 @@ class Graphs(Tally):
     def users(self, storage: int) -> int:
         """Return how many saved tensors stood in a storage."""
         return self._users.get(storage, 0)
+
+
+def node_record(node: Node, step: int, places: Places, storage_of: Callable[[Any], int]) -> dict[str, Any]:
+    """Return what is told of a node that is seen first at a step; its edges are added when all nodes have numbers."""
+    leaf = type(node) is AccumulateGrad
+    saved = [] if leaf else [_saved_record(one, storage_of) for one in saved_inside(node)]
+    return {
+        "name": node_name(node) or "", "shape": node.outputs[0][0] if node.outputs else (), "born": step,
+        **({"leaf": True} if leaf else places.of(node.location)), **({"saved": saved} if saved else {}),
+    }
+
+
+def _saved_record(saved: Any, storage_of: Callable[[Any], int]) -> dict[str, Any]:
+    array = saved.array
+    found = {
+        "name": saved_title(saved), "shape": saved.shape, "dtype": saved.dtype.name, "bytes": saved.nbytes,
+        "storage": None if array is None else storage_of(array), "version": saved.version,
+    }
+    return {**found, "packed": "recomputed" if saved.recomputed else "hook"} if array is None and not saved.freed else found
+
+
+def note_state(record: dict[str, Any], node: Node, step: int, places: Places) -> None:
+    """Note in a node's record what was freed, pinned or modified by a step."""
+    if "saved" not in record or "freed" in record:
+        return
+    if node.freed:
+        record["freed"] = step
+        record["freed_line"] = places.line_of(saved_inside(node)[0].freed_where)
+        return
+    if (node.pins > 0) != bool(len(record.get("pinned", ())) % 2):
+        record.setdefault("pinned", []).append(step)
+    if all(one.counter.version == one.version for one in kept_in(node)):
+        return
+    for told, saved in zip(record["saved"], saved_inside(node), strict=False):
+        if saved.array is not None and saved.current_version != saved.version and "modified" not in told:
+            writes = saved.counter.writes_since(saved.version or 0) if saved.counter is not None else []
+            told["modified"] = step
+            told["modified_line"] = places.line_of(writes[0][1]) if writes else None

@@ -10,9 +10,10 @@ from gradsh.text.span import Source
 class Places:
     """The places of a session's program, each told once."""
 
-    def __init__(self, session: Any) -> None:
-        self.line_of: Callable[[Any], int | None] = session.line_of
-        self._session = session
+    def __init__(
+        self, line_of: Callable[[Any], int | None], place_of: Callable[[Any], Any], scopes_of: Callable[[Any], tuple[Any, ...]]
+    ) -> None:
+        self.line_of, self._place_of, self._scopes_of = line_of, place_of, scopes_of
         self._sources: dict[str, Source] = {}
         self._places: dict[tuple[int, int], dict[str, Any]] = {}
         self._scopes: dict[Any, int] = {}
@@ -35,7 +36,7 @@ class Places:
         activation, code, offset = where
         found = self._places.get((id(code), offset))
         if found is None:
-            place = self._session.state.place_of(where)
+            place = self._place_of(where)
             found = {} if place is None else {"line": self.line_of(where), "span": tuple(place.span)}
             if place is not None and (number := self.source(place.source)):
                 found["source"] = number
@@ -49,7 +50,7 @@ class Places:
         if key in self._chains:
             return self._chains[key][1]
         number: int | None = None
-        for scope in self._session.scopes_of(where):
+        for scope in self._scopes_of(where):
             kind, label = "call", scope.label
             if label == "loop":
                 number = self._numbered((number, scope.series), {"kind": "loop", "label": "loop", "parent": number})

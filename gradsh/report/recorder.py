@@ -42,7 +42,7 @@ class SessionRecorder:
 
     def __init__(self, session: Any, source: Source, emit: Emit) -> None:
         self.session, self.emit = session, emit
-        self.places, self.storages = Places(session), Storages()
+        self.places, self.storages = Places(session.line_of, session.state.place_of, session.scopes_of), Storages()
         self.places.source(source)
         self.graphs = Graphs(self.places, self.storages)
         self.steps: list[dict[str, Any]] = []
@@ -100,16 +100,7 @@ class SessionRecorder:
             self._shown += len(text)
 
     def _failure(self, event: Failure) -> None:
-        data = to_dict(event) or {}
-        source = event.source
-        data["step"] = len(self.steps)
-        data["source"] = self.places.source(source)
-        for span, label in zip(data["spans"], event.problem.labels, strict=True):
-            span["source"] = self.places.source(label.source or source)
-        for told, fix in zip(data.get("fixes", ()), event.problem.fixes, strict=False):
-            edits = tuple(edit for edit in fix.edits if edit.file in {"", source.name})
-            told["diff"] = difference(source.lines, edits, source.first_line)
-        self.failures.append(data)
+        self.failures.append(failure_record(event, len(self.steps), self.places))
 
     def _statement(self, event: Done) -> None:
         output, self._output = self._output, []
@@ -216,21 +207,8 @@ class SessionRecorder:
             changes.append((step, record))
 
     def _variable(self, tensor: Tensor) -> dict[str, Any]:
-        array, meta, node = tensor.array, tensor.meta, node_of(tensor)
-        if node is None and meta is not None and meta.accumulator is not None:
-            node = meta.accumulator()
-        found = {
-            "shape": array.shape, "dtype": tensor.dtype.name, "bytes": array.nbytes, "storage": self.storages.number(owner_of(array)),
-            "version": tensor._version, "requires_grad": tensor.needs_grad or tensor.edge is not None, "leaf": tensor.edge is None,
-        }
-        if node is not None and id(node) in self.graphs.number:
-            found["node"] = self.graphs.number[id(node)]
-        if array.size <= VALUES and array.dtype.kind in "fiub":
-            found["value"] = gradient_of(array).values  # type: ignore[union-attr]
-        if meta is not None and meta.grad is not None and meta.grad is not tensor:
-            grad = self._variable(meta.grad) if meta.grad.meta is None or meta.grad.meta.grad is None else {}
-            found["grad"] = {key: grad[key] for key in ("shape", "bytes", "storage", "version", "value") if key in grad}
-        return found
+        numbers = self.graphs.number
+        return variable_record(tensor, lambda array: self.storages.number(owner_of(array)), lambda node: numbers.get(id(node)))
 
     def data(self) -> dict[str, Any]:
         """Return what was recorded, as JSON has it."""
@@ -242,6 +220,37 @@ class SessionRecorder:
             "peak": totals.index(max(totals)) if totals else None, "failures": self.failures,
         }
         return dict(plain({**found, "note": self.wrong} if self.wrong else found))
+
+
+def failure_record(event: Failure, step: int, places: Places) -> dict[str, Any]:
+    """Return what is told of a failure: its event, its step, the numbers of its sources, its fixes as diffs."""
+    data, source = to_dict(event) or {}, event.source
+    for span, label in zip(data["spans"], event.problem.labels, strict=True):
+        span["source"] = places.source(label.source or source)
+    for told, fix in zip(data.get("fixes", ()), event.problem.fixes, strict=False):
+        edits = tuple(edit for edit in fix.edits if edit.file in {"", source.name})
+        told["diff"] = difference(source.lines, edits, source.first_line)
+    return {**data, "step": step, "source": places.source(source)}
+
+
+def variable_record(tensor: Tensor, storage_of: Callable[[Any], int], node_number: Callable[[Node], int | None]) -> dict[str, Any]:
+    """Return what is told of a tensor that a name holds."""
+    array, meta, node = tensor.array, tensor.meta, node_of(tensor)
+    if node is None and meta is not None and meta.accumulator is not None:
+        node = meta.accumulator()
+    found = {
+        "shape": array.shape, "dtype": tensor.dtype.name, "bytes": array.nbytes, "storage": storage_of(array),
+        "version": tensor._version, "requires_grad": tensor.needs_grad or tensor.edge is not None, "leaf": tensor.edge is None,
+    }
+    if node is not None and (number := node_number(node)) is not None:
+        found["node"] = number
+    if array.size <= VALUES and array.dtype.kind in "fiub":
+        found["value"] = gradient_of(array).values  # type: ignore[union-attr]
+    if meta is not None and meta.grad is not None and meta.grad is not tensor:
+        grad = meta.grad
+        told = {} if grad.meta is not None and grad.meta.grad is not None else variable_record(grad, storage_of, node_number)
+        found["grad"] = {key: told[key] for key in ("shape", "bytes", "storage", "version", "value") if key in told}
+    return found
 
 
 def recorded(session: Any, name: str, text: str) -> dict[str, Any]:

@@ -123,11 +123,16 @@ export class SourceView {
       el("ol", { class: "story" }, steps),
       failure.title || failure.notes ? el("details", { class: "torch" }, el("summary", {}, failure.title ? `PyTorch says: ${show(failure.message, 90)}` : show(failure.notes[0], 90)),
         el("p", {}, show(failure.message, 2000)), (failure.notes ?? []).map((note) => el("p", {}, show(note, 2000)))) : "",
-      ...(failure.fixes ?? []).filter((fix) => fix.tried || !fix.edits.length).slice(0, 5).map((fix, index) => el("details", { open: index === 0, class: "fix" },
+      ...this.fixes(failure).slice(0, 5).map((fix, index) => el("details", { open: index === 0, class: "fix" },
         el("summary", {}, `${fix.tried ? "✓ " : ""}${show(fix.words, 400)}`, fix.effect ? el("small", {}, ` (${show(fix.effect)})`) : ""),
         fix.diff?.length ? el("pre", { class: "diff" }, fix.diff.map((line) => el("span", { class: line[0] === "+" ? "plus" : "minus" }, `${show(line, 500)}\n`))) : "")),
       el("p", {}, el("button", { type: "button", onclick: () => this.app.goFailure(failure) }, "Go to the moment")),
     );
+  }
+
+  /** The fixes that were tried and advice in words; all, where none was tried. */
+  fixes({ fixes = [] }) {
+    return fixes.some((fix) => fix.tried) ? fixes.filter((fix) => fix.tried || !fix.edits.length) : fixes;
   }
 
   /** Draw arrows beside the lines: from where a tensor was saved to where it was freed or modified, to where it is needed. */

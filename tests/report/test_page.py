@@ -8,27 +8,18 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gradsh.report.page import ReportFile, embedded, page
 from gradsh.version import PYTORCH_VERSION, __version__
 from tests.batch.conftest import Run, gradsh  # noqa: F401
+from tests.report.read import data_of
 from tests.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
 FAILING = "x = ones(2, requires_grad=True)\nz = (x * x).sum()\nbackward z\nbackward z\n"
 Gradsh = Callable[..., Run]
-
-
-def data_of(file: Path) -> dict[str, Any]:
-    """The data of a report, read as a browser does."""
-    text = file.read_text(encoding="utf-8")
-    if file.suffix != ".json":
-        (text,) = re.findall(r'<script type="application/json" id="report">(.*?)</script>', text, re.DOTALL)
-    found: dict[str, Any] = json.loads(text)
-    return found
 
 
 def test_a_page_and_its_data_are_the_same(gradsh: Gradsh, tmp_path: Path) -> None:  # noqa: F811
