@@ -54,7 +54,7 @@ class Places:
             kind, label = "call", scope.label
             if label == "loop":
                 number = self._numbered((number, scope.series), {"kind": "loop", "label": "loop", "parent": number})
-                kind, label = "pass", f"pass {scope.instance[1]}"
+                kind, label = "iteration", f"iteration {scope.instance[1]}"
             number = self._numbered((number, scope.instance), {"kind": kind, "label": label, "parent": number})
         self._chains[key] = where, number
         return number

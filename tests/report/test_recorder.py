@@ -119,7 +119,7 @@ def test_loops_functions_and_modules_have_scopes() -> None:
             chain.append(run["scopes"][scope]["label"])
             scope = run["scopes"][scope]["parent"]
         chains.append(chain)
-    assert chains == [["step()", "pass 1", "loop"], ["step()", "pass 2", "loop"]]
+    assert chains == [["step()", "iteration 1", "loop"], ["step()", "iteration 2", "loop"]]
     assert tanh[0]["died"] <= tanh[1]["born"]
 
 
