@@ -66,10 +66,6 @@ def stored_by(statement: stmt) -> tuple[Any, list[Any]]:
     return (None, []) if target is None else (base_of(target), [getattr(statement, "value", None), target.slice])
 
 
-def is_given_by_hook(name: str, context: Context, code: Code) -> bool:
-    """Whether a name is a parameter of a function that no line of the script calls."""
-    function = context.function
-    if function is None or function.name == "forward" or name not in {one.arg for one in function.args.args}:
-        return False
-    return not any(isinstance(node, tree.Call) and path_of(node.func).rpartition(".")[2] == function.name
-                   for site in code.sites for node in headed(site.statement))
+def called(code: Code) -> set[str]:
+    """Return the names of the functions and methods that a script calls."""
+    return {path_of(node.func).rpartition(".")[2] for site in code.sites for node in headed(site.statement) if isinstance(node, tree.Call)}

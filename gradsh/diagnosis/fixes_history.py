@@ -142,7 +142,10 @@ def ends_left_out(finder: Finder, site: Site) -> None:
     """Leave out the calls of a statement that end a history."""
     statement, source = site.statement, site.source
     for node in headed(statement):
-        if isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) and node.func.attr in _ENDING:
+        if isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) and node.func.attr == "sample":
+            _replaced(finder, site, node.func, f"{text_of(source, node.func.value.span)}.rsample",
+                      "the sample is then a function of the parameters")
+        elif isinstance(node, tree.Call) and isinstance(node.func, tree.Attribute) and node.func.attr in _ENDING:
             if (rounded := _rounded(node.func.value)) is not None:
                 value, whole = closed(source, rounded), text_of(source, node.func.value.span)
                 _replaced(finder, site, node, f"({value} + ({whole} - {value}).detach())",

@@ -152,9 +152,11 @@ def _carriers(finder: Finder) -> Iterator[Carrier]:
     loops = needed.loops if needed is not None else ()
     levels = finder.levels(finder.cause.needed) if finder.cause.needed is not None else []
     around = {id(loop) for level in levels for loop in level.loops} | {id(loop) for loop in loops}
+    generators = {id(site.function) for site in finder.code.sites  # they go on between passes
+                  for node in headed(site.statement) if isinstance(node, tree.Yield | tree.YieldFrom)}
     seen: set[tuple[str, int]] = set()
     for site in finder.code.sites:
-        reached = any(id(loop) in around for loop in site.loops)
+        reached = any(id(loop) in around for loop in site.loops) or id(site.function) in generators
         if site.function is None and not reached:
             continue
         for path, how, stored in (*_stores(site), *_stores_by_call(finder, site)):

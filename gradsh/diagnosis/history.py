@@ -6,6 +6,7 @@ parameters stand for the arguments of the call.
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 from gradsh.compiler.scopes import bound_by, children, statements_of
@@ -29,7 +30,7 @@ from gradsh.diagnosis.code import (
 from gradsh.diagnosis.context import (
     Context,
     arguments_of,
-    is_given_by_hook,
+    called,
     is_tensor_other,
     makes_numbers,
     part_of,
@@ -309,7 +310,7 @@ class History:
         if name == "grad" and receiver is None:
             return [] if any(word.arg == "create_graph" for word in node.keywords) else self._here(node, context, cut=True)
         may = any(self._may(one, context, depth) for one in inputs)
-        if name in CUTTING and inputs and self._may(inputs[0], context, depth):
+        if (name in CUTTING or name == "sample") and inputs and self._may(inputs[0], context, depth):
             return self._here(node, context, cut=True)
         if may and (name in COPYING or not self._has_history(node, context)):
             deeper = [origin for one in inputs for origin in self._part(one, None, context, depth) if origin.cut]
@@ -450,9 +451,17 @@ class History:
                         for site, parts in self._stores(part.id, bound[0]) for one in parts
                     ):
                         return True
-                elif is_given_by_hook(part.id, context, self.code):
+                elif self._is_given_by_hook(part.id, context.function):
                     return True
         return False
+
+    @cached_property
+    def _called(self) -> set[str]:
+        return {"forward", *called(self.code)}
+
+    def _is_given_by_hook(self, name: str, function: tree.FunctionDef | None) -> bool:
+        """Whether a name is a parameter of a function that no line of the script calls."""
+        return function is not None and name in {one.arg for one in function.args.args} and function.name not in self._called
 
     def _here(self, node: Any, context: Context, *, cut: bool) -> list[Origin]:
         if context.site is None:

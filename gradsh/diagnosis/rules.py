@@ -36,6 +36,8 @@ def advice_of(case: Case) -> list[Fix]:
     cut = next((one for one in case.cause.cuts if getattr(one, "cut", False)), None)
     if case.story == "no_grad" and cut is not None:
         line = cut.span.line
+        if any(name in case.text(cut.span, cut.source) for name in (".sample(", "multinomial(", "bernoulli(")):
+            return [Fix(f"the sample of line {line} has no gradient: use `rsample`, or multiply the loss by its log-probability")]
         return [Fix(f"the result of line {line} has no graph: the operation has no derivative, or grad mode is off")]
     return [Fix(ADVICE[case.story])] if case.story in ADVICE else []
 

@@ -389,6 +389,14 @@ SNAPSHOT = (
     "    now = {n: p.data for n, p in net.named_parameters()}\n    return sum((now[n] - old[n]).pow(2).sum() for n in now)\n"
     "loss = drift(net)\nloss.backward()\n"
 )
+DRAWN_BY_A_GENERATOR = (
+    "cell = nn.RNNCell(2, 2)\nopt = torch.optim.SGD(cell.parameters(), lr=0.1)\ndef states():\n    h = torch.zeros(1, 2)\n"
+    "    for i in range(3):\n        h = cell(torch.ones(1, 2), h)\n        yield h\nfor h in states():\n    loss = h.sum()\n" + STEP
+)
+SAMPLED = (
+    "net = nn.Linear(2, 2)\ndef encode(x):\n    mean = net(x)\n    q = torch.distributions.Normal(mean, 1.0)\n"
+    "    return q.sample()\nloss = encode(torch.ones(1, 2)).pow(2).sum()\nloss.backward()\n"
+)
 YIELDED = (
     "def channels(t):\n    for c in t.unbind(0):\n        yield c\ndef scale(t, by):\n    for c, s in zip(channels(t), by):\n"
     "        c.mul_(s)\n    return t\nx = torch.ones(2, 2, requires_grad=True)\ny = scale(x * 1.0, [0.5, 0.25])\n"
@@ -487,6 +495,8 @@ SUPERVISED = (
     (TRANSLATIONS, "`a.detach()` and `b.detach()` on line 11", "leaf"),
     (PLACED, "`x = x + self.places[:n]` on line 12", "no_grad"),
     (SNAPSHOT, "remove `.data` on line 8", "line 6"),
+    (DRAWN_BY_A_GENERATOR, "`h = h.detach()` before line 10", "again"),
+    (SAMPLED, "write `q.rsample` on line 9", "requires_grad"),
     (YIELDED, "`[t.select(0, place) for place in range(t.shape[0])]` on line 6", "clone"),
     (ROUNDED, "write line 10 so that it has a graph", "remove"),
     (ANGLES, "`torch.tensor(a / 10, requires_grad=True)` on line 10", "total"),
