@@ -46,6 +46,13 @@ def _live(node: Node) -> list[Any]:
     return [one for slot in slots for one in slot if one is not None]
 
 
+def live_states(node: Node) -> list[tuple[Any, bool]]:
+    """Return (array, whether it was modified since) of the saved tensors that a node keeps itself."""
+    if type(node) is CompactNode and node.live_arrays() is not None:
+        return [(array, by.version != version) for array, by, version in node.slots() if array is not None]
+    return [(kept.array, kept.counter.version != kept.version) for kept in kept_in(node)]
+
+
 def arrays_in(node: Node) -> list[Any]:
     """Return the arrays that a node's live entries hold, and those that saved-tensor hooks keep in their place."""
     if type(node) is CompactNode:

@@ -10,7 +10,7 @@ from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.fold import NodeFold, ScopesOf, by_call, by_line, by_module, fold
-from gradsh.probe.given import freed_count, kept_in
+from gradsh.probe.given import freed_count, live_states
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
@@ -188,10 +188,11 @@ def _saved(nodes: Iterable[Node]) -> tuple[int, int, int]:
     live = freed = 0
     sizes: dict[int, int] = {}
     for node in nodes:
-        for kept in kept_in(node):
+        found = live_states(node)
+        for array, _ in found:
             live += 1
-            sizes[memory_key(kept.array)] = memory_bytes(kept.array)  # type: ignore[arg-type]
-        if node.freed:
+            sizes[memory_key(array)] = memory_bytes(array)
+        if not found and node.freed:
             freed += freed_count(node)
     return live, freed, sum(sizes.values())
 
@@ -422,12 +423,13 @@ def _folded(unit: NodeFold, names: Names, line_of: LineOf, drawing: _Drawing) ->
             places[(id(node.location[1]), node.location[2])] = node.location
         if node in names.nodes:
             bound += names.of_node(node)
-        for kept in kept_in(node):
-            state = "modified" if kept.counter.version != kept.version else "pinned" if node.pins else "live"
+        found = live_states(node)
+        for array, modified in found:
+            state = "modified" if modified else "pinned" if node.pins else "live"
             pair = totals.setdefault(state, [0, 0])
             pair[0] += 1
-            pair[1] += kept.array.nbytes  # type: ignore[union-attr]
-        if node.freed:
+            pair[1] += array.nbytes
+        if not found and node.freed:
             totals.setdefault("freed", [0, 0])[0] += freed_count(node)
             freed_at[id(node.entries)] = getattr(node.entries, "location", None)
     lines = {line for line in map(line_of, places.values()) if line is not None}

@@ -12,7 +12,7 @@ from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_key
 from gradsh.probe.fold import NodeFold, ScopesOf, by_module, fold
-from gradsh.probe.given import freed_count, kept_in
+from gradsh.probe.given import freed_count, live_states
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
@@ -67,7 +67,7 @@ class GraphLog:
                 for _ in nodes_below(root, seen):
                     pass
         self.nodes = sorted((node for node in seen if type(node) is not AccumulateGrad), key=lambda node: -node.seq)
-        sizes = ((node, sum(one.array.nbytes for one in kept_in(node) if one.array is not None)) for node in self.nodes)
+        sizes = ((node, sum(array.nbytes for array, _ in live_states(node))) for node in self.nodes)
         self.saved = {node: size for node, size in sizes if size}
         self.total = sum(self.saved.values())
         self.filter = "all"
@@ -107,9 +107,9 @@ class GraphLog:
             case "pinned":
                 return node.pins > 0
             case "large":
-                return self.saved.get(node, 0) >= max(1, _LARGE * self.total)
+                return bool(self.saved.get(node, 0) >= max(1, _LARGE * self.total))
             case "stale":
-                return any(one.counter.version != one.version for one in kept_in(node))
+                return any(modified for _, modified in live_states(node))
         return True
 
     def toggle(self, place: int) -> int:
