@@ -12,6 +12,7 @@ def start(options: RunOptions) -> int:
     if refused(options):
         return UNREADABLE
     if options.stays or (not options.files and options.code is None and sys.stdin is not None and sys.stdin.isatty()):
+        from gradsh.golden.anew import anew
         from gradsh.shell import interactive
 
         return interactive(options, anew)
@@ -21,16 +22,3 @@ def start(options: RunOptions) -> int:
 
         return run_many(options)
     return run(options)
-
-
-def anew(text: str, seed: int, form: str) -> str:
-    """Run a script; return it with what it shows as expectations (`grad`), or a report of it (`html`, `json`)."""
-    if form == "grad":
-        from gradsh.golden import transcript
-
-        return transcript.with_expectations(text, seed)
-    from gradsh.report.page import report_text
-    from gradsh.report.recorder import recorded
-    from gradsh.session.session import Session
-
-    return report_text([{"name": "<shell>", **recorded(Session(seed), "<shell>", text)}], as_page=form == "html")

@@ -24,7 +24,7 @@ from gradsh.runtime.activation import scopes
 from gradsh.runtime.machine import Invocation
 from gradsh.text.fault import fail
 from gradsh.text.span import Source, Span
-from gradsh.view.shapes import Dag, Table, View
+from gradsh.view.shapes import View
 
 if TYPE_CHECKING:
     from gradsh.lens.mirror import World
@@ -60,33 +60,9 @@ class Look:
         return result_text(result, Style()).removesuffix("\n")
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from gradsh.render.html import html_of
 
-        if isinstance(self.view, Table):
-            return _html_table(self.view)
-        if isinstance(self.view, Dag):
-            from gradsh.render.pictures import picture
-
-            return str(picture(self.view, "svg"))
-        return f"<pre>{escape(repr(self))}</pre>"
-
-
-def _html_table(table: Table) -> str:
-    """Return a table as HTML, in the words of the text that the command prints."""
-    from html import escape
-
-    from gradsh.render.table import cell_text
-
-    def row(tag: str, cells: Sequence[str]) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    if not table.rows:
-        return f"<p>{escape(table.empty)}</p>"
-    head = row("th", [column.title for column in table.columns])
-    kinds = [column.kind for column in table.columns]
-    body = [row("td", [cell_text(cell, kind) for cell, kind in zip(one.cells, kinds, strict=True)]) for one in table.rows]
-    notes = "".join(f"<p>{escape(line)}</p>" for line in table.totals)
-    return f"<table>{head}{''.join(body)}</table>{notes}"
+        return html_of(self.view)
 
 
 class LensControl:
