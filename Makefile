@@ -5,6 +5,7 @@ VENV = .venv
 BIN = $(VENV)/bin
 PARITY = .venv-parity
 PACKAGE = .venv-package
+NOTEBOOK = .venv-jupyter
 # Unit tests run side by side, a process for each core.
 PYTEST = -m pytest -n auto --dist worksteal
 # What `make unit` and `make test` run of the tests: folders, files, options of pytest.
@@ -20,7 +21,7 @@ VERSION = 'import platform; print(platform.python_version())'
 # Tells one Python from another.
 WHICH = 'import sys; print(sys.version, sys.base_prefix)'
 
-.PHONY: bench browser extension page site fuzz torches run test check sweep parity package docs lint types unit golden clean pythons oldest newest FORCE
+.PHONY: bench browser extension notebook page site fuzz torches run test check sweep parity package docs lint types unit golden clean pythons oldest newest FORCE
 
 # The main job on scenario S1: a script goes in, what its backward freed and the failure that it announces come out.
 run: $(VENV)/installed
@@ -123,6 +124,13 @@ browser: $(VENV)/developed
 	command -v chromium chromium-browser google-chrome >/dev/null || $(BIN)/python -m playwright install chromium || \
 		{ echo "no Chromium here: install one (apt-get install chromium)"; exit 1; }
 	$(BIN)/python -m pytest -rs tests/report
+
+# Tries the kernel for Jupyter in an environment of its own; where that cannot be installed it is left out.
+notebook:
+	[ -x $(NOTEBOOK)/bin/python ] || $(PYTHON) -m venv $(NOTEBOOK)
+	@$(NOTEBOOK)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[jupyter]' \
+		nbclient nbconvert pytest hypothesis || { echo "the packages of Jupyter cannot be installed here: left out"; exit 0; }; \
+	$(NOTEBOOK)/bin/python -m pytest -q -rs tests/kernel
 
 # Builds the sdist and, from it, the wheel, and checks both; installs the wheel in a fresh environment of PYTHON, and uses
 # it there: the program, and the library with its types.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gradsh.process.limits import Limits
     from gradsh.run.script import RunOptions
 
-SUBCOMMANDS = frozenset({"run", "debug", "test", "review", "explain", "check", "fix", "watch", "trace", "export", "compare"})
+SUBCOMMANDS = frozenset({"run", "debug", "test", "review", "explain", "check", "fix", "watch", "trace", "export", "compare", "kernel"})
 OF_THE_PROGRAM = frozenset({"--verbose", "--help", "-h", "--version", "-V", "--show-completion", "--man"})
 FLAGS = {"--keep-going": "keep_going", "--plain": "plain", "--hints": "hints", "-i": "stays"}
 VALUES = {"--format": "format", "--seed": "seed", "--args": "arguments", "--cuda": "cuda", "--color": "color"}

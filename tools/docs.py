@@ -1,4 +1,5 @@
-"""Writes the generated documents: reference pages from the records, the README's session as a picture.
+"""Writes the generated documents: reference pages from the records, the README's session as a picture, the
+tutorial as a notebook.
 
 Sessions in the other documents are refreshed: a turn that no longer shows what it says is shown anew. `python -m
 tools.docs` (or `make docs`) writes; with `--check` it only says what is out of date, with exit status 1.
@@ -30,6 +31,7 @@ from tools.glossary import glossary_page
 from tools.grammar import grammar_files
 from tools.howto import howto_pages
 from tools.language import EXAMPLE, language_page
+from tools.notebook import notebook_of
 from tools.picture import session_picture
 from tools.reference import api_page, cli_page
 from tools.sessions import CLOSING, OPENING, refreshed, session_of
@@ -71,8 +73,10 @@ marks operations of `torch.nn.functional`. [derivatives.md](../derivatives.md) l
 def pages() -> dict[Path, str]:
     """Return every generated or refreshed document, and the index of the operations: path -> text."""
     written = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    shown = {path: refreshed(path.read_text(encoding="utf-8"), path.name) for path in written}
     return {
-        **{path: refreshed(path.read_text(encoding="utf-8"), path.name) for path in written},
+        **shown,
+        ROOT / "docs/tutorial.ipynb": notebook_of(shown[ROOT / "docs/tutorial.md"]),
         ROOT / "docs/reference/language.md": MADE + language_page(golden(EXAMPLE)),
         ROOT / "docs/reference/errors.md": errors_page(),
         ROOT / "docs/reference/commands.md": commands_page(),

@@ -378,6 +378,27 @@ def compare(file: Annotated[str, typer.Argument(metavar="FILE", help="A script; 
     raise typer.Exit(compare_file(file))
 
 
+@app.command()
+def kernel(
+    action: Annotated[Literal["install"], typer.Argument(metavar="install", help="Install the kernel for Jupyter.")],
+    user: Annotated[bool, typer.Option("--user", help="Install it for the user, not for this Python's environment.")] = False,
+    prefix: Annotated[str | None, typer.Option("--prefix", metavar="DIR", help="Install it below DIR.")] = None,
+) -> None:
+    """Install the kernel by which Jupyter runs notebooks in gradsh."""
+    from gradsh.kernel.install import NEEDS, install
+
+    if user and prefix is not None:
+        raise typer.BadParameter("give either --user or --prefix DIR, not both")
+    try:
+        typer.echo(f"installed the kernel gradsh in {install(user=user, prefix=prefix)}")
+    except ImportError:
+        typer.echo(f"gradsh kernel: {NEEDS}", err=True)
+        raise typer.Exit(2) from None
+    except OSError as error:
+        typer.echo(f"gradsh kernel: cannot write {error.filename or prefix}: {error.strerror or error}", err=True)
+        raise typer.Exit(2) from None
+
+
 @app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
 def trace(
     arguments: Annotated[list[str], typer.Argument(metavar="PROGRAM.py [ARGS]...", help="A Python program.")],

@@ -1,4 +1,7 @@
-"""`%load_ext gradsh`: the commands as magics in IPython and Jupyter, and the story when a cell's backward fails."""
+"""`%load_ext gradsh`: the commands as magics in IPython and Jupyter, and the story when a cell's backward fails.
+
+`%%grad` runs a cell in a gradsh session, which all such cells share; it needs no PyTorch.
+"""
 
 import traceback
 from typing import Any
@@ -8,9 +11,10 @@ from gradsh.text.problem import ProblemError
 
 
 def load(shell: Any) -> None:
-    """Begin to watch, and register the magics with an IPython shell."""
+    """Begin to watch, and register the magics with an IPython shell; without PyTorch, only `%%grad`."""
+    shell.register_magic_function(_cells(shell), "cell", "grad")
     if lacking := missing():
-        print(f"gradsh: {lacking}")  # noqa: T201
+        print(f"gradsh: only %%grad is available: {lacking}")  # noqa: T201
         return
     from gradsh.lens import api
     from gradsh.lens.looks import COMMANDS
@@ -28,6 +32,39 @@ def unload(shell: Any) -> None:
 
     api.stop()
     shell.set_custom_exc((), None)
+
+
+class CellFailed(Exception):
+    """A cell of `%%grad` failed; IPython shows the story in place of a traceback."""
+
+    def __init__(self, message: str, story: list[str]) -> None:
+        super().__init__(message)
+        self.story = story
+
+    def _render_traceback_(self) -> list[str]:
+        return self.story
+
+
+def _cells(shell: Any) -> Any:
+    """Return the magic that runs cells in one session, which begins with the first of them."""
+    session: Any = None
+
+    def grad(line: str, cell: str) -> None:
+        """Run the cell in gradsh: statements of the language, and commands. All such cells share a session."""
+        nonlocal session
+        if session is None:
+            from IPython.display import display
+
+            from gradsh.kernel.cells import Cells
+
+            session = Cells(lambda bundle, _: display(bundle, raw=True))
+        if line.strip():
+            raise CellFailed("", [f"gradsh: %%grad takes no arguments, not {line.strip()!r}"])
+        failed = session.run(cell, shell.displayhook.prompt_count, first_line=2)
+        if failed is not None:
+            raise CellFailed(f"{failed.kind}: {failed.message}", failed.lines)
+
+    return grad
 
 
 def _magic(shell: Any, name: str) -> Any:

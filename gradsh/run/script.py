@@ -33,7 +33,7 @@ LARGEST = 256 << 20
 PIECE = 1 << 20
 PATIENCE = 2.0
 """Seconds that a pipe is waited for until somebody opens it to write."""
-SUBCOMMANDS = ("run", "debug", "test", "review", "explain", "check", "fix", "watch", "trace", "export", "compare")
+SUBCOMMANDS = ("run", "debug", "test", "review", "explain", "check", "fix", "watch", "trace", "export", "compare", "kernel")
 """The words that stand for no script behind `gradsh`."""
 DONE, FAILED, UNREADABLE, INTERRUPTED = 0, 1, 2, 130
 

@@ -11,7 +11,7 @@ ROOT = Path(gradsh.__file__).parent
 ORDER = (
     ("version", "text"), ("process",), ("language", "engine"), ("ops",), ("api",), ("probe",), ("compiler",), ("runtime",),
     ("diagnosis",), ("view",), ("contracts",), ("commands",), ("session",), ("render",), ("report",), ("run",),
-    ("golden", "shell"), ("lens",), ("pytest_plugin", "cli"), ("__main__",),
+    ("golden", "shell"), ("kernel",), ("lens",), ("pytest_plugin", "cli"), ("__main__",),
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 LAZY = {  # imported inside a function when first needed: what knows operations by name
