@@ -13,7 +13,7 @@ from prompt_toolkit.application.current import AppSession
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from gradsh.cli.dispatch import anew
+from gradsh.golden.anew import anew
 from gradsh.run.script import RunOptions
 from gradsh.shell.editor import Editor
 from gradsh.shell.host import Host, loop

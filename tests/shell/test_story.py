@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gradsh.cli.dispatch import anew
 from gradsh.contracts.events import Failure, Note, Result
+from gradsh.golden.anew import anew
 from gradsh.golden.documents import check_file
 from gradsh.run.script import RunOptions
 from gradsh.session.session import Session
