@@ -67,11 +67,15 @@ class Cells:
             else:
                 self._emit(event, style)
 
-        with interruptible(self.session):
-            outcome = self.session.run(asked(text), emit, name=style.file, first_line=first_line)
-        if not failed or outcome.status == 0:
-            return None
-        return failed[-1]._replace(lines=[line for one in failed for line in one.lines])
+        try:
+            with interruptible(self.session):
+                outcome = self.session.run(asked(text), emit, name=style.file, first_line=first_line)
+        except KeyboardInterrupt:  # the second one
+            return Failed("interrupt", "interrupted", [*_lines(failed), "interrupted"])
+        except Exception as error:  # noqa: BLE001  # a fault of ours must not take the session along
+            words = f"gradsh itself failed: {type(error).__name__}: {error}"
+            return Failed("other", words, [*_lines(failed), f"error[other]: {words}", "  help: this is a bug; report it with your cell"])
+        return failed[-1]._replace(lines=_lines(failed)) if failed and outcome.status else None
 
     def _emit(self, event: Event, style: Style) -> None:
         if isinstance(event, Result):
@@ -84,7 +88,9 @@ class Cells:
         if isinstance(event, Value) and told is not None:
             self._show({PLAIN: told[1].removesuffix("\n")}, is_value=True)
         elif told is not None:
-            (sys.stdout if told[0] == "out" else sys.stderr).write(told[1])
+            stream, other = (sys.stdout, sys.stderr) if told[0] == "out" else (sys.stderr, sys.stdout)
+            other.flush()  # in a notebook each holds back what is written
+            stream.write(told[1])
 
     def _show(self, bundle: dict[str, Any], *, is_value: bool) -> None:
         """Show a bundle behind the text that was written before it."""
@@ -119,6 +125,10 @@ class Cells:
             return True, ""
         last = code.rstrip().rpartition("\n")[2]
         return False, last[: len(last) - len(last.lstrip())] + "    " * last.endswith(":")
+
+
+def _lines(failed: list[Failed]) -> list[str]:
+    return [line for one in failed for line in one.lines]
 
 
 def _name_at(before: str, after: str) -> str:

@@ -37,10 +37,11 @@ def client(manager: Any) -> Iterator[Any]:
 
 
 def run(client: Any, code: str) -> tuple[dict[str, Any], list[tuple[str, dict[str, Any]]]]:
-    """Run a cell; return the reply, and what came before it with its type."""
+    """Run a cell; return the reply, and what came before it with its type. A failure drops no cell that is sent soon after it."""
     shown: list[tuple[str, dict[str, Any]]] = []
     reply = client.execute_interactive(
-        code, timeout=PATIENCE, allow_stdin=False, output_hook=lambda one: shown.append((one["header"]["msg_type"], one["content"])))
+        code, timeout=PATIENCE, allow_stdin=False, stop_on_error=False,
+        output_hook=lambda one: shown.append((one["header"]["msg_type"], one["content"])))
     return reply["content"], [one for one in shown if one[0] not in {"status", "execute_input"}]
 
 
@@ -64,6 +65,13 @@ def test_output_comes_in_order_and_in_all_its_forms(client: Any) -> None:
     _, shown = run(client, "graph loss --format dot\nbuffers loss --format json")
     assert [list(one["data"]) for _, one in shown] == [["text/plain"], ["text/plain"]]
     assert shown[0][1]["data"]["text/plain"].startswith("digraph")
+
+
+def test_both_streams_keep_their_order(client: Any) -> None:
+    text = "import sys\nprint(1)\nprint(2, file=sys.stderr)\nprint(3)\n1 / 0\n#! error[arithmetic]: ...\nprint(4)"
+    _, shown = run(client, text)
+    assert [one["name"] for _, one in shown] == ["stdout", "stderr", "stdout", "stderr", "stdout"]
+    assert "".join(one["text"][:1] for _, one in shown) == "123\x1b4"
 
 
 def test_a_failure_names_cells_and_lines_in_colour(client: Any) -> None:
@@ -102,7 +110,7 @@ def test_completion_inspection_and_completeness(client: Any) -> None:
 
 def test_an_interrupt_ends_the_cell_alone_and_history_has_it(client: Any, manager: Any) -> None:
     run(client, "kept = 7")
-    wanted = client.execute("print('begun')\nwhile True:\n    pass")
+    wanted = client.execute("print('begun')\nwhile True:\n    pass", stop_on_error=False)
     while client.get_iopub_msg(timeout=PATIENCE)["msg_type"] != "stream":  # until the cell runs
         pass
     manager.interrupt_kernel()
