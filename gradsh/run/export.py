@@ -96,7 +96,8 @@ class _Export:
     def _edit(self, statement: stmt) -> None:
         self.commands.edit([statement])
         span = statement.span
-        around = self.values.around(statement.value) if isinstance(statement, tree.Expr) else None
+        shows = not self.source.name.endswith(".py")  # a Python file shows no values
+        around = self.values.around(statement.value) if shows and isinstance(statement, tree.Expr) else None
         if around is not None:
             self.edits.around(span, *around)
         code = not isinstance(statement, tree.Command) or self.commands.code_of(statement)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NAME = "<shell>"
 Writer = Callable[[str, int, str], str]
 GREETING = (
-    "gradsh {version} (behaves as PyTorch {pytorch}). Paste a snippet, or type:",
+    "gradsh {version} for PyTorch {pytorch}. Paste a snippet, or type:",
     "tour, help, x = ones(2, requires_grad=True)",
 )
 

@@ -24,8 +24,8 @@ BYTES_DIFFER = {
 SITUATIONS = sorted((ROOT / "tests" / "oracle" / "real").glob("*.py"))
 
 
-def python(text: str) -> str:
-    return exported(Source("x.grad", text))[0]
+def python(text: str, name: str = "x.grad") -> str:
+    return exported(Source(name, text))[0]
 
 
 def body(text: str) -> str:
@@ -95,7 +95,7 @@ def test_what_has_no_counterpart_is_noted() -> None:
 
 @pytest.mark.parametrize("path", [*SCRIPTS, *SITUATIONS], ids=lambda path: path.stem)
 def test_every_program_exports_to_python(path: Path) -> None:
-    text = python(path.read_text(encoding="utf-8"))
+    text = python(path.read_text(encoding="utf-8"), path.name)
     compile(text, path.name, "exec")
 
 
@@ -125,7 +125,7 @@ def test_on_pytorch_it_does_the_same(path: Path, tmp_path: Path) -> None:
 
     text = path.read_text(encoding="utf-8")
     pinned = any(isinstance(one, Command) and one.name == "retain" for one in parse(Source("", text), GRAMMARS).body)
-    (tmp_path / "program.py").write_text(python(text), encoding="utf-8")
+    (tmp_path / "program.py").write_text(python(text, path.name), encoding="utf-8")
     ran = run_python(tmp_path / "program.py")
     lines, failures = told(path)
     if pinned:  # PyTorch keeps all or nothing

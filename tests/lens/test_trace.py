@@ -172,7 +172,7 @@ for step in range(5):
         page = ran.err
         assert "prog.py:7  loss.backward()" in page
         assert "prog.py:6  loss = net" in page
-        assert "net.1" in page
+        assert "net[1]" in page
         assert "total is a running total that keeps the graphs of 5 iterations alive" in page
         assert "hint: idle.weight requires grad, but no backward reached it" in page
 
