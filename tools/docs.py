@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gradsh.commands import USAGE, find
-from gradsh.contracts.events import Event, Result
+from gradsh.contracts.events import Event, Failure, Result
 from gradsh.engine.registry import lookup, operations
 from gradsh.engine.schema.overload import Overload
 from gradsh.golden.check import check_script
@@ -111,13 +111,19 @@ def _kind(kind: Kind) -> Iterator[str]:
     if kind.example:
         if kind.name == "syntax":  # a text that does not parse announces nothing
             yield "```text\n" + kind.example.rstrip("\n") + "\n```\n"
-        elif kind.name not in KINDS:
-            yield golden(kind.example.rstrip("\n") + "\n")
         else:
-            yield golden(kind.example.rstrip("\n") + f"\n#! error[{kind.name}]: [..]\n#! ...\n")
+            announced = "".join(f"#! error[{raised}]: [..]\n#! ...\n" for raised in _raised_by(kind.example)[:1])
+            yield golden(kind.example.rstrip("\n") + "\n" + announced)
     for way in kind.ways:
         yield f"{way.text}\n"
         yield golden(way.script.rstrip("\n") + "\n")
+
+
+def _raised_by(text: str) -> list[str]:
+    """Return the kinds of the failures of a script."""
+    kinds: list[str] = []
+    Session().run(text, lambda event: kinds.append(event.problem.kind) if isinstance(event, Failure) else None)
+    return kinds
 
 
 def golden(text: str) -> str:
