@@ -62,7 +62,7 @@ class Trace(NamedTuple):
     leaves: list[tuple[Any, Any]]
     over: bool
     caused: set[Place]
-    """The failures that come from what the edits write or free."""
+    """The failures that come from what the edits, or the statement that failed, write or free."""
 
 
 class Trial:
@@ -128,7 +128,7 @@ class Trial:
         most = self.effort.steps // (_WHOLE if whole else 1)
         loops = _Loops(session.machine, begun + most, line_of, self.loop if self.short else None)
         caused: set[Place] = set()
-        edited = {(edit.file, edit.line) for edit in edits}
+        edited = {self.failed[:2], *((edit.file, edit.line) for edit in edits)}  # what failed runs now, and may break what follows
 
         def emit(event: Event) -> None:
             if isinstance(event, Failure):
