@@ -18,7 +18,7 @@ from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
 from gradsh.probe.passes import PassReport
 from gradsh.probe.rewind import Rewind
-from gradsh.probe.snapshot import node_name, nodes_below
+from gradsh.probe.snapshot import node_name, nodes_below_all
 from gradsh.probe.walk import GradientStep, Step, StepRecorder
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
@@ -170,11 +170,9 @@ def _given(values: Iterable[Any]) -> Any:
 def _names_below(roots: Iterable[Node], names: Names) -> Counter[str]:
     """Count the names by which `until` can reach what is below the roots."""
     found: Counter[str] = Counter()
-    seen: set[Node] = set()
-    for root in roots:
-        for node in nodes_below(root, seen) if root not in seen else ():
-            leaf = isinstance(node, AccumulateGrad)
-            found.update([names.of_leaf(node.variable)] if leaf else {node_name(node) or "", *names.of_node(node)})
+    for node in nodes_below_all(roots):
+        leaf = isinstance(node, AccumulateGrad)
+        found.update([names.of_leaf(node.variable)] if leaf else {node_name(node) or "", *names.of_node(node)})
     return found
 
 

@@ -14,7 +14,7 @@ from gradsh.probe.given import arrays_instead
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
-from gradsh.probe.snapshot import node_name, nodes_below
+from gradsh.probe.snapshot import node_name, nodes_below_all
 
 FunctionOf = Callable[[Any], str]
 BufferState = Literal["live", "freed", "pinned", "modified", "packed"]
@@ -128,11 +128,8 @@ class Survey:
         self.nothing: Counter[str] = Counter()
         self.lines: dict[tuple[int, int], int | None] = {}
         self.functions: dict[tuple[int, int], str] = {}
-        seen: set[Node] = set()
-        for _, root in roots:
-            if root not in seen:
-                for node in nodes_below(root, seen):
-                    self._visit(node)
+        for node in nodes_below_all(root for _, root in roots):
+            self._visit(node)
 
     def _visit(self, node: Node) -> None:
         if type(node) is AccumulateGrad:

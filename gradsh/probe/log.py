@@ -16,7 +16,7 @@ from gradsh.probe.given import freed_count, live_states
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
-from gradsh.probe.snapshot import node_name, nodes_below
+from gradsh.probe.snapshot import node_name, nodes_below_all
 
 Unit = Node | NodeFold
 FILTERS = ("all", "freed", "pinned", "large", "stale")
@@ -61,12 +61,7 @@ class GraphLog:
         self.paths = ModulePaths(variables)
         self.line_of = line_of
         self.scopes_of = scopes_of
-        seen: set[Node] = set()
-        for root in roots:
-            if root not in seen:
-                for _ in nodes_below(root, seen):
-                    pass
-        self.nodes = sorted((node for node in seen if type(node) is not AccumulateGrad), key=lambda node: -node.seq)
+        self.nodes = sorted((node for node in nodes_below_all(roots) if type(node) is not AccumulateGrad), key=lambda node: -node.seq)
         sizes = ((node, sum(array.nbytes for array, _ in live_states(node))) for node in self.nodes)
         self.saved = {node: size for node, size in sizes if size}
         self.total = sum(self.saved.values())

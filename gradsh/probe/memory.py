@@ -1,6 +1,5 @@
 """Bytes by owner, now and at the peak; what each variable keeps alive; everything that holds one tensor's memory."""
 
-from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from gradsh.probe.given import kept_in, references
 from gradsh.probe.meter import Meter
 from gradsh.probe.names import Names, named_tensors, roots_of, top_name
 from gradsh.probe.passes import live_entries
-from gradsh.probe.snapshot import node_name, nodes_below
+from gradsh.probe.snapshot import node_name, nodes_below_all
 
 _BUDGET = 400_000
 """Nodes that may be visited to tell variables apart; beyond it the smaller ones are left out."""
@@ -62,12 +61,8 @@ def memory_report(variables: Mapping[str, object], meter: Meter | None) -> Memor
 
 def recomputed_in(variables: Mapping[str, object]) -> int:
     """Return how many saved tensors of the graphs that variables keep a checkpoint will compute again."""
-    seen: set[Node] = set()
-    count = 0
-    for _, root in roots_of(variables):
-        if root not in seen:
-            count += sum(saved.recomputed for node in nodes_below(root, seen) for saved in node.saved if saved.array is None)
-    return count
+    nodes = nodes_below_all(root for _, root in roots_of(variables))
+    return sum(saved.recomputed for node in nodes for saved in node.saved if saved.array is None)
 
 
 def keepers_of(variables: Mapping[str, object]) -> list[Keeper]:
@@ -133,13 +128,10 @@ def holders_of(
     tensor: Tensor, text: str, variables: Mapping[str, object], line_of: LineOf, more: Iterable[Node] = ()
 ) -> HoldersReport:
     """Return everything with a name that keeps the memory of `tensor` alive."""
-    seen: set[Node] = set()
-    for root in [*(node for _, node in roots_of(variables)), *more]:
-        if root not in seen:
-            deque(nodes_below(root, seen), 0)
+    nodes = sorted(nodes_below_all([*(node for _, node in roots_of(variables)), *more]), key=lambda node: node.seq)
     key = memory_key(tensor.array)
     world = looking.get()
-    holders = (*_tensors(tensor, key, variables), *_saved(key, sorted(seen, key=lambda node: node.seq), Names(variables), line_of))
+    holders = (*_tensors(tensor, key, variables), *_saved(key, nodes, Names(variables), line_of))
     nbytes = int(tensor.array.nbytes)
     if world is not None:
         others = world.unaccounted(tensor)
@@ -147,7 +139,7 @@ def holders_of(
     known = _KnownMemory(owner_of(tensor.array))
     for _, one in [*named_tensors(variables), ("", tensor)]:
         known.tensor(one)
-    for node in seen:
+    for node in nodes:
         kept = None
         for kept in kept_in(node):
             known.entry(kept.array)

@@ -7,7 +7,7 @@ from gradsh.engine.dispatch.views import CopySlices
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor
 from gradsh.engine.values.storage import VersionCounter
-from gradsh.probe.snapshot import nodes_below
+from gradsh.probe.snapshot import nodes_below_all
 
 
 class Rewind:
@@ -34,13 +34,11 @@ class Rewind:
 def _receivers(roots: Iterable[Node]) -> list[Tensor]:
     """Return the tensors whose `.grad` a pass may write: leaves, and what retains its gradient."""
     found: list[Tensor] = []
-    seen: set[Node] = set()
-    for root in roots:
-        for node in nodes_below(root, seen) if root not in seen else ():
-            if isinstance(node, AccumulateGrad):
-                found.append(node.variable)
-            elif node.extra is not None:
-                found += [tensor for tensor in (kept() for kept in node.extra.keep_grads.values()) if tensor is not None]
+    for node in nodes_below_all(roots):
+        if isinstance(node, AccumulateGrad):
+            found.append(node.variable)
+        elif node.extra is not None:
+            found += [tensor for tensor in (kept() for kept in node.extra.keep_grads.values()) if tensor is not None]
     return found
 
 

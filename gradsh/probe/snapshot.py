@@ -3,7 +3,7 @@
 Plain data only (dicts, lists, numbers); the renderer writes nan and the infinities as strings.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from gradsh.engine.graph.node import Node
@@ -90,6 +90,13 @@ def nodes_below(root: Node | None, seen: set[Node] | None = None) -> Iterator[No
         seen.add(node)
         yield node
         stack.extend([edge[0] for edge in reversed(node.edges) if edge is not None])
+
+
+def nodes_below_all(roots: Iterable[Node]) -> Iterator[Node]:
+    """Yield each node reachable from the roots once, as `nodes_below` yields those of one."""
+    seen: set[Node] = set()
+    for root in roots:
+        yield from nodes_below(root, seen)
 
 
 def saved_below(root: Node | None, line_of: LineOf) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.given import arrays_in, kept_in
 from gradsh.probe.module_paths import ModulePaths
-from gradsh.probe.snapshot import nodes_below
+from gradsh.probe.snapshot import nodes_below_all
 
 _PRUNED = 16
 """Modules of a proposal of which it is tried whether it fits without them."""
@@ -58,11 +58,7 @@ class Prospect:
         self.roots = roots
         self.retain = retain
         self.paths = ModulePaths(variables)
-        seen: set[Node] = set()
-        for root in roots:
-            if root not in seen:
-                for _ in nodes_below(root, seen):
-                    pass
+        seen = set(nodes_below_all(roots))
         self.inner = sorted((node for node in seen if type(node) is not AccumulateGrad), key=lambda node: -node.seq)
         self.edges = {node: [edge for edge in node.edges if edge is not None] for node in self.inner}
         self.held = self._memories({memory_key(one.variable.array) for one in seen if isinstance(one, AccumulateGrad)})
