@@ -18,17 +18,11 @@ def _inside(share: Any) -> Any:
     return share.clamp(min=eps, max=1 - eps)
 
 
-class LogitRelaxedBernoulli(Distribution):
-    """The logits of relaxed zeros and ones."""
+class _OfDiscrete(Distribution):
+    """What both have: the discrete distribution that they relax, in `_hard`, which holds the parameter."""
 
-    arg_constraints = Constraints(probs=constraints.unit_interval, logits=constraints.real)
-    support = constraints.real
     has_rsample = True
-
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        self.temperature = temperature
-        self._hard = Bernoulli(probs, logits)
-        super().__init__(self._hard.batch_shape, validate_args=validate_args)
+    _hard: Any
 
     probs = property(lambda self: self._hard.probs)
     logits = property(lambda self: self._hard.logits)
@@ -39,6 +33,18 @@ class LogitRelaxedBernoulli(Distribution):
         made = self._expanded(Size(batch_shape), {})
         made._hard = self._hard.expand(batch_shape)
         return made
+
+
+class LogitRelaxedBernoulli(_OfDiscrete):
+    """The logits of relaxed zeros and ones."""
+
+    arg_constraints = Constraints(probs=constraints.unit_interval, logits=constraints.real)
+    support = constraints.real
+
+    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        self.temperature = temperature
+        self._hard = Bernoulli(probs, logits)
+        super().__init__(self._hard.batch_shape, validate_args=validate_args)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Return a sample through which gradients reach the parameter."""
@@ -54,27 +60,16 @@ class LogitRelaxedBernoulli(Distribution):
         return self.temperature.log() + away - 2 * away.exp().log1p()
 
 
-class ExpRelaxedCategorical(Distribution):
+class ExpRelaxedCategorical(_OfDiscrete):
     """The logs of relaxed vectors with one 1."""
 
     arg_constraints = Constraints(probs=constraints.simplex, logits=constraints.real_vector)
     support = constraints.real_vector
-    has_rsample = True
 
     def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self.temperature = temperature
-        self._categorical = Categorical(probs, logits)
-        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
-
-    probs = property(lambda self: self._categorical.probs)
-    logits = property(lambda self: self._categorical.logits)
-    param_shape = property(lambda self: self._categorical.param_shape)
-
-    def expand(self, batch_shape: Any) -> Any:
-        """Return this distribution with its parameters expanded to `batch_shape`, as views."""
-        made = self._expanded(Size(batch_shape), {})
-        made._categorical = self._categorical.expand(batch_shape)
-        return made
+        self._hard = Categorical(probs, logits)
+        super().__init__(self._hard.batch_shape, self._hard.param_shape[-1:], validate_args=validate_args)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         """Return a sample through which gradients reach the parameter."""
