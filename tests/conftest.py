@@ -6,6 +6,7 @@ same ones in each run.
 """
 
 import os
+import sys
 
 import pytest
 from hypothesis import settings
@@ -27,3 +28,9 @@ if not SWEEP:
 def pytest_xdist_auto_num_workers() -> int:
     """Half as many again as there are cores: a quarter of the time tests wait for processes that they started."""
     return (os.cpu_count() or 1) * 3 // 2 or 1
+
+
+def pytest_runtest_setup() -> None:
+    """PyTorch's compiler turns off the checks of distributions for the whole process; the next test starts with them."""
+    if distributions := sys.modules.get("torch.distributions"):
+        distributions.Distribution.set_default_validate_args(__debug__)
