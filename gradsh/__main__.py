@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SUBCOMMANDS = frozenset({"run", "debug", "test", "review", "explain", "check", "fix", "watch", "trace", "export", "compare", "kernel"})
 OF_THE_PROGRAM = frozenset({"--verbose", "--help", "-h", "--version", "-V", "--show-completion", "--man"})
-FLAGS = {"--keep-going": "keep_going", "--plain": "plain", "--hints": "hints", "-i": "stays"}
+FLAGS = {"--keep-going": "keep_going", "--plain": "plain", "--hints": "hints", "--top": "top", "-i": "stays"}
 VALUES = {"--format": "format", "--seed": "seed", "--args": "arguments", "--cuda": "cuda", "--color": "color"}
 
 

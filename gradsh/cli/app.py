@@ -148,6 +148,9 @@ def run(
     flame: Annotated[
         str, typer.Option("--flame", metavar="FILE", help="Write the profile as a flame graph (speedscope's JSON); implies --profile.")
     ] = "",
+    top: Annotated[
+        bool, typer.Option("--top", help="Show nodes, bytes by owner, growth and gradient norms while the script runs, and at the end.")
+    ] = False,
     engine: Annotated[Literal["gradsh", "torch"], typer.Option("--engine", help="Engine: gradsh's own, or PyTorch.")] = "gradsh",
     device: Annotated[str, typer.Option("--device", metavar="cpu|cuda|meta", help="Device of new tensors (with --engine torch).")] = "",
     hints: Annotated[bool, typer.Option("--hints", help="Show hints about mistakes that raise no error.")] = False,
@@ -177,7 +180,7 @@ def run(
     options = RunOptions(
         tuple(files or ()), code, keep_going, format, _seed(seed), plain, limits, jobs or _cpus(), fail_fast,
         tuple(map(_setting, values or ())), profiled, hints, args, cuda, tuple(path or ()),
-        stays=stays,
+        stays=stays, top=top,
     )
     if params:
         raise typer.Exit(list_parameters(options))
@@ -185,6 +188,8 @@ def run(
         raise typer.BadParameter("--report needs gradsh's engine; for a program on PyTorch there is `gradsh trace --report`")
     if report and code is None and not files and sys.stdin is not None and sys.stdin.isatty():
         raise typer.BadParameter("--report needs a script; in the shell, `save FILE.html` writes one")
+    if top and engine == "torch":
+        raise typer.BadParameter("--top needs gradsh's engine")
     options = options._replace(report=_report(report, "run"))
     if device and engine == "gradsh":
         raise typer.BadParameter("--device needs --engine torch")

@@ -24,6 +24,7 @@ USAGE: dict[str, str] = {
     "browse": "[T…]",
     "buffers": "[T…] [--live] [--freed] [--sort graph|line|bytes] [--by module|line|op|function|variable]",
     "memory": "[--by module|line|function]",
+    "top": "",
     "holders": "T",
     "leaks": "",
     "diff": "[WORD…]",

@@ -13,7 +13,7 @@ from gradsh.text.fault import fail
 from gradsh.view.shapes import Column, Lines, Row, Table, View
 
 _LOOKS = frozenset({
-    "diff", "graph", "browse", "buffers", "memory", "holders", "leaks", "plan", "vars", "why", "help", "explain", "history", "watch",
+    "diff", "graph", "browse", "buffers", "memory", "top", "holders", "leaks", "plan", "vars", "why", "help", "explain", "history", "watch",
     "save", "set", "check", "tour", "mark",
 })
 """Commands that change nothing: `diff` looks past them."""

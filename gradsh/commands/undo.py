@@ -19,7 +19,7 @@ _PATIENCE = 2.0
 """Seconds of replay above which a person is asked first."""
 OUTSIDE = frozenset({"undo", "redo", "save", "load", "history", "help", "explain", "tour", "quit", "exit", "reset", "fix", "mark", "back"})
 """Commands that are no part of a session's story: they act on the session itself, or the statements they ran tell it."""
-LOOKS = frozenset({"graph", "browse", "buffers", "plan", "memory", "leaks", "holders", "vars", "diff", "why", "check"})
+LOOKS = frozenset({"graph", "browse", "buffers", "plan", "memory", "top", "leaks", "holders", "vars", "diff", "why", "check"})
 """Commands that only look: there is nothing to undo in them."""
 _PART = r"[A-Za-z_][\w.]*(?:\[[\w'\":., -]*\][\w.]*)*"
 _GLANCE = re.compile(rf"(?:{_PART}|print\((?:{_PART}(?:, *)?)*\)|watch|retain|backward\b.*--plan\b.*)")

@@ -37,6 +37,7 @@ SETTINGS: dict[str, Setting] = {
     "suggestions": Setting("suggest the rest of an earlier line, in grey", default="on", shell=True),
     "signature": Setting("show the signature of the call at the cursor", default="on", shell=True),
     "status": Setting("show the status line: tensors, buffers, bytes, grad mode, pins", default="on", shell=True),
+    "top": Setting("show while a statement runs what it holds: nodes, bytes by owner, growth, gradient norms (`top`)", shell=True),
     "confirm": Setting("ask before quitting with unsaved statements", shell=True),
     "pager": Setting("show long output of commands in a pager ($PAGER, less)", default="on", shell=True),
 }

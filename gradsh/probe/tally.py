@@ -6,6 +6,8 @@ so a walk ends at what is known already.
 
 import weakref
 from collections.abc import Iterable
+from heapq import nlargest
+from operator import itemgetter
 
 from gradsh.engine.graph.node import Node
 from gradsh.engine.values.storage import owner_of
@@ -66,6 +68,19 @@ class Tally:
             if id(node) in self._known and self._held.get(id(node)):
                 self._release(id(node))
                 self._hold(node)
+
+    def largest(self, most: int) -> list[tuple[Node, int, int]]:
+        """Return the largest memories that saved tensors stand in, and for each the earliest known node: (node, memory, bytes)."""
+        left = dict(nlargest(most, self.sizes.items(), key=itemgetter(1)))
+        found = []
+        for key, held in self._held.items():
+            for memory in {*held} & left.keys():
+                node = self._known[key]()
+                if node is not None:
+                    found.append((node, memory, left.pop(memory)))
+            if not left:
+                break
+        return sorted(found, key=lambda one: -one[2])
 
     def _hold(self, node: Node) -> None:
         arrays = arrays_in(node)

@@ -10,7 +10,7 @@ from gradsh.render.style import Style, pad, printable, width_of
 from gradsh.render.wrap import wrap
 from gradsh.view.shapes import Cell, CellKind, Column, Table
 
-RIGHT = {"bytes", "count", "number", "percent"}
+RIGHT = {"bytes", "count", "number", "percent", "growth"}
 FOLDED = {"text", "names", "shape"}
 LONGEST_WORD = 40
 """Columns of a word that is not broken when cells are folded."""
@@ -115,11 +115,18 @@ def cell_text(cell: Cell, kind: CellKind) -> str:
         return f"{cell:,.3f}"
     if kind == "percent" and isinstance(cell, int | float):
         return f"{100 * cell:.1f} %"
+    if kind == "growth" and isinstance(cell, int | float):
+        return f"{_growth_text(cell)} B"
     if kind == "line":
         return f"line {cell}"
     if isinstance(cell, tuple):
         return shape_text(cell) if kind == "shape" else ", ".join(printable(str(part)) for part in cell)
     return printable(str(cell))
+
+
+def _growth_text(number: float) -> str:
+    """Return what is added as text: `+1,024`, `-3.5`, `0`."""
+    return f"{number:+,.1f}".removesuffix(".0") if number else "0"
 
 
 def shape_text(shape: tuple[object, ...]) -> str:

@@ -67,6 +67,8 @@ class RunOptions(NamedTuple):
     """Whether the shell opens after the scripts, with their state."""
     stepped: bool = False
     """Whether the shell runs them statement by statement."""
+    top: bool = False
+    """Whether samples of the running script are shown."""
 
 
 class Script(NamedTuple):
@@ -288,7 +290,7 @@ def run_script(script: Script, options: RunOptions, sink: "Sink", make: "Callabl
     session.state.settings.values["hints"] = options.hints
     session.when_stuck = lambda line, reason: end_stuck(script.name, script.text, line, reason, sink)
     profiler, watching = _profiler(session, options)
-    with interruptible(session), watching, recorded(session, script, options, sink) as emit:
+    with interruptible(session), watching, _watched(session, options, sink) as shown, recorded(session, script, options, shown) as emit:
         outcome = session.run(
             script.text, emit, name=script.name, keep_going=options.keep_going, values=dict(options.values)
         )
@@ -398,6 +400,15 @@ def stuck(name: str, text: str, line: int, reason: str) -> Failure:
     source = Source(name, text)
     labels = (Label("needed", Span(line, 1, line, len(source.line(line)) + 1), "", source),) if line else ()
     return Failure(line, line, Problem("limit", reason, labels), source)
+
+
+def _watched(session: "Session", options: RunOptions, sink: "Sink") -> Any:
+    """Return what shows samples of the session, where the options ask for that, and gives what takes its events."""
+    if not options.top:
+        return nullcontext(sink)
+    from gradsh.run.top import watched
+
+    return watched(session, sink, plain=options.plain)
 
 
 def _profiler(session: "Session", options: RunOptions) -> tuple[Any, Any]:

@@ -16,7 +16,6 @@ from gradsh.compiler.lower import Unit, characters
 from gradsh.compiler.scopes import children
 from gradsh.language.node import Node, stmt
 from gradsh.language.tree import For, With
-from gradsh.process.gc_policy import governor
 from gradsh.text.fault import Fault, interruption
 from gradsh.text.span import Source, Span
 from gradsh.text.tuples import NamedTuple
@@ -24,8 +23,6 @@ from gradsh.text.tuples import NamedTuple
 Activation = tuple[Any, int, Any, int]
 Where = tuple[Activation, Any, int]
 ROOT: Activation = (None, 0, None, -1)
-COLLECT: Any = object()
-"""What stands in the place of an interrupt where garbage is to be looked for."""
 
 
 class Call(NamedTuple):
@@ -57,6 +54,15 @@ class Stopped(BaseException):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class Errand:
+    """Stands in the place of an interrupt: what the program does at its next tick, before it goes on."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: Callable[[], None]) -> None:
+        self.run = run
 
 
 class Progress:
@@ -168,14 +174,16 @@ class Progress:
 
     def halt(self, *, over: bool = False) -> None:
         """Raise what was asked for, so that a backward pass can note on it what it had done, and whether the statement was over."""
-        if self.stop is COLLECT:
-            self.stop = None
-            governor.collect()
-        elif self.stop is not None:
-            if self.stop is KeyboardInterrupt:
-                raise interruption(over=over)
-            self.stop.fault = Fault("limit", {"over": over})
-            raise self.stop
+        asked = self.stop
+        if type(asked) is Errand:
+            if self.stop is asked:  # an interrupt may have come in between
+                self.stop = None
+            asked.run()
+        elif asked is KeyboardInterrupt:
+            raise interruption(over=over)
+        elif asked is not None:
+            asked.fault = Fault("limit", {"over": over})
+            raise asked
 
 
 class Units:

@@ -21,7 +21,7 @@ from gradsh.language.node import stmt
 from gradsh.language.tree import Command
 from gradsh.process.gc_policy import governor
 from gradsh.runtime import bounded_operators
-from gradsh.runtime.activation import COLLECT, ROOT, Place, Progress, Stopped, Units, Where, describe, statement_lines
+from gradsh.runtime.activation import ROOT, Errand, Place, Progress, Stopped, Units, Where, describe, statement_lines
 from gradsh.runtime.guard import NO_ARRAY, Guard, Store
 from gradsh.runtime.shown import Shown
 from gradsh.text.problem import Problem, ProblemError
@@ -313,8 +313,12 @@ class Machine:
 
     def collect_soon(self) -> None:
         """Look for garbage at the next tick."""
+        self.soon(governor.collect)
+
+    def soon(self, errand: Callable[[], None]) -> None:
+        """Have the running statement do something at its next tick, unless it is to stop there. Any thread may call it."""
         if self.progress.stop is None:
-            self.progress.stop = COLLECT
+            self.progress.stop = Errand(errand)
 
     def is_inside(self, frame: Any) -> bool:
         """Tell whether a frame of Python's is the script's, or was called by it, or looks at what it raised."""

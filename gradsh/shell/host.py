@@ -5,6 +5,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from gradsh.process import sandbox
@@ -101,6 +102,8 @@ class Host:
         session.when_stuck = lambda line, reason: self._end_stuck(session, line, reason)
         settings = session.state.settings
         self.config.values = settings.values = {**settings.values, "hints": True, **self.config.values}
+        if self.options.top:
+            settings.values["top"] = True
         settings.keys = self.keys
 
     def _rescue(self, session: "Session") -> tuple[str, str]:
@@ -181,10 +184,10 @@ class Host:
         self.sink.refresh()
         passed = False
         try:
-            with interruptible(session):
+            with interruptible(session), self._watched(session, sink) as emit:
                 if self.interrupted:
                     session.interrupt()
-                passed = session.run(text, sink, name=name, first_line=first_line, values=dict(self.options.values)).status == 0
+                passed = session.run(text, emit, name=name, first_line=first_line, values=dict(self.options.values)).status == 0
         except KeyboardInterrupt:
             self.sink.err.write("interrupted\n")
         except Exception as error:  # noqa: BLE001  # a fault of ours must not take the session along
@@ -194,6 +197,14 @@ class Host:
         if not self.plain:
             self._take_status(session)
         return passed
+
+    def _watched(self, session: "Session", sink: Callable[[Any], None]) -> Any:
+        """Return what shows samples while a statement runs, where a setting asks for that, and gives what takes its events."""
+        if not self.setting("top") or sink is not self.sink:
+            return nullcontext(sink)
+        from gradsh.run.top import watched
+
+        return watched(session, self.sink, plain=self.plain, quick=True)
 
     def note_interrupt(self, _number: int = 0, _frame: Any = None) -> None:
         """Answer a Ctrl-C while nothing runs: where no line is being read, it is meant for the one that was typed last."""

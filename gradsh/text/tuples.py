@@ -42,6 +42,9 @@ else:
         lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s: (
             _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s))
         ),
+        lambda cls, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t: (
+            _tuple(cls, (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t))
+        ),
     )
     """The constructors of tuples of 0, 1, 2, … fields."""
 

@@ -10,7 +10,7 @@ from gradsh.text.problem import Problem
 from gradsh.text.span import Source
 from gradsh.text.tuples import NamedTuple
 
-CellKind = Literal["text", "bytes", "count", "number", "percent", "line", "shape", "names"]
+CellKind = Literal["text", "bytes", "count", "number", "percent", "growth", "line", "shape", "names"]
 Cell = str | int | float | bool | tuple[object, ...] | None
 
 
@@ -28,7 +28,7 @@ class Column(NamedTuple):
     """A column: its heading and what its cells are.
 
     `kind` decides how a cell is written: `text` as it is; `bytes` as `1,024 B`; `count` as a whole number; `number` with
-    three decimals; `percent` a part of 1 as `12.5 %`; `line` as `line 3`; `shape` as `(2, 3)`; `names` as a list.
+    three decimals; `percent` a part of 1 as `12.5 %`; `growth` bytes that are added, as `+1,024 B`; `line` as `line 3`; `shape` as `(2, 3)`; `names` as a list.
     """
 
     title: str
