@@ -23,7 +23,7 @@ from gradsh.view.shapes import Lines, View
 
 GROUPS = (
     ("run", "backward plan retain release check time"),
-    ("look", "graph browse buffers memory holders leaks vars diff watch"),
+    ("look", "graph browse buffers memory top holders leaks vars diff watch"),
     ("understand", "why fix explain tour help"),
     ("session", "undo redo mark back history save load reset set expect quit"),
 )

@@ -5,7 +5,7 @@ from gradsh.commands.words import count
 from gradsh.contracts.state import State
 from gradsh.probe.meter import Meter
 from gradsh.probe.tally import Tally
-from gradsh.probe.top import GradientNorm, LargeSaved, Sampler, TopReport
+from gradsh.probe.top import GradientNorm, LargeSaved, TopReport, TopSampler
 from gradsh.view.shapes import Cell, Column, Group, Row, Table, View
 
 _ROOM = 24
@@ -26,7 +26,7 @@ def run(state: State) -> TopReport:
     """`set top on` shows it while a statement runs, `gradsh run --top FILE` while a script does, with what an iteration adds."""
     variables = state.names_in_reach()
     meter = state.meter
-    sampler = Sampler(meter if meter is not None and meter.tally is not None else Meter(Tally()), state.line_of)
+    sampler = TopSampler(meter if meter is not None and meter.tally is not None else Meter(Tally()), state.line_of)
     sampler.take(variables, state.call.line)
     sampler.note_gradients(variables)
     return sampler.report()
@@ -64,7 +64,10 @@ def _summary(report: TopReport) -> str:
 
 
 def _largest(largest: tuple[LargeSaved, ...], room: int) -> Table | None:
-    columns = (Column("largest saved"), Column("shape", "shape"), Column("storage", "bytes"), Column("saved on", "line"), Column("also held by", "names"))
+    columns = (
+        Column("largest saved"), Column("shape", "shape"), Column("storage", "bytes"), Column("saved on", "line"),
+        Column("also held by", "names"),
+    )
     rows = tuple(Row((one.saved, one.shape, one.nbytes, one.line, one.held_by[:1]), "live") for one in largest[:room])
     return Table(columns, rows) if rows else None
 

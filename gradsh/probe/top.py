@@ -85,7 +85,7 @@ class _Sample(NamedTuple):
     largest: tuple[LargeSaved, ...]
 
 
-class Sampler:
+class TopSampler:
     """Takes samples, and tells the latest with what has grown between those of the same place."""
 
     def __init__(self, meter: Meter, line_of: LineOf) -> None:
@@ -134,8 +134,12 @@ class Sampler:
 
 
 def _growth(first: Account, last: Account, iterations: int) -> Growth:
-    fields = ("leaves", "gradients", "variables", "graph", "total", "nodes")
-    return Growth(*((getattr(last, field) - getattr(first, field)) / iterations for field in fields), iterations)
+    def added(field: str) -> float:
+        return float((getattr(last, field) - getattr(first, field)) / iterations)
+
+    return Growth(
+        added("leaves"), added("gradients"), added("variables"), added("graph"), added("total"), added("nodes"), iterations,
+    )
 
 
 def gradient_norms(variables: Mapping[str, object]) -> tuple[GradientNorm, ...]:

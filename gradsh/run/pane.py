@@ -6,7 +6,6 @@ from typing import TextIO
 
 from gradsh.render.style import width_of
 
-
 _PAINT = re.compile(r"\x1b\[[0-9;]*m")
 
 

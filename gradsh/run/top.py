@@ -15,7 +15,7 @@ from gradsh.commands.top import view
 from gradsh.contracts.events import ErrorOutput, Event, Note, Print, Result, Value, Warn
 from gradsh.probe.meter import Meter
 from gradsh.probe.tally import Tally
-from gradsh.probe.top import Sampler
+from gradsh.probe.top import TopSampler
 from gradsh.render.style import Style, printable, style_for
 from gradsh.render.text import lines_of
 from gradsh.run.pane import Pane
@@ -119,7 +119,7 @@ class Screen:
             self._finish()
 
 
-class Watch:
+class TopWatch:
     """Samples one session while it runs, and shows what it finds."""
 
     def __init__(self, session: "Session", screen: Screen | None) -> None:
@@ -127,7 +127,7 @@ class Watch:
         self.screen = screen
         meter = session.state.meter
         self.own = meter is None or meter.tally is None
-        self.sampler = Sampler(Meter(Tally()) if self.own else meter, session.line_of)
+        self.sampler = TopSampler(Meter(Tally()) if self.own else meter, session.line_of)
         self.begun = time.monotonic()
         self.passes: dict[Any, int] = {}
         """how often a backward began at each place"""
@@ -204,7 +204,8 @@ class Watch:
         before = ambient.passes
 
         def passes(task: Any, over: bool) -> None:
-            before(task, over)
+            if before is not None:
+                before(task, over)
             self.on_pass(task, over)
 
         ambient.passes = passes
@@ -247,7 +248,7 @@ def watched(session: "Session", sink: "Sink", *, plain: bool, quick: bool = Fals
     """Watch a session within the block; give what takes its events. `quick`: a block that is over soon leaves no table."""
     drawn = not plain and sink.err.isatty() and os.environ.get("TERM", "dumb") not in {"dumb", ""}
     screen = Screen(sink, Pane(sink.err), style_for(sink.err)) if drawn else None
-    watch = Watch(session, screen)
+    watch = TopWatch(session, screen)
     asker, browser = session.asker, session.browser
     if screen is not None:
         session.asker, session.browser = _aside(screen, asker), _aside(screen, browser)

@@ -27,8 +27,8 @@ class Lines(NamedTuple):
 class Column(NamedTuple):
     """A column: its heading and what its cells are.
 
-    `kind` decides how a cell is written: `text` as it is; `bytes` as `1,024 B`; `count` as a whole number; `number` with
-    three decimals; `percent` a part of 1 as `12.5 %`; `growth` bytes that are added, as `+1,024 B`; `line` as `line 3`; `shape` as `(2, 3)`; `names` as a list.
+    `kind` decides how a cell is written: `text` as it is; `bytes` as `1,024 B`; `growth` as `+1,024 B`; `count` as a whole number;
+    `number` with three decimals; `percent` a part of 1 as `12.5 %`; `line` as `line 3`; `shape` as `(2, 3)`; `names` as a list.
     """
 
     title: str

@@ -12,7 +12,7 @@ from gradsh.contracts.events import ErrorOutput, Print, Value
 from gradsh.engine.graph.tensor import node_of
 from gradsh.probe.meter import Meter
 from gradsh.probe.tally import Tally
-from gradsh.probe.top import Sampler
+from gradsh.probe.top import TopSampler
 from gradsh.process.limits import UNBOUNDED
 from gradsh.render.style import Style
 from gradsh.run.pane import Pane
@@ -41,7 +41,7 @@ def test_the_table_of_now():
 
 def test_growth_is_told_between_samples_of_one_place():
     asked = Asked("w = ones(4, requires_grad=True)\nkept = []\ntotal = 0")
-    sampler = Sampler(Meter(Tally()), lambda _: 3)
+    sampler = TopSampler(Meter(Tally()), lambda _: 3)
     for number in range(1, 8):
         asked.run("kept.append(ones(8))\ntotal = total + (w * 2).sum()")
         sampler.take(asked.session.reachable(), 3, (), "here", number)
@@ -52,7 +52,7 @@ def test_growth_is_told_between_samples_of_one_place():
 
 def test_samples_keep_nothing_alive():
     asked = Asked("w = ones(4, requires_grad=True)\nz = (w.exp() * 2).sum()")
-    sampler = Sampler(Meter(Tally()), asked.session.line_of)
+    sampler = TopSampler(Meter(Tally()), asked.session.line_of)
     sampler.take(asked.session.reachable(), 1)
     node = weakref.ref(node_of(asked["z"]))
     asked.run("z = None")
