@@ -12,7 +12,7 @@ from gradsh.probe.fold import LOOP
 from gradsh.probe.graph import GraphNode, GraphReport, SavedMark, Wanted, graph_report
 from gradsh.probe.names import roots_of
 from gradsh.text.fault import fail
-from gradsh.view.shapes import Dag, DagNode, Edge, Lines, Mark, View
+from gradsh.view.shapes import Dag, DagFrame, DagNode, Edge, Lines, Mark, View
 
 _MOST = 300
 _SUMMARY_FROM = 30
@@ -46,7 +46,8 @@ def run(
 
     `--depth N` draws N steps. Large graphs are folded by module, function and loop, and of very large ones only the
     nearest nodes are drawn: `--expand` draws all nodes, `--limit N` at most N. `--by` draws the nodes of each
-    module, function call or line as one, `--open PATH` those of one module singly. `--from T` starts at further
+    module, function call or line as one, `--open NAME` those of one module or function singly. Pictures have frames
+    around what is open. `--from T` starts at further
     tensors; `--to T` draws only paths to these tensors; `--state` and `--name` draw only nodes that match.
     """
     for option, number, least in (("--depth", depth, 0), ("--limit", limit, 1)):
@@ -102,7 +103,8 @@ def view(report: GraphReport) -> View:
     if not report.nodes:
         return Lines((f"no node matches ({count(report.total, 'node')})",))
     totals = (_summary(report),) if report.total > _SUMMARY_FROM else ()
-    return Dag(*_parts(report), report.roots, totals, _advice(report))
+    frames = tuple(DagFrame(frame.title, frame.parent) for frame in report.frames)
+    return Dag(*_parts(report), report.roots, totals, _advice(report), frames)
 
 
 def _parts(report: GraphReport) -> tuple[tuple[DagNode, ...], tuple[Edge, ...]]:
@@ -113,7 +115,7 @@ def _parts(report: GraphReport) -> tuple[tuple[DagNode, ...], tuple[Edge, ...]]:
         below[source].append(Edge(source, target, f":{output}" if output else ""))
     for source, place, number in report.cuts:
         below[source].insert(place, Edge(source, len(nodes)))
-        nodes.append(DagNode(f"… {number:,} more node{'' if number == 1 else 's'} below", stub=True))
+        nodes.append(DagNode(f"… {number:,} more node{'' if number == 1 else 's'} below", stub=True, frame=nodes[source].frame))
     return tuple(nodes), tuple(edge for edges in below for edge in edges)
 
 
@@ -124,10 +126,13 @@ def _advice(report: GraphReport) -> str:
         every = "; `--expand` draws all" if report.cuts else ""
         ways = f"select with `--depth`, `--limit`, `--to`, `--name`, `--state`{every}"
         return f"nodes not drawn: {report.total - drawn:,} of {report.total:,}; {ways}"
-    if not report.folded:
+    folds = [node for node in report.nodes if node.members > 1]
+    if not report.folded or not folds:
         return ""
-    opening = "; `--open PATH` those of a module" if any(node.module and node.members > 1 for node in report.nodes) else ""
-    return f"repeated parts are folded; `graph T --expand` draws every node{opening}"
+    kinds = {"module": any(node.module for node in folds), "function": any(node.name.endswith("()") for node in folds)}
+    opening = "; `--open NAME` those of a " + " or ".join(kind for kind in kinds if kinds[kind]) if any(kinds.values()) else ""
+    inside = sum(node.members + len(node.leaves) for node in folds)
+    return f"{inside:,} nodes are folded into {count(len(folds), 'part')}; `graph T --expand` draws every node{opening}"
 
 
 def _summary(report: GraphReport) -> str:
@@ -141,12 +146,12 @@ def _node(node: GraphNode) -> DagNode:
     names = node.variables if node.members == 1 else node.variables[:3]
     marks = tuple(_mark(mark, node.variables) for mark in node.saved)
     if node.members == 1 and not node.leaves and node.shape is not None:
-        return DagNode(node.name, names, node.shape, marks, node.line)
+        return DagNode(node.name, names, node.shape, marks, node.line, frame=node.frame)
     note = ", ".join([count(node.members, "node")] * (node.members > 1) + _leaves(node))
     title = node.name if node.times == 1 else f"{node.times:,} × {node.name}"
     if node.name == LOOP:
         title = f"{node.times:,} iterations of the loop"
-    return DagNode(title, names, None, marks, node.line, note, node.last_line)
+    return DagNode(title, names, None, marks, node.line, note, node.last_line, frame=node.frame)
 
 
 def _leaves(node: GraphNode) -> list[str]:

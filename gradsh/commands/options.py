@@ -12,7 +12,7 @@ OPTIONS = {
     "best": "propose modules to checkpoint, so that the peak is at most SIZE",
     "free": "free the buffers that no pin holds", "depth": "draw at most N levels",
     "expand": "draw every node", "limit": "draw at most N nodes",
-    "open": "draw the nodes of the module at this path (`net.layers[0]`) singly", "from": "start at these tensors too",
+    "open": "draw the nodes of this module (`net.layers[0]`) or function singly", "from": "start at these tensors too",
     "to": "draw only paths to these tensors",
     "state": "draw only nodes with saved tensors in this state", "name": "draw only nodes whose operation contains WORD",
     "live": "list only what is not freed", "freed": "list only what is freed", "sort": "order the rows",

@@ -46,19 +46,35 @@ def fold(nodes: Sequence[Node], scopes_of: ScopesOf, room: int) -> list[NodeFold
     return found + _calls([node for node in nodes if node not in taken], scopes, room)
 
 
-def by_call(nodes: Sequence[Node], scopes_of: ScopesOf) -> list[NodeFold]:
-    """Return what each outermost call of a function made as one stretch, from nodes in order of birth."""
+def by_call(nodes: Sequence[Node], scopes_of: ScopesOf, opened: str = "") -> list[NodeFold]:
+    """Return what each outermost call of a function made as one stretch, from nodes in order of birth.
+
+    The calls of the function `opened`, and those around them, are opened: what they call is a stretch of its own.
+    """
     scopes = _remembered(scopes_of)
     found: list[tuple[Any, list[Node]]] = []
     last: Any = None
+    around = {scope.instance for node in nodes for scope in _down_to(opened, scopes(node))} if opened else set()
     for node in nodes:
-        call = next((scope for scope in scopes(node) if scope.label != "loop"), None)
+        call = next((scope for scope in scopes(node) if scope.label != "loop" and scope.instance not in around), None)
         if call is not None:
             if last is None or call.instance != last.instance:
                 found.append((call, []))
             found[-1][1].append(node)
         last = call
     return [NodeFold(call.label, 1, tuple(made)) for call, made in found]
+
+
+def _down_to(opened: str, scopes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the scopes down to the innermost call of a function; none where it was not called."""
+    last = max((place for place, scope in enumerate(scopes, 1) if scope.label == f"{opened}()"), default=0)
+    return scopes[:last]
+
+
+def functions_of(nodes: Sequence[Node], scopes_of: ScopesOf) -> list[str]:
+    """Return the names of the functions in whose calls nodes were made."""
+    scopes = _remembered(scopes_of)
+    return list(dict.fromkeys(scope.label.removesuffix("()") for node in nodes for scope in scopes(node) if scope.label != "loop"))
 
 
 def by_line(nodes: Sequence[Node], line_of: LineOf) -> list[NodeFold]:

@@ -9,7 +9,8 @@ from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_bytes, memory_key
-from gradsh.probe.fold import NodeFold, ScopesOf, by_call, by_line, by_module, fold
+from gradsh.probe.fold import NodeFold, ScopesOf, by_call, by_line, by_module, fold, functions_of
+from gradsh.probe.frames import Frame, calls_of, frames
 from gradsh.probe.given import freed_count, live_states
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
@@ -47,7 +48,7 @@ class GraphNode(NamedTuple):
 
     What stands for several nodes has their number in `members`, how often the function or loop ran in `times`, the
     leaves that only it reaches in `leaves`, and reaches from `line` to `last_line`. `module` is the path of the innermost
-    module that made it (`net.layers[0].self_attn`); empty outside of modules.
+    module that made it (`net.layers[0].self_attn`); empty outside of modules. `frame` is the number of the innermost frame.
     """
 
     name: str
@@ -61,6 +62,7 @@ class GraphNode(NamedTuple):
     last_line: int | None = None
     leaves: tuple[str, ...] = ()
     module: str = ""
+    frame: int | None = None
 
 
 class Cut(NamedTuple):
@@ -78,7 +80,8 @@ class GraphReport(NamedTuple):
     """Nodes in the order they are drawn; `edges` are (from, to, output number of `to`), `roots` where it starts.
 
     `cuts` are the edges to what was removed; `kinds` how many nodes there are of each operation;
-    `saved` the live saved tensors, the freed ones, and the bytes of the memories that the live ones stand in.
+    `saved` the live saved tensors, the freed ones, and the bytes of the memories that the live ones stand in; `frames` the
+    open calls of modules, functions and loops.
     """
 
     nodes: tuple[GraphNode, ...]
@@ -89,6 +92,7 @@ class GraphReport(NamedTuple):
     kinds: tuple[tuple[str, int], ...] = ()
     saved: tuple[int, int, int] = (0, 0, 0)
     folded: bool = False
+    frames: tuple[Frame, ...] = ()
 
 
 class Wanted(NamedTuple):
@@ -127,8 +131,9 @@ def graph_report(
     whole = len(shown) == total
     inner = [node for node in by_birth if type(node) is not AccumulateGrad]
     paths = ModulePaths(variables)
-    if wanted.opened and not any(wanted.opened == call.path for node in inner for call in paths.calls(node.location)):
-        raise fail("value", f"--open: no node of the graph was made in {wanted.opened}{_called(inner, paths)}", ValueError)
+    chosen = bool(wanted.by)
+    if wanted.opened:
+        wanted = wanted._replace(by=_opening(inner, scopes_of, paths, wanted))
     folds = _folds(inner, scopes_of, line_of, paths, wanted, large=total > FOLD_FROM) if whole and not wanted.expand else []
     drawing = _Drawing(shown, folds, by_birth, whole)
     order = drawing.walk(roots, wanted.depth, wanted.most)
@@ -137,9 +142,14 @@ def graph_report(
         (place[id(unit)], place[id(below)], output) for unit in order
         for below, output in drawing.below(unit) if id(below) in place
     ]
-    told = tuple(_told(unit, names, line_of, drawing)._replace(module=_module(unit, paths)) for unit in order)
+    leaves = frozenset(number for number, unit in enumerate(order) if isinstance(unit, AccumulateGrad))
+    around, homes = frames(order, edges, leaves, calls_of(inner, scopes_of, paths, wanted.by))
+    told = tuple(
+        _told(unit, names, line_of, drawing)._replace(module=_module(unit, paths), frame=home)
+        for unit, home in zip(order, homes, strict=True)
+    )
     starts = tuple(dict.fromkeys(place[id(unit)] for unit in drawing.starts(roots) if id(unit) in place))
-    return GraphReport(told, tuple(edges), starts, total, _cuts(place, order, drawing), kinds, saved, bool(folds) and not wanted.by)
+    return GraphReport(told, tuple(edges), starts, total, _cuts(place, order, drawing), kinds, saved, bool(folds) and not chosen, around)
 
 
 def _folds(
@@ -147,10 +157,10 @@ def _folds(
 ) -> list[NodeFold]:
     """Return what is drawn as one: what is asked for; of a large graph its modules or, where this says more, what repeats."""
     if wanted.by == "function":
-        return by_call(inner, scopes_of)
+        return by_call(inner, scopes_of, wanted.opened)
     if wanted.by == "line":
         return by_line(inner, line_of)
-    if wanted.by == "module" or wanted.opened:
+    if wanted.by == "module":
         return by_module(inner, paths, wanted.opened)
     if not large or wanted.by == "none":
         return []
@@ -163,10 +173,18 @@ def _module(unit: Unit, paths: ModulePaths) -> str:
     return unit.module if isinstance(unit, NodeFold) else paths.of(unit.location)
 
 
-def _called(inner: Sequence[Node], paths: ModulePaths) -> str:
-    """Name the modules that can be opened."""
-    known = list(dict.fromkeys(call.path for node in inner for call in paths.calls(node.location)))
-    return f" (modules: {', '.join(known[:8])}{', …' if len(known) > 8 else ''})" if known else "; it calls no module"
+def _opening(inner: Sequence[Node], scopes_of: ScopesOf, paths: ModulePaths, wanted: Wanted) -> str:
+    """Return by what to fold so that `wanted.opened` can be open: a module or, else, a function of that name."""
+    modules = list(dict.fromkeys(call.path for node in inner for call in paths.calls(node.location)))
+    functions = functions_of(inner, scopes_of)
+    if wanted.opened in modules and wanted.by != "function":
+        return "module"
+    if wanted.opened in functions and wanted.by in {"", "function"}:
+        return "function"
+    known = [f" ({title}: {', '.join(names[:8])}{', …' if len(names) > 8 else ''})"
+             for title, names in (("modules", modules), ("functions", functions)) if names]
+    listed = known[0] if known else "; it calls no module"
+    raise fail("value", f"--open: no node of the graph was made in {wanted.opened}{listed}", ValueError)
 
 
 def _reachable(roots: Sequence[Node]) -> dict[Node, None]:

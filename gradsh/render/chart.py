@@ -40,10 +40,11 @@ def squeezed(values: list[int], width: int) -> list[int]:
 def svg(chart: Chart) -> str:
     """Return the values as bars, the peak marked, with its label."""
     width, height, left, below = 720, 200, 90, 40
+    size = f'width="{width}" height="{height + below + 30}" viewBox="0 0 {width} {height + below + 30}"'
     top = max((value for _, value in chart.points), default=0) or 1
     step = (width - left - 20) / max(1, len(chart.points))
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height + below + 30}" {_FONT}>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} {_FONT}>',
         '<rect width="100%" height="100%" fill="#ffffff"/>',
         f'<text x="{left}" y="18">{chart.title}</text>',
     ]

@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Columns and rows; `totals` are sentences below, `omitted` counts rows left out, `autograd_meta` says how to see them."""
+    """Columns and rows; `totals` are sentences below, `omitted` counts rows left out, `more` says how to see them."""
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
@@ -63,7 +63,8 @@ class Mark(NamedTuple):
 class DagNode(NamedTuple):
     """A node of a drawing: variable names bound to its result, title (its operation), shape, marks and source line.
 
-    What stands for several nodes reaches from `line` to `last_line`. A `stub` stands for those that were removed.
+    What stands for several nodes reaches from `line` to `last_line`. A `stub` stands for those that were removed. `frame` is
+    the position in `Dag.frames` of the innermost frame around it.
     """
 
     title: str
@@ -74,6 +75,7 @@ class DagNode(NamedTuple):
     note: str = ""
     last_line: int | None = None
     stub: bool = False
+    frame: int | None = None
 
 
 class Edge(NamedTuple):
@@ -84,10 +86,17 @@ class Edge(NamedTuple):
     label: str = ""
 
 
+class DagFrame(NamedTuple):
+    """A frame around nodes of a drawing: its title, and the position of the frame in which it stands."""
+
+    title: str
+    parent: int | None = None
+
+
 class Dag(NamedTuple):
     """A directed graph: nodes, edges in the order of each node's children, and the nodes where a drawing starts.
 
-    `autograd_meta` says how to see what was removed.
+    `more` says how to see what was removed. Text shows no frames.
     """
 
     nodes: tuple[DagNode, ...]
@@ -95,6 +104,7 @@ class Dag(NamedTuple):
     roots: tuple[int, ...]
     totals: tuple[str, ...] = ()
     more: str = ""
+    frames: tuple[DagFrame, ...] = ()
 
 
 class Chart(NamedTuple):

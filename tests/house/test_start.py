@@ -26,7 +26,7 @@ z = y.pow(2).mean()
 backward z
 x.grad
 """
-RARE = {"typer", "prompt_toolkit", "pygments", "grandalf", "pathlib", "dataclasses", "json", "logging", "argparse", "tempfile",
+RARE = {"typer", "prompt_toolkit", "pygments", "resvg_py", "pathlib", "dataclasses", "json", "logging", "argparse", "tempfile",
         "importlib.metadata", "multiprocessing", "gradsh.cli.app", "gradsh.golden", "gradsh.shell", "gradsh.api.nn.module"}  # fmt: skip
 
 
