@@ -15,7 +15,7 @@ Call = tuple[Hashable, str]
 """A call, or a pass of a loop: what tells it from others, and its title."""
 
 
-class Frame(NamedTuple):
+class CallFrame(NamedTuple):
     """A frame: its title, and the number of the frame in which it stands."""
 
     title: str
@@ -39,13 +39,13 @@ def _scope(scope: Any) -> Call:
 def frames(
     units: Sequence[Node | NodeFold], edges: Sequence[tuple[int, int, int]], leaves: frozenset[int],
     calls: Callable[[Node], tuple[Call, ...]],
-) -> tuple[tuple[Frame, ...], list[int | None]]:
+) -> tuple[tuple[CallFrame, ...], list[int | None]]:
     """Return the frames, outer ones first, and for each unit the number of the innermost frame in which it stands.
 
     What was born one after the other within one call stands in one frame. `leaves` are the numbers of the units that stand
     with their users.
     """
-    found: list[Frame] = []
+    found: list[CallFrame] = []
     homes: list[tuple[int, ...]] = [()] * len(units)
     before: list[tuple[Call, int]] = []
     for number in sorted(set(range(len(units))) - leaves, key=lambda number: _first(units[number]).seq):
@@ -53,7 +53,7 @@ def frames(
         kept = _common(chain, [call for call, _ in before])
         before = before[:kept]
         for call in chain[kept:]:
-            found.append(Frame(call[1], before[-1][1] if before else None))
+            found.append(CallFrame(call[1], before[-1][1] if before else None))
             before.append((call, len(found) - 1))
         homes[number] = tuple(frame for _, frame in before)
     users: dict[int, list[int]] = {}
@@ -84,7 +84,7 @@ def _common(one: Sequence[object], other: Sequence[object]) -> int:
     return min(len(one), len(other))
 
 
-def _worth_drawing(found: list[Frame], homes: list[tuple[int, ...]]) -> tuple[tuple[Frame, ...], list[int | None]]:
+def _worth_drawing(found: list[CallFrame], homes: list[tuple[int, ...]]) -> tuple[tuple[CallFrame, ...], list[int | None]]:
     """Leave out each frame that holds nothing but one thing; which pass of a loop it is, the frame in it tells."""
     held = [0] * len(found)
     for home in homes:
@@ -94,7 +94,7 @@ def _worth_drawing(found: list[Frame], homes: list[tuple[int, ...]]) -> tuple[tu
         parent = found[number].parent
         if parent is not None:
             held[parent] += min(held[number], 1)
-    out: list[Frame] = []
+    out: list[CallFrame] = []
     inner: dict[int | None, int | None] = {None: None}
     passes: dict[int | None, str] = {}
     for number, frame in enumerate(found):
@@ -102,7 +102,7 @@ def _worth_drawing(found: list[Frame], homes: list[tuple[int, ...]]) -> tuple[tu
         title = passes.get(frame.parent, "") + frame.title
         if held[number] > 1:
             inner[number] = len(out)
-            out.append(Frame(title, inner[frame.parent]))
+            out.append(CallFrame(title, inner[frame.parent]))
         elif frame.title.startswith(_PASS):
             passes[number] = f"{title}: "
     return tuple(out), [inner[home[-1]] if home else None for home in homes]

@@ -10,7 +10,7 @@ from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.fold import NodeFold, ScopesOf, by_call, by_line, by_module, fold, functions_of
-from gradsh.probe.frames import Frame, calls_of, frames
+from gradsh.probe.frames import CallFrame, calls_of, frames
 from gradsh.probe.given import freed_count, live_states
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
@@ -92,7 +92,7 @@ class GraphReport(NamedTuple):
     kinds: tuple[tuple[str, int], ...] = ()
     saved: tuple[int, int, int] = (0, 0, 0)
     folded: bool = False
-    frames: tuple[Frame, ...] = ()
+    frames: tuple[CallFrame, ...] = ()
 
 
 class Wanted(NamedTuple):

@@ -47,7 +47,7 @@ class Placed(NamedTuple):
 
 def place(sizes: Sequence[tuple[float, float]], pins: Sequence[int], wires: Sequence[Wire]) -> Placed:
     """Return the boxes in place."""
-    rows = _Rows(sizes, _layers(pins, wires), wires)
+    rows = _LayerRows(sizes, _layers(pins, wires), wires)
     rows.sweep()
     return rows.placed(len(sizes))
 
@@ -104,7 +104,7 @@ class _Link(NamedTuple):
     weight: float
 
 
-class _Rows:
+class _LayerRows:
     """Boxes and joints in rows: `xs` tells where they stand while they are moved."""
 
     def __init__(self, sizes: Sequence[tuple[float, float]], layers: list[int], wires: Sequence[Wire]) -> None:
@@ -203,7 +203,7 @@ class _Rows:
             return self.xs[box], 0.01
         place = 0.0
         for link in links:
-            at = link.upper_at - link.lower_at
+            at = 0.0 if link.upper_at and link.lower_at else link.upper_at - link.lower_at  # a chain of frames stays straight
             place += link.weight * (self.xs[link.upper] + at if link.lower == box else self.xs[link.lower] - at)
         return place / total, total
 
