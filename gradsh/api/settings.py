@@ -6,7 +6,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Tensor
-from gradsh.engine.values.dtype import DType, of_numpy, promote_pair, result_type
+from gradsh.engine.values.dtype import DType, as_dtype, of_numpy, promote_pair, result_type
 from gradsh.engine.values.size import CPU, Device
 from gradsh.engine.values.storage_objects import UntypedStorage
 from gradsh.ops.copy_cast import CUDA_WAY, DEVICES, check_device, no_accelerator, no_device
@@ -67,9 +67,16 @@ def numel(input: Tensor) -> int:
     return input.numel()
 
 
+def _dtype_of(value: Any) -> DType:
+    found = as_dtype(value)
+    if found is None:
+        raise fail("type", f"a dtype is expected, not {type(value).__name__}", TypeError)
+    return found
+
+
 def promote_types(type1: DType, type2: DType) -> DType:
     """Return the smallest dtype that holds both."""
-    return of_numpy(promote_pair(type1.numpy, type2.numpy))
+    return of_numpy(promote_pair(_dtype_of(type1).numpy, _dtype_of(type2).numpy))
 
 
 def result_type_of(tensor1: Any, tensor2: Any) -> DType:
@@ -82,7 +89,7 @@ def result_type_of(tensor1: Any, tensor2: Any) -> DType:
 
 def can_cast(from_: DType, to: DType) -> bool:
     """Return whether an in-place operation may write a result of dtype `from_` into `to`."""
-    return from_.category <= to.category
+    return _dtype_of(from_).category <= _dtype_of(to).category
 
 
 class _Limits:

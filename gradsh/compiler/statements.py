@@ -140,8 +140,8 @@ class StatementLowering(PatternLowering):
     def _ExceptHandler(self, node: tree.ExceptHandler) -> ast.ExceptHandler:
         kind = self.lower(node.type)
         body = self.lower(node.body)
-        if _names_interrupt(node.type):
-            body.insert(0, self.call(runtime_names.CAUGHT_INTERRUPT, _head(node.span)))
+        head = _head(node.span)
+        body.insert(0, self.call(runtime_names.CAUGHT, head, self.constant(_names_interrupt(node.type), self.place(head))))
         return ast.ExceptHandler(kind, node.name and self.name(node.name), body, **self.place(node.span))
 
     def _FunctionDef(self, node: tree.FunctionDef) -> ast.stmt:

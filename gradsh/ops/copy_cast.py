@@ -9,7 +9,7 @@ from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.array_attributes import check_numpy
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.values.dtype import Array, DType, NumpyDType, foreign, of_numpy
+from gradsh.engine.values.dtype import Array, DType, NumpyDType, as_dtype, foreign, of_numpy
 from gradsh.engine.values.overlap import check_apart, check_distinct
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.engine.values.size import CPU, Device
@@ -198,6 +198,15 @@ def to_dtype(self: ArrayOrTensor, dtype: NumpyDType, copy: bool = False, layout:
     return to_copy(self, dtype, layout)
 
 
+def _names_dtype(value: Any) -> bool:
+    return value is None or isinstance(value, np.dtype) or as_dtype(value) is not None
+
+
+def _numpy_dtype(value: Any) -> Any:
+    found = as_dtype(value)
+    return value if found is None else found.numpy
+
+
 def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
     dtype, copy, device = None, kwargs.pop("copy", False), kwargs.pop("device", None)
     layout = kwargs.pop("memory_format", None)
@@ -207,9 +216,9 @@ def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
         dtype = rest.pop(0).dtype
     elif rest and isinstance(rest[0], (str, Device, int)) and not isinstance(rest[0], bool):
         device = rest.pop(0)
-        if rest and (rest[0] is None or isinstance(rest[0], (DType, np.dtype))):
+        if rest and _names_dtype(rest[0]):
             dtype = rest.pop(0)
-    elif rest and (rest[0] is None or isinstance(rest[0], (DType, np.dtype))):
+    elif rest and _names_dtype(rest[0]):
         dtype = rest.pop(0)
     if len(rest) > 1:
         copy = bool(rest[1])
@@ -217,8 +226,7 @@ def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
         shown = ", ".join(type(one).__name__ for one in (*args, *kwargs.values()))
         raise fail("type", f"to() received an invalid combination of arguments - got ({shown})", TypeError)
     check_device(device)
-    wanted = array_of(self).dtype if dtype is None else dtype.numpy if isinstance(dtype, DType) else dtype
-    return to_dtype(self, wanted, copy, layout)
+    return to_dtype(self, array_of(self).dtype if dtype is None else _numpy_dtype(dtype), copy, layout)
 
 
 def _to_record(
@@ -279,13 +287,15 @@ def _type(self: Tensor, dtype: Any, non_blocking: bool) -> Any:
         return f"torch.{self.dtype.title}Tensor"
     if getattr(dtype, "of_gpu", False) or (isinstance(dtype, str) and dtype.startswith("torch.cuda.")):
         check_device("cuda")
+    if isinstance(dtype, type) and as_dtype(dtype) is not None:
+        dtype = dtype.__name__  # PyTorch takes Python's types for names here
     if isinstance(dtype, str):
         dtype = dtype.replace("torch.cuda.", "torch.")
         if dtype not in _TYPES:
             raise fail("value", f"invalid type: {dtype!r}", ValueError)
         return to_dtype(self, _TYPES[dtype])
     if isinstance(dtype, (DType, np.dtype)):
-        return to_dtype(self, dtype.numpy if isinstance(dtype, DType) else dtype)
+        return to_dtype(self, _numpy_dtype(dtype))
     named = getattr(dtype, "tensor_dtype", None)
     if named is not None:
         return to_dtype(self, named.numpy)

@@ -98,8 +98,6 @@ composite("take_along_dim(self, indices, dim: int? = None)",
 
 def _check_mask(name: str, mask: Array) -> None:
     if mask.dtype != np.bool_:
-        if mask.dtype == np.uint8 and name == "masked_select":
-            return
         message = {
             "masked_select": "masked_select: expected BoolTensor for mask",
             "masked_scatter": f"masked_scatter_ only supports boolean masks, but got mask with dtype {of_numpy(mask.dtype).title}",

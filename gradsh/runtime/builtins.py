@@ -7,9 +7,8 @@ from types import GeneratorType
 from typing import Any, NoReturn, TypeVar
 
 from gradsh.compiler.expressions import identifier
-from gradsh.engine.ambient import current
 from gradsh.runtime.host import RuntimeHost
-from gradsh.runtime.pytorch_names import only_pytorch_has
+from gradsh.runtime.pytorch_names import tell_absent
 from gradsh.runtime.ranges import LongRange, RangeBuiltin
 from gradsh.runtime.session_files import open as open_file
 from gradsh.runtime.type_proxies import Kind
@@ -155,28 +154,20 @@ def _attributes(machine: RuntimeHost) -> dict[str, Any]:
             raise TypeError(f"{function}: attribute name must be string")
         return name
 
-    def warn_of(owner: Any, name: str) -> None:
-        """Tell of a name that PyTorch has: the program takes another way here than there."""
-        space = guard.space(owner)
-        if only_pytorch_has(space, name):
-            full = f"{space}.{name}"
-            text = f"{full} is not here, but PyTorch has it, so that the program may go another way there (`gradsh trace FILE`)"
-            current().warn_once(full, text)
-
     def getattr(owner: Any, name: str, default: Any = nothing, /) -> Any:
         try:
             return guard.read(owner, checked(name, "getattr()"))
         except AttributeError:
             if default is nothing:
                 raise
-            warn_of(owner, name)
+            tell_absent(guard.space(owner), name)
             return default
 
     def hasattr(owner: Any, name: str, /) -> bool:
         try:
             guard.read(owner, checked(name, "hasattr()"))
         except AttributeError:
-            warn_of(owner, name)
+            tell_absent(guard.space(owner), name)
             return False
         return True
 

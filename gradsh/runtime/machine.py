@@ -5,6 +5,7 @@ that fails, the exception as a `Problem`. Nothing here keeps a graph of the prog
 exception, not its traceback.
 """
 
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -23,6 +24,7 @@ from gradsh.process.gc_policy import governor
 from gradsh.runtime import bounded_operators
 from gradsh.runtime.activation import ROOT, Errand, Place, Progress, Stopped, Units, Where, describe, statement_lines
 from gradsh.runtime.guard import NO_ARRAY, Guard, Store
+from gradsh.runtime.pytorch_names import tell_caught
 from gradsh.runtime.shown import Shown
 from gradsh.text.problem import Problem, ProblemError
 from gradsh.text.span import Source
@@ -153,7 +155,7 @@ class Machine:
             runtime_names.IMPORT_STAR: self.offer.imports.star, runtime_names.BASE: self.offer.base, runtime_names.LOCALS: locals,
             runtime_names.CALLED_BY_PYTHON: self._called_by_python, runtime_names.MATCH: self._matches,
             runtime_names.TYPE: type, runtime_names.TENSOR: Tensor, runtime_names.NO_ARRAY: NO_ARRAY,
-            runtime_names.CAUGHT_INTERRUPT: self.clear_interrupt, runtime_names.TIMES: bounded_operators.times,
+            runtime_names.CAUGHT: self._caught, runtime_names.TIMES: bounded_operators.times,
             runtime_names.POWER: bounded_operators.power, runtime_names.SHIFT: bounded_operators.shift,
             runtime_names.TIMES + "=": bounded_operators.in_place_times,
             runtime_names.POWER + "=": bounded_operators.in_place_power, runtime_names.SHIFT + "=": bounded_operators.in_place_shift,
@@ -336,6 +338,12 @@ class Machine:
         """Forget an interrupt that was asked for (or that the script has caught by name)."""
         if self.progress.stop is KeyboardInterrupt:
             self.progress.stop = None
+
+    def _caught(self, by_name: bool) -> None:
+        """Note that a handler of the script's runs, which names interrupts or does not."""
+        if by_name:
+            self.clear_interrupt()
+        tell_caught(sys.exception(), self.guard.space)
 
     def resume(self) -> None:
         """Forget any limit or interrupt, before the next input is run."""

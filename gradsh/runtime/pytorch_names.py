@@ -1,7 +1,14 @@
 """Public names that PyTorch has and gradsh has not, so that a program which asks for one is told.
 
-`hasattr` answers False for them, as it must, and a program would silently go another way than on PyTorch.
+`hasattr` answers False for them, as it must, and a program would silently go another way than on PyTorch. So would one
+that catches an error that PyTorch does not raise.
 """
+
+from collections.abc import Callable
+from typing import Any
+
+from gradsh.engine.ambient import current
+from gradsh.text.fault import fault_of
 
 ONLY_PYTORCH: dict[str, frozenset[str]] = {
     space: frozenset(names.split())
@@ -74,3 +81,25 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
 def only_pytorch_has(space: str, name: str) -> bool:
     """Tell whether PyTorch has the name in a namespace, and gradsh has not."""
     return name in ONLY_PYTORCH.get(space, ())
+
+
+_OTHER_WAY = "so that the program may go another way there (`gradsh trace FILE`)"
+
+
+def tell_absent(space: str, name: Any) -> None:
+    """Warn of a name that PyTorch has: the program takes another way here than there."""
+    if only_pytorch_has(space, name):
+        full = f"{space}.{name}"
+        current().warn_once(full, f"{full} is not here, but PyTorch has it, {_OTHER_WAY}")
+
+
+def tell_caught(error: BaseException | None, space_of: Callable[[Any], str]) -> None:
+    """Warn of an error that the program catches, if it says what gradsh has not and PyTorch has."""
+    fault = None if error is None else fault_of(error)
+    if fault is None:
+        return
+    owner = fault.fields.get("owner", fault.fields.get("namespace"))
+    if fault.kind == "attribute" and owner is not None:
+        tell_absent(space_of(owner), fault.fields.get("name"))
+    elif "gradsh trace" in str(fault.fields.get("way")) and not isinstance(error, (EOFError, OSError)):
+        current().warn_once(str(error), f"{error}; PyTorch does not refuse it, {_OTHER_WAY}")

@@ -115,6 +115,20 @@ def test_what_pytorch_alone_has_is_told_where_a_program_asks_for_it() -> None:
     assert "gradsh trace FILE" in failures[0].problem.help[0]
 
 
+def test_a_caught_error_that_pytorch_does_not_raise_is_told() -> None:
+    """The program goes on with its handler, which it does not run on PyTorch."""
+    tried = ("torch.fft", "torch.ones(2).half()", "torch.no_such_name", "torch.ones(2) @ torch.ones(3)", "[][0]")
+    blocks = [f"try:\n    {one}\nexcept Exception as error:\n    print(type(error).__name__)\n" for one in tried]
+    printed, warnings, failures, _ = run("import torch\n" + "".join(blocks))
+    assert failures == []
+    assert printed.split() == ["AttributeError", "TypeError", "AttributeError", "RuntimeError", "IndexError"]
+    assert [warning.split(",")[0] for warning in warnings] == [
+        "torch.fft is not here", "gradsh computes in float32",
+    ]
+    assert all(warning.endswith("(`gradsh trace FILE`)") for warning in warnings)
+
+
+
 def test_what_pytorch_alone_has_can_be_imported_and_explains_itself_when_it_is_used() -> None:
     text = "from torch.optim import Muon\nimport torch.utils.model_zoo as zoo\nfrom torch.utils import model_zoo\nprint('on')\nMuon([])"
     printed, _, failures, _ = run(text)

@@ -6,7 +6,7 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Parameter, Tensor, make
-from gradsh.engine.values.dtype import DType
+from gradsh.engine.values.dtype import as_dtype
 from gradsh.engine.values.size import Device
 from gradsh.ops.copy_cast import check_device
 from gradsh.text.fault import fail
@@ -14,10 +14,11 @@ from gradsh.text.fault import fail
 
 def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the numpy dtype that `to(...)` asks for, None if it names a device only."""
-    dtype = kwargs.get("dtype")
+    dtype = as_dtype(kwargs.get("dtype"))
     for value in (*args, kwargs.get("device")):
-        if isinstance(value, DType):
-            dtype = value
+        named = as_dtype(value)
+        if named is not None:
+            dtype = named
         elif isinstance(value, Tensor):
             dtype = value.dtype
         elif isinstance(value, (str, Device)):
@@ -34,7 +35,12 @@ def factory(device: Any, dtype: Any) -> Any:
     """Return the numpy dtype for a constructor's `dtype=` (the default one if None), after checking `device=`."""
     if device is not None:
         check_device(device)
-    return current().default_dtype if dtype is None else dtype.numpy
+    if dtype is None:
+        return current().default_dtype
+    found = as_dtype(dtype)
+    if found is None:
+        raise fail("type", f"empty(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}", TypeError)
+    return found.numpy
 
 
 def _repeated(count: int) -> Any:

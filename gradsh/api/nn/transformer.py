@@ -9,12 +9,12 @@ from gradsh.api.copying import deepcopy
 from gradsh.api.nn import init
 from gradsh.api.nn.attention import MultiheadAttention, float_mask
 from gradsh.api.nn.container import ModuleList
+from gradsh.api.nn.conversion import factory
 from gradsh.api.nn.declared import functional
 from gradsh.api.nn.dropout import Dropout
 from gradsh.api.nn.linear import Linear
 from gradsh.api.nn.module import Module
 from gradsh.api.nn.normalization import LayerNorm
-from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.text.fault import fail
 
@@ -110,14 +110,16 @@ class TransformerDecoderLayer(_Layer):
         return self._block(3, self._block(2, self._block(1, tgt, attend), look), self._feed_forward)
 
 
-def _is_causal(mask: Any, given: bool | None) -> bool:
-    """Whether a mask hides exactly what comes later."""
+def _hides_later(size: int, kind: Any) -> Any:
+    return np.triu(np.full((size, size), -np.inf).astype(kind), 1)
+
+
+def _is_causal(mask: Any, given: bool | None, sequence: Any, layer: Any) -> bool:
+    """Whether a mask hides exactly what comes later in the sequence, and nothing else."""
     if given is not None or mask is None:
         return bool(given)
-    rows, columns = mask.shape[-2:]
-    hidden = np.triu(np.ones((rows, columns), bool), 1)
-    array = mask.array if mask.array.dtype == np.bool_ else mask.array == -np.inf
-    return bool(mask.ndim == 2 and rows == columns and np.array_equal(array, hidden))
+    size = sequence.shape[1 if sequence.ndim == 3 and layer.self_attn.batch_first else 0]
+    return np.array_equal(mask.array, _hides_later(size, mask.array.dtype))
 
 
 class _Stack(Module):
@@ -146,7 +148,7 @@ class TransformerEncoder(_Stack):
         """Return the encoded sequence."""
         padding = float_mask(src_key_padding_mask, "src_key_padding_mask", src, mask, "mask")
         mask = float_mask(mask, "mask", src)
-        causal = _is_causal(mask, is_causal)
+        causal = _is_causal(mask, is_causal, src, self.layers[0])
         for layer in self.layers:
             src = layer(src, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
         return self._finished(src)
@@ -163,7 +165,7 @@ class TransformerDecoder(_Stack):
         memory_key_padding_mask: Any = None, tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Any:
         """Return the decoded sequence."""
-        causal = _is_causal(tgt_mask, tgt_is_causal)
+        causal = _is_causal(tgt_mask, tgt_is_causal, tgt, self.layers[0])
         for layer in self.layers:
             tgt = layer(
                 tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
@@ -221,6 +223,4 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """Return the mask that hides what comes later: -inf above the diagonal, 0 elsewhere."""
-        del device
-        kind = current().default_dtype if dtype is None else dtype.numpy
-        return make(np.triu(np.full((sz, sz), -np.inf, kind), 1))
+        return make(_hides_later(sz, factory(device, dtype)))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.graph.types import TensorBase
-from gradsh.engine.values.dtype import DType
+from gradsh.engine.values.dtype import as_dtype
 
 REQUIRED: Any = object()
 MISMATCH: Any = object()
@@ -132,8 +132,9 @@ def _str(value: Any) -> Any:
 
 
 def _dtype(value: Any) -> Any:
-    if isinstance(value, DType):
-        return value.numpy
+    found = as_dtype(value)
+    if found is not None:
+        return found.numpy
     return value if isinstance(value, np.dtype) else MISMATCH
 
 

@@ -118,6 +118,14 @@ ALIASES: dict[str, DType] = {
     "cfloat": complex64, "cdouble": complex128,
 }
 _BY_NUMPY: dict[Any, DType] = {each.numpy: each for each in DTYPES}
+_OF_PYTHON: dict[Any, DType] = {float: float64, int: int64, bool: bool_, complex: complex128}
+
+
+def as_dtype(value: object) -> DType | None:
+    """Return the dtype that an argument names, as a dtype or as a type of Python's numbers; None where it names none."""
+    if isinstance(value, DType):
+        return value
+    return _OF_PYTHON.get(value) if type(value) is type else None
 
 
 def of_numpy(dtype: NumpyDType) -> DType:

@@ -1,0 +1,32 @@
+import torch
+import torch.nn as nn
+x = torch.ones(2)
+x.to(bool)
+x.to(float)
+x.to(int)
+x.type(bool)
+x.type(float)
+x.to(dtype=bool)
+torch.zeros(2, dtype=float)
+torch.full((2,), 1, dtype=bool)
+torch.arange(3, dtype=float)
+torch.tensor([1], dtype=bool)
+torch.as_tensor([1], dtype=int)
+x.new_zeros(2, dtype=int)
+x.sum(dtype=float)
+x.view(int)
+torch.softmax(x, 0, dtype=float)
+nn.Linear(2, 2, dtype=float).weight.dtype
+nn.Linear(2, 2).to(float).weight.dtype
+nn.Linear(2, 2).to(int)
+nn.Linear(2, 2, dtype="float")
+torch.promote_types(float, int)
+torch.can_cast(float, int)
+torch.masked_select(x, x.byte())
+encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, 0.0), 1)
+mask = nn.Transformer.generate_square_subsequent_mask(3)
+encoder(torch.randn(3, 2, 4), mask).shape
+encoder(torch.randn(2, 2, 4), mask)
+biased = mask + torch.ones(3, 3).tril()
+print(encoder(torch.ones(3, 1, 4).cumsum(0), biased).sum().item())
+nn.Transformer.generate_square_subsequent_mask(2, dtype=float)
