@@ -8,9 +8,10 @@ export class ChartView {
   constructor(app) {
     this.app = app;
     this.holder = el("div", { class: "chart", role: "img" });
-    this.peak = el("div", { class: "peak" });
+    this.peak = el("p", { class: "peak" });
+    this.largest = el("div", { class: "largest" });
     this.element = el("section", { class: "panel chart-panel", "aria-label": "memory over time" },
-      el("h2", {}, "Memory over time"), this.holder, this.peak);
+      el("h2", {}, "Memory over time"), this.peak, this.holder, this.largest);
     new ResizeObserver(() => this.plot?.setSize(this.size())).observe(this.holder);
   }
 
@@ -31,6 +32,11 @@ export class ChartView {
     this.tellPeak(run);
   }
 
+  resize() {
+    this.make(this.run);
+    this.update(this.state);
+  }
+
   make(run) {
     this.plot?.destroy();
     if (!run.bytes.length) return;
@@ -42,7 +48,7 @@ export class ChartView {
     const total = (values, owner, step) => values[step] - (owner ? stacked[owner - 1][step] : 0);
     this.plot = new uPlot({
       ...this.size(),
-      scales: { x: { time: false, range: [1, Math.max(2, run.bytes.length)] }, y: { range: (_, low, high) => [0, Math.max(1, high * 1.08)] } },
+      scales: { x: { time: false, range: [1, Math.max(2, run.bytes.length)] }, y: { range: (_, low, high) => [0, Math.max(1, high * 1.2)] } },
       legend: { live: true },
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
       axes: [{ ...axis, label: "step", incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000], labelSize: 18, size: 30, font: "11px system-ui" }, { ...axis, size: 74, font: "11px system-ui", values: (_, ticks) => ticks.map((one) => bytes(one)) }],
@@ -90,12 +96,15 @@ export class ChartView {
     const place = run.place(at);
     const words = ({ names, saved }) => [...names, ...saved.slice(0, 2).map(({ node, saved: one }) => `${node.name}.${one.name}${node.line == null ? "" : ` (line ${node.line})`}`),
       saved.length > 2 ? `${saved.length - 2} more` : ""].filter(Boolean).join(", ");
-    const lines = run.sources.flatMap((source, index) => [...run.lines(index, at)].map(([line, { held }]) => [held, `line ${line}${index ? ` of ${source.name}` : ""}`]))
+    const lines = run.sources.flatMap((source, index) => [...run.lines(index, at)].map(([line, { held }]) => [held, line, index]))
       .filter(([held]) => held).sort((a, b) => b[0] - a[0]).slice(0, 3);
+    const link = (words_, onclick) => el("button", { type: "button", class: "link", onclick }, words_);
+    const lineLink = (line, source) => link(`line ${line}${source ? ` of ${show(run.sources[source].name, 40)}` : ""}`, () => { this.app.go({ step: at }); this.app.showLine(line, source); });
     this.peak.replaceChildren(
-      el("p", {}, "Peak: ", el("strong", {}, bytes(most)), " at ", el("button", { type: "button", class: "link", onclick: () => this.app.go({ step: at }) }, `step ${at + 1}${place?.line == null ? "" : `, line ${place.line}`}`),
-        `: ${OWNERS.map((owner, index) => [run.bytes[at][index], owner]).filter(([count]) => count).sort((a, b) => b[0] - a[0]).map(([count, owner]) => `${owner} ${bytes(count)}`).join(", ")}. `,
-        lines.length ? `Saved for backward by ${lines.map(([held, line]) => `${line}: ${bytes(held)}`).join(", ")}. ` : "", "The largest tensors:"),
+      "Peak: ", el("strong", {}, bytes(most)), " at ", link(`step ${at + 1}${place?.line == null ? "" : `, line ${place.line}`}`, () => this.app.go({ step: at })),
+      rows.length ? `, the largest ${show(words(rows[0]), 120)} of ${bytes(rows[0].bytes)}` : "", `; ${OWNERS.map((owner, index) => [run.bytes[at][index], owner]).filter(([count]) => count).sort((a, b) => b[0] - a[0]).map(([count, owner]) => `${owner} ${bytes(count)}`).join(", ")}. `,
+      ...(lines.length ? ["Saved for backward by ", ...lines.flatMap(([held, line, source], index) => [index ? ", " : "", lineLink(line, source), `: ${bytes(held)}`]), "."] : []));
+    this.largest.replaceChildren(el("h3", {}, "The largest tensors at the peak"),
       el("ol", { class: "bars" }, rows.map((row) => el("li", {}, el("span", { class: "bar", style: { width: `${Math.max(1, (100 * row.bytes) / Math.max(1, rows[0].bytes))}px` } }), el("strong", {}, bytes(row.bytes)), ` ${show(words(row), 200)}`))));
   }
 }

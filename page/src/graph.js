@@ -31,7 +31,7 @@ export class GraphView {
     this.element = el("section", { class: "panel graph-panel", "aria-label": "graph" },
       el("h2", {}, "Graph "),
       el("div", { class: "tools" }, this.foldBy, this.search, this.found,
-        button("+", "zoom in", () => this.zoomBy(1.4)), button("−", "zoom out", () => this.zoomBy(1 / 1.4)), button("fit", "show the whole graph", () => this.fit()),
+        button("+", "zoom in", () => this.zoomBy(1.4)), button("−", "zoom out", () => this.zoomBy(1 / 1.4)), button("fit", "fit the whole graph in", () => this.fit()),
         button("fold", "fold everything", () => { this.asked.clear(); this.closed.clear(); this.refit = true; app.refresh(); })),
       el("div", { class: "drawing" }, this.picture, this.empty, this.popup), this.legend, this.details);
     this.zoom = zoom().scaleExtent([0.05, 4]).on("zoom", (event) => this.canvas.setAttribute("transform", event.transform));
@@ -51,6 +51,14 @@ export class GraphView {
     const k = legible ? Math.max(whole, 0.75) : whole;
     const centre = (room, size) => Math.max(8, (room - size * k) / 2);
     this.zoom.transform(select(this.picture), zoomIdentity.translate(centre(width, this.layout.width), centre(height, this.layout.height)).scale(k));
+  }
+
+  /** On paper, be as high as the whole graph. */
+  resize(printing) {
+    const drawing = this.picture.parentElement;
+    const k = Math.min(1, drawing.clientWidth / (this.layout.width + 16));
+    drawing.style.height = printing ? `${Math.min(900, this.layout.height * k + 20)}px` : "";
+    this.fit(!printing);
   }
 
   /** Move the picture so that a unit is in view. */
@@ -184,8 +192,8 @@ export class GraphView {
       unit.group ? svg("rect", { class: "behind", x: 4, y: 4, width, height, rx: 6 }) : "",
       svg("rect", { width, height, rx: unit.node?.leaf ? height / 2 : 6 }),
       box.state === "modified" && !unit.group ? svg("rect", { class: "inner", x: 3, y: 3, width: width - 6, height: height - 6, rx: 4 }) : "",
-      svg("text", { x: 9, y: LINE + 1 }, svg("tspan", { class: "title" }, labels[0]), svg("tspan", { x: 9, dy: LINE }, labels[1])),
-      box.marks ? svg("text", { class: "sign", x: width - 7, y: LINE + 1, "text-anchor": "end" }, box.marks) : "");
+      svg("text", { x: 9, y: LINE + 1, "aria-hidden": "true" }, svg("tspan", { class: "title" }, labels[0]), " ", svg("tspan", { x: 9, dy: LINE }, labels[1])),
+      box.marks ? svg("text", { class: "sign", "aria-hidden": "true", x: width - 7, y: LINE + 1, "text-anchor": "end" }, box.marks) : "");
       this.elements.set(unit, element);
       parts.push(element);
     }

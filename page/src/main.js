@@ -9,7 +9,7 @@ import { Timeline } from "./timeline.js";
 import { el, show } from "./text.js";
 
 const KEYS = [["space", "play and pause"], ["← →", "a step back, a step on"], ["shift ← →", "a statement back, a statement on"], ["Home End", "first and last step"],
-  ["f", "the failure"], ["p", "the peak of memory"], ["/", "find a node"], ["Enter", "open a group, select a node"], ["Escape", "drop the selection"], ["t", "light or dark"], ["?", "this help"]];
+  ["↑ ↓", "in the source: a line up, a line down"], ["f", "the failure"], ["p", "the peak of memory"], ["/", "find a node"], ["Enter", "open a group, select a node"], ["Escape", "drop the selection"], ["t", "light or dark"], ["?", "this help"]];
 
 class App {
   constructor(report) {
@@ -32,6 +32,8 @@ class App {
       el("main", {}, this.source.element, el("div", { class: "column" }, this.graph.element, this.views[3].element), this.views[4].element), this.help);
     document.addEventListener("keydown", (event) => this.onKey(event));
     addEventListener("hashchange", () => this.read());
+    addEventListener("beforeprint", () => this.print(true));
+    addEventListener("afterprint", () => this.print(false));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.refresh());
   }
 
@@ -109,6 +111,22 @@ class App {
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
     this.refresh();
+  }
+
+  /** Lay the page out for paper, in light colours and with everything open; or as it was. */
+  print(printing) {
+    if (printing === Boolean(this.printing)) return;
+    const root = document.documentElement;
+    if (printing) {
+      this.printing = { theme: root.dataset.theme, closed: [...document.querySelectorAll("details:not([open])")] };
+      root.dataset.theme = "light";
+    } else if (this.printing.theme) root.dataset.theme = this.printing.theme;
+    else delete root.dataset.theme;
+    for (const one of this.printing.closed) one.open = printing;
+    if (!printing) this.printing = null;
+    root.classList.toggle("printing", printing);
+    this.refresh();
+    for (const view of this.views) view.resize?.(printing);
   }
 
   onKey(event) {

@@ -10,7 +10,7 @@ export class SourceView {
     this.body = el("tbody");
     this.arrows = svg("svg", { class: "arrows", "aria-hidden": "true" });
     this.choice = el("select", { "aria-label": "file", onchange: () => app.go({ source: Number(this.choice.value) }) });
-    this.holder = el("div", { class: "code", tabindex: 0, role: "region", "aria-label": "source of the program" },
+    this.holder = el("div", { class: "code", tabindex: 0, role: "region", "aria-label": "source: up and down go from line to line, Enter selects the nodes of a line", onkeydown: (event) => this.onKey(event) },
       el("table", { class: "source" },
         el("thead", {}, el("tr", {}, ["line", "held", "freed", "source"].map((name, index) => el("th", { scope: "col", title: [
           "", "bytes that this line's operations hold saved for backward now", "bytes that a backward on this line has freed", "",
@@ -36,7 +36,7 @@ export class SourceView {
   }
 
   row(text, line) {
-    const number = el("button", { type: "button", class: "number", title: `select the nodes of line ${line}`, onclick: () => this.app.selectLine(line) }, String(line));
+    const number = el("button", { type: "button", class: "number", tabindex: -1, title: `select the nodes of line ${line}`, onclick: () => this.app.selectLine(line) }, String(line));
     const held = el("td", { class: "held" });
     const freed = el("td", { class: "freed" });
     const code = el("td", { class: "text", onclick: () => this.app.selectLine(line) });
@@ -133,6 +133,21 @@ export class SourceView {
   /** The fixes that were tried and advice in words; all, where none was tried. */
   fixes({ fixes = [] }) {
     return fixes.some((fix) => fix.tried) ? fixes.filter((fix) => fix.tried || !fix.edits.length) : fixes;
+  }
+
+  /** Go from line to line, beginning with the one where the program stands. */
+  onKey(event) {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const rows = [...this.rows.values()].map(({ row }) => row);
+    const at = rows.findIndex((row) => row.contains(document.activeElement));
+    const current = rows.findIndex((row) => row.classList.contains("current"));
+    rows[at < 0 ? Math.max(0, current) : Math.max(0, Math.min(rows.length - 1, at + by))]?.querySelector("button").focus();
+  }
+
+  resize() {
+    this.drawArrows();
   }
 
   /** Draw arrows beside the lines: from where a tensor was saved to where it was freed or modified, to where it is needed. */

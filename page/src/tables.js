@@ -4,6 +4,8 @@ import { MARKS, OWNERS } from "./model.js";
 import { bytes, el, plural, shape, show } from "./text.js";
 
 const MOST = 400;
+/** Rows of each table on paper. */
+const PRINTED = 60;
 
 const held = (names) => names.slice(0, 3).join(", ") + (names.length > 3 ? `, ${names.length - 3} more` : "");
 
@@ -105,15 +107,31 @@ export class TablesView {
       onclick: () => { this.chosen = name; this.app.refresh(); },
     }, name)));
     this.body.setAttribute("aria-label", this.chosen);
-    const plain = this.chosen === "Output" || this.chosen === "Differences";
-    this.filter.hidden = this.copyButton.hidden = plain;
-    if (plain) {
-      this.count.textContent = "";
-      this.body.replaceChildren(this.chosen === "Output" ? this.output(state) : el("pre", { class: "diff" }, (state.run.differences ?? []).map((line) => el("span", { class: { "+": "plus", "-": "minus" }[line[0]] ?? "" }, `${show(line, 1000)}\n`))));
+    if (this.app.printing) {
+      this.printAll(state, names);
       return;
     }
+    const plain = this.chosen === "Output" || this.chosen === "Differences";
+    this.filter.hidden = this.copyButton.hidden = plain;
+    if (plain) this.count.textContent = "";
+    this.body.replaceChildren(this.content(state));
+  }
+
+  /** On paper all tables stand one below the other. */
+  printAll(state, names) {
+    const { chosen } = this;
+    this.body.replaceChildren(...names.map((name) => {
+      this.chosen = name;
+      return el("section", {}, el("h3", {}, name), this.content(state));
+    }));
+    this.chosen = chosen;
+  }
+
+  content(state) {
+    if (this.chosen === "Output") return this.output(state);
+    if (this.chosen === "Differences") return el("pre", { class: "diff" }, (state.run.differences ?? []).map((line) => el("span", { class: { "+": "plus", "-": "minus" }[line[0]] ?? "" }, `${show(line, 1000)}\n`)));
     this.table = this.rowsOf(state);
-    this.body.replaceChildren(this.draw(state));
+    return this.draw(state);
   }
 
   rowsOf({ run, step }) {
@@ -137,7 +155,8 @@ export class TablesView {
     const [sortedBy, down] = this.sorted[this.chosen] ?? [-1, false];
     const heads = columns.map((name, index) => el("th", { scope: "col", "aria-sort": index === sortedBy ? (down ? "descending" : "ascending") : null },
       el("button", { type: "button", onclick: () => { this.sorted[this.chosen] = [index, index === sortedBy ? !down : false]; this.app.refresh(); } }, name, index === sortedBy ? (down ? " ▼" : " ▲") : "")));
-    const body = rows.slice(0, MOST).map((row) => el("tr", { class: row.node != null && row.node === state.node ? "selected" : row.step === state.step ? "current" : "" },
+    const most = this.app.printing ? PRINTED : MOST;
+    const body = rows.slice(0, most).map((row) => el("tr", { class: row.node != null && row.node === state.node ? "selected" : row.step === state.step ? "current" : "" },
       row.cells.map((cell, index) => {
         const text = show(words(cell), 200);
         const go = row.node != null ? () => this.app.selectNode(row.node) : row.step != null ? () => this.app.go({ step: row.step }) : null;
@@ -145,7 +164,7 @@ export class TablesView {
         return el("td", { class: typeof worth(cell) === "number" ? "number" : "" }, inside);
       })));
     return el("div", {}, el("table", {}, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, body)),
-      rows.length > MOST ? el("p", {}, `… ${rows.length - MOST} more rows: filter, or copy all as CSV`) : "", rows.length ? "" : el("p", { class: "empty" }, "nothing at this moment"));
+      rows.length > most ? el("p", {}, `… ${rows.length - most} more rows: filter, or copy all as CSV`) : "", rows.length ? "" : el("p", { class: "empty" }, "nothing at this moment"));
   }
 
   csv() {

@@ -16,6 +16,12 @@ BOUND = 120_000
 """Milliseconds after which a condition that does not come true fails the test."""
 STATES = """step => { gradsh.go({step}); return Object.fromEntries([...document.querySelectorAll("g.unit[data-node]")].map(
     one => [one.dataset.node, one.dataset.state])) }"""
+TOO_WIDE = """[...document.querySelectorAll("td, th, .diff span, .printed pre, .failure, svg.graph, canvas")].filter(
+    one => one.getBoundingClientRect().right > 701).map(one => one.textContent)"""
+NAMELESS = """[...document.querySelectorAll("button, select, input, [role=button], [role=img], [role=region], section, nav")].filter(
+    one => !(one.getAttribute("aria-label") || one.textContent).trim()).map(one => one.outerHTML)"""
+LOOK = """[document.documentElement.className, getComputedStyle(document.body).backgroundColor,
+    document.querySelectorAll("details[open]").length]"""
 Open = Callable[..., Any]
 
 
@@ -136,6 +142,34 @@ def test_the_address_opens_a_moment(opened: Open) -> None:
     wait_until(lambda: words(page).startswith("step 31"), "the last step")
 
 
+def test_paper_shows_everything_in_light_colours_and_the_screen_comes_back(opened: Open) -> None:
+    page = opened(script("s24-*"), color_scheme="dark")
+    before = page.evaluate(LOOK)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("details:not([open])").count() == 0
+    assert page.locator(".table h3").all_inner_texts() == [
+        "Saved tensors", "Variables", "Parameters", "Nodes", "Bytes by line", "Bytes by module", "Bytes by name", "Bytes by step", "Output",
+    ]
+    assert page.evaluate(TOO_WIDE) == []
+    assert page.locator("path.arrow").count() == 2
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator(".table h3").count() == 0
+    assert page.evaluate(LOOK) == before
+
+
+def test_each_control_has_a_name_and_the_source_is_gone_through_by_keys(opened: Open) -> None:
+    page = opened(script("s24-*"), reduced_motion="reduce")
+    assert page.evaluate(NAMELESS) == []
+    page.focus(".code")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.textContent") == "16"
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    assert page.locator("tr.selected").get_attribute("id") == "line-15"
+    assert page.evaluate("getComputedStyle(document.querySelector('.unit rect')).transitionDuration") == "0s"
+
+
 def test_large_graphs_are_folded_and_groups_open_and_close(opened: Open) -> None:
     text = (
         "net = nn.Sequential(*[nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Tanh()) for _ in range(12)])\n"
@@ -198,7 +232,7 @@ def test_both_themes_at_both_widths(opened: Open, scheme: str, width: int) -> No
     assert (light == "rgb(255, 255, 255)") == (scheme == "light")
     page.keyboard.press("t")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
-    assert page.locator(".peak li").count() == 5
+    assert page.locator(".largest li").count() == 5
 
 
 def test_text_of_the_script_stays_text(opened: Open) -> None:
