@@ -1,6 +1,7 @@
 """`buffers`: the table of saved tensors, with totals that count each memory once."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from operator import attrgetter
 from typing import Literal
 
 from gradsh.commands.record import command
@@ -62,14 +63,16 @@ def _groups(
     sizes = {survey.numbers[key]: size for key, size in survey.sizes.items()}
     if by == "variable":
         return _by_variable(rows, every, survey, roots, sizes)
+    found = roll_up(rows, attrgetter(_FIELDS[by]), sizes)
     if by == "line":
-        found = roll_up(rows, lambda row: [f"line {row.saved_line}" if row.saved_line is not None else "no line"], sizes)
-        return tuple(sorted(found, key=lambda one: (len(one.key), one.key)))
-    keys: Callable[[BufferRow], list[str]] = {
-        "op": lambda row: [row.node], "function": lambda row: [row.function or "top level"],
-        "module": lambda row: [row.module or "no module"],
-    }[by]
-    return tuple(sorted(roll_up(rows, keys, sizes), key=lambda one: -one.unique_bytes))
+        named = [one._replace(key="no line" if line is None else f"line {line}") for line, one in found.items()]
+        return tuple(sorted(named, key=lambda one: (len(one.key), one.key)))
+    named = [one._replace(key=one.key or _OUTSIDE[by]) for one in found.values()]
+    return tuple(sorted(named, key=lambda one: -one.unique_bytes))
+
+
+_FIELDS = {"op": "node", "line": "saved_line", "function": "function", "module": "module"}
+_OUTSIDE = {"function": "top level", "module": "no module", "op": ""}
 
 
 def _by_variable(
@@ -87,7 +90,7 @@ def _by_variable(
     found: list[RollUp] = []
     for name, nodes in below.items():
         held = [row for node in nodes if node in survey.owners for row in every[slice(*survey.owners[node])] if id(row) in wanted]
-        found += roll_up(held, lambda _row, name=name: [name], sizes)  # type: ignore[misc]
+        found += [one._replace(key=name) for one in roll_up(held, lambda _: "", sizes).values()]
     return tuple(sorted(found, key=lambda one: -one.unique_bytes))
 
 

@@ -1,11 +1,12 @@
 """`graph`: draws the graph behind tensors, with what each node saved and in what state it is."""
 
 import re
-from typing import Literal
+from typing import Any, Literal
 
 from gradsh.commands.record import Word, command
 from gradsh.commands.words import count, listed
 from gradsh.contracts.state import State
+from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, node_of
 from gradsh.probe.fold import LOOP
@@ -89,10 +90,12 @@ def _outermost(state: State) -> list[Node]:
     for node in sorted(set(nodes), key=lambda one: one.seq):
         stack = [node]
         while stack:
-            for edge in stack.pop().edges:
-                if edge is not None and edge[0] not in below:
-                    below.add(edge[0])
-                    stack.append(edge[0])
+            node = stack.pop()
+            for edge in (node.left, node.right) if type(node) is CompactNode else node.edges:
+                end: Any = edge[0] if type(edge) is tuple else edge
+                if end is not None and end not in below:
+                    below.add(end)
+                    stack.append(end)
     return [node for node in dict.fromkeys(nodes) if node not in below]
 
 

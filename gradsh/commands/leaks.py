@@ -15,7 +15,7 @@ from gradsh.view.shapes import Lines, View
 )
 def run(state: State) -> LeakReport:
     """Compares the live graphs after each iteration of a loop, or after each statement."""
-    return leaks(state.names_in_reach(), state.place_of, state.control.scopes_of, state.control.owns)
+    return leaks(state.names_in_reach(), state.place_of, state.control.owns)
 
 
 def view(report: LeakReport) -> View:

@@ -160,8 +160,11 @@ class Control(Protocol):
     def owns(self, where: Any) -> bool:
         """Whether a place is in a program of this session."""
 
-    def scopes_of(self, where: Any) -> tuple[Any, ...]:
-        """Return the calls and loop passes (`series`, `instance`, `label`) around a place, outermost first."""
+    def scopes_of(self, where: Any, known: dict[Any, Any] | None = None) -> tuple[Any, ...]:
+        """Return the calls and loop passes (`series`, `instance`, `label`) around a place, outermost first.
+
+        Who asks about many places gives the same dictionary, in which what is known is kept.
+        """
 
     def cuts_of(self, tensor: Any) -> list[tuple[int, str, bool]]:
         """Return (line, text, cut) of the statements that ended a tensor's history or made the leaves it rests on."""

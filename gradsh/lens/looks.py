@@ -73,17 +73,10 @@ class LensControl:
         self.machine = machine
         self.frame = frame
         self.hints: list[str] = []
-        self._scopes: dict[tuple[int, int], tuple[Any, ...]] = {}
 
-    def scopes_of(self, where: Any) -> tuple[Any, ...]:
+    def scopes_of(self, where: Any, known: dict[Any, Any] | None = None) -> tuple[Any, ...]:
         """Return the calls and loop passes around a place."""
-        if where is None:
-            return ()
-        key = id(where[0]), id(where[1])  # many nodes are made at one place, and places outlive the question
-        found = self._scopes.get(key)
-        if found is None:
-            found = self._scopes[key] = scopes(where)
-        return found
+        return () if where is None else scopes(where, known)
 
     def owns(self, where: Any) -> bool:
         """Whether a place is in the program."""

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Parameter, Tensor
 from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.given import arrays_in, arrays_instead
 from gradsh.probe.names import named_tensors, roots_among
-from gradsh.probe.snapshot import nodes_below
+from gradsh.probe.snapshot import nodes_below_all
 
 
 class Account(NamedTuple):
@@ -76,13 +77,17 @@ def saved_memories(roots: Iterable[Node]) -> tuple[dict[int, int], int]:
     that a custom function put on its ctx, which no backward frees.
     """
     seen: set[Node] = set()
+    return memories_in(nodes_below_all(roots, seen)), len(seen)
+
+
+def memories_in(nodes: Iterable[Node]) -> dict[int, int]:
+    """Return the memories that live saved tensors of some nodes stand in (key -> bytes), as `saved_memories` counts them."""
     sizes: dict[int, int] = {}
-    for root in roots:
-        if root in seen:
-            continue
-        for node in nodes_below(root, seen):
-            own = getattr(node, "own", None)  # what a custom function put on its ctx lives with the graph, too
-            for array in arrays_in(node) if not own else (*arrays_in(node), *arrays_instead(own)):
-                owner = owner_of(array)
-                sizes[id(owner)] = owner.nbytes
-    return sizes, len(seen)
+    for node in nodes:
+        arrays = arrays_in(node)
+        if type(node) is not CompactNode and (own := getattr(node, "own", None)):
+            arrays = [*arrays, *arrays_instead(own)]  # what a custom function put on its ctx lives with the graph, too
+        for array in arrays:
+            owner = array if array.base is None else owner_of(array)
+            sizes[id(owner)] = owner.nbytes
+    return sizes

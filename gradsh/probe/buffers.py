@@ -2,18 +2,21 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from itertools import repeat
 from typing import Any, Literal, NamedTuple
 
+from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.saved import SavedTensor
 from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.graph.types import LineOf
-from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.given import arrays_instead
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
+from gradsh.probe.places import Lines, call_around
 from gradsh.probe.snapshot import node_name, nodes_below_all
 
 FunctionOf = Callable[[Any], str]
@@ -108,7 +111,7 @@ class Survey:
         function_of: FunctionOf,
     ) -> None:
         self.names = Names(variables)
-        self.line_of = line_of
+        self.lines = Lines(line_of)
         self.function_of = function_of
         self.modules = ModulePaths(variables)
         self.numbers: dict[int, int] = {}
@@ -120,14 +123,18 @@ class Survey:
         self.rows: list[BufferRow] = []
         self.found: list[list[Any]] = []
         """The rows' fields, before it is known how many entries share a memory"""
-        self.entries: dict[int, int] = {}
-        """number of a memory -> entries that stand in it"""
+        self.entries = [1]
+        """by the number of a memory, how many entries stand in it"""
         self.held: dict[int, tuple[int, tuple[str, ...]]] = {}
         """memory -> its number, and the names that hold it"""
         self.nodes = 0
         self.nothing: Counter[str] = Counter()
-        self.lines: dict[tuple[int, int], int | None] = {}
         self.functions: dict[tuple[int, int], str] = {}
+        self.around: tuple[Any, Any] = (None, None)
+        """The call that the latest place lies in, and its code"""
+        self.made_by = ("", "")
+        """The function and the module of that call"""
+        self.dtypes: dict[Any, str] = {}
         for node in nodes_below_all(root for _, root in roots):
             self._visit(node)
 
@@ -135,35 +142,47 @@ class Survey:
         if type(node) is AccumulateGrad:
             return
         self.nodes += 1
+        first = len(self.found)
         title = node_name(node) or ""
-        found = saved_inside(node)
-        if not found:
+        if isinstance(node, CompactNode) and (arrays := node.live_arrays()) is not None:
+            if arrays:
+                self._note_slots(node, title, self._birth(node.location))
+        elif found := saved_inside(node):
+            birth = self._birth(node.location)
+            for saved in found:
+                self._note(title, self.names.of_node(node), saved, "pinned" if node.pins > 0 else "live", *birth)
+        if len(self.found) > first:
+            self.owners[node] = (first, len(self.found))
+        else:
             self.nothing[title] += 1
-            return
-        line, function = self._birth(node.location)
-        module = self.modules.of(node.location)
+
+    def _birth(self, where: Any) -> tuple[int | None, str, str]:
+        """Return the line, the function and the innermost module of a place."""
+        if where is None:
+            return None, "", ""
+        activation, code, offset = where
+        around = call_around(activation), code
+        if around[0] is not self.around[0] or code is not self.around[1]:  # mostly that of the node before
+            key = id(around[0]), id(code)
+            function = self.functions.get(key)
+            if function is None:
+                function = self.functions[key] = self.function_of((*around, offset))
+            self.around, self.made_by = around, (function, self.modules.of(where))
+        return self.lines.of(where), *self.made_by
+
+    def _note_slots(self, node: CompactNode, title: str, birth: tuple[int | None, str, str]) -> None:
+        """Note the fields of the rows of a node whose saved tensors stand in its slots."""
+        line, function, module = birth
         bound = self.names.of_node(node)
         state: BufferState = "pinned" if node.pins > 0 else "live"
-        first = len(self.found)
-        for saved in found:
-            self._note(title, bound, saved, state, line, function, module)
-        self.owners[node] = (first, len(self.found))
-
-    def _birth(self, where: Any) -> tuple[int | None, str]:
-        """Return the line and the function of a place, each asked for once."""
-        if where is None:
-            return None, ""
-        activation, code, offset = where
-        line = self.lines.get((id(code), offset), 0)
-        if line == 0:
-            line = self.lines[(id(code), offset)] = self.line_of(where)
-        while activation[2] is None and activation[1]:  # a pass of a loop is in the same function
-            activation = activation[0]
-        key = id(activation), id(code)
-        function = self.functions.get(key)
-        if function is None:
-            function = self.functions[key] = self.function_of((activation, code, offset))
-        return line, function
+        for name, (array, by, version) in zip(node.record._plan.names, node.slots(), strict=False):
+            if array is not None:
+                number, held = self._stands_in(array)
+                now = by.version
+                self.found.append([
+                    title, name, bound, array.shape, self._dtype(array.dtype), array.nbytes,
+                    state if now == version else "modified", held, not held, version, now, line, None, number, 1, function, False, module,
+                ])
 
     def _note(
         self, node: str, bound: tuple[str, ...], saved: SavedTensor, state: BufferState, line: int | None, function: str,
@@ -176,26 +195,34 @@ class Survey:
         if array is not None:
             if now != version:
                 state = "modified"
-            owner = owner_of(array)
-            number, held = self.held.get(id(owner)) or self._memory(owner)
-            self.entries[number] = self.entries.get(number, 0) + 1
+            number, held = self._stands_in(array)
         elif saved.freed:
-            state, freed = "freed", self.line_of(saved.freed_where)
+            state, freed = "freed", self.lines.of(saved.freed_where)
         elif saved.kept is not None:  # of what is packed no version is checked
             state = "packed"
             for one in arrays_instead(saved.kept.packed[1]):
                 self.instead[memory_key(one)] = memory_bytes(one)
-        name = saved.name if saved.index is None else saved_title(saved)
         self.found.append([
-            node, name, bound, saved.shape, saved.dtype.name, saved.nbytes, state, held, number > 0 and not held,
+            node, saved_title(saved), bound, saved.shape, saved.dtype.name, saved.nbytes, state, held, number > 0 and not held,
             version, now, line, freed, number, 1, function, array is None and saved.recomputed, module,
         ])
+
+    def _dtype(self, dtype: Any) -> str:
+        return self.dtypes.get(dtype) or self.dtypes.setdefault(dtype, of_numpy(dtype).name)
+
+    def _stands_in(self, array: Array) -> tuple[int, tuple[str, ...]]:
+        """Count an entry of the memory that an array stands in; return its number and the names that hold it."""
+        owner = array if array.base is None else owner_of(array)
+        known = self.held.get(id(owner)) or self._memory(owner)
+        self.entries[known[0]] += 1
+        return known
 
     def _memory(self, owner: Array) -> tuple[int, tuple[str, ...]]:
         """Number a memory that is new; return the number and the names that hold it."""
         key = id(owner)
         number = self.numbers[key] = len(self.numbers) + 1
         self.sizes[key] = int(owner.nbytes)
+        self.entries.append(0)
         known = self.held[key] = number, self.names.of_memory(key)
         return known
 
@@ -203,40 +230,34 @@ class Survey:
         """Return the rows, each with how many entries share its memory."""
         entries = self.entries
         for fields in self.found:
-            if fields[_MEMORY]:
-                fields[_MEMORY + 1] = entries[fields[_MEMORY]]
-        self.rows = list(map(BufferRow._make, self.found))
+            fields[_MEMORY + 1] = entries[fields[_MEMORY]]
+        self.rows = list(map(tuple.__new__, repeat(BufferRow), self.found))  # `_make` counts the fields of each
         return self.rows
 
     def totals(self) -> BufferTotals:
         """Count the entries; a memory that several share counts once."""
-        live = [row for row in self.rows if row.state != "freed"]
-        packed = [row for row in live if row.state == "packed"]
-        held = {key: self.names.memory.get(key, ()) for key in self.sizes}
-        parameters = sum(size for key, size in self.sizes.items() if any(leaf for _, leaf in held[key]))
-        alone = sum(size for key, size in self.sizes.items() if not held[key])
-        unique = sum(self.sizes.values())
+        states = Counter(row.state for row in self.rows)
+        held = {key: holders for key, holders in self.names.memory.items() if key in self.sizes}
+        parameters = sum(self.sizes[key] for key, holders in held.items() if any(leaf for _, leaf in holders))
+        unique, named = sum(self.sizes.values()), sum(self.sizes[key] for key in held)
+        recomputed = sum(row.recomputed for row in self.rows) if states["packed"] else 0
         return BufferTotals(
-            len(live), len(self.rows) - len(live), sum(row.nbytes for row in live if row.memory), len(self.sizes), unique,
-            parameters, unique - parameters - alone, alone, len(packed), sum(self.instead.values()),
-            sum(row.recomputed for row in packed),
+            len(self.rows) - states["freed"], states["freed"], sum(row.nbytes for row in self.rows if row.memory), len(self.sizes),
+            unique, parameters, named - parameters, unique - named, states["packed"], sum(self.instead.values()), recomputed,
         )
 
 
-def roll_up(
-    rows: Iterable[BufferRow], keys_of: Callable[[BufferRow], Iterable[str]], sizes: Mapping[int, int]
-) -> tuple[RollUp, ...]:
-    """Group rows by what `keys_of` says of each; `sizes` has the bytes of each memory by its number."""
-    groups: dict[str, list[BufferRow]] = {}
+def roll_up(rows: Iterable[BufferRow], key_of: Callable[[BufferRow], Any], sizes: Mapping[int, int]) -> dict[Any, RollUp]:
+    """Group rows by what `key_of` says of each; `sizes` has the bytes of each memory by its number."""
+    groups: dict[Any, list[BufferRow]] = {}
     for row in rows:
-        for key in keys_of(row):
-            groups.setdefault(key, []).append(row)
-    found = []
+        groups.setdefault(key_of(row), []).append(row)
+    found = {}
     for key, mine in groups.items():
-        live = [row for row in mine if row.state != "freed"]
-        memories = {row.memory: row.alone for row in live if row.memory}
-        found.append(RollUp(
-            key, len(live), len(mine) - len(live), sum(row.nbytes for row in live if row.memory),
+        freed = sum(row.state == "freed" for row in mine)
+        memories = {row.memory: row.alone for row in mine if row.memory}
+        found[key] = RollUp(
+            str(key), len(mine) - freed, freed, sum(row.nbytes for row in mine if row.memory),
             sum(sizes[number] for number in memories), sum(sizes[number] for number, alone in memories.items() if alone),
-        ))
-    return tuple(found)
+        )
+    return found

@@ -22,13 +22,14 @@ class CallFrame(NamedTuple):
     parent: int | None = None
 
 
-def calls_of(nodes: Iterable[Node], scopes_of: ScopesOf, paths: ModulePaths, by: str) -> Callable[[Node], tuple[Call, ...]]:
+def calls_of(places: Iterable[Any], scopes_of: ScopesOf, paths: ModulePaths, by: str) -> Callable[[Node], tuple[Call, ...]]:
     """Return what finds the calls around a node, outermost first: of modules where there are any, else of functions and loops."""
     if by == "line":
         return lambda _: ()
-    if by != "function" and any(paths.calls(node.location) for node in nodes):
+    if by != "function" and any(map(paths.calls, places)):
         return lambda node: tuple((call.call, call.path) for call in paths.calls(node.location))
-    return lambda node: () if node.location is None else tuple(map(_scope, scopes_of(node.location)))
+    known: dict[Any, Any] = {}
+    return lambda node: tuple(map(_scope, scopes_of(node.location, known)))
 
 
 def _scope(scope: Any) -> Call:

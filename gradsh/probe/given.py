@@ -25,11 +25,23 @@ def given_back(nodes: Iterable[Node]) -> dict[int, int]:
         return world.given_back(nodes)
     counted: dict[int, list[Any]] = {}
     for node in nodes:
-        kept = None
-        for kept in kept_in(node):
-            counted.setdefault(id(kept.array), [kept.array, 0])[1] += 1
-        del kept  # which is made anew for whoever asks, and must not be counted
+        for array in arrays_kept(node):
+            pair = counted.get(id(array))
+            if pair is None:
+                counted[id(array)] = [array, 1]
+            else:
+                pair[1] += 1
+    array = None  # it must not be counted
     return _unheld(counted)
+
+
+def arrays_kept(node: Node) -> list[Any]:
+    """Return the arrays that a node's live entries hold, an array for each."""
+    if type(node) is CompactNode:
+        arrays: list[Any] | None = node.live_arrays()
+        if arrays is not None:
+            return arrays
+    return [kept.array for kept in kept_in(node)]
 
 
 def kept_in(node: Node) -> list[SavedVariable]:
@@ -48,8 +60,10 @@ def _live(node: Node) -> list[Any]:
 
 def live_states(node: Node) -> list[tuple[Any, bool]]:
     """Return (array, whether it was modified since) of the saved tensors that a node keeps itself."""
-    if type(node) is CompactNode and node.live_arrays() is not None:
-        return [(array, by.version != version) for array, by, version in node.slots() if array is not None]
+    if type(node) is CompactNode:
+        arrays = node.live_arrays()
+        if arrays is not None:
+            return [(array, by.version != version) for array, by, version in node.slots() if array is not None] if arrays else []
     return [(kept.array, kept.counter.version != kept.version) for kept in kept_in(node)]
 
 
@@ -101,7 +115,7 @@ def _unheld(counted: dict[int, list[Any]]) -> dict[int, int]:
 
 def _explain(pair: list[Any], spare: int, owners: dict[int, list[Any]], explained: dict[int, int]) -> None:
     """Count what refers to the owner of one array by way of its entries."""
-    owner = owner_of(pair[0])
+    owner = pair[0] if pair[0].base is None else owner_of(pair[0])
     key = id(owner)
     owners.setdefault(key, [owner, 0])
     if owner is pair[0]:  # held by its entries and by `counted`

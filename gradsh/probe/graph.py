@@ -2,26 +2,30 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from gradsh.engine.autograd.topology import needed_nodes
+from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_bytes, memory_key
-from gradsh.probe.fold import NodeFold, ScopesOf, by_call, by_line, by_module, fold, functions_of
+from gradsh.probe.fold import NodeFold, Run, ScopesOf, by_call, by_line, by_module, fold, functions_of, runs_of
 from gradsh.probe.frames import CallFrame, calls_of, frames
-from gradsh.probe.given import freed_count, live_states
+from gradsh.probe.given import arrays_kept, freed_count, live_states
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
-from gradsh.probe.snapshot import node_name
+from gradsh.probe.snapshot import node_name, nodes_below_all, short_name
 from gradsh.text.fault import fail
 
 FOLD_FROM = 40
 """Graphs of more nodes are folded, unless they are to be shown whole."""
 _FAN = 60
 """Most edges that are followed through hidden nodes from one that is shown."""
+_STUBS = 4
+"""Most edges of one node to what is not drawn that are told one by one."""
 _REDUCED = 3000
 """Most nodes of a part for which it is found out what leads to what."""
 
@@ -68,6 +72,7 @@ class GraphNode(NamedTuple):
 class Cut(NamedTuple):
     """An edge to what is not drawn: the node it comes from, its place among that node's edges, how many nodes it leads to.
 
+    Where a node has more than a few such edges, one stands for all.
     Nodes to which several cut edges lead count for each of them; those that are drawn elsewhere do not.
     """
 
@@ -120,21 +125,21 @@ def graph_report(
 ) -> GraphReport:
     """Return the graph reachable from `roots`, depth first along `next_functions`, each node once, without recursion."""
     names = Names(variables)
-    nodes = _reachable(roots)
+    nodes = list(nodes_below_all(roots))
     total, kinds, saved = len(nodes), _kinds(nodes), _saved(nodes)
-    by_birth = sorted(nodes, key=lambda node: node.seq)
+    by_birth = sorted(nodes, key=attrgetter("seq"))
     shown: Collection[Node] = nodes
     if wanted.to:
         shown = needed_nodes(by_birth[::-1], wanted.to)
     if wanted.state or wanted.name:
         shown = {node for node in shown if _matches(node, names, wanted)}
     whole = len(shown) == total
-    inner = [node for node in by_birth if type(node) is not AccumulateGrad]
+    runs = runs_of([node for node in by_birth if type(node) is not AccumulateGrad])
     paths = ModulePaths(variables)
     chosen = bool(wanted.by)
     if wanted.opened:
-        wanted = wanted._replace(by=_opening(inner, scopes_of, paths, wanted))
-    folds = _folds(inner, scopes_of, line_of, paths, wanted, large=total > FOLD_FROM) if whole and not wanted.expand else []
+        wanted = wanted._replace(by=_opening(runs, scopes_of, paths, wanted))
+    folds = _folds(runs, scopes_of, line_of, paths, wanted, large=total > FOLD_FROM) if whole and not wanted.expand else []
     drawing = _Drawing(shown, folds, by_birth, whole)
     order = drawing.walk(roots, wanted.depth, wanted.most)
     place = {id(unit): i for i, unit in enumerate(order)}
@@ -143,7 +148,7 @@ def graph_report(
         for below, output in drawing.below(unit) if id(below) in place
     ]
     leaves = frozenset(number for number, unit in enumerate(order) if isinstance(unit, AccumulateGrad))
-    around, homes = frames(order, edges, leaves, calls_of(inner, scopes_of, paths, wanted.by))
+    around, homes = frames(order, edges, leaves, calls_of((where for where, _ in runs), scopes_of, paths, wanted.by))
     told = tuple(
         _told(unit, names, line_of, drawing)._replace(module=_module(unit, paths), frame=home)
         for unit, home in zip(order, homes, strict=True)
@@ -153,30 +158,31 @@ def graph_report(
 
 
 def _folds(
-    inner: Sequence[Node], scopes_of: ScopesOf, line_of: LineOf, paths: ModulePaths, wanted: Wanted, *, large: bool
+    runs: list[Run], scopes_of: ScopesOf, line_of: LineOf, paths: ModulePaths, wanted: Wanted, *, large: bool
 ) -> list[NodeFold]:
     """Return what is drawn as one: what is asked for; of a large graph its modules or, where this says more, what repeats."""
     if wanted.by == "function":
-        return by_call(inner, scopes_of, wanted.opened)
+        return by_call(runs, scopes_of, wanted.opened)
     if wanted.by == "line":
-        return by_line(inner, line_of)
+        return by_line([node for _, made in runs for node in made], line_of)
     if wanted.by == "module":
-        return by_module(inner, paths, wanted.opened)
+        return by_module(runs, paths, wanted.opened)
     if not large or wanted.by == "none":
         return []
-    modules, repeated = by_module(inner, paths), fold(inner, scopes_of, FOLD_FROM)
-    rows = [len(inner) - sum(len(one.nodes) - 1 for one in folds) for folds in (modules, repeated)]
-    return modules if modules and (rows[0] <= FOLD_FROM or rows[0] <= rows[1]) else repeated
+    modules, repeated = by_module(runs, paths), fold(runs, scopes_of, FOLD_FROM)
+    rows = [sum(1 - len(one.nodes) for one in folds) for folds in (modules, repeated)]
+    fits = sum(len(made) for _, made in runs) + rows[0] <= FOLD_FROM
+    return modules if modules and (fits or rows[0] <= rows[1]) else repeated
 
 
 def _module(unit: Unit, paths: ModulePaths) -> str:
     return unit.module if isinstance(unit, NodeFold) else paths.of(unit.location)
 
 
-def _opening(inner: Sequence[Node], scopes_of: ScopesOf, paths: ModulePaths, wanted: Wanted) -> str:
+def _opening(runs: list[Run], scopes_of: ScopesOf, paths: ModulePaths, wanted: Wanted) -> str:
     """Return by what to fold so that `wanted.opened` can be open: a module or, else, a function of that name."""
-    modules = list(dict.fromkeys(call.path for node in inner for call in paths.calls(node.location)))
-    functions = functions_of(inner, scopes_of)
+    modules = list(dict.fromkeys(call.path for where, _ in runs for call in paths.calls(where)))
+    functions = functions_of(runs, scopes_of)
     if wanted.opened in modules and wanted.by != "function":
         return "module"
     if wanted.opened in functions and wanted.by in {"", "function"}:
@@ -187,30 +193,23 @@ def _opening(inner: Sequence[Node], scopes_of: ScopesOf, paths: ModulePaths, wan
     raise fail("value", f"--open: no node of the graph was made in {wanted.opened}{listed}", ValueError)
 
 
-def _reachable(roots: Sequence[Node]) -> dict[Node, None]:
-    found: dict[Node, None] = {}
-    stack = list(reversed(roots))
-    while stack:
-        node = stack.pop()
-        if node not in found:
-            found[node] = None
-            stack += [edge[0] for edge in reversed(node.edges) if edge is not None]
-    return found
-
-
 def _kinds(nodes: Iterable[Node]) -> tuple[tuple[str, int], ...]:
-    return tuple(Counter(node_name(node) or "" for node in nodes).most_common())
+    records = Counter(node.record if type(node) is CompactNode else node_name(node) or "" for node in nodes)
+    kinds: Counter[str] = Counter()
+    for one, number in records.items():
+        kinds[one if isinstance(one, str) else short_name(one.node)] += number
+    return tuple(kinds.most_common())
 
 
 def _saved(nodes: Iterable[Node]) -> tuple[int, int, int]:
     live = freed = 0
     sizes: dict[int, int] = {}
     for node in nodes:
-        found = live_states(node)
-        for array, _ in found:
-            live += 1
+        arrays = arrays_kept(node)
+        live += len(arrays)
+        for array in arrays:
             sizes[memory_key(array)] = memory_bytes(array)
-        if not found and node.freed:
+        if not arrays and node.freed:
             freed += freed_count(node)
     return live, freed, sum(sizes.values())
 
@@ -243,6 +242,10 @@ class _Drawing:
         for one in folds:
             self.unit.update(dict.fromkeys(one.nodes, one))
         self.owned = _owned(by_birth, self.unit) if folds else {}
+        self.leaves: dict[int, list[Node]] = {}
+        """fold -> the leaves that only it reaches"""
+        for leaf, one in self.owned.items():
+            self.leaves.setdefault(id(one), []).append(leaf)
         for node in by_birth:
             if (whole or node in shown) and node not in self.owned:
                 self.unit.setdefault(node, node)
@@ -309,9 +312,10 @@ class _Drawing:
         found: dict[int, tuple[Unit, int]] = {}
         units = self.unit
         for node in reversed(unit.nodes):
-            for edge in node.edges:
-                if edge is not None:
-                    below = units.get(edge[0])
+            for edge in (node.left, node.right) if type(node) is CompactNode else node.edges:
+                end: Any = edge[0] if type(edge) is tuple else edge
+                if end is not None:
+                    below = units.get(end)
                     if below is not unit and below is not None:
                         found[id(below)] = (below, 0)
         return list(found.values())
@@ -356,45 +360,50 @@ class _Drawing:
 
 def _owned(by_birth: Sequence[Node], unit: Mapping[Node, NodeFold | Node]) -> dict[Node, NodeFold]:
     """Return the leaves that only one fold reaches: they are told with it."""
-    users: dict[Node, set[int]] = {}
-    by_id: dict[int, NodeFold] = {}
+    only: dict[Node, Unit | None] = {}
     for node in by_birth:
-        mine = unit.get(node)
-        for edge in node.edges:
-            if edge is not None and type(edge[0]) is AccumulateGrad:
-                users.setdefault(edge[0], set()).add(id(mine) if mine is not None else id(node))
-        if isinstance(mine, NodeFold):
-            by_id[id(mine)] = mine
-    return {leaf: by_id[next(iter(who))] for leaf, who in users.items() if len(who) == 1 and next(iter(who)) in by_id}
+        for edge in (node.left, node.right) if type(node) is CompactNode else node.edges:
+            leaf: Any = edge[0] if type(edge) is tuple else edge
+            if type(leaf) is AccumulateGrad:
+                mine = unit.get(node)
+                if only.setdefault(leaf, mine) is not mine or mine is None:
+                    only[leaf] = None
+    return {leaf: one for leaf, one in only.items() if isinstance(one, NodeFold)}
 
 
 def _cuts(place: Mapping[int, int], order: list[Unit], drawing: _Drawing) -> tuple[Cut, ...]:
     """Return the edges from what is drawn to what is not, with how many nodes each leads to that are not drawn."""
-    found = [
-        (place[id(unit)], i, below) for unit in order for i, (below, _) in enumerate(drawing.below(unit)) if id(below) not in place
-    ]
-    counts = _left_out({id(below): below for _, _, below in found}, place, drawing) if found else {}
-    return tuple(Cut(source, i, counts[id(below)]) for source, i, below in found)
+    found: list[tuple[int, int, list[Unit]]] = []
+    for unit in order:
+        cut = [(i, below) for i, (below, _) in enumerate(drawing.below(unit)) if id(below) not in place]
+        if len(cut) > _STUBS:
+            found.append((place[id(unit)], cut[0][0], [below for _, below in cut]))
+        else:
+            found += [(place[id(unit)], i, [below]) for i, below in cut]
+    counts = _left_out([targets for _, _, targets in found], place, drawing) if found else []
+    return tuple(Cut(source, i, number) for (source, i, _), number in zip(found, counts, strict=True))
 
 
-def _left_out(targets: dict[int, Unit], place: Mapping[int, int], drawing: _Drawing) -> dict[int, int]:
-    """Return for each target (by its id) how many nodes it leads to, itself included, that are not drawn.
+def _left_out(targets: list[list[Unit]], place: Mapping[int, int], drawing: _Drawing) -> list[int]:
+    """Return for each list of targets how many nodes they lead to, themselves included, that are not drawn.
 
     Which targets lead to a thing is carried from above to below as bits of a number, so each thing is visited once.
     """
-    units = dict(targets)
-    stack = list(targets.values())
+    masks: dict[int, int] = {}
+    for i, several in enumerate(targets):
+        for one in several:
+            masks[id(one)] = masks.get(id(one), 0) | 1 << i
+    units = {id(one): one for several in targets for one in several}
+    stack = list(units.values())
     while stack:
         for below, _ in drawing.below(stack.pop()):
             if id(below) not in place and id(below) not in units:
                 units[id(below)] = below
                 stack.append(below)
-    leaves = Counter(id(one) for one in drawing.owned.values())
-    masks = {key: 1 << i for i, key in enumerate(targets)}
     nodes: Counter[int] = Counter()
     for unit in sorted(units.values(), key=_birth, reverse=True):
         mask = masks.pop(id(unit))
-        nodes[mask] += len(unit.nodes) + leaves[id(unit)] if isinstance(unit, NodeFold) else 1
+        nodes[mask] += len(unit.nodes) + len(drawing.leaves.get(id(unit), ())) if isinstance(unit, NodeFold) else 1
         for below, _ in drawing.below(unit):
             if id(below) in units:
                 masks[id(below)] = masks.get(id(below), 0) | mask
@@ -403,7 +412,7 @@ def _left_out(targets: dict[int, Unit], place: Mapping[int, int], drawing: _Draw
         while mask:
             totals[(mask & -mask).bit_length() - 1] += number
             mask &= mask - 1
-    return dict(zip(targets, totals, strict=True))
+    return totals
 
 
 def _birth(unit: Unit) -> int:
@@ -437,8 +446,9 @@ def _folded(unit: NodeFold, names: Names, line_of: LineOf, drawing: _Drawing) ->
     freed_at: dict[int, Any] = {}
     bound: list[str] = []
     for node in unit.nodes:
-        if node.location is not None:
-            places[(id(node.location[1]), node.location[2])] = node.location
+        where = node.location
+        if where is not None:
+            places[(id(where[1]), where[2])] = where
         if node in names.nodes:
             bound += names.of_node(node)
         found = live_states(node)
@@ -456,9 +466,7 @@ def _folded(unit: NodeFold, names: Names, line_of: LineOf, drawing: _Drawing) ->
         SavedMark("", (), nbytes, state, (), freed_lines.copy().pop() if state == "freed" and len(freed_lines) == 1 else None, count)
         for state, (count, nbytes) in totals.items() if count
     )
-    leaves = tuple(
-        (names.of_node(leaf) or ("a leaf",))[0] for leaf, one in drawing.owned.items() if one is unit
-    )
+    leaves = tuple((names.of_node(leaf) or ("a leaf",))[0] for leaf in drawing.leaves.get(id(unit), ()))
     return GraphNode(
         unit.label, tuple(bound), None, marks, min(lines, default=None), False, len(unit.nodes), unit.times,
         max(lines, default=None), leaves,

@@ -12,14 +12,16 @@ from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor
 from gradsh.engine.graph.types import Location
 from gradsh.engine.values.storage import owner_of
-from gradsh.probe.accounts import saved_memories
+from gradsh.probe.accounts import memories_in, saved_memories
 from gradsh.probe.foreign import looking
 from gradsh.probe.given import arrays_in
 from gradsh.probe.names import named_tensors, top_name
-from gradsh.probe.snapshot import node_name, nodes_below
+from gradsh.probe.snapshot import node_name, nodes_below, nodes_below_all
 
 PlaceOf = Callable[[Location], Any]
 Site = tuple[str, int, int]
+Pass = tuple[int, int]
+"""The pass of a loop, or the call, in which a node was made, and its code; nodes keep both alive."""
 Kind = Literal["total", "list", "carried", "grad", "unreachable"]
 FEWEST = 3
 """A graph counts as growing when it spans at least so many passes."""
@@ -63,15 +65,13 @@ class LeakReport(NamedTuple):
 class _Births:
     """Where nodes were born: the site (text and columns, so that a line typed again is the same site) and the pass."""
 
-    def __init__(self, place_of: PlaceOf, scopes_of: PlaceOf) -> None:
+    def __init__(self, place_of: PlaceOf) -> None:
         self.place_of = place_of
-        self.scopes_of = scopes_of
         self.sites: dict[tuple[int, int], Site] = {}
         self.lines: dict[Site, int] = {}
         """site -> its line, the latest of several"""
-        self.passes: dict[tuple[int, int], tuple[Any, ...]] = {}
 
-    def of(self, node: Node) -> tuple[Site, tuple[Any, ...]] | None:
+    def of(self, node: Node) -> tuple[Site, Pass] | None:
         """Return (site, pass) of a node's birth, None where no line of the script made it."""
         where = node.location
         if where is None:
@@ -80,11 +80,9 @@ class _Births:
         site = self.sites.get((id(code), offset))
         if site is None:
             site = self.sites[(id(code), offset)] = self._site(where)
-        key = (id(activation), id(code))
-        number = self.passes.get(key)
-        if number is None:
-            number = self.passes[key] = (tuple(scope.instance for scope in self.scopes_of(where)), id(code))
-        return site, number
+        while activation[0] is not None and activation[2] is None and not activation[1]:  # a module, or a loop that begins
+            activation = activation[0]
+        return site, (id(activation), id(code))
 
     def _site(self, where: Any) -> Site:
         place = self.place_of(where)
@@ -94,9 +92,9 @@ class _Births:
         return site
 
 
-def leaks(variables: Mapping[str, object], place_of: PlaceOf, scopes_of: PlaceOf, owns: Callable[[Any], bool]) -> LeakReport:
+def leaks(variables: Mapping[str, object], place_of: PlaceOf, owns: Callable[[Any], bool]) -> LeakReport:
     """Find the graphs that grow, by the names that keep them alive; `owns` tells which places are this program's."""
-    births = _Births(place_of, scopes_of)
+    births = _Births(place_of)
     found: list[Leak] = []
     told: set[Node] = set()
     alive: dict[Node, None] = {}
@@ -118,9 +116,11 @@ def leaks(variables: Mapping[str, object], place_of: PlaceOf, scopes_of: PlaceOf
                 told.add(node)
                 carried = _carried(path, node, births)
                 found += [] if carried is None else [carried]
-    sizes, nodes = saved_memories(alive)
-    found += _unreachable(alive, births, owns)
-    return LeakReport(tuple(sorted(found, key=lambda one: (-one.nbytes, -one.nodes))), len(alive), nodes, sum(sizes.values()))
+    reached: set[Node] = set()
+    sizes = memories_in(nodes_below_all(alive, reached))
+    found += _unreachable(reached, births, owns)
+    ordered = sorted(found, key=lambda one: (-one.nbytes, -one.nodes))
+    return LeakReport(tuple(ordered), len(alive), len(reached), sum(sizes.values()))
 
 
 def _gradient(path: str, tensor: Tensor, alive: dict[Node, None]) -> list[Leak]:
@@ -131,10 +131,10 @@ def _gradient(path: str, tensor: Tensor, alive: dict[Node, None]) -> list[Leak]:
     root = grad.edge[0]
     alive[root] = None
     below = list(nodes_below(root))
-    sizes, number = saved_memories([root])
+    size = sum(memories_in(below).values())
     cycle = any(isinstance(node, AccumulateGrad) and node.variable is tensor for node in below)
     text = "reaches its own leaf: a cycle" if cycle else "has a graph"
-    return [Leak("grad", f"{path}.grad", 1, number, sum(sizes.values()), None, text)]
+    return [Leak("grad", f"{path}.grad", 1, len(below), size, None, text)]
 
 
 def _items(name: str, held: list[tuple[str, Tensor]], births: _Births) -> Leak | None:
@@ -147,52 +147,62 @@ def _items(name: str, held: list[tuple[str, Tensor]], births: _Births) -> Leak |
     site, passes = max(places.items(), key=lambda one: len(one[1]), default=(None, set()))
     if site is None or len(passes) < FEWEST:
         return None
-    roots = [tensor.edge[0] for _, tensor in held if tensor.edge is not None]
-    sizes, number = saved_memories(roots)
-    return Leak(
-        "list", name, len(passes), number, sum(sizes.values()), births.lines[site], site[0], _spent(roots), _growing(roots, births),
-    )
+    nodes = list(nodes_below_all(tensor.edge[0] for _, tensor in held if tensor.edge is not None))
+    return _leak("list", name, len(passes), nodes, site, births)
 
 
 def _carried(path: str, root: Node, births: _Births) -> Leak | None:
     """One tensor whose graph repeats the same places over several passes: a total, or a state carried on."""
     sites: dict[Site, dict[Any, None]] = {}
     latest: dict[Site, Node] = {}
-    for node in nodes_below(root):
-        born = None if isinstance(node, AccumulateGrad) else births.of(node)
+    nodes = list(nodes_below(root))
+    for node in nodes:
+        born = None if type(node) is AccumulateGrad else births.of(node)
         if born is not None:
-            sites.setdefault(born[0], {})[born[1]] = None
-            known = latest.setdefault(born[0], node)
-            if node.seq > known.seq:
-                latest[born[0]] = node
+            site = born[0]
+            passes = sites.get(site)
+            if passes is None:
+                passes, latest[site] = sites.setdefault(site, {}), node
+            passes[born[1]] = None
+            if node.seq > latest[site].seq:
+                latest[site] = node
     most = max((len(passes) for passes in sites.values()), default=0)
     if most < FEWEST:
         return None
     carrier = _carrier(root, births)
     site = carrier if carrier in sites else max(sites, key=lambda one: len(sites[one]))
-    sizes, number = saved_memories([root])
-    kind: Kind = "total" if _adds_up(latest[site], site, births) else "carried"
-    return Leak(
-        kind, path, most, number, sum(sizes.values()), births.lines[site], site[0], _spent([root]), _growing([root], births),
-    )
+    return _leak("total" if _adds_up(latest[site], site, births) else "carried", path, most, nodes, site, births)
 
 
-def _growing(roots: Iterable[Node], births: _Births) -> int:
+def _leak(kind: Kind, path: str, passes: int, nodes: list[Node], site: Site, births: _Births) -> Leak:
+    spent = any(node.freed for node in nodes)
+    size = sum(memories_in(nodes).values())
+    return Leak(kind, path, passes, len(nodes), size, births.lines[site], site[0], spent, _growing(nodes, births))
+
+
+def _growing(nodes: Iterable[Node], births: _Births) -> int:
     """Return the bytes of the memories that come with a pass, and are not saved in most passes again."""
-    seen: set[Node] = set()
-    passes: dict[int, set[Any]] = {}
+    every: set[Pass] = set()
+    once: dict[int, Pass] = {}
+    again: dict[int, set[Pass]] = {}
+    """memory -> the pass that saved it, and all of them where there are several"""
     sizes: dict[int, int] = {}
-    for root in roots:
-        for node in () if root in seen else nodes_below(root, seen):
-            born = None if isinstance(node, AccumulateGrad) else births.of(node)
-            if born is None:
-                continue
-            for array in arrays_in(node):
-                owner = owner_of(array)
-                sizes[id(owner)] = owner.nbytes
-                passes.setdefault(id(owner), set()).add(born[1])
-    steady = max(FEWEST, len(set().union(*passes.values())) // 2 + 1)
-    return sum(size for key, size in sizes.items() if len(passes[key]) < steady)
+    for node in nodes:
+        arrays = arrays_in(node)
+        born = births.of(node) if arrays else None
+        if born is None:
+            continue
+        birth = born[1]
+        for array in arrays:
+            owner = array if array.base is None else owner_of(array)
+            key = id(owner)
+            sizes[key] = owner.nbytes
+            every.add(birth)
+            first = once.setdefault(key, birth)
+            if first != birth:
+                again.setdefault(key, {first}).add(birth)
+    steady = max(FEWEST, len(every) // 2 + 1)
+    return sum(sizes.values()) - sum(sizes[key] for key, passes in again.items() if len(passes) >= steady)
 
 
 def _adds_up(start: Node, site: Site, births: _Births) -> bool:
@@ -231,25 +241,15 @@ def _carrier(root: Node, births: _Births) -> Site | None:
     return None
 
 
-def _spent(roots: Iterable[Node]) -> bool:
-    """Whether a backward has been through (what is kept then is nodes more than bytes)."""
-    seen: set[Node] = set()
-    return any(node.freed for root in roots for node in nodes_below(root, seen))
-
-
-def _unreachable(alive: Iterable[Node], births: _Births, owns: Callable[[Any], bool]) -> list[Leak]:
+def _unreachable(reached: set[Node], births: _Births, owns: Callable[[Any], bool]) -> list[Leak]:
     """Nodes that are alive though no name leads to them: cycles through hooks or gradients, and what closures hold."""
-    reached: set[Node] = set()
-    for root in alive:
-        if root not in reached:
-            for _ in nodes_below(root, reached):
-                pass
     if looking.get() is not None:
         return []  # the nodes of another engine are not among Python's objects
     gc.unfreeze()  # what the governor passes over would not be among the objects
-    every = (one for one in gc.get_objects() if issubclass(type(one), Node))  # isinstance would run what others define
-    lost = [one for one in every if one not in reached and type(one) is not AccumulateGrad]
-    lost = [one for one in lost if owns(one.location)]
+    every = gc.get_objects()
+    kinds = {kind for kind in set(map(type, every)) if issubclass(kind, Node) and kind is not AccumulateGrad}
+    lost = [one for one in every if type(one) in kinds and one not in reached and owns(one.location)]
+    del every
     if not lost:
         return []
     sizes, _ = saved_memories(lost)

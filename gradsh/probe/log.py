@@ -11,7 +11,7 @@ from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_key
-from gradsh.probe.fold import NodeFold, ScopesOf, by_module, fold
+from gradsh.probe.fold import NodeFold, ScopesOf, by_module, fold, runs_of
 from gradsh.probe.given import freed_count, live_states
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
@@ -71,8 +71,8 @@ class GraphLog:
         self.lay_out()
 
     def _first_folds(self) -> list[NodeFold]:
-        by_birth = self.nodes[::-1]
-        return by_module(by_birth, self.paths) or fold(by_birth, self.scopes_of, ROOM)
+        runs = runs_of(self.nodes[::-1])
+        return by_module(runs, self.paths) or fold(runs, self.scopes_of, ROOM)
 
     # ------------------------------------------------------------------ what is shown
 
@@ -127,7 +127,7 @@ class GraphLog:
         """Return the folds of the modules that a fold's module calls."""
         if not unit.module:
             return []
-        inner = by_module(list(unit.nodes), self.paths, unit.module)
+        inner = by_module(runs_of(unit.nodes), self.paths, unit.module)
         return [one for one in inner if one.module != unit.module and len(one.nodes) > 1]
 
     def _around(self, node: Node) -> NodeFold | None:
@@ -136,7 +136,7 @@ class GraphLog:
         if calls:
             made = tuple(one for one in reversed(self.nodes) if calls[-1] in self.paths.calls(one.location))
             return NodeFold(calls[-1].path, 1, made, calls[-1].path) if len(made) > 1 else None
-        return next((one for one in fold(self.nodes[::-1], self.scopes_of, ROOM) if node in one.nodes), None)
+        return next((one for one in fold(runs_of(self.nodes[::-1]), self.scopes_of, ROOM) if node in one.nodes), None)
 
     def fold_all(self, *, folded: bool) -> None:
         """Fold the whole log as it was at first, or unfold it."""

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from numpy import zeros
 
+from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.graph.types import LineOf
@@ -12,7 +13,7 @@ from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.accounts import Account, saved_memories, take_account
 from gradsh.probe.buffers import RollUp
 from gradsh.probe.foreign import looking
-from gradsh.probe.given import kept_in, references
+from gradsh.probe.given import arrays_kept, references
 from gradsh.probe.meter import Meter
 from gradsh.probe.names import Names, named_tensors, roots_of, top_name
 from gradsh.probe.passes import live_entries
@@ -51,22 +52,26 @@ class MemoryReport(NamedTuple):
 def memory_report(variables: Mapping[str, object], meter: Meter | None) -> MemoryReport:
     """Return the report; the state now counts for the peak, too."""
     now = take_account(variables)
-    keepers = tuple(keepers_of(variables))
+    roots = roots_of(variables)
+    keepers = tuple(keepers_of(variables, {frozenset(node for _, node in roots): (now.nodes, now.saved)}))
     timeline = () if meter is None else tuple((one.line, one.account.total) for one in meter.samples)
     if meter is None or meter.peak is None:
-        return MemoryReport(now, None, None, (), keepers, timeline, recomputed_in(variables))
+        return MemoryReport(now, None, None, (), keepers, timeline, recomputed_in(roots))
     peak = meter.peak
-    return MemoryReport(now, peak.account, peak.line, peak.held, keepers, timeline, recomputed_in(variables))
+    return MemoryReport(now, peak.account, peak.line, peak.held, keepers, timeline, recomputed_in(roots))
 
 
-def recomputed_in(variables: Mapping[str, object]) -> int:
-    """Return how many saved tensors of the graphs that variables keep a checkpoint will compute again."""
-    nodes = nodes_below_all(root for _, root in roots_of(variables))
+def recomputed_in(roots: Iterable[tuple[str, Node]]) -> int:
+    """Return how many saved tensors of the graphs below some roots a checkpoint will compute again."""
+    nodes = (
+        node for node in nodes_below_all(root for _, root in roots)
+        if type(node) is not CompactNode or node.live_arrays() is None
+    )
     return sum(saved.recomputed for node in nodes for saved in node.saved if saved.array is None)
 
 
-def keepers_of(variables: Mapping[str, object]) -> list[Keeper]:
-    """Return a row for each variable that holds tensors, the largest first."""
+def keepers_of(variables: Mapping[str, object], known: dict[frozenset[Node], tuple[int, int]]) -> list[Keeper]:
+    """Return a row for each variable that holds tensors, the largest first; of the graphs below the roots in `known` their size is."""
     own: dict[str, dict[int, int]] = {}
     numbers: dict[str, set[int]] = {}
     for path, tensor in named_tensors(variables):
@@ -76,7 +81,7 @@ def keepers_of(variables: Mapping[str, object]) -> list[Keeper]:
         mine[memory_key(tensor.array)] = memory_bytes(tensor.array)
         if tensor.meta is not None and tensor.meta.grad is not None:
             mine[memory_key(tensor.meta.grad.array)] = memory_bytes(tensor.meta.grad.array)
-    graphs = graphs_of(variables)
+    graphs = graphs_of(variables, known)
     rows = []
     for name, mine in own.items():
         nodes, saved = graphs.get(name, (0, 0))
@@ -84,12 +89,13 @@ def keepers_of(variables: Mapping[str, object]) -> list[Keeper]:
     return sorted(rows, key=lambda row: (-row.saved - row.nbytes, row.name))
 
 
-def graphs_of(variables: Mapping[str, object]) -> dict[str, tuple[int, int]]:
-    """Return by variable how many nodes it keeps alive, and the bytes of the memories saved there."""
+def graphs_of(
+    variables: Mapping[str, object], known: dict[frozenset[Node], tuple[int, int]]
+) -> dict[str, tuple[int, int]]:
+    """Return by variable how many nodes it keeps alive, and the bytes of the memories saved there (see `keepers_of`)."""
     roots: dict[str, dict[Node, None]] = {}
     for path, node in roots_of(variables):
         roots.setdefault(top_name(path), {})[node] = None
-    known: dict[frozenset[Node], tuple[int, int]] = {}
     found: dict[str, tuple[int, int]] = {}
     left = _BUDGET
     for name, nodes in sorted(roots.items(), key=lambda one: -max(node.seq for node in one[1])):
@@ -128,8 +134,9 @@ def holders_of(
     tensor: Tensor, text: str, variables: Mapping[str, object], line_of: LineOf, more: Iterable[Node] = ()
 ) -> HoldersReport:
     """Return everything with a name that keeps the memory of `tensor` alive."""
-    nodes = sorted(nodes_below_all([*(node for _, node in roots_of(variables)), *more]), key=lambda node: node.seq)
     key = memory_key(tensor.array)
+    below = nodes_below_all([*(node for _, node in roots_of(variables)), *more])
+    nodes = sorted((node for node in below if _stands_in(node, key)), key=lambda node: node.seq)
     world = looking.get()
     holders = (*_tensors(tensor, key, variables), *_saved(key, nodes, Names(variables), line_of))
     nbytes = int(tensor.array.nbytes)
@@ -140,11 +147,15 @@ def holders_of(
     for _, one in [*named_tensors(variables), ("", tensor)]:
         known.tensor(one)
     for node in nodes:
-        kept = None
-        for kept in kept_in(node):
-            known.entry(kept.array)
-        del kept  # it may be made anew for whoever asks, and must not be counted
+        for array in arrays_kept(node):
+            known.entry(array)
+    array = None  # it must not be counted
     return HoldersReport(text, tuple(tensor.array.shape), nbytes, memory_bytes(tensor.array), holders, known.unknown())
+
+
+def _stands_in(node: Node, key: int) -> bool:
+    """Whether a live saved tensor of a node stands in a memory."""
+    return key in map(memory_key, arrays_kept(node))
 
 
 def _saved(key: int, nodes: Iterable[Node], names: Names, line_of: LineOf) -> Iterable[Holder]:

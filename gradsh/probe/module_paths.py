@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from weakref import ref
 
 from gradsh.probe.names import named_modules
+from gradsh.probe.places import call_around
 
 
 class ModuleScope(NamedTuple):
@@ -43,6 +44,10 @@ class ModulePaths:
         return found[-1].path if found else ""
 
     def _around(self, activation: Any) -> tuple[ModuleScope, ...]:
+        activation = call_around(activation)
+        known = self._known.get(id(activation))
+        if known is not None:
+            return known
         new = []
         while activation is not None and id(activation) not in self._known:
             new.append(activation)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradsh.engine.autograd.backward_pass import Observer
+from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.dispatch.views import CopySlices
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.saved import FreedVariables, SavedTensor, SavedVariable
@@ -78,6 +79,9 @@ def _noted(node: Node, line: int | None) -> list[_Noted]:
 
 def live_entries(node: Node) -> list[tuple[str, Any, int]]:
     """Return (name, array, bytes) of a node's live saved tensors; the array is None where a hook packed it."""
+    if type(node) is CompactNode and node.live_arrays() is not None:
+        slots = zip(node.record.plan.names, node.slots() if node.raw else (), strict=False)
+        return [(name, array, array.nbytes) for name, (array, _, _) in slots if array is not None]
     holder: Node = node.function if type(node) is CopySlices else node
     entries = holder.entries
     if not entries or type(entries) is FreedVariables:
@@ -103,6 +107,8 @@ def saved_title(saved: SavedTensor) -> str:
 
 def saves(node: Node) -> bool:
     """Whether a node saved anything, freed or not."""
+    if isinstance(node, CompactNode) and not node.freed:
+        return bool(node.has_saved())
     holder: Node = node.function if type(node) is CopySlices else node
     entries = holder.entries
     slots = entries.shapes if type(entries) is FreedVariables else entries

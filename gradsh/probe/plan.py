@@ -11,6 +11,7 @@ from gradsh.api.function import FunctionNode
 from gradsh.engine.ambient import current
 from gradsh.engine.autograd.backward import make_roots
 from gradsh.engine.autograd.topology import arriving_from, needed_nodes, toposort
+from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.dispatch.op_node import OpNode
 from gradsh.engine.dispatch.views import CopySlices
 from gradsh.engine.graph.node import FREED_SENTENCE, Node
@@ -21,6 +22,7 @@ from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.given import given_back
 from gradsh.probe.names import Names
 from gradsh.probe.passes import Buffer, PassReport, Written, live_entries, saves
+from gradsh.probe.places import Lines
 from gradsh.probe.snapshot import node_name
 from gradsh.text.fault import fail, fault_of
 
@@ -72,17 +74,24 @@ class Course:
             if self.needed is not None and node not in self.needed:
                 continue
             arrived = node in self.reached
-            error = obstacle(node) if arrived else None
+            error = obstacle(node) if arrived and (node.raw or type(node) is not CompactNode) else None
             if error is not None:
                 return error
             self.ran += 1
-            self.saving += saves(node)
-            self._note_assumptions(node)
-            if node.has_saved():
+            live = node.has_saved()
+            self.saving += live if type(node) is CompactNode and live else saves(node)
+            if type(node) is not CompactNode or node.extra is not None:
+                self._note_assumptions(node)
+            if live:
                 (self.kept if self.retain or node.pins else self.freed).append(node)
-            for edge in node.edges:
-                if edge is not None and (self.needed is None or edge[0] in self.needed):
-                    self._deliver(edge[0], arrived)
+            for edge in (node.left, node.right) if type(node) is CompactNode else node.edges:
+                below: Any = edge[0] if type(edge) is tuple else edge
+                if below is None or (self.needed is not None and below not in self.needed):
+                    continue
+                if type(below) is AccumulateGrad:
+                    self._deliver(below, arrived)
+                elif arrived:
+                    self.reached.add(below)
         return None
 
     def _deliver(self, node: Node, arrives: bool) -> None:
@@ -120,7 +129,7 @@ def _check(node: Node) -> None:
         if not node.record.node:
             message = f"derivative for aten::{node.record.name} is not implemented"
             raise fail("other", message, RuntimeError, node=node)
-        if node.entries:
+        if node.raw:
             node._check_saved()
     elif type(node) is CopySlices:
         if type(node.entries) is FreedVariables:
@@ -171,17 +180,17 @@ def _targets(inputs: Sequence[Tensor]) -> set[Node]:
 
 
 def _account(course: Course, variables: Mapping[str, object], line_of: LineOf, pins: Sequence[str]) -> PassReport:
-    names = Names(variables)
+    names, lines = Names(variables), Lines(line_of)
     given = given_back(course.freed)
     freed: list[Buffer] = []
     for node in course.freed:
-        line, title = line_of(node.location), node_name(node) or ""
+        line, title = lines.of(node.location), node_name(node) or ""
         for name, array, nbytes in live_entries(node):
             key = 0 if array is None else memory_key(array)
             held = () if array is None or key in given else names.of_memory(key) or ("the graph",)
             freed.append(Buffer(title, name, nbytes, line, held, array is None))
     kept = tuple(
-        Buffer(node_name(node) or "", name, nbytes, line_of(node.location))
+        Buffer(node_name(node) or "", name, nbytes, lines.of(node.location))
         for node in course.kept for name, _, nbytes in live_entries(node)
     )
     pinned = any(node.pins for node in course.kept)

@@ -6,6 +6,7 @@ Plain data only (dicts, lists, numbers); the renderer writes nan and the infinit
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.engine.graph.types import LineOf
@@ -73,7 +74,12 @@ def _numbers(tensor: Tensor) -> Any:
 
 def node_name(node: Node | None) -> str | None:
     """Return the name that people know a node by: PyTorch's, without its C++ namespace."""
-    return None if node is None else node.name().rsplit("::", 1)[-1]
+    return None if node is None else short_name(node.name())
+
+
+def short_name(name: str) -> str:
+    """Return PyTorch's name of a node without its C++ namespace."""
+    return name.rsplit("::", 1)[-1] if "::" in name else name
 
 
 def nodes_below(root: Node | None, seen: set[Node] | None = None) -> Iterator[Node]:
@@ -82,19 +88,28 @@ def nodes_below(root: Node | None, seen: set[Node] | None = None) -> Iterator[No
     Nodes in `seen` are left out with all below them; those that are yielded are added to it.
     """
     seen = set() if seen is None else seen
-    stack = [root]
+    stack: list[Any] = [root]
+    pop, push, add = stack.pop, stack.append, seen.add
     while stack:
-        node = stack.pop()
+        node = pop()
         if node is None or node in seen:
             continue
-        seen.add(node)
+        add(node)
         yield node
-        stack.extend([edge[0] for edge in reversed(node.edges) if edge is not None])
+        if type(node) is CompactNode:  # its edges without what shows them as those of every node
+            edge = node.right
+            if edge is not None:
+                push(edge[0] if type(edge) is tuple else edge)
+            edge = node.left
+            if edge is not None:
+                push(edge[0] if type(edge) is tuple else edge)
+        else:
+            stack.extend([edge[0] for edge in reversed(node.edges) if edge is not None])
 
 
-def nodes_below_all(roots: Iterable[Node]) -> Iterator[Node]:
+def nodes_below_all(roots: Iterable[Node], seen: set[Node] | None = None) -> Iterator[Node]:
     """Yield each node reachable from the roots once, as `nodes_below` yields those of one."""
-    seen: set[Node] = set()
+    seen = set() if seen is None else seen
     for root in roots:
         yield from nodes_below(root, seen)
 

@@ -309,21 +309,24 @@ class Scope(NamedTuple):
     label: str
 
 
-def scopes(where: Where) -> tuple[Scope, ...]:
-    """Return the calls and loop passes that a place lies in, outermost first."""
-    found: list[Scope] = []
-    activation, inner, _ = where
-    current: Activation | None = activation
-    while current is not None:
+def scopes(where: Where, known: dict[tuple[int, int], tuple[Scope, ...]] | None = None) -> tuple[Scope, ...]:
+    """Return the calls and loop passes that a place lies in, outermost first; `known` keeps them while the places are alive."""
+    known = {} if known is None else known
+    above: list[tuple[Activation, Any]] = []
+    current, inner, _ = where
+    while current is not None and (id(current), id(inner)) not in known:
+        above.append((current, inner))
+        inner = inner if current[2] is None else current[2]
+        current = current[0]
+    found = () if current is None else known[id(current), id(inner)]
+    for current, inner in reversed(above):
         parent, number, site, _ = current
         if site is not None:
-            found.append(Scope(("call", inner.co_name, id(inner)), (id(current),), f"{inner.co_name}()"))
-            inner = site
+            found = (*found, Scope(("call", inner.co_name, id(inner)), (id(current),), f"{inner.co_name}()"))
         elif number:
-            found.append(Scope(("loop", id(parent), id(inner)), (id(parent), number), "loop"))
-        current = parent
-    found.reverse()
-    return tuple(found)
+            found = (*found, Scope(("loop", id(parent), id(inner)), (id(parent), number), "loop"))
+        known[id(current), id(inner)] = found
+    return found
 
 
 def describe(units: Units, where: Where) -> Place:

@@ -365,9 +365,9 @@ class Controls(ABC):
         """Whether a place is in a program of this session."""
         return where is not None and self.machine.units.owns(where[1])
 
-    def scopes_of(self, where: Any) -> tuple[Any, ...]:
+    def scopes_of(self, where: Any, known: dict[Any, Any] | None = None) -> tuple[Any, ...]:
         """Return the calls and loop passes around a place, outermost first."""
-        return () if where is None else scopes(where)
+        return () if where is None else scopes(where, known)
 
     def cuts_of(self, tensor: Any) -> list[tuple[int, str, bool]]:
         """Return (line, text, cut) of the statements that ended a tensor's history or made the leaves it rests on."""

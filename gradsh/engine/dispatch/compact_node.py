@@ -142,9 +142,18 @@ class CompactNode(OpNode):
     def live_arrays(self) -> list[Any] | None:
         """Return the arrays that stand in the slots; None where the entries must be asked (some are freed, packed or numbers)."""
         if self.raw is not SAVED:
+            return None if self.raw else []
+        one = self.saved_array0
+        if one is not None and self.saved_by0 is None:
             return None
-        found = [(array, by) for array, by, _ in self.slots() if array is not None]
-        return None if any(by is None for _, by in found) else [array for array, _ in found]
+        if len(self.record._plan.saves) == 1:
+            return [] if one is None else [one]
+        two = self.saved_array1
+        if two is None:
+            return [] if one is None else [one]
+        if self.saved_by1 is None:
+            return None
+        return [two] if one is None else [one, two]
 
     def _clear(self) -> None:
         self.saved_array0 = self.saved_array1 = self.saved_by0 = self.saved_by1 = None
@@ -171,8 +180,15 @@ class CompactNode(OpNode):
         return self.restore(self._kept(index, array, by, version), index, as_tensor)  # type: ignore[arg-type]
 
     def _check_saved(self) -> None:
-        if self.raw is not SAVED or any(by is not None and by.version != version for _, by, version in self.slots()):
-            super()._check_saved()
+        if self.raw is SAVED:
+            by = self.saved_by0
+            if by is None or (self.version if by is OWN_RESULT else by.version) == self.saved_version0:
+                if len(self.record._plan.saves) == 1:
+                    return
+                by = self.saved_by1
+                if by is None or (self.version if by is OWN_RESULT else by.version) == self.saved_version1:
+                    return
+        super()._check_saved()
 
     def _fit(self, grad: Any, target: int, as_tensor: bool) -> Any:
         return self._fit_to(self.right if target else self.left, grad, target, as_tensor)
@@ -181,11 +197,16 @@ class CompactNode(OpNode):
         """Return the counter of the node's result, made when first asked for."""
         return counter_of(self)
 
+    @property
+    def freed(self) -> bool:
+        """Whether its saved tensors were freed."""
+        return self.raw is FREED or type(self.raw) is FreedVariables
+
     def has_saved(self) -> bool:
         """Whether there is any saved tensor that a pass would free."""
         if self.raw is SAVED:
-            return any(array is not None for array, _, _ in self.slots())
-        return super().has_saved()
+            return self.saved_array0 is not None or (len(self.record._plan.saves) == 2 and self.saved_array1 is not None)
+        return bool(self.raw) and self.raw is not FREED and super().has_saved()
 
     def free(self, location: Location) -> None:
         """Drop the saved tensors, keeping their names, shapes and the place that freed them."""

@@ -108,9 +108,9 @@ def strided(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offs
 
 def memory_key(array: Array) -> int:
     """Return a number that two arrays share exactly when they stand in one memory (valid while it is alive)."""
-    return id(owner_of(array))
+    return id(array if array.base is None else owner_of(array))
 
 
 def memory_bytes(array: Array) -> int:
     """Return the size in bytes of the whole memory that keeps `array` alive."""
-    return int(owner_of(array).nbytes)
+    return int((array if array.base is None else owner_of(array)).nbytes)
