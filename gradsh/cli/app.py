@@ -184,8 +184,6 @@ def run(
     )
     if params:
         raise typer.Exit(list_parameters(options))
-    if report and engine == "torch":
-        raise typer.BadParameter("--report needs gradsh's engine; for a program on PyTorch there is `gradsh trace --report`")
     if report and code is None and not files and sys.stdin is not None and sys.stdin.isatty():
         raise typer.BadParameter("--report needs a script; in the shell, `save FILE.html` writes one")
     if top and engine == "torch":

@@ -10,6 +10,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import GeneratorType
 from typing import Any
 
@@ -27,6 +28,7 @@ from gradsh.language.node import stmt
 from gradsh.lens.diagnose import told
 from gradsh.lens.looks import COMMANDS, state_of
 from gradsh.lens.mirror import World, apart
+from gradsh.lens.recorder import ScriptRecorder
 from gradsh.lens.streams import Printed
 from gradsh.lens.units import ScriptUnits
 from gradsh.lens.watcher import Watcher
@@ -113,11 +115,12 @@ class TorchSession(Session):
         self.watcher = Watcher()
         self.device = device
         self.weightless = device == "meta"
-        self.watcher.passes.before = self._before_pass
+        self.watcher.passes.before = self.note_pass
         if device:
             torch.set_default_device(device)
         super().__init__(seed, limits=limits, typed=typed)
         self.printed = Printed(self._on_print)
+        self.recorder = partial(ScriptRecorder, self)
 
     def new_machine(self) -> TorchMachine:
         """Return the machine that runs the statements."""
@@ -247,7 +250,7 @@ class TorchSession(Session):
 
     # ------------------------------------------------------------------ what is followed
 
-    def _before_pass(self, roots: list[Any]) -> None:
+    def note_pass(self, roots: list[Any]) -> None:
         """Note the leaves that a pass reaches; measure what is alive before it."""
         running = self.machine.running()
         unit = -1 if running is None else self.unit_of((None, running.code, 0))

@@ -1,14 +1,14 @@
-"""What `gradsh trace --report` tells of a program on PyTorch: its passes and their nodes, its variables, bytes and failures.
+"""What `--report` tells of a program on PyTorch: its passes and their nodes, its variables, bytes and failures.
 
-PyTorch's graph is looked at before and after each pass and at the end. In between nothing is known of it, so a node is born at the
-pass that first meets it, and gone at the first one that meets it no more.
+PyTorch's graph is looked at before and after each pass, after each statement that is run by itself, and at the end. In between
+nothing is known of it, so a node is born at the moment that first meets it, and gone at the first one that meets it no more.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gradsh.contracts.events import Failure
+from gradsh.contracts.events import Emit, Failure
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.probe.accounts import account_of, saved_memories
@@ -16,8 +16,9 @@ from gradsh.probe.names import named_tensors, of_program, roots_among
 from gradsh.render.json import plain
 from gradsh.report.graphs import node_record, note_state
 from gradsh.report.places import Places
-from gradsh.report.recorder import MOST_NAMES, MOST_NODES, failure_record, variable_record
+from gradsh.report.recorder import MOST_NAMES, MOST_NODES, SessionRecorder, failure_record, variable_record
 from gradsh.runtime.activation import describe, scopes
+from gradsh.text.span import Source
 
 if TYPE_CHECKING:
     from gradsh.lens.mirror import World
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 class TraceRecorder:
     """Follows a watcher's passes; `variables` are those of the program's module."""
 
-    def __init__(self, watcher: "Watcher", variables: dict[str, object]) -> None:
+    def __init__(self, watcher: "Watcher", variables: Mapping[str, object]) -> None:
         self.watcher, self.program = watcher, variables
         self.places = Places(watcher.line_of, lambda where: describe(watcher.sources, where), scopes)  # type: ignore[arg-type]
         self.steps: list[dict[str, Any]] = []
@@ -137,17 +138,27 @@ class TraceRecorder:
 
     def end(self, line: int, *, ok: bool) -> None:
         """Take note that the program, or a statement that failed, is over."""
+        self.statement({"kind": "statement", "line": line, "end_line": line, "ok": ok})
+
+    def ended(self, line: int, *, ok: bool) -> None:
+        """Take note that a statement is over, unless its failure was told."""
+        last = self.steps[-1] if self.steps else {}
+        if ok or last.get("kind") != "statement" or last["line"] != line or last["ok"]:
+            self.end(line, ok=ok)
+
+    def statement(self, step: dict[str, Any]) -> None:
+        """Add a step, with what is there now."""
 
         def ended() -> None:
             with self.watcher.look() as world:
-                self._moment(world, [], {"kind": "statement", "line": line, "end_line": line, "ok": ok})
+                self._moment(world, [], step)
 
         self._guarded(ended)()
 
     def data(self, name: str, source: Any) -> dict[str, Any]:
         """Return what was recorded, as JSON has it."""
         self.places.source(source)
-        if not self.failures:
+        if not any(step["kind"] == "statement" for step in self.steps):
             self.end(len(source.lines), ok=True)
         with self.watcher.look() as world:
             modules = world.module_paths(self.program)
@@ -161,6 +172,44 @@ class TraceRecorder:
             "peak": totals.index(max(totals)) if totals else None, "failures": self.failures,
         }
         return dict(plain({**found, "note": self.wrong} if self.wrong else found))
+
+
+class ScriptRecorder(SessionRecorder):
+    """Follows a script in a session on PyTorch: statements by the session's events, passes by the watcher."""
+
+    def __init__(self, session: Any, source: Source, emit: Emit) -> None:
+        super().__init__(session, source, emit)
+        self.source = source
+        self.trace = TraceRecorder(session.watcher, session.machine.variables())
+        self.places, self.failures, self.steps = self.trace.places, self.trace.failures, self.trace.steps
+        self.places.source(source)
+
+    def __enter__(self) -> "ScriptRecorder":
+        """Record each pass after what the session itself notes of it."""
+        passes = self.session.watcher.passes
+        begin = passes.before
+
+        def before(roots: list[Any]) -> None:
+            self.session.note_pass(roots)
+            self.trace.program = self.session.reachable()
+            begin(roots)
+
+        passes.before = before
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        passes = self.session.watcher.passes
+        passes.before, passes.after = self.session.note_pass, None
+
+    def _moment(self, variables: Mapping[str, object], roots: Any, step: dict[str, Any], *, again: bool) -> Any:
+        del roots, again
+        self.trace.program = variables
+        self.trace.statement(step)
+
+    def data(self) -> dict[str, Any]:
+        """Return what was recorded, as JSON has it."""
+        self.trace.wrong = self.wrong or self.trace.wrong
+        return self.trace.data(self.source.name, self.source)
 
 
 def _key(node: Node) -> Any:

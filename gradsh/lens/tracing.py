@@ -209,15 +209,18 @@ class _Trace:
 
         try:
             for line, code in self.program.statements(text):
+                ok = True
                 try:
                     exec(code, self.program.main.__dict__)
                 except (SystemExit, KeyboardInterrupt):
                     raise
                 except BaseException as error:  # noqa: BLE001  # it is told, and the next statement runs
-                    self.status = 1
+                    self.status, ok = 1, False
                     self._tell(error, line)
                     if not self.as_json:
                         show(error)
+                if self.recorder is not None:
+                    self.recorder.ended(line, ok=ok)
         except SyntaxError as error:
             self.status = 1
             self._tell_syntax(error)

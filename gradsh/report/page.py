@@ -82,5 +82,6 @@ def _pour(handle: int, data: bytes) -> None:
 
     if stat.S_ISREG(os.fstat(handle).st_mode):
         os.ftruncate(handle, 0)
+        os.lseek(handle, 0, os.SEEK_SET)
     with os.fdopen(os.dup(handle), "wb") as file:
         file.write(data)

@@ -308,7 +308,8 @@ def recorded(session: "Session", script: Script, options: RunOptions, emit: Emit
         return
     from gradsh.report.recorder import SessionRecorder
 
-    with SessionRecorder(session, Source(script.name, script.text), emit) as recorder:
+    source = Source(script.name, script.text)
+    with session.recorder(source, emit) if session.recorder else SessionRecorder(session, source, emit) as recorder:
         yield recorder
     options.report.add(script.name, recorder.data())
 

@@ -94,6 +94,8 @@ class Session(Reports):
         self._values: dict[str, Mapping[str, str]] = {}
         """By the name of a source, the values of its parameters."""
         self.guardian: Any = None
+        self.recorder: Callable[..., Any] | None = None
+        """Set by a session on another engine: makes, of a source and what takes events, what records a script for a report."""
         self.observer: Callable[[Any, bool], None] | None = None
         """Told of each backward pass, when it begins and (True) when it is over."""
         self._begun = next_sequence_number()

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.lens.traced import trace
+from gradsh.cli.app import run_cli
+from tests.lens.traced import Traced, forked, trace
 from tests.report.read import data_of
 
 pytestmark = pytest.mark.parity
@@ -62,3 +63,51 @@ def test_a_program_is_not_changed_by_being_reported(tmp_path: Path) -> None:
     plain, reported = trace("p.py", folder=tmp_path), trace("--report", "a.html", "p.py", folder=tmp_path)
     assert plain == reported
     assert plain.status == 0
+
+
+def gradsh(*words: str) -> Traced:
+    return forked(lambda: run_cli(list(words)))
+
+
+SCRIPT = """x = ones(3, requires_grad=True)
+y = x.exp()
+print("hello")
+z = y.sum()
+backward z
+z.backward()
+w = 1
+"""
+
+
+def test_a_script_on_pytorch_is_told_as_one_on_gradshs_engine(tmp_path: Path) -> None:
+    (tmp_path / "a.grad").write_text(SCRIPT)
+    told = []
+    for engine in ("gradsh", "torch"):
+        name = tmp_path / f"{engine}.html"
+        ran = gradsh("run", "--engine", engine, "--keep-going", "--report", str(name), str(tmp_path / "a.grad"))
+        assert ran.status == 1
+        (run,) = data_of(name)["runs"]
+        steps = [(one["kind"], one.get("line"), one.get("ok"), one.get("output")) for one in run["steps"]]
+        last = max(number for number, one in enumerate(run["steps"]) if one["kind"] == "pass")
+        nodes = sorted((one["name"], one.get("line"), one["born"], one.get("freed"), one.get("freed_line")) for one in run["nodes"])
+        told.append((steps[: last + 1], [one for one in steps[last:] if one[0] == "statement"], nodes,
+                     [span["line"] for span in run["failures"][0]["spans"]], run["bytes"][-1]))
+    assert told[0] == told[1]
+
+
+def test_several_scripts_on_pytorch_make_one_report(tmp_path: Path) -> None:
+    for name in ("a.grad", "b.grad"):
+        (tmp_path / name).write_text("x = ones(2, requires_grad=True)\nx.exp().sum().backward()\n")
+    names = [str(tmp_path / name) for name in ("a.grad", "b.grad")]
+    assert gradsh("run", "--engine", "torch", "--report", str(tmp_path / "all.json"), *names).status == 0
+    assert [run["name"] for run in data_of(tmp_path / "all.json")["runs"]] == names
+
+
+def test_statements_that_are_run_one_by_one_are_told(tmp_path: Path) -> None:
+    (tmp_path / "p.py").write_text(
+        "import torch\nx = torch.ones(3, requires_grad=True)\nz = x.exp().sum()\nz.backward()\nz.backward()\nint('x')\nw = 1\n"
+    )
+    trace("--keep-going", "--report", "a.json", "p.py", folder=tmp_path)
+    (run,) = data_of(tmp_path / "a.json")["runs"]
+    statements = [(one["line"], one["ok"]) for one in run["steps"] if one["kind"] == "statement"]
+    assert statements == [(1, True), (2, True), (3, True), (4, True), (5, False), (6, False), (7, True)]
