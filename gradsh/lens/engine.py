@@ -28,7 +28,7 @@ from gradsh.language.node import stmt
 from gradsh.lens.diagnose import told
 from gradsh.lens.looks import COMMANDS, state_of
 from gradsh.lens.mirror import World, apart
-from gradsh.lens.recorder import ScriptRecorder
+from gradsh.lens.recorder import TorchRecorder
 from gradsh.lens.streams import Printed
 from gradsh.lens.units import ScriptUnits
 from gradsh.lens.watcher import Watcher
@@ -120,7 +120,7 @@ class TorchSession(Session):
             torch.set_default_device(device)
         super().__init__(seed, limits=limits, typed=typed)
         self.printed = Printed(self._on_print)
-        self.recorder = partial(ScriptRecorder, self)
+        self.recorder = partial(TorchRecorder, self)
 
     def new_machine(self) -> TorchMachine:
         """Return the machine that runs the statements."""

@@ -174,7 +174,7 @@ class TraceRecorder:
         return dict(plain({**found, "note": self.wrong} if self.wrong else found))
 
 
-class ScriptRecorder(SessionRecorder):
+class TorchRecorder(SessionRecorder):
     """Follows a script in a session on PyTorch: statements by the session's events, passes by the watcher."""
 
     def __init__(self, session: Any, source: Source, emit: Emit) -> None:
@@ -184,7 +184,7 @@ class ScriptRecorder(SessionRecorder):
         self.places, self.failures, self.steps = self.trace.places, self.trace.failures, self.trace.steps
         self.places.source(source)
 
-    def __enter__(self) -> "ScriptRecorder":
+    def __enter__(self) -> "TorchRecorder":
         """Record each pass after what the session itself notes of it."""
         passes = self.session.watcher.passes
         begin = passes.before

@@ -22,7 +22,9 @@ VARIABLES = frozenset({
     "ACCESSIBLE", "GRADSH_DEBUG", *SETTINGS,
 })  # fmt: skip
 """Environment variables that a script's process keeps, beside those of `LC_*`: how text is shown, how many threads there are."""
-READABLE = ("/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", "/dev/urandom")
+READABLE = (
+    "/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo", "/dev/urandom", "/etc/fonts", "/usr/share/fonts", "/usr/local/share/fonts",
+)
 NOTHING = os.devnull
 OPEN_FILES = 256
 PR_SET_NO_NEW_PRIVS = 38

@@ -146,6 +146,9 @@ def mermaid(dag: Dag) -> str:
     used = {state_of(node) for node in dag.nodes}
     out += [f"  classDef {state} fill:{STATE_FILLS[state]},stroke:{COLOURS[state]},{rest}" for state, rest in _MERMAID_BORDERS.items()
             if state in used]
+    if dag.frames:
+        out.append(f"  classDef frame fill:{FRAME_FILLS[0]},stroke:#9a9ab0")
+        out.append(f"  class {','.join(f'f{number}' for number in range(len(dag.frames)))} frame")
     return "\n".join(out) + "\n"
 
 

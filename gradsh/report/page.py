@@ -1,5 +1,6 @@
 """Writes reports to a file: as JSON, or as one HTML page that holds the same JSON and what draws it."""
 
+import errno
 import json
 import os
 import sys
@@ -14,6 +15,7 @@ VERSION = 1
 """Of the format that docs/report.md describes; it grows when a field changes its meaning or goes."""
 ENDINGS = (".html", ".htm", ".json")
 _PLACE = "<!--report-->"
+_PAGE = Path(__file__).with_name("page.html")
 
 
 class ReportFile:
@@ -30,6 +32,10 @@ class ReportFile:
         self._is_new = not os.path.lexists(path)
         self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
         self._as_page = path.lower().endswith((".html", ".htm"))
+        if self._as_page and _room(self._handle) < _PAGE.stat().st_size:
+            if self._is_new:
+                self.drop()
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def keep_open(self) -> None:
         """Let the file stay open when this process is walled in."""
@@ -66,7 +72,7 @@ def report_text(runs: list[dict[str, Any]], *, as_page: bool, more: dict[str, An
 
 def page() -> str:
     """Return the page without its data."""
-    return Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+    return _PAGE.read_text(encoding="utf-8")
 
 
 def embedded(data: str) -> str:
@@ -74,6 +80,14 @@ def embedded(data: str) -> str:
     for sign in "<>&":
         data = data.replace(sign, f"\\u{ord(sign):04x}")
     return f'<script type="application/json" id="report">{data}</script>'
+
+
+def _room(handle: int) -> int:
+    """Return the bytes that a file may have on its disk; those of a pipe or a device are not bounded."""
+    import stat
+
+    found, disk = os.fstat(handle), os.fstatvfs(handle)
+    return found.st_size + disk.f_bavail * disk.f_frsize if stat.S_ISREG(found.st_mode) else sys.maxsize
 
 
 def _pour(handle: int, data: bytes) -> None:

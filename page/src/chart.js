@@ -102,7 +102,7 @@ export class ChartView {
     const lineLink = (line, source) => link(`line ${line}${source ? ` of ${show(run.sources[source].name, 40)}` : ""}`, () => { this.app.go({ step: at }); this.app.showLine(line, source); });
     this.peak.replaceChildren(
       "Peak: ", el("strong", {}, bytes(most)), " at ", link(`step ${at + 1}${place?.line == null ? "" : `, line ${place.line}`}`, () => this.app.go({ step: at })),
-      rows.length ? `, the largest ${show(words(rows[0]), 120)} of ${bytes(rows[0].bytes)}` : "", `; ${OWNERS.map((owner, index) => [run.bytes[at][index], owner]).filter(([count]) => count).sort((a, b) => b[0] - a[0]).map(([count, owner]) => `${owner} ${bytes(count)}`).join(", ")}. `,
+      rows.length ? `; the largest tensor: ${show(words(rows[0]), 120)}, ${bytes(rows[0].bytes)}` : "", `; ${OWNERS.map((owner, index) => [run.bytes[at][index], owner]).filter(([count]) => count).sort((a, b) => b[0] - a[0]).map(([count, owner]) => `${owner} ${bytes(count)}`).join(", ")}. `,
       ...(lines.length ? ["Saved for backward by ", ...lines.flatMap(([held, line, source], index) => [index ? ", " : "", lineLink(line, source), `: ${bytes(held)}`]), "."] : []));
     this.largest.replaceChildren(el("h3", {}, "The largest tensors at the peak"),
       el("ol", { class: "bars" }, rows.map((row) => el("li", {}, el("span", { class: "bar", style: { width: `${Math.max(1, (100 * row.bytes) / Math.max(1, rows[0].bytes))}px` } }), el("strong", {}, bytes(row.bytes)), ` ${show(words(row), 200)}`))));

@@ -1,5 +1,7 @@
 """Pictures of graphs: laid out without overlap, every node and edge there, as SVG and PNG."""
 
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 
@@ -194,6 +196,15 @@ def test_png_is_a_picture():
     pytest.importorskip("resvg_py")
     assert picture(view_of(2), "png").startswith(b"\x89PNG")
     assert picture(view_of(2, "memory"), "png").startswith(b"\x89PNG")
+
+
+def test_png_is_drawn_behind_the_wall_of_a_script(tmp_path):
+    pytest.importorskip("resvg_py")
+    text = f"x = ones(2, requires_grad=True)\ny = x.exp()\ngraph y --output {tmp_path}/y.png"
+    words = [sys.executable, "-m", "gradsh", "run", "--allow-files", str(tmp_path), "-c", text]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert (tmp_path / "y.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_chart_as_svg():
