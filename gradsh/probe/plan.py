@@ -74,7 +74,7 @@ class Course:
             if self.needed is not None and node not in self.needed:
                 continue
             arrived = node in self.reached
-            error = obstacle(node) if arrived and (node.raw or type(node) is not CompactNode) else None
+            error = obstacle(node) if arrived and (type(node) is not CompactNode or node.raw) else None
             if error is not None:
                 return error
             self.ran += 1
