@@ -220,6 +220,7 @@ def _optimizers() -> dict[str, Namespace]:
     """Return torch.optim and the files that PyTorch keeps its optimizers in."""
     table = _from_files("gradsh.api.optim", _OPTIMIZERS)
     files = {name.lower(): {name: entry} for name, entry in table.items()}
+    files["optimizer"] |= lazily("gradsh.api.optim.optimizer", "required")
     spaces = {f"torch.optim.{file}": Namespace(f"torch.optim.{file}", held) for file, held in files.items()}
     table.update((file, _spaces(f"torch.optim.{file}")) for file in files)
     return {"torch.optim": Namespace("torch.optim", {

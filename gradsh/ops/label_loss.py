@@ -244,10 +244,13 @@ _ctc_loss = op(
 )
 
 
-def _lengths(value: list[int]) -> tuple[int, ...]:
+def _lengths(value: Any, name: str) -> tuple[int, ...]:
     if isinstance(value, (list, tuple)):
         return tuple(int(n) for n in value)
-    return tuple(int(n) for n in np.atleast_1d(array_of(value)))
+    lengths = np.atleast_1d(array_of(value))
+    if lengths.dtype.kind not in "iu":
+        raise fail("dtype", f"{name} must be integral", RuntimeError)
+    return tuple(int(n) for n in lengths)
 
 
 def _ctc(
@@ -257,8 +260,8 @@ def _ctc(
     code = number(reduction) if isinstance(reduction, str) else int(reduction)
     batched = len(log_probs.shape) == 3
     rows = log_probs if batched else find("unsqueeze")(log_probs, 1)
-    lengths = _lengths(target_lengths)
-    loss = _ctc_loss(rows, targets, _lengths(input_lengths), lengths, blank, zero_infinity)
+    inputs, lengths = _lengths(input_lengths, "input_lengths"), _lengths(target_lengths, "target_lengths")
+    loss = _ctc_loss(rows, find("to")(targets, np.dtype(np.int64)), inputs, lengths, blank, zero_infinity)
     if zero_infinity:
         loss = find("where")(find("eq")(loss, float("inf")), make(np.zeros((), array_of(loss).dtype)), loss)
     if code == MEAN:

@@ -101,7 +101,7 @@ MODULES: dict[str, Module] = {
     "uuid": _real("uuid", "random names"),
     "warnings": _real("warnings"),
     "weakref": _real("weakref"),
-    "tqdm": _stands_in("it returns its argument and shows no progress", "tqdm", "tqdm.auto", "tqdm.notebook", "tqdm.autonotebook"),
+    "tqdm": _stands_in("it returns its argument and shows no progress", "tqdm", "tqdm.notebook", "tqdm.autonotebook"),
     "matplotlib": _stands_in(
         _RECORD, "plots", "matplotlib.pyplot", "matplotlib.pylab", "matplotlib.animation", "matplotlib.ticker"
     ),

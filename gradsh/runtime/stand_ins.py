@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.api.stand_ins import NOTHING, Nothing
 from gradsh.engine.attribute_names import ScriptBase
+from gradsh.runtime.library import Library
 
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
@@ -46,16 +47,30 @@ class Progress(ScriptBase):
     set_description_str = set_postfix = set_postfix_str = refresh = reset = close = clear = set_description
 
 
+class AutoProgress(Progress):
+    """The bar of `tqdm.auto`, which asks for an iterator when it is made: a data loader draws a seed for each."""
+
+    def __init__(self, iterable: Any = None, *args: Any, **options: Any) -> None:
+        super().__init__(iterable, *args, **options)
+        if iterable is not None:
+            iter(iterable)
+
+
 def load_tqdm(machine: "Machine") -> Mapping[str, Any]:
     """Return what `tqdm` offers."""
+    members = _bars(machine, Progress)
+    return members | {"tqdm_notebook": members["tqdm"], "auto": Library("tqdm.auto", lambda: _bars(machine, AutoProgress))}
+
+
+def _bars(machine: "Machine", kind: type[Progress]) -> dict[str, Any]:
     write = staticmethod(lambda text, *_, **__: machine.on_print(f"{text}\n"))
-    bar: Any = type("tqdm", (Progress,), {"__module__": "tqdm", "write": write})
+    bar: Any = type("tqdm", (kind,), {"__module__": "tqdm", "write": write})
 
     def trange(*numbers: int, **options: Any) -> Any:
         """Return `tqdm(range(…))`."""
         return bar(machine.builtins["range"](*numbers), **options)
 
-    return {"tqdm": bar, "trange": trange, "tqdm_notebook": bar}
+    return {"tqdm": bar, "trange": trange}
 
 
 def load_plots(_: "Machine") -> Mapping[str, Any]:

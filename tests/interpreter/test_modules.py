@@ -106,6 +106,22 @@ def test_stand_ins_say_so_once_and_change_no_number() -> None:
     assert len(warnings) == len({warning.partition(" is a stub: ")[0] for warning in warnings}) == 9
 
 
+def test_the_bar_of_tqdm_auto_asks_for_an_iterator_when_it_is_made() -> None:
+    """A data loader draws a seed for each iterator, so that its batches come in another order below that bar."""
+    text = """
+import torch
+from tqdm{} import tqdm
+from torch.utils.data import DataLoader
+torch.manual_seed(0)
+loader = DataLoader(range(8), batch_size=4, shuffle=True)
+bar = tqdm(loader)
+print(next(iter(bar)).tolist(), len(bar), tqdm(i for i in (1, 2)).iterable is not None, list(tqdm([3])))
+"""
+    assert run(text.format(""))[0] == "[2, 0, 5, 3] 2 True [3]\n"
+    assert run(text.format(".auto"))[0] == "[7, 2, 0, 5] 2 True [3]\n"
+
+
+
 def test_what_pytorch_alone_has_is_told_where_a_program_asks_for_it() -> None:
     asked = "import torch\nprint(hasattr(torch, 'hann_window'), hasattr(torch, 'no_such_name'), getattr(torch.ones(1), 'to_sparse', 0))\n"
     printed, warnings, failures, _ = run(asked + "hasattr(torch, 'hann_window')\ntorch.hann_window(3)")

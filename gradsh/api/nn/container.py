@@ -256,8 +256,6 @@ class ParameterDict(Module):
             self.update(parameters)
 
     def __getitem__(self, key: str) -> Any:
-        if key not in self._keys:
-            raise fail("key", key, KeyError, key=key)
         return read(self, key)
 
     def __setitem__(self, key: str, value: Any) -> None:
@@ -291,9 +289,50 @@ class ParameterDict(Module):
         return [self[key] for key in self._keys]
 
     def update(self, parameters: Any) -> None:
-        """Add the pairs of a dictionary or a list."""
-        for key, value in parameters.items() if isinstance(parameters, (Mapping, ParameterDict)) else parameters:
+        """Add the pairs of a dictionary (a plain one in the order of its keys) or a list."""
+        if not isinstance(parameters, Iterable):
+            text = f"ParametersDict.update should be called with an iterable of key/value pairs, but got {type(parameters).__name__}"
+            raise fail("type", text, TypeError)
+        pairs = parameters
+        if isinstance(parameters, (OrderedDict, ParameterDict)):
+            pairs = parameters.items()
+        elif isinstance(parameters, Mapping):
+            pairs = sorted(parameters.items())
+        for key, value in pairs:
             self[key] = value
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._keys)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the value of a key, or `default`."""
+        return read(self, key) if key in self else default
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """Return the value of a key, which is `default` from now on if it had none."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def pop(self, key: str) -> Any:
+        """Remove a key and return its value."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self) -> tuple[str, Any]:
+        """Remove the last key; return it and its value."""
+        key = next(reversed(self._keys))
+        return key, self.pop(key)
+
+    def clear(self) -> None:
+        """Remove all keys."""
+        for key in list(self._keys):
+            del self[key]
+
+    def copy(self) -> "ParameterDict":
+        """Return another one with the same values."""
+        return ParameterDict(OrderedDict(self.items()))
 
     def extra_repr(self) -> str:
         """Return a line for each value."""

@@ -24,8 +24,8 @@ def _check(
     log_probs: Array, targets: Array, input_lengths: tuple[int, ...], target_lengths: tuple[int, ...], blank: int
 ) -> None:
     batch = log_probs.shape[1]
-    if log_probs.dtype.kind != "f" or targets.dtype.kind not in "iu":
-        raise fail("dtype", "ctc_loss: log_probs must be floating point and targets integer", RuntimeError)
+    if log_probs.dtype.kind != "f":
+        raise fail("dtype", "ctc_loss: log_probs must be floating point", RuntimeError)
     if not 0 <= blank < log_probs.shape[2]:
         raise fail("value", "blank must be in label range", RuntimeError)
     if len(input_lengths) != batch:
