@@ -293,8 +293,10 @@ NAMESPACES: dict[str, Namespace] = {
             "utils": _spaces("torch.nn.utils"),
             "parameter": _spaces("torch.nn.parameter"),
             "modules": _spaces("torch.nn.modules"),
+            "parallel": _spaces("torch.nn.parallel"),
         },
     ),
+    "torch.nn.parallel": Namespace("torch.nn.parallel", lazily("gradsh.api.stand_ins", "DataParallel")),
     "torch.nn.functional": Namespace("torch.nn.functional", lazily("gradsh.api.functional", "gumbel_softmax"), "F"),
     "torch.nn.init": Namespace("torch.nn.init", lazily("gradsh.api.nn.init", _INIT)),
     "torch.nn.utils": Namespace(
@@ -393,7 +395,7 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.mps": Namespace("torch.mps", lazily(_SETTINGS, "empty_cache=ignore manual_seed=ignore synchronize=ignore device_count")),
     "torch.backends.cuda": Namespace("torch.backends.cuda", {"matmul": _spaces("torch.backends.cuda.matmul")}),
     "torch.backends.cuda.matmul": Switches("torch.backends.cuda.matmul", {"allow_tf32": False}),
-    "torch.backends.mps": Namespace("torch.backends.mps", lazily(_SETTINGS, "is_available=cuda_is_available")),
+    "torch.backends.mps": Namespace("torch.backends.mps", lazily(_SETTINGS, "is_available=cuda_is_available is_built=cuda_is_available")),
 }
 
 BARE = ("torch.nn.functional", "torch", "torch.nn", "torch.optim")

@@ -88,7 +88,7 @@ class NameChecker:
         self.source = source
         self.found: list[Problem] = []
         self.nodes = list(_walk(program))
-        self.bound = {name for node in self.nodes for name in _binds(node)} | {"__name__"}
+        self.bound = {name for node in self.nodes for name in _binds(node)} | {"__doc__", "__file__", "__name__", "__package__"}
         others = {
             name for node in self.nodes if not isinstance(node, tree.Program | tree.FunctionDef | tree.ClassDef)
             for name in _binds(node)
@@ -136,10 +136,17 @@ class NameChecker:
         if owner is None and node.attr in _METHODS:
             current().stands_in(f".{node.attr}()", _METHODS[node.attr])
         self._stands_in(self._value(node))
-        if isinstance(owner, self.machine.guard.namespaces) and self._value(node) is None:
+        if isinstance(owner, self.machine.guard.namespaces) and not self._offers(owner, node.attr):
             meant = " or ".join(f"`{one}`" for one in for_attribute(self.machine, owner, node.attr))
             way = way_without(f"{owner.name}.{node.attr}") or (f"did you mean {meant}?" if meant else "")
             self._tell("attribute", f"module '{owner.name}' has no attribute '{node.attr}'", node.span, way)
+
+    def _offers(self, owner: Any, name: str) -> bool:
+        try:
+            self.machine.guard.read(owner, name)
+        except AttributeError:
+            return False
+        return True
 
     def _value(self, node: Node) -> Any:
         """Return the namespace, or what is in one, that an expression stands for wherever it stands; None: not known."""
@@ -178,7 +185,10 @@ class NameChecker:
             owner = _fields(error).get("owner")
             meant = " or ".join(f"`{one}`" for one in for_attribute(self.machine, owner, node.name)) if owner is not None else ""
             self._tell("name", str(error), node.span, f"did you mean {meant}?" if meant else "")
-            return None
+        except ProblemError as error:  # of a file beside the script
+            if error.problem not in self.found:
+                self.found.append(error.problem)
+        return None
 
     def _bindings(self) -> dict[str, int]:
         """Return how often each name is bound in the blocks of the program."""
@@ -215,6 +225,8 @@ def _binds(node: Node) -> Iterator[str]:
             yield from (one.id for one in _walk(node.target) if isinstance(one, tree.Name))
         case tree.arg():
             yield node.arg
+        case tree.match_case():
+            yield "_"
         case tree.Global() | tree.Nonlocal():
             yield from node.names
         case _:

@@ -1,5 +1,6 @@
 """The parts of Python's library that scripts may import, each an explicit list of names."""
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from types import FunctionType
@@ -37,8 +38,17 @@ class Library:
         try:
             return self.members()[name]
         except KeyError:
-            text = f"module '{self.name}' has no attribute '{name}'"
-            raise fail("attribute", text, AttributeError, owner=self, name=name) from None
+            raise fail("attribute", self._missing(name), AttributeError, owner=self, name=name) from None
+
+    def _missing(self, name: str) -> str:
+        """Return Python's sentence for a name that is not there: numpy says what took the place of a removed one."""
+        own = sys.modules.get(self.name)
+        try:
+            getattr(own, name)
+        except AttributeError as error:
+            if own is not None:
+                return str(error)
+        return f"module '{self.name}' has no attribute '{name}'"
 
     def __getattr__(self, name: str) -> Any:
         if name[:1] == "_":

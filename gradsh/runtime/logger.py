@@ -234,6 +234,9 @@ def load_logging(machine: "Machine") -> Mapping[str, Any]:
     methods = {name: told(name) for name in ("debug", "info", "warning", "warn", "error", "critical", "exception", "log")}
     kinds = {"StreamHandler": stream_handler, "FileHandler": file_handler, "NullHandler": file_handler, "Formatter": Formatter}
     rotating = Library("logging.handlers", lambda: dict.fromkeys(_ROTATING, file_handler))
-    return methods | kinds | LEVELS | {"handlers": rotating, "getLogger": getLogger, "basicConfig": basicConfig,
-                                       "disable": disable, "Logger": Logger,
-                                       "root": root, "getLevelName": lambda level: _NAMES.get(level, f"Level {level}")}  # fmt: skip
+    others = {
+        "WARN": LEVELS["WARNING"], "FATAL": LEVELS["CRITICAL"], "handlers": rotating, "getLogger": getLogger,
+        "basicConfig": basicConfig, "disable": disable, "Logger": Logger, "root": root,
+        "getLevelName": lambda level: _NAMES.get(level, f"Level {level}"),
+    }
+    return methods | kinds | LEVELS | others

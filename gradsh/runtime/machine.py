@@ -143,7 +143,7 @@ class Machine:
         self.builtins.update(self.offer.builtins())
         self.builtins.update(self._hooks())
         self.program["__builtins__"] = self.builtins
-        self.program |= {"__name__": "__main__", "__doc__": None}
+        self.program |= {"__name__": "__main__", "__doc__": None, identifier("__package__"): None}
         if self.arguments[0]:
             self.program[identifier("__file__")] = self.arguments[0]
         self.progress.activation = ROOT

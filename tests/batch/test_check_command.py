@@ -38,6 +38,7 @@ def test_names_that_nothing_binds_are_told(text, message, help_line):
 
 
 RIGHT = [
+    "import numpy as np\nprint(np.newaxis, torch.version.cuda, __file__, __package__)\nmatch 3:\n    case _:\n        pass",
     "import matplotlib.pyplot as plt\nimport torch.distributed as dist",
     "import torch.nn.functional as F\ndef f(F):\n    return F.whatever\nclass F:\n    whatever = 1\nF.whatever",
     "try:\n    import numpy as np\nexcept ImportError:\n    np = None\nnp.zeros(2)",
@@ -118,3 +119,12 @@ def test_path_names_a_folder_of_modules(tmp_path: Path, capfd: pytest.CaptureFix
     assert run(RunOptions((str(script),), path=(str(library),), owns_process=False)) == 1
     assert refused(RunOptions((str(script),), path=(str(tmp_path / "none"),)))
     assert "no such folder" in capfd.readouterr().err
+
+
+def test_a_broken_file_beside_is_told_once_with_its_own_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "helper.py").write_text("a = 1\nprint 'loss'\n")
+    (tmp_path / "main.py").write_text("import helper\nfrom helper import a, b\nprint(a)\n")
+    assert check_files([str(tmp_path / "main.py")]) == 1
+    error = capfd.readouterr().err
+    assert error.count("error[") == 1
+    assert "helper.py:2:1" in error
