@@ -220,7 +220,11 @@ def _range(start: Any, end: Any, step: Any, dtype: Any) -> Array:
 factory("range(start: number = 0, end: number = 0, step: number = 1", "The numbers from `start` to `end`, both included.", _range)
 
 
-def _line(start: float, end: float, steps: int, dtype: Any) -> Array:
+_WIDER = {np.float32: np.float64, np.float64: np.longdouble}
+"""In which the product and the sum of a point are worked out: PyTorch rounds them once, together."""
+
+
+def evenly_spaced(start: float, end: float, steps: int, dtype: Any) -> Array:
     """Return the points of linspace, worked out from both ends towards the middle, as PyTorch does."""
     if steps < 0:
         raise fail("value", "number of steps must be non-negative", RuntimeError)
@@ -234,19 +238,20 @@ def _line(start: float, end: float, steps: int, dtype: Any) -> Array:
     step = (last - first) / kind(max(steps - 1, 1))
     place = np.arange(steps)
     half = steps // 2
-    low = first + step * place[:half].astype(kind)
-    high = last - step * (steps - 1 - place[half:]).astype(kind)
+    first, last, step = map(_WIDER[np.dtype(dtype).type] if np.dtype(dtype).kind == "f" else kind, (first, last, step))
+    low = first + step * place[:half].astype(type(step))
+    high = last - step * (steps - 1 - place[half:]).astype(type(step))
     return np.concatenate([low, high]).astype(dtype)
 
 
 factory(
     "linspace(start: Operand, end: Operand, steps: int", "`steps` evenly spaced numbers from `start` to `end`, both included.",
-    lambda start, end, steps, dtype: _line(_fill_value(start), _fill_value(end), steps, default_or(dtype)),
+    lambda start, end, steps, dtype: evenly_spaced(_fill_value(start), _fill_value(end), steps, default_or(dtype)),
 )
 
 
 def _logspace(start: Any, end: Any, steps: int, base: float, dtype: Any) -> Array:
-    exponents = _line(_fill_value(start), _fill_value(end), steps, np.float64)
+    exponents = evenly_spaced(_fill_value(start), _fill_value(end), steps, np.float64)
     return np.power(float(base), exponents).astype(default_or(dtype))
 
 

@@ -17,6 +17,7 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
+from gradsh.ops.create import evenly_spaced
 from gradsh.ops.kernels.common import unsupported
 from gradsh.text.fault import fail
 from gradsh.text.tuples import NamedTuple
@@ -255,10 +256,16 @@ composite(
 
 def _base(size: tuple[int, ...], dtype: Any, align: bool) -> Array:
     """Return the places of an image in homogeneous coordinates, (pixels, dims + 1)."""
-    extents = size[2:]
-    steps = [np.linspace(-1, 1, n) * (1 if align else (n - 1) / n) if n > 1 else np.zeros(1) for n in extents]
-    axes = np.meshgrid(*steps, indexing="ij")[::-1]
-    return np.stack([*(axis.ravel() for axis in axes), np.ones(int(np.prod(extents)))], -1).astype(dtype)
+    axes = np.meshgrid(*(_centres(n, np.dtype(dtype).type, align) for n in size[2:]), indexing="ij")[::-1]
+    return np.stack([*(axis.ravel() for axis in axes), np.ones(int(np.prod(size[2:])), dtype)], -1)
+
+
+def _centres(extent: int, kind: Any, align: bool) -> Array:
+    """Return the places of pixels along an axis, rounded as PyTorch's: a sample at a pixel's very place has its gradient from one side."""
+    if extent <= 1:
+        return np.zeros(1, kind)
+    places = evenly_spaced(-1, 1, extent, kind)
+    return places if align else places * kind(extent - 1) / kind(extent)
 
 
 def _affine(theta: Array, size: tuple[int, ...], align_corners: bool) -> Array:
