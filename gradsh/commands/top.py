@@ -10,7 +10,7 @@ from gradsh.view.shapes import Cell, Column, Group, Row, Table, View
 
 _ROOM = 24
 """Rows of the table where nothing bounds it."""
-_FIXED = 11
+_FIXED = 12
 """Rows that it has at least: titles, owners, sums."""
 _OWNERS = (
     ("leaves and parameters", "leaves"), ("gradients", "gradients"), ("held by other variables", "variables"),
@@ -49,26 +49,22 @@ def _owners(report: TopReport) -> Table:
     for words, field in _OWNERS:
         cells: tuple[Cell, ...] = (words, getattr(report.now, field))
         rows.append(Row(cells if growth is None else (*cells, getattr(growth, field))))
-    return Table(tuple(columns), tuple(rows), (_summary(report),))
+    return Table(tuple(columns), tuple(rows), _summary(report))
 
 
-def _summary(report: TopReport) -> str:
-    parts = [count(report.now.nodes, "node") + " alive"]
-    if report.growth is not None:
-        parts[0] += f" (an iteration adds {report.growth.nodes:,.3g})"
-    parts.append(f"peak {report.peak:,} B")
-    if report.iteration:
-        rate = f", {report.rate:,.3g} a second" if report.rate is not None else ""
-        parts.append(f"line {report.line}, iteration {report.iteration:,}{rate}")
-    return "; ".join(parts)
+def _summary(report: TopReport) -> tuple[str, ...]:
+    adds = f", an iteration adds {report.growth.nodes:,.3g}" if report.growth is not None else ""
+    rate = f", {report.rate:,.3g} a second" if report.rate is not None else ""
+    where = (f"line {report.line}, iteration {report.iteration:,}{rate}",) if report.iteration else ()
+    return (f"{count(report.now.nodes, 'node')} alive{adds}; peak {report.peak:,} B", *where)
 
 
 def _largest(largest: tuple[LargeSaved, ...], room: int) -> Table | None:
     columns = (
-        Column("largest saved"), Column("shape", "shape"), Column("storage", "bytes"), Column("saved on", "line"),
-        Column("also held by", "names"),
+        Column("largest saved"), Column("shape", "shape"), Column("count", "count"), Column("storage", "bytes"),
+        Column("saved on", "line"),
     )
-    rows = tuple(Row((one.saved, one.shape, one.nbytes, one.line, one.held_by[:1]), "live") for one in largest[:room])
+    rows = tuple(Row((one.saved, one.shape, one.number, one.nbytes, one.line), "live") for one in largest[:room])
     return Table(columns, rows) if rows else None
 
 

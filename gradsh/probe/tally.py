@@ -5,9 +5,7 @@ so a walk ends at what is known already.
 """
 
 import weakref
-from collections.abc import Iterable
-from heapq import nlargest
-from operator import itemgetter
+from collections.abc import Iterable, Iterator
 
 from gradsh.engine.graph.node import Node
 from gradsh.engine.values.storage import owner_of
@@ -69,18 +67,15 @@ class Tally:
                 self._release(id(node))
                 self._hold(node)
 
-    def largest(self, most: int) -> list[tuple[Node, int, int]]:
-        """Return the largest memories that saved tensors stand in, and for each the earliest known node: (node, memory, bytes)."""
-        left = dict(nlargest(most, self.sizes.items(), key=itemgetter(1)))
-        found = []
+    def memories(self) -> Iterator[tuple[Node, int, int]]:
+        """Yield (node, memory, bytes) for each memory that saved tensors stand in, with one of the nodes that saved it."""
+        left = self.sizes.copy()
         for key, held in self._held.items():
-            for memory in {*held} & left.keys():
-                node = self._known[key]()
-                if node is not None:
-                    found.append((node, memory, left.pop(memory)))
-            if not left:
-                break
-        return sorted(found, key=lambda one: -one[2])
+            node = self._known[key]()
+            for memory in held if node is not None else ():
+                size = left.pop(memory, None)
+                if size is not None:
+                    yield node, memory, size
 
     def _hold(self, node: Node) -> None:
         arrays = arrays_in(node)

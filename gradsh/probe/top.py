@@ -6,7 +6,9 @@ A sample is numbers and words: it keeps no tensor and no node alive.
 import time
 from collections import deque
 from collections.abc import Hashable, Iterable, Mapping
-from typing import NamedTuple
+from heapq import nlargest
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +22,7 @@ from gradsh.probe.passes import live_entries
 from gradsh.probe.snapshot import node_name
 
 _LISTED = 20
-"""Saved tensors and gradients of a report."""
+"""Places and gradients of a report."""
 _KEPT = 64
 """Samples from which growth is told."""
 _RECENT = 8
@@ -28,10 +30,14 @@ _RECENT = 8
 
 
 class LargeSaved(NamedTuple):
-    """One of the largest memories that saved tensors stand in: a saved tensor there, the bytes of the memory, its other holders."""
+    """Memories of one size that nodes of one kind, made at one place, saved: one of these saved tensors, how many, their bytes.
+
+    `held_by` are the names that hold the memory of that one.
+    """
 
     saved: str
     shape: tuple[int, ...]
+    number: int
     nbytes: int
     held_by: tuple[str, ...]
     line: int | None
@@ -107,7 +113,7 @@ class TopSampler:
 
     def report(self) -> TopReport:
         """Return the largest of the latest samples as data."""
-        one = max(list(self.samples)[-_RECENT:], key=lambda sample: sample.account.total)
+        one = max(list(self.samples)[: -_RECENT - 1 : -1], key=lambda sample: sample.account.total)
         # what the first iteration adds (gradients, an optimizer's state) comes once
         alike = [sample for sample in self.samples if sample.phase == one.phase and sample.number > 1]
         growth = rate = None
@@ -122,15 +128,26 @@ class TopSampler:
         return TopReport(one.account, peak, growth, one.largest, norm, tuple(shown[:_LISTED]), one.line, one.number, rate)
 
     def _largest(self, names: Names) -> tuple[LargeSaved, ...]:
+        """Return the places that saved the most bytes."""
         assert self.meter.tally is not None
-        found = []
-        for node, key, size in self.meter.tally.largest(_LISTED):
-            title, shape = next(
-                ((name, array.shape) for name, array, _ in live_entries(node) if array is not None and memory_key(array) == key), ("", ()),
-            )
-            saved = f"{node_name(node)}.{title}" if title else node_name(node) or ""
-            found.append(LargeSaved(saved, tuple(shape), size, names.of_memory(key), self.line_of(node.location)))
-        return tuple(found)
+        groups: dict[Hashable, list[Any]] = {}
+        for node, memory, size in self.meter.tally.memories():
+            where = node.location
+            key = node_name(node), size, None if where is None else (where[1], where[2])
+            group = groups.get(key)
+            if group is None:
+                groups[key] = [size, 1, node, memory]
+            else:
+                group[0] += size
+                group[1] += 1
+        return tuple(self._large(*group, names) for group in nlargest(_LISTED, groups.values(), key=itemgetter(0)))
+
+    def _large(self, nbytes: int, number: int, node: Node, memory: int, names: Names) -> LargeSaved:
+        title, shape = next(
+            ((name, array.shape) for name, array, _ in live_entries(node) if array is not None and memory_key(array) == memory), ("", ()),
+        )
+        saved = f"{node_name(node)}.{title}" if title else node_name(node) or ""
+        return LargeSaved(saved, tuple(shape), number, nbytes, names.of_memory(memory), self.line_of(node.location))
 
 
 def _growth(first: Account, last: Account, iterations: int) -> Growth:

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 PACE = 0.1
 """Seconds between two samples, and two drawings, at the least."""
-IDLE = 0.3
-"""Seconds without a backward after which a sample is taken at an iteration or a call."""
+IDLE, LONG = 0.3, 2.0
+"""Seconds without a backward after which a sample is taken at an iteration or a call: twice those between the last two, within these."""
 SOON = 0.3
 """Seconds for which a program runs before a pane appears: what ends sooner is not worth one."""
-_SHARE = 30
+_SHARE = 40
 _SPARE = 5
 """Rows of the terminal that are left to the program's output."""
 _PARTS = 1000
@@ -131,7 +131,9 @@ class TopWatch:
         self.begun = time.monotonic()
         self.passes: dict[Any, int] = {}
         """how often a backward began at each place"""
-        self._next = self.begun
+        self._next = self._latest = self.begun
+        """When another sample may be taken, when the latest backward began"""
+        self._idle = IDLE
         self._open = False
         """Whether the pass that is running is one of which a sample was taken"""
         self._process = os.getpid()
@@ -146,10 +148,13 @@ class TopWatch:
                 self._open = False
                 self._spend(self._end)
             return
+        now = time.monotonic()
+        self._idle = min(LONG, max(IDLE, 2 * (now - self._latest)))
+        self._latest = now
         where = task.location
         phase = None if where is None else (id(where[1]), where[2])
         number = self.passes[phase] = self.passes.get(phase, 0) + 1
-        if time.monotonic() >= self._next and os.getpid() == self._process:
+        if now >= self._next and os.getpid() == self._process:
             self._open = True
             roots = [edge[0] for edge, _ in task.roots]
             line = self.session.line_of(where)
@@ -166,8 +171,8 @@ class TopWatch:
         where = self.session.machine.where()
         if where is None:
             return
-        loop = _loop(where[0])
-        phase, number = (None, 0) if loop is None else ((id(loop[0]), id(where[1]), where[2]), loop[1])
+        loop, within = _loop(where[0])
+        phase, number = (None, 0) if loop is None else ((id(loop[0]), within, id(where[1]), where[2]), loop[1])
         line = self.session.line_of(where)
         self._spend(lambda: self.sampler.take(self.session.reachable(), line, (), phase, number))
         self._spend(self.show)
@@ -194,7 +199,7 @@ class TopWatch:
         while not self._over.wait(PACE):
             if self.screen is not None and self.screen._waiting:
                 self.screen.flush()
-            if time.monotonic() - self._next > IDLE:
+            if time.monotonic() - max(self._next, self._latest) > self._idle:
                 self.session.machine.soon(self.at_tick)
 
     @contextmanager
@@ -230,17 +235,26 @@ class TopWatch:
         return Result(0, "top", report, lambda: view(report))
 
 
-def _loop(activation: Any) -> Any:
-    """Return the pass of the loop that tells iterations: the innermost of the outermost function that is in a loop, None for none."""
-    found = here = None
+def _loop(activation: Any) -> tuple[Any, tuple[int, ...]]:
+    """Return the pass of the loop that counts iterations (None: no loop), and the numbers of the passes within it.
+
+    It is the innermost loop of the outermost function that is in one: a loop over layers, behind a call, is none.
+    """
+    found: Any = None
+    within: list[int] = []
+    numbers: list[int] = []
+    here = None
     while activation is not None:
         parent, number, site, _ = activation
         if site is not None:
-            found, here = here or found, None
-        elif number and here is None:
-            here = activation
+            here = None
+        elif number:
+            if here is None:
+                here = found = activation
+                within = [*numbers]
+            numbers.append(number)
         activation = parent
-    return here or found
+    return found, tuple(within)
 
 
 @contextmanager

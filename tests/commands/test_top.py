@@ -31,12 +31,19 @@ def test_the_table_of_now():
     report, memory = asked.report("top"), asked.report("memory")
     assert report.now == memory.now
     largest = report.largest[0]
-    assert (largest.saved, largest.nbytes, largest.held_by, largest.line) == ("ExpBackward0.result", 400, ("h",), 2)
+    assert (largest.saved, largest.number, largest.nbytes, largest.held_by, largest.line) == ("ExpBackward0.result", 1, 400, ("h",), 2)
     assert [one.nbytes for one in report.largest] == [400, 8]
     assert [one.leaf for one in report.gradients] == ["w"]
     assert report.norm == pytest.approx(asked["w"].grad.norm().item())
     assert report.gradients[0].largest == pytest.approx(asked["w"].grad.abs().max().item())
     assert report.growth is None
+
+
+def test_what_a_place_saves_again_and_again_is_one_row():
+    asked = Asked("w = ones(4, requires_grad=True)\nh = w\nfor i in range(5):\n    h = (h * w).tanh()\nz = h.sum()")
+    report = asked.report("top")
+    assert [(one.saved, one.number, one.nbytes, one.line) for one in report.largest][0] == ("MulBackward0.self", 5, 80, 4)
+    assert sum(one.nbytes for one in report.largest) == report.now.saved
 
 
 def test_growth_is_told_between_samples_of_one_place():
