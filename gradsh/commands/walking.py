@@ -5,7 +5,7 @@ A step back takes back what the pass did: gradients and saved tensors are as bef
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -47,12 +47,24 @@ class WalkReport(NamedTuple):
     shown: bool = False
 
 
-class _TakeBack(BaseException):
+class TakeBack(BaseException):
     """Ends a pass that is to be taken back, and run again up to step `to` (None: not at all)."""
 
     def __init__(self, to: int | None) -> None:
         super().__init__()
         self.to = to
+
+
+class Pauses(Protocol):
+    """Is called after each step, and returns when the next one may run; `over` tells it that the pass itself has ended."""
+
+    over: bool
+
+    def begin(self, shown: int) -> None:
+        """Begin the pass anew, up to the step of that number without a stop."""
+
+    def __call__(self, recorder: StepRecorder) -> None:
+        """Take a step that has just been done."""
 
 
 def walk(state: State, roots: Iterable[Node], observed: Callable[[StepRecorder], None]) -> WalkReport:
@@ -64,23 +76,36 @@ def walk(state: State, roots: Iterable[Node], observed: Callable[[StepRecorder],
         observed(recorder)
         recorder.finish()
         return WalkReport(tuple(recorder.steps), state.report_of(recorder))
-    before = Rewind(roots)
-    stepper = _Stepper(state, names, roots)
+    stepper, before = _Stepper(state, names, roots), Rewind(roots)
+    try:
+        recorder = take_steps(state, observed, stepper, before)
+    except TakeBack:
+        raise fail("interrupt", f"backward was aborted; {_BACK}", RuntimeError) from None
+    before.forget()  # else it would hold what the pass freed
+    if stepper.until:
+        state.control.show((f"backward ended before reaching {stepper.until}",))
+    return WalkReport(tuple(recorder.steps), state.report_of(recorder), shown=True)
+
+
+def take_steps(
+    state: State, observed: Callable[[StepRecorder], None], stepper: Pauses, before: Rewind,
+) -> StepRecorder:
+    """Run a pass, again for each step back; return what recorded it. Raises TakeBack for one that was taken back for good."""
+    variables = state.names_in_reach()
     while True:
-        recorder = StepRecorder(state.line_of, names, paths, stepper, before)
+        recorder = StepRecorder(state.line_of, Names(variables), ModulePaths(variables), stepper, before)
         try:
             observed(recorder)
             stepper.over = True
             recorder.finish()
-            break
-        except _TakeBack as asked:
-            before.restore()
+            return recorder
+        except TakeBack as asked:
+            nodes = before.restore()
+            if state.meter is not None:
+                state.meter.freed(nodes, back=True)
             if asked.to is None:
-                raise fail("interrupt", f"backward was aborted; {_BACK}", RuntimeError) from None
+                raise
             stepper.begin(asked.to)
-    if stepper.until:
-        state.control.show((f"backward ended before reaching {stepper.until}",))
-    return WalkReport(tuple(recorder.steps), state.report_of(recorder), shown=True)
 
 
 class _Stepper(Debugger):
@@ -106,7 +131,7 @@ class _Stepper(Debugger):
         if step.number <= self.skipped or self.rest or (step.number > self.skipped + 1 and not self.stops(recorder)):
             return
         self.skipped = -1
-        self.control.show(_step_lines(step))
+        self.control.show(step_lines(step))
         self.converse(recorder)
 
     def command(self, place: StepRecorder, word: str, rest: str) -> bool | None:
@@ -118,11 +143,11 @@ class _Stepper(Debugger):
         if word == "back" and (not rest or rest.isdigit()):
             to = number - int(rest or 1)
             if to >= 1:
-                raise _TakeBack(to)
+                raise TakeBack(to)
             self.control.show(("this is as far as it can be taken back; `abort` leaves the pass",) if number == 1 else WORDS[3:4])
             return False
         if word == "abort" and not rest:
-            raise _TakeBack(None)
+            raise TakeBack(None)
         return None
 
     def quit(self, answered: bool) -> bool:
@@ -181,7 +206,8 @@ def _names_of(step: Step) -> set[str]:
     return {step.node, *step.variables, *(one.partition(".grad ")[0] for one in step.wrote)}
 
 
-def _step_lines(step: Step) -> list[str]:
+def step_lines(step: Step) -> list[str]:
+    """Return a step as lines: the node, what arrived and went out, what became of its saved tensors, what it wrote."""
     names = f"{', '.join(step.variables)}  " if step.variables else ""
     line = f"  line {step.line}" if step.line is not None else ""
     hooks = f"  {words.count(step.hooks, 'hook')}" if step.hooks else ""
@@ -201,5 +227,5 @@ def _gradient(one: GradientStep) -> str:
 
 def view(report: WalkReport) -> View:
     """Shape the walk, unless a person has seen it, and then the account."""
-    steps = [] if report.shown else [line for step in report.steps for line in _step_lines(step)]
+    steps = [] if report.shown else [line for step in report.steps for line in step_lines(step)]
     return Lines((*steps, words.account(report.account)))

@@ -145,8 +145,8 @@ class Control(Protocol):
     def evaluate(self, text: str, names: Mapping[str, Any], *, muted: bool = False) -> list[Any] | None:
         """Run a text that is typed at a stop, with further names; return the values of its expressions, None where it fails."""
 
-    def browse(self, log: Any) -> bool:
-        """Show the log of a graph on the whole screen; return False where there is none."""
+    def browse(self, log: Any, passes: Any) -> bool:
+        """Show the log of a graph on the whole screen, where backwards can be run, too; return False where there is none."""
 
     def value_of(self, name: str) -> object:
         """Return what a dotted name of the program's stands for; runs nothing. Raises LookupError."""

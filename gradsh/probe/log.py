@@ -62,13 +62,26 @@ class GraphLog:
         self.line_of = line_of
         self.scopes_of = scopes_of
         self.nodes = sorted((node for node in nodes_below_all(roots) if type(node) is not AccumulateGrad), key=lambda node: -node.seq)
-        sizes = ((node, sum(array.nbytes for array, _ in live_states(node))) for node in self.nodes)
-        self.saved = {node: size for node, size in sizes if size}
-        self.total = sum(self.saved.values())
+        self.saved: dict[Node, int] = {}
+        self.total = 0
+        self._told: dict[int, LogRow] = {}
+        self._sums: list[tuple[int, int]] = []
+        self.look_again(self.nodes)
         self.filter = "all"
         self.folds = self._first_folds() if len(self.nodes) > ROOM else []
         self.units: list[Unit] = []
         self.lay_out()
+
+    def look_again(self, nodes: Iterable[Node]) -> None:
+        """Look at what nodes save now: a pass may have freed it, or it was put back."""
+        for node in nodes:
+            self.total -= self.saved.pop(node, 0)
+            size = sum(array.nbytes for array, _ in live_states(node))
+            if size:
+                self.saved[node] = size
+                self.total += size
+        self._told.clear()
+        self._sums.clear()
 
     def _first_folds(self) -> list[NodeFold]:
         runs = runs_of(self.nodes[::-1])
@@ -78,21 +91,19 @@ class GraphLog:
 
     def lay_out(self) -> None:
         """Put the rows together anew, from the folds and the filter."""
-        inside = {node: one for one in self.folds for node in one.nodes}
-        units: dict[int, Unit] = {}
-        for node in self.nodes:
-            if self.filter != "all":
-                if self.matches(node):
-                    units[id(node)] = node
-                continue
-            unit = inside.get(node, node)
-            units.setdefault(id(unit), unit)
-        self.units = list(units.values())
+        inside = {node: one for one in self.folds for node in one.nodes} if self.filter == "all" else {}
+        shown: Iterable[Unit] = self.nodes
+        if self.filter != "all":
+            shown = [node for node in self.nodes if self.matches(node)]
+        elif inside:
+            shown = {id(unit): unit for unit in (inside.get(node, node) for node in self.nodes)}.values()
+        self.units = list(shown)
         self.place = {id(unit): place for place, unit in enumerate(self.units)}
         self.unit_of = inside
         self._below: dict[int, list[Unit]] = {}
         self._kept: list[list[int | None]] = [[]]
-        self._told: dict[int, LogRow] = {}
+        self._told.clear()
+        self._sums.clear()
 
     def matches(self, node: Node) -> bool:
         """Whether the filter lets a node through."""
@@ -158,7 +169,7 @@ class GraphLog:
         return next((place for place in order if any(word in title.lower() for title in self._titles(self.units[place]))), None)
 
     def _titles(self, unit: Unit) -> Iterator[str]:
-        for node in unit.nodes if isinstance(unit, NodeFold) else (unit,):
+        for node in nodes_in(unit):
             yield node_name(node) or ""
             yield from self.names.of_node(node)
             yield self.paths.of(node.location)
@@ -166,7 +177,7 @@ class GraphLog:
     def at_line(self, line: int) -> int | None:
         """Return the place of the first row of a line of the program."""
         for place, unit in enumerate(self.units):
-            if any(self.line_of(node.location) == line for node in (unit.nodes if isinstance(unit, NodeFold) else (unit,))):
+            if any(self.line_of(node.location) == line for node in nodes_in(unit)):
                 return place
         return None
 
@@ -212,7 +223,7 @@ class GraphLog:
         found = self._below.get(id(unit))
         if found is None:
             units: dict[int, Unit] = {}
-            for node in reversed(unit.nodes) if isinstance(unit, NodeFold) else (unit,):
+            for node in reversed(nodes_in(unit)):
                 for edge in node.edges:
                     if edge is not None and type(edge[0]) is not AccumulateGrad:
                         one = self.unit_of.get(edge[0], edge[0])
@@ -275,12 +286,28 @@ class GraphLog:
 
     def freed_before(self, place: int) -> tuple[int, int]:
         """Return what a pass would have done before it comes to a row: nodes run and bytes freed."""
-        nodes = [node for unit in self.units[:place] for node in (unit.nodes if isinstance(unit, NodeFold) else (unit,))]
-        return len(nodes), sum(self.saved.get(node, 0) for node in nodes if not node.pins)
+        if not self._sums:
+            ran = freed = 0
+            for unit in self.units:
+                self._sums.append((ran, freed))
+                nodes = nodes_in(unit)
+                ran += len(nodes)
+                freed += sum(self.saved.get(node, 0) for node in nodes if not node.pins)
+        return self._sums[place]
+
+    def by_line(self) -> dict[int, tuple[int, int]]:
+        """Return how many nodes each line of the program made, and the bytes that they save."""
+        lines: dict[int, tuple[int, int]] = {}
+        for node in self.nodes:
+            line = self.line_of(node.location)
+            if line is not None:
+                number, size = lines.get(line, (0, 0))
+                lines[line] = (number + 1, size + self.saved.get(node, 0))
+        return lines
 
     def freed_in(self, unit: Unit) -> int:
         """Return how many saved tensors of a row are freed."""
-        return sum(freed_count(node) for node in (unit.nodes if isinstance(unit, NodeFold) else (unit,)) if node.freed)
+        return sum(freed_count(node) for node in nodes_in(unit) if node.freed)
 
 
 def _free(lanes: list[int | None]) -> int:
@@ -291,5 +318,10 @@ def _free(lanes: list[int | None]) -> int:
     return len(lanes) - 1
 
 
+def nodes_in(unit: Unit) -> tuple[Node, ...]:
+    """Return the nodes of a row, in order of birth."""
+    return unit.nodes if isinstance(unit, NodeFold) else (unit,)
+
+
 def _seq(unit: Unit) -> int:
-    return unit.nodes[-1].seq if isinstance(unit, NodeFold) else unit.seq
+    return nodes_in(unit)[-1].seq

@@ -73,10 +73,10 @@ class Meter:
         self.peak_saved = max(self.peak_saved, account.saved)
         return account
 
-    def freed(self, nodes: Iterable[Node]) -> None:
-        """Take note that what these nodes saved may have been freed."""
+    def freed(self, nodes: Iterable[Node], *, back: bool = False) -> None:
+        """Take note that what these nodes saved may have been freed, or (`back`) was put back."""
         if self.tally is not None:
-            self.tally.again(nodes)
+            self.tally.again(nodes, back=back)
 
     def _account(self, variables: Mapping[str, object], more: Iterable[Node]) -> tuple[Account, int]:
         """Return an account and how many nodes were visited for it."""

@@ -22,13 +22,20 @@ class Rewind:
         for one in (node, node.function) if type(node) is CopySlices else (node,):
             self._entries.setdefault(one, one.entries)
 
-    def restore(self) -> None:
-        """Put gradients and saved tensors back."""
+    def forget(self) -> None:
+        """Let go of what was kept: the pass stays."""
+        self._entries.clear()
+        self._gradients.clear()
+
+    def restore(self) -> list[Node]:
+        """Put gradients and saved tensors back; return the nodes that have theirs again."""
         for node, entries in self._entries.items():
             node.entries = entries
+        nodes = list(self._entries)
         self._entries.clear()
         for gradient in self._gradients:
             gradient.restore()
+        return nodes
 
 
 def _receivers(roots: Iterable[Node]) -> list[Tensor]:

@@ -60,10 +60,10 @@ class Tally:
                 stack += [edge[0] for edge in node.edges if edge is not None]
         return len(known) - before
 
-    def again(self, nodes: Iterable[Node]) -> None:
-        """Look again at what nodes hold: a pass or a command may have freed it."""
+    def again(self, nodes: Iterable[Node], *, back: bool = False) -> None:
+        """Look again at what nodes hold: a pass or a command may have freed it, or (`back`) put it back."""
         for node in nodes:
-            if id(node) in self._known and self._held.get(id(node)):
+            if id(node) in self._known and (back or self._held.get(id(node))):
                 self._release(id(node))
                 self._hold(node)
 
@@ -72,10 +72,11 @@ class Tally:
         left = self.sizes.copy()
         for key, held in self._held.items():
             node = self._known[key]()
-            for memory in held if node is not None else ():
-                size = left.pop(memory, None)
-                if size is not None:
-                    yield node, memory, size
+            if node is not None:
+                for memory in held:
+                    size = left.pop(memory, None)
+                    if size is not None:
+                        yield node, memory, size
 
     def _hold(self, node: Node) -> None:
         arrays = arrays_in(node)

@@ -140,9 +140,10 @@ class TopSampler:
             else:
                 group[0] += size
                 group[1] += 1
-        return tuple(self._large(*group, names) for group in nlargest(_LISTED, groups.values(), key=itemgetter(0)))
+        return tuple(self._large(group, names) for group in nlargest(_LISTED, groups.values(), key=itemgetter(0)))
 
-    def _large(self, nbytes: int, number: int, node: Node, memory: int, names: Names) -> LargeSaved:
+    def _large(self, group: list[Any], names: Names) -> LargeSaved:
+        nbytes, number, node, memory = group
         title, shape = next(
             ((name, array.shape) for name, array, _ in live_entries(node) if array is not None and memory_key(array) == memory), ("", ()),
         )

@@ -64,10 +64,14 @@ def _values(array: Array) -> str:
 class StepRecorder(Recorder):
     """A recorder that also notes each step; `pause` is told of every step as soon as it is over and may raise.
 
-    For who pauses, `arrived` and `sent` are the gradients of the latest step themselves, and `before_pass` keeps what is freed.
+    For who pauses, `latest` is the node of the latest step, `arrived` and `sent` are its gradients themselves, and `before_pass` keeps
+    what is freed.
     """
 
-    __slots__ = ("_arrived", "_buffers", "_sent", "_written", "arrived", "before_pass", "names", "node", "paths", "pause", "sent", "steps")
+    __slots__ = (
+        "_arrived", "_buffers", "_sent", "_written", "arrived", "before_pass", "latest", "names", "node", "paths", "pause", "sent",
+        "steps",
+    )
 
     def __init__(
         self, line_of: LineOf, names: Names, paths: ModulePaths, pause: "Callable[[StepRecorder], None] | None" = None,
@@ -82,6 +86,7 @@ class StepRecorder(Recorder):
         self.arrived: tuple[Any, ...] = ()
         self.sent: tuple[Any, ...] = ()
         self.node: Node | None = None
+        self.latest: Node | None = None
         self._clear()
 
     def _clear(self) -> None:
@@ -142,6 +147,7 @@ class StepRecorder(Recorder):
         node, self.node = self.node, None
         if node is None:
             return
+        self.latest = node
         extra = node.extra
         hooks = 0
         if extra is not None:

@@ -54,7 +54,7 @@ class Controls(ABC):
     typed: bool
     asker: Callable[[str], str | None] | None = None
     """Set by a shell: shows a prompt and returns the line that was typed, None at the end of input."""
-    browser: Callable[[Any], None] | None = None
+    browser: Callable[[Any, Any], None] | None = None
     """Set by a shell that can draw on its terminal: shows a graph's log until the person leaves it."""
     writer: Callable[[str, int, str], str] | None = None
     """Set from outside: runs a script anew, from a seed, and returns it in a form (see `run_anew`)."""
@@ -261,11 +261,18 @@ class Controls(ABC):
         """Return what a person answers; None where nobody is there, or who leaves."""
         return None if self.asker is None else self.asker(prompt)
 
-    def browse(self, log: Any) -> bool:
-        """Show the log of a graph on the whole screen; return False where there is none."""
+    def browse(self, log: Any, passes: Any) -> bool:
+        """Show the log of a graph on the whole screen; return False where there is none. What is told meanwhile is shown after it."""
         if self.browser is None or not self.typed or not self.state.call.top:
             return False
-        self.browser(log)
+        emit, told = self.emit, list[Event]()
+        self.emit = told.append
+        try:
+            self.browser(log, passes)
+        finally:
+            self.emit = emit
+            for event in told:
+                emit(event)
         return True
 
     def allowed_file(self, name: str) -> str:

@@ -110,11 +110,11 @@ class Editor:
         except (KeyboardInterrupt, EOFError):
             return None
 
-    def browse(self, log: Any) -> None:
+    def browse(self, log: Any, passes: Any) -> None:
         """Show the log of a graph on the whole screen."""
         from gradsh.shell.browser import Browser
 
-        Browser(log, self.host.session.state.place_of).run()
+        Browser(log, self.host.session.state.place_of, passes, rules(str(self.host.setting("theme")))).run()
 
     # ------------------------------------------------------------------ what is drawn
 

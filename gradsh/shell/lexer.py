@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
+from typing import Any
 
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -10,6 +12,7 @@ from prompt_toolkit.lexers import Lexer
 
 from gradsh.commands import USAGE
 from gradsh.language.tokens import pieces
+from gradsh.render.style import printable, width_of
 
 _COMMAND = re.compile(r"\s*(?:(?:grad>|>>>) )?(\w+)(?!\s*(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=(?!=))(?![.,:(\[])(?=\s|$)")
 _OPTION = re.compile(r"(?<=\s)--[A-Za-z][\w-]*")
@@ -84,3 +87,33 @@ def coloured(line: str, state: str = "") -> tuple[tuple[str, str], ...]:
     if at < len(line):
         out.append(("", line[at:]))
     return tuple(out)
+
+
+def clip(text: str, width: int) -> str:
+    """Return a text as wide as fits."""
+    text = printable(text)
+    return text if width_of(text) <= width else f"{text[: max(1, width - 1)]}…"
+
+
+def clipped(fragments: Any, width: int) -> StyleAndTextTuples:
+    """Return the fragments of a line that fit into a width."""
+    out: StyleAndTextTuples = []
+    for style, text in fragments:
+        if width <= 0:
+            break
+        out.append((style, clip(text, width)))
+        width -= width_of(text)
+    return out
+
+
+def underlined(fragments: Any, first: int, last: int | None) -> StyleAndTextTuples:
+    """Return the fragments of a line with the characters from `first` up to `last` (None: the end) underlined."""
+    out: StyleAndTextTuples = []
+    at = 0
+    for style, text in fragments:
+        edges = [0, *(edge - at for edge in (first, last) if edge is not None and 0 < edge - at < len(text)), len(text)]
+        for begin, end in pairwise(edges):
+            inside = at + begin >= first and (last is None or at + begin < last)
+            out.append((f"{style} class:here" if inside else style, text[begin:end]))
+        at += len(text)
+    return out

@@ -106,6 +106,101 @@ def test_the_screen(columns: int, rows: int) -> None:
         assert shell.run("z.shape") == "torch.Size([])"
 
 
+class Screen:
+    """A shell with the screen of `browse` over a program."""
+
+    def __init__(self, shell: Terminal, program: str) -> None:
+        self.shell = shell
+        shell.see("grad>")
+        for line in program.strip().split("\n"):
+            shell.run(line)
+
+    def press(self, keys: str, *shown: str) -> str:
+        """Press keys; wait until the screen shows all that is expected."""
+        self.shell.press(keys)
+        self.shell.until(lambda: all(one in self.shell.shown() for one in shown), f"{shown} after {keys!r}")
+        return self.shell.shown()
+
+    def row_of(self, text: str) -> int:
+        """Return the row of the screen, from 0, that shows a text first."""
+        return next(y for y, row in enumerate(self.shell.screen.display) if text in row)
+
+    def click(self, y: int, x: int = 5) -> None:
+        """Press and release the mouse's button at a row of the screen."""
+        self.shell.press(f"\x1b[<0;{x + 1};{y + 1}M\x1b[<0;{x + 1};{y + 1}m")
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (120, 40)])
+def test_a_backward_on_the_screen_is_a_true_one_and_is_taken_back(columns: int, rows: int) -> None:
+    with Terminal(columns=columns, rows=rows) as shell:
+        screen = Screen(shell, "x = ones(2, requires_grad=True)\nx.grad = ones(2)\nh = (x * x).exp()\nz = h.sum()")
+        screen.press("browse z\r", "1/3", "●  h  ExpBackward0 (2,)  8 B live")
+        screen.press("p", "backward would run 4 nodes, free 3 buffers")
+        screen.press("p", "1/3")
+        screen.press("b", "[backward: 1 node run]", "1. z  SumBackward0")
+        screen.press("s", "[backward: 2 nodes run]", "freed result 8 B", "ExpBackward0 (2,)  freed")
+        screen.press("s", "[backward: 3 nodes run, over]", "x.grad added to", "0 B saved")
+        screen.press("u", "[backward: 2 nodes run]", "16 B saved")
+        screen.press("u", "[backward: 1 node run]", "24 B saved", "8 B live")
+        screen.press("G", "3/3")
+        screen.press("c", "[backward: 3 nodes run, over]")
+        screen.press("s", "[backward: 3 nodes run, over]")
+        screen.press("a", "the backward was taken back", "24 B saved")
+        screen.press(" ", "[backward: 3 nodes run, over]")
+        screen.press("q", "grad>")
+        shell.until(shell.at_prompt, "the prompt")
+        assert shell.run("x.grad") == "tensor([1., 1.])"
+        assert "ExpBackward0.result" in shell.run("backward z")
+        assert shell.run("x.grad")[:13] == "tensor([6.436"
+
+
+def test_a_backward_that_fails_on_the_screen_is_told_and_changes_nothing() -> None:
+    with Terminal() as shell:
+        screen = Screen(shell, "x = ones(2, requires_grad=True)\nh = x * x\nz = h.exp() * 2\nq = h.sum(); q.backward(); z = z.sum()")
+        screen.press("browse z\r", "1/4")
+        screen.press("p", "backward would fail: error[freed]")
+        screen.press("b", "1. z  SumBackward0")
+        screen.press("r", "  error[freed]: ", "16 B saved")
+        screen.press("q", "grad>")
+        assert "2 saved tensors" in shell.run("buffers z --live")
+
+
+def test_the_mouse_selects_unfolds_and_scrolls() -> None:
+    with Terminal(columns=80, rows=24) as shell:
+        screen = Screen(shell, LAYERS)
+        screen.press("browse z\r", "1/7", "+ enc.layers[4]")
+        screen.click(screen.row_of("enc.layers[4]"))
+        screen.press("", " 3/7")
+        screen.click(screen.row_of("enc.layers[4]"))
+        screen.press("", "enc.layers[4].self_attn")
+        screen.press("\x1b[<64;5;5M", " 1/17")
+        screen.press("\x1b[<65;5;5M", " 4/17")
+        screen.press("m", "mouse off")
+        screen.press("q", "grad>")
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_from_a_node_to_its_line_and_back(columns: int, tmp_path) -> None:
+    script = tmp_path / "net.grad"
+    script.write_text("x = ones(2, requires_grad=True)\nh = x.exp()\nfor i in range(3):\n    h = h * 2\nz = h.sum()  # the sum\n")
+    with Terminal("-i", str(script), columns=columns, rows=24) as shell:
+        shell.until(shell.at_prompt, "the prompt")
+        screen = Screen(shell, "1")
+        shown = screen.press("browse z\r", "1/5", "5 | z = h.sum()  # the sum")
+        y = screen.row_of("5 | z =")
+        x = shell.screen.display[y].index("h.sum()")
+        cells = [shell.screen.buffer[y][at] for at in range(x, x + 7)]
+        assert all(cell.underscore for cell in cells)
+        assert not shell.screen.buffer[y][x + 7].underscore
+        assert shell.screen.buffer[y][shell.screen.display[y].index("# the sum")].fg != "default"
+        screen.press("\t", " line 5 ", "     3          24 B     4 |     h = h * 2")
+        screen.press("kkk", " line 2 ")
+        screen.press("\r", " 5/5 ")
+        screen.press("\tg\r", " line 1  no node was made on line 1")
+        screen.press("jjj\r", " 2/5 ")
+        screen.press("q", "grad>")
+
+
 def test_a_plain_terminal_prints_the_log() -> None:
     with Terminal(TERM="dumb") as shell:
         shell.see("grad>")

@@ -42,7 +42,8 @@ def test_the_table_of_now():
 def test_what_a_place_saves_again_and_again_is_one_row():
     asked = Asked("w = ones(4, requires_grad=True)\nh = w\nfor i in range(5):\n    h = (h * w).tanh()\nz = h.sum()")
     report = asked.report("top")
-    assert [(one.saved, one.number, one.nbytes, one.line) for one in report.largest][0] == ("MulBackward0.self", 5, 80, 4)
+    largest = report.largest[0]
+    assert (largest.saved, largest.number, largest.nbytes, largest.line) == ("MulBackward0.self", 5, 80, 4)
     assert sum(one.nbytes for one in report.largest) == report.now.saved
 
 

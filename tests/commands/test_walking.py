@@ -66,6 +66,13 @@ def test_back_takes_back_what_the_nodes_did():
     assert state_of(asked) == state_of(Asked(STEPPED + "backward z"))
 
 
+def test_a_pass_that_was_stepped_tells_what_it_released():
+    answers = ["", "", "b", "rest"]
+    stepped, plain = Asked(text := "x = ones(2, requires_grad=True)\nz = (x * 3).exp().sum()"), Asked(text)
+    stepped.session.asker = lambda _prompt: answers.pop(0)
+    assert stepped.report("backward z --step").account == plain.report("backward z")
+
+
 @pytest.mark.parametrize(("condition", "steps"), [
     ("line 2", "1. 3."), ("nan", "1. 3."), ("inf", "1. 2."), ("|g| > 1e3", "1. 2."), ("x.grad", "1. 3."), ("SqrtBackward0", "1. 2."),
     ("grad_out.isnan().any()", "1. 3."), ("|g| < 0", "1."),
