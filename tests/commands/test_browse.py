@@ -186,7 +186,7 @@ def test_from_a_node_to_its_line_and_back(columns: int, tmp_path) -> None:
     with Terminal("-i", str(script), columns=columns, rows=24) as shell:
         shell.until(shell.at_prompt, "the prompt")
         screen = Screen(shell, "1")
-        shown = screen.press("browse z\r", "1/5", "5 | z = h.sum()  # the sum")
+        screen.press("browse z\r", "1/5", "5 | z = h.sum()  # the sum")
         y = screen.row_of("5 | z =")
         x = shell.screen.display[y].index("h.sum()")
         cells = [shell.screen.buffer[y][at] for at in range(x, x + 7)]
