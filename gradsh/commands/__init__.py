@@ -23,7 +23,7 @@ USAGE: dict[str, str] = {
     ),
     "browse": "[T…]",
     "buffers": "[T…] [--live] [--freed] [--sort graph|line|bytes] [--by module|line|op|function|variable]",
-    "memory": "[--by module|line|function]",
+    "memory": "[--by module|line|op|function|variable]",
     "top": "",
     "holders": "T",
     "leaks": "",

@@ -16,12 +16,12 @@ _MOST = 12
     "memory", "Show the bytes by owner, now and at the peak, and which variable keeps which graph alive.",
     examples=["x = ones(100, requires_grad=True)\ny = (x * 2).exp()\nz = y.sum()\nmemory\nmemory --by line\nbackward z\nmemory"],
 )
-def run(state: State, *, by: Literal["module", "line", "function"] | None = None) -> MemoryReport:
+def run(state: State, *, by: Literal["module", "line", "op", "function", "variable"] | None = None) -> MemoryReport:
     """The peak is measured in a session, and in scripts that ask for it.
 
     Bytes are measured at the end of each statement and before each backward, in loops and functions too. Memory
-    that exists only within one expression, or only while a backward runs, is not counted. `--by` says which modules,
-    lines or functions saved the bytes that live graphs keep.
+    that exists only within one expression, or only while a backward runs, is not counted. `--by` groups the bytes that live
+    graphs keep by what saved them, or by the variables that hold the graphs.
     """
     variables = state.names_in_reach()
     if state.meter is not None:

@@ -95,8 +95,8 @@ def holders(tensor: Any) -> Look:
 
 
 def memory(*, by: str | None = None) -> Look:
-    """Return the bytes by owner; with `by` (module, line, op, function, variable) the saved bytes, grouped."""
-    return _ask("memory" if by is None else "buffers", sys._getframe(1), (), {"by": by})
+    """Return the bytes by owner; with `by` (module, line, op, function, variable) the saved bytes, grouped, too."""
+    return _ask("memory", sys._getframe(1), (), {"by": by})
 
 
 def leaks() -> Look:

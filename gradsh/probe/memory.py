@@ -46,7 +46,7 @@ class MemoryReport(NamedTuple):
     """How many tensors of the live graphs are not kept, because a checkpoint computes them again."""
     by: str = ""
     groups: tuple[RollUp, ...] = ()
-    """What modules, lines or functions saved, where `by` asks for it."""
+    """What modules, lines, operations or functions saved or variables hold, where `by` asks for it."""
 
 
 def memory_report(variables: Mapping[str, object], meter: Meter | None) -> MemoryReport:
