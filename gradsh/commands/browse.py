@@ -41,12 +41,12 @@ def run(state: State, *targets: Tensor) -> Report:
     variables = state.names_in_reach()
     roots = [node for node in map(node_of, targets) if node is not None] if targets else [node for _, node in roots_of(variables)]
     log = GraphLog(list(dict.fromkeys(roots)), variables, state.line_of, state.control.scopes_of)
-    if log.nodes and state.control.browse(log, Passes(state, targets)):
+    if log.nodes and state.control.browse(log, TargetPasses(state, targets)):
         return Report((), len(log.units), seen=True)
     return Report(tuple(log.rows(0, _MOST)), len(log.units))
 
 
-class Passes:
+class TargetPasses:
     """What the screen asks about backwards from the tensors that were named."""
 
     def __init__(self, state: State, targets: tuple[Tensor, ...]) -> None:

@@ -19,7 +19,7 @@ from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.mouse_events import MouseEvent, MouseEventType
 from prompt_toolkit.styles import Style
 
-from gradsh.commands.browse import Passes, lanes_text, row_text
+from gradsh.commands.browse import TargetPasses, lanes_text, row_text
 from gradsh.commands.walking import step_lines
 from gradsh.commands.words import count
 from gradsh.engine.graph.node import Node
@@ -59,7 +59,7 @@ STYLES = {
 }
 
 
-class _Rows(FormattedTextControl):
+class _LogControl(FormattedTextControl):
     """The rows of the log, which a mouse may point at."""
 
     def __init__(self, text: Callable[[], StyleAndTextTuples], pointed: Callable[[MouseEvent], None]) -> None:
@@ -75,7 +75,7 @@ class Browser:
     """The state of the screen: where the cursor is, what is shown beside it, what is being typed."""
 
     def __init__(
-        self, log: GraphLog, place_of: Callable[[Any], Place | None], passes: Passes, theme: dict[str, str], **parts: Any,
+        self, log: GraphLog, place_of: Callable[[Any], Place | None], passes: TargetPasses, theme: dict[str, str], **parts: Any,
     ) -> None:
         self.log = log
         self.place_of = place_of
@@ -151,7 +151,7 @@ class Browser:
 
             columns = get_terminal_size().columns
         self.beside = columns >= BESIDE
-        self.log_window = Window(_Rows(self._main_text, self._pointed), wrap_lines=False)
+        self.log_window = Window(_LogControl(self._main_text, self._pointed), wrap_lines=False)
         pane = Window(
             FormattedTextControl(self._pane_text), wrap_lines=False, width=PANE_COLUMNS if self.beside else None,
             height=None if self.beside else PANE_ROWS,

@@ -94,7 +94,7 @@ def test_memory_by_module() -> None:
     assert groups == {"net[1]": 1, "net[0]": 1}
     assert repr(lens.memory(by="module")).startswith("owner ")
     assert "net[1]" in repr(lens.memory(by="module"))
-    assert [group.key for group in lens.command("memory --by function").groups] == ["test_memory_by_module()"]
+    assert {group.key for group in lens.command("memory --by op").groups} == {"AddmmBackward0", "TanhBackward0"}
     assert [group.key for group in lens.memory(by="variable").groups] == ["loss"]
     del loss
 
