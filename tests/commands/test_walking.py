@@ -1,6 +1,10 @@
 """`backward --step` as a debugger: expressions at its prompt, conditions to stop at, steps taken back, breaks that are kept."""
 
+import re
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gradsh.contracts.events import Print, Result, Value
 from gradsh.probe.snapshot import nodes_below
@@ -93,3 +97,70 @@ def test_a_break_is_kept_over_backwards():
         asked.session.asker = lambda _prompt, left=answers: left.pop(0)
         asked.run("backward z --step --retain")
         assert (len([one for one in asked.events if isinstance(one, Print) and one.text[:1].isdigit()]), answers) == (shown, [])
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """Return a program of a few operations on zeros and small numbers, some with retained gradients."""
+    lines = ["x = tensor([0., 1., 4.], requires_grad=True)", "w = tensor([0., 2., 1.], requires_grad=True)"]
+    lines += draw(st.sampled_from([[], ["(x * w).sum().backward()"]]))
+    names = ["x", "w"]
+    for number in range(draw(st.integers(1, 6))):
+        one, other = draw(st.sampled_from(names)), draw(st.sampled_from(names))
+        unary = ["exp()", "tanh()", "sqrt()", "log()", "abs()"]
+        word = draw(st.sampled_from([*unary, f"mul({other})", f"div({other})", f"add({other})"]))
+        names.append(f"v{number}")
+        lines.append(f"v{number} = {one}.{word}")
+        lines += draw(st.sampled_from([[], [f"v{number}.retain_grad()"]]))
+    return "\n".join([*lines, f"z = ({names[-1]} * {draw(st.sampled_from(names))}).sum()"])
+
+
+def whole_state(asked: Asked, *, versions: bool = True) -> str:
+    """Return gradients and their versions, and what each node of the graph has saved."""
+    tensors = [one for name, one in asked.session.machine.program.items() if re.fullmatch(r"x|w|z|v\d", name)]
+    found = [None if one.meta is None else one.meta.grad for one in tensors]
+    grads = [None if grad is None else (grad.tolist(), versions and grad._version) for grad in found]
+    saved = [
+        (one.name, one.freed, None if one.array is None else one.array.tolist())
+        for node in nodes_below(asked["z"].grad_fn) for one in node.saved
+    ]
+    return repr((grads, saved))
+
+
+def stepped(program: str, answers: list[str], seen: list[str] | None = None) -> Asked:
+    """Run a program, then a backward by steps with these answers."""
+    asked, left = Asked(program), [*answers]
+
+    def ask(_prompt: str) -> str | None:
+        if seen is not None:
+            seen.append(whole_state(asked))
+        return left.pop(0) if left else "rest"
+
+    asked.session.asker = ask
+    return asked.run("backward z --step")
+
+
+@settings(max_examples=8, deadline=None)
+@given(programs(), st.integers(0, 9), st.integers(1, 4))
+def test_steps_back_and_abort_restore_everything(program: str, forward: int, back: int) -> None:
+    before, after = whole_state(Asked(program)), whole_state(Asked(program + "\nbackward z"), versions=False)
+    seen: list[str] = []
+    asked = stepped(program, [*[""] * forward, f"back {back}"], seen)
+    if back <= forward < len(seen):
+        assert seen[forward + 1] == seen[forward - back]
+    assert whole_state(asked, versions=False) == after
+    assert whole_state(stepped(program, [*[""] * min(forward, len(seen) - 1), "abort"])) == before
+
+
+@settings(max_examples=10, deadline=None)
+@given(programs())
+def test_until_nan_stops_at_the_node_that_anomaly_mode_names(program: str) -> None:
+    told = Asked(f"{program}\ntorch.autograd.set_detect_anomaly(True)\nz.backward()").failures
+    named = re.match(r"Function '(\w+)' returned nan", told[0].message) if told else None
+    asked = stepped(program, ["until nan", "quit"])
+    stops = [event.text for event in asked.events if isinstance(event, Print) and re.match(r"\d+\. ", event.text)]
+    if told:
+        assert named is not None
+        assert named[1] in stops[-1].split()
+    else:
+        assert "backward ended before reaching nan" in [event.text for event in asked.events if isinstance(event, Print)]
