@@ -130,18 +130,18 @@ class Browser:
                 self.note = self.passes.run(self.stepper) or "the backward was taken back"
             finally:
                 self.stepper.running = self.stepper.playing = False
-                self._changed(None)
+                self._changed([])
 
     def _foretell(self) -> None:
         """Tell what a backward would do; of a large graph that takes a while, in which the screen goes on."""
         self.note = self.passes.foretell()
 
-    def _changed(self, node: Node | None) -> None:
-        """Look again at what a node saves, which has just run (None: at all), and go to it."""
-        self.log.look_again(self.log.nodes if node is None else [node])
+    def _changed(self, nodes: list[Node]) -> None:
+        """Look again at what nodes save, which have just run (none: at all), and go to the last."""
+        self.log.look_again(nodes or self.log.nodes)
         self._pane = (None, [])
-        if node is not None:
-            self._go(self.log.find(node))
+        if nodes:
+            self._go(self.log.find(nodes[-1]))
             self.note = "s next  u back  c to the cursor  r rest  a take back  Space play"
         self.app.invalidate()
 

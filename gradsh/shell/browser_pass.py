@@ -11,17 +11,17 @@ from gradsh.probe.walk import Step, StepRecorder
 
 PACE = 0.15
 """Seconds for which a node is shown while a backward is played."""
-_BREATH = 0.05
+_BREATH = 0.2
 """Seconds for which a backward that does not stop goes on before the screen is drawn again and keys are read."""
 
 
 class BrowsedPass:
     """Stops a backward after a node until an order comes. `lock` is held while nodes run, so that nobody draws what they change."""
 
-    def __init__(self, lock: Lock, changed: Callable[[Node | None], None]) -> None:
+    def __init__(self, lock: Lock, changed: Callable[[list[Node]], None]) -> None:
         self.lock = lock
         self.changed = changed
-        """Told of the node that has just run; None: of all, as the backward was taken back."""
+        """Told of the nodes that have run since it was told last; of none: the backward was taken back."""
         self.orders: Queue[str] = Queue()
         self.running = self.over = self.playing = False
         self.step: Step | None = None
@@ -30,6 +30,7 @@ class BrowsedPass:
         """Sequence number of the node up to which it goes on, if it is to."""
         self._skipped = 0
         self._free = False
+        self._unseen: list[Node] = []
         self._breathed = 0.0
 
     def order(self, what: str) -> None:
@@ -40,7 +41,8 @@ class BrowsedPass:
     def begin(self, shown: int) -> None:
         """Begin anew, up to the step of that number without a stop."""
         self._skipped, self._free, self.goal, self.over = shown, False, 0, False
-        self.changed(None)
+        self._unseen = []
+        self.changed([])
 
     def __call__(self, recorder: StepRecorder) -> None:
         """Take a step that has just been done; return when the next one may run."""
@@ -48,11 +50,12 @@ class BrowsedPass:
         if self.step.number < self._skipped:
             return
         if self.step.number == self._skipped:  # those before it ran again without a word
-            self.changed(None)
-        self.changed(self.node)
+            self.changed([])
+        self._unseen += [self.node] if self.node is not None else []
         if self._goes_on():
             self._breathe()
             return
+        self._tell()
         self._free, self.goal = False, 0
         self.lock.release()
         try:
@@ -67,12 +70,18 @@ class BrowsedPass:
     def _breathe(self) -> None:
         """Let the screen be drawn now and then, and a key stop what goes on."""
         if time.monotonic() - self._breathed > _BREATH:
+            self._tell()
             self.lock.release()
-            time.sleep(_BREATH / 10)
+            time.sleep(_BREATH / 40)
             self.lock.acquire()
             self._breathed = time.monotonic()
             if not self.orders.empty() and self._next() == "abort":
                 raise TakeBack(None)
+
+    def _tell(self) -> None:
+        unseen, self._unseen = self._unseen, []
+        if unseen:
+            self.changed(unseen)
 
     def _next(self) -> str:
         """Return the next order; while the backward is played, a step where none comes."""
