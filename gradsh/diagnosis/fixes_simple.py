@@ -23,6 +23,7 @@ from gradsh.diagnosis.explain_other import code_of
 from gradsh.diagnosis.fixes import Finder, attribute, call_in, with_keyword
 from gradsh.diagnosis.fixes_history import ends_left_out
 from gradsh.diagnosis.fixes_leaves import differentiable
+from gradsh.diagnosis.fixes_values import arrays
 from gradsh.diagnosis.history import CUTTING
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.language import tree
@@ -338,10 +339,11 @@ def other(finder: Finder) -> None:
         _without_inference(finder)
     if "once_differentiable" in message:
         differentiable(finder)
+    if "Can't call numpy()" not in message:
+        return
+    arrays(finder)
     for node in headed(needed.statement) if needed is not None else ():
-        if not isinstance(node, tree.Call) or needed is None:
-            continue
-        if "Can't call numpy()" in message and isinstance(node.func, tree.Attribute):
+        if isinstance(node, tree.Call) and needed is not None and isinstance(node.func, tree.Attribute):
             parts = [node.func.value] if node.func.attr == "numpy" else node.args if path_of(node.func).startswith("np.") else []
             finder.offer(f"pass only the values to numpy: `.detach()` on line {node.span.line}", Draft().replace_all(
                 (needed.source, one.span, f"{_closed(needed, one)}.detach()") for one in parts), "numpy's result has no graph")

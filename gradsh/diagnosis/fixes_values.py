@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gradsh.diagnosis.code import Draft, Site, closed, headed, inside, path_of, text_of, written
 from gradsh.diagnosis.fixes import Finder, with_keyword
 from gradsh.diagnosis.fixes_history import number
@@ -12,6 +14,7 @@ from gradsh.diagnosis.nearest import near
 from gradsh.diagnosis.out_of_place import under_local_name
 from gradsh.language import tree
 from gradsh.probe.modules import is_module
+from gradsh.text.span import Source, Span
 
 
 def dtype(finder: Finder) -> None:
@@ -250,12 +253,32 @@ def _parameter_bound(finder: Finder, needed: Site, statement: tree.Assign) -> No
         needed.source, statement.targets[0].span, f"{path}.data"), effect)
 
 
+def arrays(finder: Finder) -> None:
+    """Make tensors of numpy's arrays that stand where only tensors may."""
+    site = finder.site(finder.cause.needed)
+    if site is None:
+        return
+    parts: list[tuple[Source, Span, str]] = []
+    for node in headed(site.statement):
+        value, text = finder.value_of(node), text_of(site.source, node.span)
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            parts.append((site.source, node.span, f"torch.from_numpy({text})" + ".float()" * (value.dtype == np.float64)))
+        elif isinstance(value, list) and value and all(isinstance(one, np.ndarray) for one in value):
+            parts.append((site.source, node.span, f"[torch.from_numpy(one) for one in {text}]"))
+    if parts:
+        shown = ", ".join(dict.fromkeys(f"`{new}`" for _, _, new in reversed(parts)))
+        finder.offer(f"make a tensor of the array: {shown} on line {site.line}", Draft().replace_all(parts),
+                     guess=finder.case.story == "type")
+
+
 def name(finder: Finder) -> None:
     """Write the name that was meant."""
     case = finder.case
     needed = finder.site(finder.cause.needed)
     if needed is None:
         return
+    if "ndarray" in case.message:
+        arrays(finder)
     number_of = re.search(r"'(?:float|int)' object has no attribute '(\w+)'", case.message)
     if "NoneType" in case.message:
         without_gradient(finder)

@@ -9,11 +9,11 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import op
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import Formula
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.ops.kernels.geometry import array_of
+from gradsh.ops.kernels.geometry import array_of, beside
 from gradsh.text.fault import fail
 
 
@@ -97,5 +97,4 @@ def zeros(grad: ArrayOrTensor) -> ArrayOrTensor:
 
 def zeros_of_shape(grad: ArrayOrTensor, shape: tuple[int, ...]) -> ArrayOrTensor:
     """Return zeros of a shape, of the dtype of a gradient and of its kind: an array or a Tensor."""
-    array = np.zeros(tuple(shape), array_of(grad).dtype)
-    return array if isinstance(grad, np.ndarray) else make(array)
+    return beside(grad, np.zeros(tuple(shape), array_of(grad).dtype))

@@ -251,4 +251,4 @@ implements("pos")(lambda self: positive(self))
 @implements("truediv", reflected=True)
 def _rdiv(self: Tensor, other: float) -> Tensor:
     """1 / x is a reciprocal and a product, two nodes, as in PyTorch."""
-    return find("reciprocal")(self) * other if isinstance(other, FIT) else NotImplemented
+    return find("reciprocal")(self) * other if isinstance(other, (*FIT, np.ndarray)) else NotImplemented

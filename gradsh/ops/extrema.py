@@ -6,7 +6,7 @@ import numpy as np
 
 from gradsh.engine.autograd.gradient_versions import note, writes
 from gradsh.engine.dispatch.declare import composite, op, sample
-from gradsh.engine.graph.tensor import ArrayOrTensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
@@ -26,7 +26,7 @@ def shared_evenly(grad: ArrayOrTensor, self: Any, result: ArrayOrTensor) -> Arra
         # none where the tensor was changed unnoticed, through .data
         return mask * np.true_divide(grad, count) if count else np.zeros(array.shape, grad.dtype)
     zeros = find("zeros_like")(self.detach())
-    return find("masked_fill")(zeros, mask, grad / np.asarray(np.count_nonzero(mask)))
+    return find("masked_fill")(zeros, make(mask), grad / make(np.asarray(np.count_nonzero(mask))))
 
 
 def at_indices(grad: Any, dim: int, indices: Any, sizes: tuple[int, ...], keepdim: bool = True) -> ArrayOrTensor:

@@ -11,6 +11,7 @@ from gradsh.engine.dispatch.declare import implements, op
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
+from gradsh.engine.schema.signature import class_name
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.layout import in_order, order_of
 from gradsh.engine.values.overlap import check_distinct, check_outside
@@ -328,11 +329,8 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 def _value(self: Tensor, value: Tensor | float) -> Tensor:
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array__"):
-        return make(np.asarray(value))
-    if not isinstance(value, (int, float)):
-        name = type(value).__name__
-        raise fail("type", f"can't assign a {name} to a torch.{self.dtype.title}Tensor", TypeError, tensor=self)
+    if not isinstance(value, (int, float, np.integer)):
+        raise fail("type", f"can't assign a {class_name(value)} to a torch.{self.dtype.title}Tensor", TypeError, tensor=self)
     return make(np.asarray(value).astype(self.array.dtype))
 
 

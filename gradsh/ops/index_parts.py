@@ -13,7 +13,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.arguments import zeros_of_shape
-from gradsh.ops.kernels.geometry import array_of
+from gradsh.ops.kernels.geometry import array_of, beside
 from gradsh.ops.kernels.row_scatter import add_rows
 from gradsh.ops.scalars import times
 from gradsh.ops.scatter import Along, reduce_at, reduce_gradients, write_at
@@ -240,7 +240,7 @@ def _index_fill(self: Array, dim: int, index: Array, value: Array | float) -> Ar
 
 def _index_fill_value(grad: Any, dim: int, index: Any) -> Any:
     unique = np.unique(array_of(index))
-    part = index_select(grad, dim, unique)
+    part = index_select(grad, dim, beside(grad, unique))
     return np.asarray(part.sum()) if isinstance(part, np.ndarray) else find("sum")(part)
 
 

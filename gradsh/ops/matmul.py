@@ -364,12 +364,12 @@ matmul = composite(
 
 @implements("matmul")
 def _operator(self: Tensor, other: Any) -> Any:
-    return _matmul(self, other) if isinstance(other, (Tensor, np.ndarray)) else NotImplemented
+    return _matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
 @implements("matmul", reflected=True)
 def _reflected(self: Tensor, other: Any) -> Any:
-    return matmul(other, self) if isinstance(other, (Tensor, np.ndarray)) else NotImplemented
+    return matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
 
 implements("imatmul")(_operator)

@@ -5,10 +5,12 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import binary_operator, implements
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 
-FIT = (Tensor, int, float, np.ndarray, np.generic)
+FIT = (Tensor, int, float, np.generic)
+"""What stands beside a tensor. An array does not: numpy's own operator takes the tensor as an array, or refuses.
+Only `==` compares a tensor with an array, as in PyTorch."""
 
 
 def binary(symbol: str, operation: Operation, reflected: bool = False) -> None:
@@ -16,7 +18,9 @@ def binary(symbol: str, operation: Operation, reflected: bool = False) -> None:
 
     @implements(symbol, reflected=reflected)
     def operator(self: Tensor, other: ArrayOrTensor | float) -> Tensor:
-        return operation(self, other) if isinstance(other, FIT) else NotImplemented
+        if isinstance(other, FIT):
+            return operation(self, other)
+        return operation(self, make(other)) if symbol == "eq" and isinstance(other, np.ndarray) else NotImplemented
 
     binary_operator(operator, operation)
 

@@ -11,7 +11,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.kernels.common import unsupported
-from gradsh.ops.kernels.geometry import array_of
+from gradsh.ops.kernels.geometry import array_of, beside
 from gradsh.ops.reduce import PLAIN, row_major, widened
 from gradsh.ops.scalars import over, times
 from gradsh.text.fault import fail
@@ -162,14 +162,14 @@ def _logcumsumexp_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
     shape = tuple(grad.shape)
     if not shape or 0 in shape:
         return grad
-    lowest = np.finfo(array_of(grad).dtype).min
     flip, exp, where = find("flip"), find("exp"), find("where")
 
     def back(value: ArrayOrTensor) -> ArrayOrTensor:
         return flip(logcumsumexp(flip(value, (dim,)), dim), (dim,))
 
     log_size = find("log")(find("abs")(grad))
-    floor = np.asarray(lowest, array_of(grad).dtype)
+    dtype = array_of(grad).dtype
+    floor = beside(grad, np.asarray(np.finfo(dtype).min, dtype))
     positive, negative = where(grad > 0, log_size, floor), where(grad < 0, log_size, floor)
     return exp(back(positive - result) + self) - exp(back(negative - result) + self)
 

@@ -13,7 +13,7 @@ MESSAGES = {kind.name: kind for kind in (
         "numpy asks for the values of a tensor that requires grad",
         ("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",),
         "A numpy array has no graph, so gradients would stop there unnoticed. PyTorch asks you to write this out with `detach()`."
-        " Plot functions, sklearn and `np.array(x)` call `numpy()` too.",
+        " Plot functions, sklearn, `np.array(x)` and `x * array` call `numpy()` too.",
         f"{_LEAF}(x * 2).numpy()\n",
         (
             Way("For plots, metrics and logs: detach first.", f"{_LEAF}values = (x * 2).detach().numpy()\n"),
@@ -21,6 +21,8 @@ MESSAGES = {kind.name: kind for kind in (
             Way("In evaluation, record no graph.", f"{_LEAF}with torch.no_grad():\n    values = (x * 2).numpy()\n"),
             Way("Where gradients must flow: use the torch function instead of the numpy function.",
                 f"{_LEAF}torch.exp(x).sum().backward()\n"),
+            Way("Beside an array: make a tensor of the array.", "import numpy as np\na = np.ones(2)\n"
+                f"{_LEAF}(x * torch.from_numpy(a).float()).sum().backward()\n"),
         ),
     ),
     Kind(

@@ -7,6 +7,7 @@ import numpy as np
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.inference import inferring, is_inference
 from gradsh.engine.graph.tensor import Tensor, autograd_meta
+from gradsh.engine.schema.signature import class_name
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.storage import VersionCounter, owner_of
 from gradsh.text.fault import fail
@@ -43,7 +44,7 @@ def assign_requires_grad(tensor: Tensor, value: bool) -> None:
 def check_assigned_data(tensor: Tensor, value: Any) -> None:
     """Refuse `.data` of another type than a tensor, or of a dtype that cannot require gradients where the tensor does."""
     if not isinstance(value, Tensor):
-        raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        raise TypeError(f"Variable data has to be a tensor, but got {class_name(value)}")
     if tensor.requires_grad and value.array.dtype.kind != "f":
         message = "data set to a tensor that requires gradients must be floating point or complex dtype"
         raise fail("dtype", message, RuntimeError, tensor=tensor)
@@ -52,7 +53,7 @@ def check_assigned_data(tensor: Tensor, value: Any) -> None:
 def check_assigned_grad(tensor: Tensor, value: Any) -> None:
     """Refuse a `.grad` of another type, dtype or shape than the tensor's."""
     if not isinstance(value, Tensor):
-        message = f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+        message = f"assigned grad expected to be a Tensor or None but got grad of type {class_name(value)}"
         raise TypeError(message)
     if value is tensor:
         raise fail("other", "can't assign Variable as its own grad", RuntimeError, tensor=tensor)

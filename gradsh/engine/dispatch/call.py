@@ -16,6 +16,7 @@ from gradsh.engine.graph.saved import SavedVariable
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, make, make_result, node_of
 from gradsh.engine.registry import find
 from gradsh.engine.schema.overload import Overload
+from gradsh.engine.schema.signature import ArrayAmongTensors
 from gradsh.engine.values.dtype import Array, number_dtype, of_numpy, result_type
 from gradsh.engine.values.layout import laid
 from gradsh.engine.values.overlap import check_apart, check_distinct
@@ -37,13 +38,15 @@ def run_record(record: Overload, values: list[Any]) -> Any:
             break
     kind = record.kind
     if kind == "composite":
+        if found and any(isinstance(values[place], np.ndarray) for place in tensors):
+            raise ArrayAmongTensors
         made = record.forward(*values)
         return marked(values, made) if current().saved_hooks else made
     if not found:
         return _run_plain(record, values)
     for place in tensors:
         if type(values[place]) is not Tensor:
-            _lift(values, place)
+            _check_operand(record, values, place)
     if kind == "inplace":
         return _run_inplace(record, values)
     if kind == "geometry":
@@ -94,13 +97,16 @@ def _forward_mode() -> Any:
     return forward_mode
 
 
-def _lift(values: list[Any], place: int) -> None:
-    """Make Tensors of plain arrays that stand among Tensors (constants within a recorded derivative)."""
+def _check_operand(record: Overload, values: list[Any], place: int) -> None:
+    """Refuse an array that stands among Tensors; take a number of numpy's as Python's, or where only a Tensor will do, as one."""
     value = values[place]
-    if isinstance(value, (np.ndarray, np.generic)):
-        values[place] = make(np.asarray(value))
+    if isinstance(value, np.ndarray) or (type(value) is list and any(isinstance(one, np.ndarray) for one in value)):
+        raise ArrayAmongTensors
+    if isinstance(value, np.generic):
+        operand = record.signature.params[place].type == "Operand"
+        values[place] = value.item() if operand else make(np.asarray(value))
     elif type(value) is list:
-        values[place] = [make(np.asarray(one)) if isinstance(one, (np.ndarray, np.generic)) else one for one in value]
+        values[place] = [make(np.asarray(one)) if isinstance(one, np.generic) else one for one in value]
 
 
 def _run_plain(record: Overload, values: list[Any]) -> Any:

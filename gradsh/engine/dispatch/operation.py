@@ -1,11 +1,19 @@
 """The callable that users get of an operation: its overloads, tried in order, and its fast paths."""
 
 from collections.abc import Callable
+from sys import _getframe
 from typing import Any, ClassVar
 
 from numpy import ndarray
 
 from gradsh.engine.schema.overload import FALLBACK, SPECIALIZE_AFTER, Overload
+from gradsh.engine.schema.signature import ArrayAmongTensors
+
+
+def _called_by_program(depth: int) -> bool:
+    """Whether the frame is of a program, not of a derivative or kernel of this package: only these work on plain arrays."""
+    name = _getframe(depth).f_globals.get("__name__")  # the functions that are written at run time have none
+    return name is not None and not name.startswith(("gradsh.engine.", "gradsh.ops."))
 
 
 class Operation:
@@ -37,6 +45,8 @@ class Operation:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the first overload that fits; raises TypeError with the candidates where none does."""
         if args and type(args[0]) is ndarray:
+            if _called_by_program(2):
+                self._check_no_array(args, kwargs)
             if not kwargs and len(self.records) == 1:
                 bare = self.records[0].bare(args)
                 if bare is not None:
@@ -49,13 +59,22 @@ class Operation:
 
     def run_general(self, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False) -> Any:
         """Run the first overload that fits, without a fast path; the `args` of a method begin with the tensor."""
+        if args and type(args[0]) in (list, tuple) and args[0] and type(args[0][0]) is ndarray and _called_by_program(3):
+            self._check_no_array(args, kwargs)
         for record in self.records:
             values = record.signature.bind(args, kwargs)
             if values is not None:
-                return self.run(record, values)
+                try:
+                    return self.run(record, values)
+                except ArrayAmongTensors:
+                    raise self.mismatch(args, kwargs, method) from None
         if "out" in kwargs and not method:
             return self.write_out(args, kwargs)
         raise self.mismatch(args, kwargs, method)
+
+    def _check_no_array(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if all(record.signature.params[0].refuses_arrays(args[0]) for record in self.records):
+            raise self.mismatch(args, kwargs, False)
 
     def try_fast_path(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Take the fast path if there is one for this call; return FALLBACK if not."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.dispatch.python_errors import python_words, without_arguments
 from gradsh.engine.graph.tensor import Tensor
-from gradsh.engine.schema.signature import MISMATCH, REQUIRED, Param, Signature
+from gradsh.engine.schema.signature import MISMATCH, REQUIRED, Param, Signature, class_name
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _why(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], en
     given = [("", value, param) for value, param in zip(args, params, strict=False)]
     for key, value in kwargs.items():
         given.append((f"{key}=", value, params[(signature.keywords[key] or 1) - 1]))
-    marks = ["!" if param.convert(value) is MISMATCH else "" for _, value, param in given]
+    marks = ["!" if param.refuses(value) else "" for _, value, param in given]
     shown = ", ".join(
         f"{mark}{key}{type_name(value)}{mark}" for mark, (key, value, _) in zip(marks, given, strict=True)
     )
@@ -73,7 +73,7 @@ def _single(
         return f"{name}() takes {takes} but {given} {'was' if given == 1 else 'were'} given"
     for place, value in enumerate(args):
         param = signature.params[place]
-        if param.convert(value) is MISMATCH:
+        if param.refuses(value):
             if param.type == "Tensors" and isinstance(value, (list, tuple)):
                 bad = next(n for n, one in enumerate(value) if not isinstance(one, Tensor))
                 return f"expected Tensor as element {bad} in argument {place}, but got {type_name(value[bad])}"
@@ -82,9 +82,9 @@ def _single(
             position = place + 1 - method
             if param.type == "ints" and isinstance(value, (list, tuple)):
                 bad = next(n for n, one in enumerate(value) if param.convert([one]) is MISMATCH)
-                found = f"found element of type {type(value[bad]).__name__} at pos {bad}"
+                found = f"found element of type {class_name(value[bad])} at pos {bad}"
                 return f"{name}(): argument '{shown}' (position {position}) must be {wanted}, but {found}"
-            return f"{name}(): argument '{shown}' (position {position}) must be {wanted}, not {type(value).__name__}"
+            return f"{name}(): argument '{shown}' (position {position}) must be {wanted}, not {class_name(value)}"
     known = {signature.keywords.get(key) for key in kwargs}
     missing = [
         _called(param, place, method) for place, param in enumerate(signature.params[len(args) :], len(args))
@@ -99,9 +99,9 @@ def _single(
         if index is None:
             return f"{name}() got an unexpected keyword argument '{key}'"
         param = signature.params[index]
-        if param.convert(value) is MISMATCH:
+        if param.refuses(value):
             wanted = _word(param) if param.type != "ints" else "tuple of ints"
-            return f"{name}(): argument '{key}' must be {wanted}, not {type(value).__name__}"
+            return f"{name}(): argument '{key}' must be {wanted}, not {class_name(value)}"
     return None
 
 
@@ -128,9 +128,7 @@ def parameters(signature: Signature, method: bool = False) -> str:
 
 def type_name(value: Any) -> str:
     """Return how PyTorch names an argument's type."""
-    if isinstance(value, (list, tuple)) and value:
-        if len(value) > 3:
-            return type(value).__name__
+    if isinstance(value, (list, tuple)) and 0 < len(value) <= 3:
         inner = ", ".join(type_name(one) for one in value)
         return f"{type(value).__name__} of ({inner}{',' * (len(value) == 1)})"
-    return type(value).__name__
+    return class_name(value)

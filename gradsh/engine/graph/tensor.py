@@ -76,7 +76,6 @@ class Tensor(Elements):
     __slots__ = ("__dict__", "__weakref__", "array", "descriptor", "grad_fn_ref", "meta", "needs_grad", "own_counter")
     __array_priority__ = 1000
     __script_base__ = True
-    __array_ufunc__ = None  # numpy's operators leave the work to ours
 
     array: Array
     descriptor: Any
@@ -185,6 +184,10 @@ class Tensor(Elements):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
         check_numpy(self)
         return np.array(self.array, dtype) if copy else np.asarray(self.array, dtype)
+
+    def __array_wrap__(self, array: Array, context: object = None, return_scalar: bool = False) -> "Tensor":
+        """Return the result of numpy's function on this tensor as a tensor without history; booleans become uint8, as in PyTorch."""
+        return make(array.astype(np.uint8) if array.dtype == bool else array)
 
     def __copy__(self) -> "Tensor":
         """Return a leaf over the same memory, as copy.copy does in PyTorch: with a version counter of its own."""

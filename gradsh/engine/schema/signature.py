@@ -28,6 +28,22 @@ SPELLINGS = {
 _RAW = (np.ndarray, np.generic)
 
 
+class ArrayAmongTensors(Exception):
+    """A call that has both tensors and arrays: signatures admit arrays alone (within derivatives), or tensors."""
+
+
+_HEAP_TYPE = 1 << 9
+"""`Py_TPFLAGS_HEAPTYPE`: the class was made by a class statement. The name of one made in C has its module."""
+
+
+def class_name(value: Any) -> str:
+    """Return the name of an argument's class as C code has it."""
+    kind = type(value)
+    if kind.__flags__ & _HEAP_TYPE or kind.__module__ == "builtins":
+        return kind.__name__
+    return f"{kind.__module__}.{kind.__name__}"
+
+
 class Param:
     """One parameter: name, type word, whether None is admitted, default, keyword-only, variadic."""
 
@@ -47,6 +63,15 @@ class Param:
         if value is None:
             return None if self.optional else MISMATCH
         return self.accept(value)
+
+    def refuses(self, value: Any) -> bool:
+        """Whether a call by a program may not have this argument."""
+        return self.refuses_arrays(value) or self.convert(value) is MISMATCH
+
+    def refuses_arrays(self, value: Any) -> bool:
+        """Whether arrays stand where a program has to give tensors; derivatives may give them."""
+        several = value if self.type in ("Tensors", "Indices") and isinstance(value, (list, tuple)) else (value,)
+        return self.type in ("Tensor", "Operand", "Tensors", "Indices") and any(isinstance(one, np.ndarray) for one in several)
 
     def __str__(self) -> str:
         word = {

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, NumpyDType
 from gradsh.engine.values.storage import strided
@@ -18,6 +18,11 @@ Layout = tuple[Shape, Shape, int]
 def array_of(value: Any) -> Array:
     """Return the array of a Tensor, or the array itself (composites run on plain arrays within derivatives)."""
     return value.array if isinstance(value, Tensor) else np.asarray(value)
+
+
+def beside(gradient: ArrayOrTensor, array: Array) -> ArrayOrTensor:
+    """Return an array as an operand of the gradient: a Tensor within a derivative that is recorded, which has only Tensors."""
+    return make(array) if isinstance(gradient, Tensor) else array
 
 
 def resolve_size(size: Shape, count: int, shape: Shape = ()) -> Shape:
@@ -158,7 +163,7 @@ def as_strided_backward(grad: Any, layout: Layout, size: Shape, stride: Shape, o
     flat = find("zeros")((extent,), dtype=grad.dtype)
     if _overlaps(size, stride):
         places = _cut(np.arange(extent), size, stride, there).reshape(-1)
-        flat = find("index_add")(flat, 0, places, find("reshape")(grad, (-1,)))
+        flat = find("index_add")(flat, 0, make(places), find("reshape")(grad, (-1,)))
     else:
         find("copy_")(find("as_strided")(flat, size, stride, there), grad)
     if _overlaps(shape, strides):
