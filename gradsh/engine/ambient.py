@@ -62,8 +62,8 @@ class Ambient:
         None), `code` the code that asked last, `activation` what is noted of both. None where `locate` must be called each time."""
         self.trail: Any = None
         """What holds the `activation` of a session's program, where a module that is called puts itself; None outside of one."""
-        self.warn: Callable[[str], None] | None = None
-        """Takes a warning's text; None: Python's own `warnings`."""
+        self.warn: Callable[[str, type[Warning] | None], None] | None = None
+        """Takes a warning's text and class, or the text of a note; None: Python's own `warnings`."""
         self.check: Callable[[int], None] | None = None
         """Asked with a number of bytes before a large allocation and with 0 between two nodes; may raise."""
         self.anomaly: tuple[bool, Callable[[Any], None], Callable[[Any], None]] | None = None
@@ -120,12 +120,12 @@ class Ambient:
         """Report a warning about a name, the first time that the program uses it."""
         if name not in self.standing_in:
             self.standing_in.add(name)
-            self.warning(message)
+            self.warning(message, None)
 
-    def warning(self, message: str, category: type[Warning] = UserWarning) -> None:
-        """Report a warning of PyTorch's."""
+    def warning(self, message: str, category: type[Warning] | None = UserWarning) -> None:
+        """Report a warning of PyTorch's, or (without a class) a note of gradsh's own."""
         if self.warn is not None:
-            self.warn(message)
+            self.warn(message, category)
             return
         import warnings
 

@@ -63,7 +63,7 @@ def check_script(
     except ProblemError as error:
         return source, [error.problem]
     session = Session()
-    session.ambient.warn = told
+    session.ambient.warn = lambda message, _: told(message)
     session.machine.read_module, session.machine.only_checks = module_reader(script, path), True
     with enter(session.ambient):
         problems = list(_problems(program, session.machine, source))

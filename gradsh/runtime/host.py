@@ -24,6 +24,12 @@ class RuntimeHost(Protocol):
     on_print: Callable[[str], None]
     on_warning: Callable[..., None]
     read_module: Callable[[str], Source | None] | None
+    units: Any
+    warning_filters: Any
+
+    @property
+    def where(self) -> Callable[[], Any]:
+        """The function that tells where the script stands now."""
 
     def check(self) -> None:
         """Let a limit or an interrupt take effect."""

@@ -26,6 +26,7 @@ from gradsh.runtime.activation import ROOT, Errand, Place, Progress, Stopped, Un
 from gradsh.runtime.guard import NO_ARRAY, Guard, Store
 from gradsh.runtime.pytorch_names import tell_caught
 from gradsh.runtime.shown import Shown
+from gradsh.runtime.warning_filters import WarningFilters
 from gradsh.text.problem import Problem, ProblemError
 from gradsh.text.span import Source
 from gradsh.text.tuples import NamedTuple
@@ -139,6 +140,7 @@ class Machine:
         self.shown.forget()
         self.taken.clear()
         self.brought.clear()
+        self.warning_filters = WarningFilters(self)
         self.builtins.clear()
         self.builtins.update(self.offer.builtins())
         self.builtins.update(self._hooks())

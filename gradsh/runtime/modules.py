@@ -99,7 +99,7 @@ MODULES: dict[str, Module] = {
     "types": _real("types"),
     "unicodedata": _listed("normalize category name lookup combining bidirectional decimal digit numeric"),
     "uuid": _real("uuid", "random names"),
-    "warnings": _real("warnings"),
+    "warnings": _real("warnings", file="warning_filters"),
     "weakref": _real("weakref"),
     "tqdm": _stands_in("it returns its argument and shows no progress", "tqdm", "tqdm.notebook", "tqdm.autonotebook"),
     "matplotlib": _stands_in(

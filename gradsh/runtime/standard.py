@@ -342,26 +342,6 @@ def load_uuid(_: "Machine") -> Mapping[str, Any]:
     return listed(uuid, "uuid4 UUID")
 
 
-def load_warnings(machine: "Machine") -> Mapping[str, Any]:
-    """Return what `warnings` offers: a warning is told with its line; filters are kept simple: all or none."""
-
-    def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None) -> None:
-        """Report a warning."""
-        del category, stacklevel, source
-        machine.on_warning(str(message))
-
-    def ignored(*_: Any, **__: Any) -> None:
-        """Take a filter and change nothing: warnings stay on standard error."""
-
-    @contextlib.contextmanager
-    def catch_warnings(*, record: bool = False, **_: Any) -> Iterator[list[Any] | None]:
-        """Run a block; nothing is recorded."""
-        yield [] if record else None
-
-    return {"warn": warn, "filterwarnings": ignored, "simplefilter": ignored, "resetwarnings": ignored,
-            "catch_warnings": catch_warnings}  # fmt: skip
-
-
 def load_weakref(_: "Machine") -> Mapping[str, Any]:
     """Return what `weakref` offers."""
     import weakref

@@ -151,7 +151,7 @@ class Session(Reports):
         ambient.locate = self.place_function()
         ambient.location_cache = self.trail()
         ambient.trail = self.machine.progress
-        ambient.warn = self.warn
+        ambient.warn = self.machine.warning_filters.take
         ambient.check = self.machine.check
         ambient.passes = self._on_pass
         ambient.bytes_held = self._bytes_held

@@ -24,7 +24,7 @@ class Script:
         self.machine.on_command = lambda invocation: self.command(invocation)
         self.ambient = Ambient()
         self.ambient.locate = self.machine.where
-        self.ambient.warn = self.warnings.append
+        self.ambient.warn = lambda message, _: self.warnings.append(message)
         self.ambient.check = self.machine.check
 
     def run(self, text: str, grammars=None, first_line: int = 1) -> "Script":
