@@ -12,6 +12,7 @@ from gradsh.engine.graph.types import LineOf
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.places import Lines
 from gradsh.probe.snapshot import node_name
+from gradsh.process.pace import paced
 
 LOOP = "iteration of the loop"
 _FEWEST = 4
@@ -74,7 +75,7 @@ def runs_of(nodes: Sequence[Node]) -> list[Run]:
     """Return the runs of nodes in order of birth."""
     found: list[Run] = []
     activation = code = None
-    for node in nodes:
+    for node in paced(nodes, "sorted by their places"):
         where = node.location
         if where is None:
             if activation is not None or not found:

@@ -18,6 +18,7 @@ from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
 from gradsh.probe.snapshot import node_name, nodes_below_all, short_name
+from gradsh.process.pace import paced
 from gradsh.text.fault import fail
 
 FOLD_FROM = 40
@@ -201,10 +202,10 @@ def _kinds(nodes: Iterable[Node]) -> tuple[tuple[str, int], ...]:
     return tuple(kinds.most_common())
 
 
-def _saved(nodes: Iterable[Node]) -> tuple[int, int, int]:
+def _saved(nodes: Sequence[Node]) -> tuple[int, int, int]:
     live = freed = 0
     sizes: dict[int, int] = {}
-    for node in nodes:
+    for node in paced(nodes, "counted"):
         arrays = arrays_kept(node)
         live += len(arrays)
         for array in arrays:
@@ -445,7 +446,7 @@ def _folded(unit: NodeFold, names: Names, line_of: LineOf, drawing: _Drawing) ->
     totals: dict[str, list[int]] = {}
     freed_at: dict[int, Any] = {}
     bound: list[str] = []
-    for node in unit.nodes:
+    for node in paced(unit.nodes, "summed up"):
         where = node.location
         if where is not None:
             places[(id(where[1]), where[2])] = where

@@ -5,7 +5,7 @@ needs to be noted while the script runs: each node knows the pass in which it wa
 """
 
 import gc
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from gradsh.engine.graph.node import Node
@@ -17,6 +17,7 @@ from gradsh.probe.foreign import looking
 from gradsh.probe.given import arrays_in
 from gradsh.probe.names import named_tensors, top_name
 from gradsh.probe.snapshot import node_name, nodes_below, nodes_below_all
+from gradsh.process.pace import paced
 
 PlaceOf = Callable[[Location], Any]
 Site = tuple[str, int, int]
@@ -156,7 +157,7 @@ def _carried(path: str, root: Node, births: _Births) -> Leak | None:
     sites: dict[Site, dict[Any, None]] = {}
     latest: dict[Site, Node] = {}
     nodes = list(nodes_below(root))
-    for node in nodes:
+    for node in paced(nodes, "found again in each pass"):
         born = None if type(node) is AccumulateGrad else births.of(node)
         if born is not None:
             site = born[0]
@@ -176,18 +177,18 @@ def _carried(path: str, root: Node, births: _Births) -> Leak | None:
 
 def _leak(kind: Kind, path: str, passes: int, nodes: list[Node], site: Site, births: _Births) -> Leak:
     spent = any(node.freed for node in nodes)
-    size = sum(memories_in(nodes).values())
+    size = sum(memories_in(paced(nodes, "summed up")).values())
     return Leak(kind, path, passes, len(nodes), size, births.lines[site], site[0], spent, _growing(nodes, births))
 
 
-def _growing(nodes: Iterable[Node], births: _Births) -> int:
+def _growing(nodes: list[Node], births: _Births) -> int:
     """Return the bytes of the memories that come with a pass, and are not saved in most passes again."""
     every: set[Pass] = set()
     once: dict[int, Pass] = {}
     again: dict[int, set[Pass]] = {}
     """memory -> the pass that saved it, and all of them where there are several"""
     sizes: dict[int, int] = {}
-    for node in nodes:
+    for node in paced(nodes, "compared"):
         arrays = arrays_in(node)
         born = births.of(node) if arrays else None
         if born is None:

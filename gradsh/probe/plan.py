@@ -24,6 +24,7 @@ from gradsh.probe.names import Names
 from gradsh.probe.passes import Buffer, PassReport, Written, live_entries, saves
 from gradsh.probe.places import Lines
 from gradsh.probe.snapshot import node_name
+from gradsh.process.pace import paced
 from gradsh.text.fault import fail, fault_of
 
 
@@ -70,7 +71,7 @@ class Course:
         for root in self.roots:
             if self.needed is None or root in self.needed:
                 self._deliver(root, True)
-        for node in self.order:
+        for node in paced(self.order, "planned"):
             if self.needed is not None and node not in self.needed:
                 continue
             arrived = node in self.reached
@@ -183,7 +184,7 @@ def _account(course: Course, variables: Mapping[str, object], line_of: LineOf, p
     names, lines = Names(variables), Lines(line_of)
     given = given_back(course.freed)
     freed: list[Buffer] = []
-    for node in course.freed:
+    for node in paced(course.freed, "told"):
         line, title = lines.of(node.location), node_name(node) or ""
         for name, array, nbytes in live_entries(node):
             key = 0 if array is None else memory_key(array)

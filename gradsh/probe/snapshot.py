@@ -12,6 +12,7 @@ from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.engine.graph.types import LineOf
 from gradsh.probe.foreign import tensor_of
 from gradsh.probe.modules import is_module, parameters_of
+from gradsh.process.pace import EVERY, found
 from gradsh.text.fault import fail
 
 LARGEST = 1 << 27
@@ -95,6 +96,8 @@ def nodes_below(root: Node | None, seen: set[Node] | None = None) -> Iterator[No
         if node is None or node in seen:
             continue
         add(node)
+        if not len(seen) & (EVERY - 1):
+            found(len(seen))
         yield node
         if type(node) is CompactNode:  # its edges without what shows them as those of every node
             edge = node.right
@@ -119,7 +122,7 @@ def saved_below(root: Node | None, line_of: LineOf) -> list[dict[str, Any]]:
 
     These are what a CopySlices node holds inside, and what a script's own Function keeps, which has no `_saved_` name.
     """
-    found = []
+    saved_tensors = []
     for node in nodes_below(root):
         name = node_name(node)
         if name == "CopySlices":
@@ -127,7 +130,7 @@ def saved_below(root: Node | None, line_of: LineOf) -> list[dict[str, Any]]:
         for saved in node.saved:
             if saved.name == _OF_A_SCRIPT:
                 continue
-            found.append({
+            saved_tensors.append({
                 "node": name,
                 "name": saved.name,
                 "shape": None if saved.freed else list(saved.shape),
@@ -136,4 +139,4 @@ def saved_below(root: Node | None, line_of: LineOf) -> list[dict[str, Any]]:
                 "saved_line": line_of(node.location),
                 "freed_line": line_of(saved.freed_where) if saved.freed else None,
             })
-    return found
+    return saved_tensors

@@ -316,6 +316,7 @@ def recorded(session: "Session", script: Script, options: RunOptions, emit: Emit
 
 def furnish(session: "Session", script: Script, options: RunOptions) -> None:
     """Give a session what a script finds around it: its arguments, the modules beside it, the answer to who asks for a GPU."""
+    session.plain = options.plain
     session.machine.take_arguments(script.name, _split(options.arguments))
     if options.cuda != "explain":
         session.ambient.flags["cuda"] = session.state.settings.values["cuda"] = options.cuda

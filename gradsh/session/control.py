@@ -49,6 +49,8 @@ class Controls(ABC):
     machine: Machine
     seed: int
     state: State
+    plain = False
+    """Whether nothing is to be rewritten on the terminal."""
     is_copy = False
     """Whether this session tries something for another one."""
     typed: bool

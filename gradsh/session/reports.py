@@ -8,6 +8,7 @@ from gradsh.contracts.events import ErrorOutput, Print, Result, Value
 from gradsh.contracts.state import Call
 from gradsh.diagnosis.classify import words_of
 from gradsh.language.node import stmt
+from gradsh.process.pace import Pace, keeping
 from gradsh.runtime.machine import Invocation
 from gradsh.session.control import Controls, text_of
 
@@ -78,8 +79,11 @@ class Reports(Controls):
         wanted, output = self._output_options(invocation)
         call = self._call_of(invocation)
         outer, self.state.call = self.state.call, call
+        meter = self.state.meter
+        alive = 0 if meter is None or meter.tally is None else meter.tally.nodes
         try:
-            report = command.call(invocation, self.state)
+            with keeping(Pace(command.name, self.machine.check, alive, plain=self.plain)):
+                report = command.call(invocation, self.state)
         finally:
             self.state.call = outer
         if report is not None:

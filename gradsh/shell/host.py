@@ -100,6 +100,7 @@ class Host:
         session.writer = self.writer
         session.rescue = lambda: self._rescue(session)
         session.when_stuck = lambda line, reason: self._end_stuck(session, line, reason)
+        session.plain = self.plain
         settings = session.state.settings
         self.config.values = settings.values = {**settings.values, "hints": True, **self.config.values}
         if self.options.top:
