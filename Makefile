@@ -21,7 +21,7 @@ VERSION = 'import platform; print(platform.python_version())'
 # Tells one Python from another.
 WHICH = 'import sys; print(sys.version, sys.base_prefix)'
 
-.PHONY: bench browser extension notebook page site fuzz torches run test check sweep parity package docs lint types unit golden clean pythons oldest newest FORCE
+.PHONY: bench bench-growth browser extension notebook page site fuzz torches run test check sweep parity package docs lint types unit golden clean pythons oldest newest FORCE
 
 # The main job on scenario S1: a script goes in, what its backward freed and the failure that it announces come out.
 run: $(VENV)/installed
@@ -105,6 +105,10 @@ torches:
 bench: $(VENV)/developed
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks --raised mlp elementwise convolution
+
+# Prints how costs grow, from a thousand nodes, statements, variables, lines and iterations to a million.
+bench-growth: $(VENV)/developed
+	$(BIN)/python -m benchmarks.growth
 
 # Draws thousands of hostile inputs of each kind by seed, and holds gradsh to its word about every one.
 fuzz: $(VENV)/developed

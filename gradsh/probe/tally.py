@@ -4,41 +4,35 @@ A walk over all that is alive would cost each statement more, the more nodes the
 so a walk ends at what is known already.
 """
 
-import weakref
 from collections.abc import Iterable, Iterator
+from typing import Any
+from weakref import ref
 
+from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.graph.node import Node
 from gradsh.engine.values.storage import owner_of
 from gradsh.probe.given import arrays_in, arrays_instead
 
 
-class _Known(weakref.ref[Node]):
-    """A node that is known, held weakly, with what it is known by when it is gone."""
-
-    __slots__ = ("key",)
-    key: int
-
-
 class Tally:
     """Nodes that are alive, their live saved tensors (`buffers`), and the bytes of the memories that these stand in, each once."""
 
-    __slots__ = ("__weakref__", "_forget", "_held", "_known", "_users", "buffers", "nbytes", "sizes")
+    __slots__ = ("__weakref__", "_forget", "_known", "_more", "buffers", "nbytes", "sizes")
 
     def __init__(self) -> None:
-        self._known: dict[int, _Known] = {}
-        self._held: dict[int, tuple[int, ...]] = {}
-        """known node -> the memories that its saved tensors stand in, one an entry"""
-        self._users: dict[int, int] = {}
-        """memory -> how many entries stand in it"""
+        self._known: dict[ref[Node], tuple[int, ...]] = {}
+        """node -> the memories that its saved tensors stand in, one an entry"""
+        self._more: dict[int, int] = {}
+        """memory -> how many further entries stand in it, beside the first"""
         self.sizes: dict[int, int] = {}
         self.nbytes = 0
         self.buffers = 0
-        this = weakref.ref(self)
+        this = ref(self)
 
-        def forget(gone: weakref.ref[Node]) -> None:
+        def forget(gone: ref[Node]) -> None:
             tally = this()
             if tally is not None:
-                tally._drop(gone.key)  # type: ignore[attr-defined]
+                tally._drop(gone)
 
         self._forget = forget
 
@@ -49,63 +43,69 @@ class Tally:
 
     def follow(self, roots: Iterable[Node]) -> int:
         """Look at what the roots lead to and is not known yet; return how many nodes that were."""
-        stack = list(roots)
-        known, before = self._known, len(self._known)
+        stack: list[Any] = list(roots)
+        known, before, forget = self._known, len(self._known), self._forget
         while stack:
             node = stack.pop()
-            if id(node) not in known:
-                one = known[id(node)] = _Known(node, self._forget)
-                one.key = id(node)
-                self._hold(node)
-                stack += [edge[0] for edge in node.edges if edge is not None]
+            if ref(node) not in known:
+                one = ref(node, forget)
+                known[one] = self._hold(node, one)
+                for edge in (node.left, node.right) if type(node) is CompactNode else node.edges:
+                    if edge is not None:
+                        stack.append(edge[0] if type(edge) is tuple else edge)
         return len(known) - before
 
     def again(self, nodes: Iterable[Node], *, back: bool = False) -> None:
         """Look again at what nodes hold: a pass or a command may have freed it, or (`back`) put it back."""
         for node in nodes:
-            if id(node) in self._known and (back or self._held.get(id(node))):
-                self._release(id(node))
-                self._hold(node)
+            one = ref(node)
+            held = self._known.get(one)
+            if held is not None and (held or back):
+                self._release(held)
+                self._known[one] = self._hold(node, one)
 
     def memories(self) -> Iterator[tuple[Node, int, int]]:
         """Yield (node, memory, bytes) for each memory that saved tensors stand in, with one of the nodes that saved it."""
         left = self.sizes.copy()
-        for key, held in self._held.items():
-            node = self._known[key]()
+        for known, held in self._known.items():
+            node = known() if held else None
             if node is not None:
                 for memory in held:
                     size = left.pop(memory, None)
                     if size is not None:
                         yield node, memory, size
 
-    def _hold(self, node: Node) -> None:
+    def _hold(self, node: Node, _known: ref[Node]) -> tuple[int, ...]:
         arrays = arrays_in(node)
-        own = getattr(node, "__dict__", None)  # what a custom function put on its ctx lives with the graph, too
-        if own:
+        own = None if type(node) is CompactNode else getattr(node, "__dict__", None)
+        if own:  # what a custom function put on its ctx lives with the graph, too
             arrays = [*arrays, *arrays_instead(own)]
         if not arrays:
-            return
-        owners = [owner_of(array) for array in arrays]
-        self._held[id(node)] = tuple([id(owner) for owner in owners])
-        for owner in owners:
+            return ()
+        held = []
+        sizes = self.sizes
+        for array in arrays:
+            owner = array if array.base is None else owner_of(array)
             key = id(owner)
-            self._users[key] = self._users.get(key, 0) + 1
-            if key not in self.sizes:
-                self.sizes[key] = owner.nbytes
+            held.append(key)
+            if key in sizes:
+                self._more[key] = self._more.get(key, 0) + 1
+            else:
+                sizes[key] = owner.nbytes
                 self.nbytes += owner.nbytes
-        self.buffers += len(owners)
+        self.buffers += len(held)
+        return tuple(held)
 
-    def _drop(self, key: int) -> None:
-        self._known.pop(key, None)
-        self._release(key)
+    def _drop(self, gone: ref[Node]) -> None:
+        self._release(self._known.pop(gone, ()))
 
-    def _release(self, key: int) -> None:
-        held = self._held.pop(key, ())
+    def _release(self, held: tuple[int, ...]) -> None:
         self.buffers -= len(held)
         for memory in held:
-            left = self._users[memory] - 1
-            if left:
-                self._users[memory] = left
-            else:
-                del self._users[memory]
+            more = self._more.get(memory, 0)
+            if not more:
                 self.nbytes -= self.sizes.pop(memory)
+            elif more == 1:
+                del self._more[memory]
+            else:
+                self._more[memory] = more - 1

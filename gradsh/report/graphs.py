@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from typing import Any
+from weakref import ref
 
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad
@@ -25,8 +26,8 @@ class Graphs(Tally):
         self.places, self.storages = places, storages
         self.step = 0
         self.records: list[dict[str, Any]] = []
-        self.number: dict[int, int] = {}
-        """node that is alive (its id) -> its place in the records"""
+        self.number: dict[ref[Node], int] = {}
+        """node that is alive -> its place in the records"""
         self._order: list[int] = []
         """sequence numbers of the nodes in the records"""
         self._new: list[Node] = []
@@ -36,25 +37,26 @@ class Graphs(Tally):
         found = super().follow(roots)
         new, self._new = self._new, []
         for node in new:
-            record = self.records[self.number[id(node)]]
-            record["edges"] = [(self.number[id(edge[0])], edge[1]) for edge in node.edges if edge is not None]
+            record = self.records[self.number[ref(node)]]
+            record["edges"] = [(self.number[ref(edge[0])], edge[1]) for edge in node.edges if edge is not None]
         return found
 
-    def _hold(self, node: Node) -> None:
-        super()._hold(node)
-        if id(node) not in self.number:
-            self.number[id(node)] = len(self.records)
+    def _hold(self, node: Node, known: ref[Node]) -> tuple[int, ...]:
+        held = super()._hold(node, known)
+        if known not in self.number:
+            self.number[known] = len(self.records)
             self.records.append(node_record(node, self.step, self.places, lambda array: self.storages.number(owner_of(array))))
             self._order.append(node.seq)
             self._new.append(node)
+        return held
 
-    def _drop(self, key: int) -> None:
-        super()._drop(key)
-        self.records[self.number.pop(key)]["died"] = self.step
+    def _drop(self, gone: ref[Node]) -> None:
+        super()._drop(gone)
+        self.records[self.number.pop(gone)]["died"] = self.step
 
     def look_again(self) -> int:
         """Note what was freed, pinned or modified since the last look; return how many nodes were looked at."""
-        nodes = [node for ref in list(self._known.values()) if (node := ref()) is not None and id(node) in self._held]
+        nodes = [node for known, held in list(self._known.items()) if held and (node := known()) is not None]
         self.again(nodes)
         for node in nodes:
             self.note(node)
@@ -62,7 +64,7 @@ class Graphs(Tally):
 
     def note(self, node: Node) -> None:
         """Note in which state a node's saved tensors are now."""
-        note_state(self.records[self.number[id(node)]], node, self.step, self.places)
+        note_state(self.records[self.number[ref(node)]], node, self.step, self.places)
 
     def name_modules(self, calls: Iterable[ModuleCall]) -> None:
         """Note in which module each node was made."""
@@ -73,11 +75,11 @@ class Graphs(Tally):
 
     def storages_of(self, node: Node) -> tuple[int, ...]:
         """Return the storages that the live saved tensors of a node stood in when it was last looked at."""
-        return self._held.get(id(node), ())
+        return self._known.get(ref(node), ())
 
     def users(self, storage: int) -> int:
         """Return how many saved tensors stood in a storage."""
-        return self._users.get(storage, 0)
+        return self._more.get(storage, 0) + (storage in self.sizes)
 
 
 def node_record(node: Node, step: int, places: Places, storage_of: Callable[[Any], int]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ pass did to each is read off them when it is over, so the pass goes its fast way
 from collections.abc import Callable, Iterable, Mapping
 from types import NoneType, TracebackType
 from typing import Any
+from weakref import ref
 
 from gradsh.contracts.events import Done, Emit, Event, Failure, Result, Snapshot
 from gradsh.engine.graph.node import Node
@@ -123,7 +124,7 @@ class SessionRecorder:
         roots = [edge[0] for edge, _ in task.roots]
         step = {"kind": "pass", **({"line": place["line"]} if place else {}), "keeps": bool(task.retain)}
         named, account = self._moment(self.session.reachable(), roots, step, again=self._credit > 0)
-        step["roots"] = [self.graphs.number[id(root)] for root in roots if id(root) in self.graphs.number]
+        step["roots"] = [self.graphs.number[ref(root)] for root in roots if ref(root) in self.graphs.number]
         self._passes.append(_Pass(task, named, account))
 
     def _over(self, task: Any) -> None:
@@ -145,7 +146,7 @@ class SessionRecorder:
             node = mine.order[mine.done]
             if node is failing and not over:
                 break
-            step = {"kind": "node", "node": self.graphs.number.get(id(node))}
+            step = {"kind": "node", "node": self.graphs.number.get(ref(node))}
             self._deliver(mine, node, wrote, found)
             self._add({**step, "failed": True} if node is failing else step, mine.bytes)
             mine.done += 1
@@ -208,7 +209,7 @@ class SessionRecorder:
 
     def _variable(self, tensor: Tensor) -> dict[str, Any]:
         numbers = self.graphs.number
-        return variable_record(tensor, lambda array: self.storages.number(owner_of(array)), lambda node: numbers.get(id(node)))
+        return variable_record(tensor, lambda array: self.storages.number(owner_of(array)), lambda node: numbers.get(ref(node)))
 
     def data(self) -> dict[str, Any]:
         """Return what was recorded, as JSON has it."""
