@@ -1,5 +1,7 @@
 """`plan --if` and `plan --best`: what is foreseen of a change is what the changed program does."""
 
+import tracemalloc
+
 import pytest
 
 from tests.probe.asking import Asked
@@ -81,3 +83,25 @@ def test_modules_are_proposed_for_a_peak():
     none = asked.report("plan q --best 10")
     assert not none.fits
     assert "no choice of modules fits" in asked.shown("plan q --best 10")
+
+
+BLOCKS = "net = nn.Sequential(*[nn.Sequential(nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 64), nn.ReLU()) for i in range(4)])\n"
+STEPS = ("x = randn(8192, 64)", "g = net[0](x)", "h = net[1](g)", "z = net[3](net[2](h)).pow(2).mean()")
+CHECKPOINT = "h = torch.utils.checkpoint.checkpoint(net[1], g, use_reentrant=False)"
+
+
+@pytest.mark.parametrize(("change", "place", "line"), [
+    ("", 2, STEPS[2]), ("checkpoint net[1]", 2, CHECKPOINT), ("no_grad net[0]", 1, "with torch.no_grad():\n    g = net[0](x)\n"),
+    ("detach h", 2, "h = net[1](g).detach()"),
+])
+def test_the_peak_is_at_most_a_fifth_above_what_the_changed_program_takes(change, place, line):
+    found = outlooks(Asked(BLOCKS + "\n".join(STEPS)), change or "retain z")
+    changed = Asked(BLOCKS + "net(randn(2, 64)).sum().backward()\nnet.zero_grad()\n")  # what is used first is imported
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    changed.run("\n".join([*STEPS[:place], line, *STEPS[place + 1 :], "del x, g, h"]))
+    tracemalloc.reset_peak()
+    changed.run("z.backward()")
+    peak = tracemalloc.get_traced_memory()[1] - before
+    tracemalloc.stop()
+    assert 0.95 * peak <= found[change or "today"].peak <= 1.2 * peak
