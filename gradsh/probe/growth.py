@@ -157,7 +157,7 @@ def _carried(path: str, root: Node, births: _Births) -> Leak | None:
     sites: dict[Site, dict[Any, None]] = {}
     latest: dict[Site, Node] = {}
     nodes = list(nodes_below(root))
-    for node in paced(nodes, "found again in each pass"):
+    for node in paced(nodes, "compared"):
         born = None if type(node) is AccumulateGrad else births.of(node)
         if born is not None:
             site = born[0]
