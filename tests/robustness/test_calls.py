@@ -105,7 +105,7 @@ LOOKED_AT = [
 @pytest.mark.parametrize("text", LOOKED_AT)
 def test_looking_runs_nothing_of_a_script(text: str) -> None:
     """The state, the memory's account and the names of tensors, all of them read after the statement is over."""
-    session = Session(typed=True, limits=Limits(timeout=10))
+    session = Session(typed=True, limits=Limits(timeout=120))
     assert kinds(run(text, session=session)) == []
     assert kinds(run("memory\nbuffers\nvars\nleaks\nset account on\nx1 = ones(2)", session=session)) == []
     session.snapshot()
