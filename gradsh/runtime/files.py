@@ -69,7 +69,7 @@ class Files:
     def absolute(self, path: str) -> str:
         """Return the path that one with leading dots means in the file that is running. Raises ImportError."""
         rest = path.lstrip(".")
-        package = str(sys._getframe(2).f_globals.get(PACKAGE, ""))
+        package = sys._getframe(2).f_globals.get(PACKAGE) or ""  # a script has none
         parts = package.split(".") if package else []
         up = len(path) - len(rest) - 1
         if up >= len(parts):

@@ -35,7 +35,8 @@ _RELATIVE, _ABSOLUTE = 1e-4, 1e-5
 class Effort(NamedTuple):
     """What trying may cost, in what a program does, so that the outcome does not depend on the machine's speed.
 
-    `runs` of the program, `steps` (loop passes and nodes) of one run and of `all` together; `seconds` end what waits or hangs.
+    `runs` of the program, `steps` (loop passes and nodes) of one run and of `all` together; `seconds` of processor time end what
+    computes for long, and `_PATIENCE` times as many by the clock what waits.
     """
 
     runs: int
@@ -46,6 +47,7 @@ class Effort(NamedTuple):
 
 AT_ONCE = Effort(14, 20_000, 60_000, 30.0)
 WHEN_ASKED = Effort(60, 300_000, 1_500_000, 600.0)
+_PATIENCE = 4
 _FIRST, _SECOND = 6, 8
 """Fixes of which a second one may be needed, and how many second ones are tried of each."""
 
@@ -80,7 +82,7 @@ class Trial:
         """The line of the outermost loop around the failure, and its iteration that failed."""
         self.short = False
         """Whether runs end soon after the failure: set where a whole run takes too many steps."""
-        self._deadline = time.monotonic() + effort.seconds
+        self._deadline = time.process_time() + effort.seconds
         first = self.run(())
         self.before = first.failures
         self.problem = first.problems.get(failed)
@@ -90,7 +92,7 @@ class Trial:
     def spent(self) -> bool:
         """Whether all effort is used up."""
         effort = self.effort
-        return self.hopeless or self.runs > effort.runs or self.steps > effort.all or time.monotonic() > self._deadline
+        return self.hopeless or self.runs > effort.runs or self.steps > effort.all or time.process_time() > self._deadline
 
     def reference(self, edits: tuple[Edit, ...] = (), kind: str = "") -> Trace | None:
         """Return what the program's passes ask for, where that can be computed; after the edits for another failure's kind."""
@@ -109,7 +111,7 @@ class Trial:
         asked, leaves = governor.ask, _watched(session.ambient, keep=keep)
         if copy:
             session.ambient.saved_hooks = ((_copied, _unwritten),)
-        clock = threading.Timer(max(self._deadline - time.monotonic(), 0.05), session.machine.stop, [_OVER])
+        clock = threading.Timer(max(self._deadline - time.process_time(), 0.05) * _PATIENCE, session.machine.stop, [_OVER])
         clock.daemon = True
         begun = next_sequence_number()
         found: list[tuple[Place, Problem]] = []
