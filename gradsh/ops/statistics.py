@@ -11,7 +11,7 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
-from gradsh.ops.kernels.geometry import array_of
+from gradsh.ops.kernels.geometry import array_of, beside
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, mean_backward, mean_over, unsqueezed
 from gradsh.ops.scalars import minus, times
 from gradsh.text.fault import fail
@@ -86,7 +86,7 @@ def _without_freedom(grad: Any, self: Any) -> Any:
     """Return what PyTorch gives where nothing is left to divide by: nan at the mean, infinity elsewhere."""
     array = array_of(self)
     slope = np.where(array == mean_over(array, tuple(range(array.ndim)), True), np.nan, np.inf)
-    return grad * slope.astype(current().default_dtype)
+    return grad * beside(grad, slope.astype(current().default_dtype))
 
 
 def std_backward(
