@@ -1,17 +1,17 @@
 """`graph`: draws the graph behind tensors, with what each node saved and in what state it is."""
 
 import re
-from typing import Any, Literal
+from typing import Literal
 
 from gradsh.commands.record import Word, command
 from gradsh.commands.words import count, listed
 from gradsh.contracts.state import State
-from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor, gradient_edge, node_of
 from gradsh.probe.fold import LOOP
 from gradsh.probe.graph import GraphNode, GraphReport, SavedMark, Wanted, graph_report
 from gradsh.probe.names import roots_of
+from gradsh.probe.snapshot import nodes_below_all
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Dag, DagFrame, DagNode, Edge, Lines, Mark, View
 
@@ -86,16 +86,7 @@ def _end(tensor: Tensor) -> Node:
 def _outermost(state: State) -> list[Node]:
     """Return the nodes held by variables that no other variable's graph contains."""
     nodes = [node for _, node in roots_of(state.names_in_reach())]
-    below: set[Node] = set()
-    for node in sorted(set(nodes), key=lambda one: one.seq):
-        stack = [node]
-        while stack:
-            node = stack.pop()
-            for edge in (node.left, node.right) if type(node) is CompactNode else node.edges:
-                end: Any = edge[0] if type(edge) is tuple else edge
-                if end is not None and end not in below:
-                    below.add(end)
-                    stack.append(end)
+    below = set(nodes_below_all(end for node in nodes for end in node.below()))
     return [node for node in dict.fromkeys(nodes) if node not in below]
 
 

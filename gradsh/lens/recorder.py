@@ -228,12 +228,12 @@ def _in_order(roots: list[Node]) -> list[Node]:
         node = stack.pop()
         if id(node) not in nodes:
             nodes[id(node)] = node
-            stack += [edge[0] for edge in node.edges if edge is not None]
-    waiting = Counter(id(edge[0]) for node in nodes.values() for edge in node.edges if edge is not None)
+            stack += node.below()
+    waiting = Counter(id(below) for node in nodes.values() for below in node.below())
     found: list[Node] = []
     for node in sorted((one for one in nodes.values() if not isinstance(one, AccumulateGrad)), key=lambda one: -one.seq):
         found.append(node)
-        for leaf in [edge[0] for edge in node.edges if edge is not None and isinstance(edge[0], AccumulateGrad)]:
+        for leaf in [below for below in node.below() if isinstance(below, AccumulateGrad)]:
             waiting[id(leaf)] -= 1
             found += [leaf] if not waiting[id(leaf)] else []
     return found

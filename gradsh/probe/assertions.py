@@ -51,7 +51,7 @@ def freed(tensor: Tensor) -> bool:
             if not all(states):
                 return False
             found = found or bool(states)
-            below += [] if states else [edge[0] for edge in node.edges if edge]
+            below += [] if states else node.below()
         level = below
     return found
 

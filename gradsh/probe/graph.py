@@ -272,7 +272,7 @@ class _Drawing:
         found = self._followed(node)
         if len(found) < 2 or not self.leads:
             return found
-        direct = {id(edge[0]) for edge in node.edges if edge is not None}
+        direct = set(map(id, node.below()))
         kept, covered = [], 0
         for one in sorted(found, key=lambda one: -self.leads[id(one[0])][0]):
             number, bits = self.leads[id(one[0])]
@@ -313,12 +313,10 @@ class _Drawing:
         found: dict[int, tuple[Unit, int]] = {}
         units = self.unit
         for node in reversed(unit.nodes):
-            for edge in (node.left, node.right) if type(node) is CompactNode else node.edges:
-                end: Any = edge[0] if type(edge) is tuple else edge
-                if end is not None:
-                    below = units.get(end)
-                    if below is not unit and below is not None:
-                        found[id(below)] = (below, 0)
+            for end in node.below():
+                below = units.get(end)
+                if below is not unit and below is not None:
+                    found[id(below)] = (below, 0)
         return list(found.values())
 
     def starts(self, roots: Sequence[Node]) -> list[Unit]:
@@ -363,8 +361,7 @@ def _owned(by_birth: Sequence[Node], unit: Mapping[Node, NodeFold | Node]) -> di
     """Return the leaves that only one fold reaches: they are told with it."""
     only: dict[Node, Unit | None] = {}
     for node in by_birth:
-        for edge in (node.left, node.right) if type(node) is CompactNode else node.edges:
-            leaf: Any = edge[0] if type(edge) is tuple else edge
+        for leaf in node.below():
             if type(leaf) is AccumulateGrad:
                 mine = unit.get(node)
                 if only.setdefault(leaf, mine) is not mine or mine is None:

@@ -216,10 +216,10 @@ def _adds_up(start: Node, site: Site, births: _Births) -> bool:
         born = births.of(node)
         if node is not start and born is not None and born[0] == site:
             return True
-        for edge in node.edges:
-            if edge is not None and edge[0] not in seen:
-                seen.add(edge[0])
-                stack.append(edge[0])
+        for below in node.below():
+            if below not in seen:
+                seen.add(below)
+                stack.append(below)
     return False
 
 
@@ -234,10 +234,10 @@ def _carrier(root: Node, births: _Births) -> Site | None:
             born = None if isinstance(node, AccumulateGrad) else births.of(node)
             if born is not None and first.setdefault(born[0], born[1]) != born[1]:
                 return born[0]
-            for edge in node.edges:
-                if edge is not None and edge[0] not in seen:
-                    seen.add(edge[0])
-                    below.append(edge[0])
+            for end in node.below():
+                if end not in seen:
+                    seen.add(end)
+                    below.append(end)
         level = below
     return None
 

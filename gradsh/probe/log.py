@@ -224,9 +224,9 @@ class GraphLog:
         if found is None:
             units: dict[int, Unit] = {}
             for node in reversed(nodes_in(unit)):
-                for edge in node.edges:
-                    if edge is not None and type(edge[0]) is not AccumulateGrad:
-                        one = self.unit_of.get(edge[0], edge[0])
+                for end in node.below():
+                    if type(end) is not AccumulateGrad:
+                        one = self.unit_of.get(end, end)
                         if one is not unit:
                             units.setdefault(id(one), one)
             found = self._below[id(unit)] = list(units.values())
@@ -277,7 +277,7 @@ class GraphLog:
 
     def leaves_of(self, nodes: Iterable[Node]) -> list[str]:
         """Return the names of the leaves to which edges lead."""
-        leaves = {edge[0]: None for node in nodes for edge in node.edges if edge is not None and isinstance(edge[0], AccumulateGrad)}
+        leaves = {leaf: None for node in nodes for leaf in node.below() if isinstance(leaf, AccumulateGrad)}
         return [self.names.of_leaf(leaf.variable) for leaf in leaves]
 
     def kinds_of(self, unit: NodeFold) -> list[tuple[str, int]]:

@@ -85,9 +85,8 @@ class Course:
                 self._note_assumptions(node)
             if live:
                 (self.kept if self.retain or node.pins else self.freed).append(node)
-            for edge in (node.left, node.right) if type(node) is CompactNode else node.edges:
-                below: Any = edge[0] if type(edge) is tuple else edge
-                if below is None or (self.needed is not None and below not in self.needed):
+            for below in node.below():
+                if self.needed is not None and below not in self.needed:
                     continue
                 if type(below) is AccumulateGrad:
                     self._deliver(below, arrived)

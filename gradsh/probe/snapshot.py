@@ -6,7 +6,6 @@ Plain data only (dicts, lists, numbers); the renderer writes nan and the infinit
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.engine.graph.types import LineOf
@@ -90,7 +89,7 @@ def nodes_below(root: Node | None, seen: set[Node] | None = None) -> Iterator[No
     """
     seen = set() if seen is None else seen
     stack: list[Any] = [root]
-    pop, push, add = stack.pop, stack.append, seen.add
+    pop, add = stack.pop, seen.add
     while stack:
         node = pop()
         if node is None or node in seen:
@@ -99,15 +98,7 @@ def nodes_below(root: Node | None, seen: set[Node] | None = None) -> Iterator[No
         if not len(seen) & (EVERY - 1):
             found(len(seen))
         yield node
-        if type(node) is CompactNode:  # its edges without what shows them as those of every node
-            edge = node.right
-            if edge is not None:
-                push(edge[0] if type(edge) is tuple else edge)
-            edge = node.left
-            if edge is not None:
-                push(edge[0] if type(edge) is tuple else edge)
-        else:
-            stack.extend([edge[0] for edge in reversed(node.edges) if edge is not None])
+        stack += node.below()[::-1]
 
 
 def nodes_below_all(roots: Iterable[Node], seen: set[Node] | None = None) -> Iterator[Node]:

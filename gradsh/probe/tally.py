@@ -50,9 +50,7 @@ class Tally:
             if ref(node) not in known:
                 one = ref(node, forget)
                 known[one] = self._hold(node, one)
-                for edge in (node.left, node.right) if type(node) is CompactNode else node.edges:
-                    if edge is not None:
-                        stack.append(edge[0] if type(edge) is tuple else edge)
+                stack += node.below()
         return len(known) - before
 
     def again(self, nodes: Iterable[Node], *, back: bool = False) -> None:

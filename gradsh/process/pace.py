@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TextIO, TypeVar
 
 EVERY = 4096
 """Nodes from one step to the next: they take some milliseconds."""
@@ -19,11 +19,16 @@ OFTEN = 0.1
 One = TypeVar("One")
 
 
+def is_redrawn(stream: TextIO) -> bool:
+    """Whether a stream is a terminal on which a line can be drawn anew."""
+    return stream.isatty() and os.environ.get("TERM") not in {"dumb", ""}
+
+
 class StatusLine:
     """A line on standard error, rewritten now and then; silent where no terminal shows it."""
 
     def __init__(self, *, plain: bool = False, wait: float = 0.0) -> None:
-        self.shown = not plain and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self.shown = not plain and is_redrawn(sys.stderr)
         self._next = time.monotonic() + wait
         self._drawn = False
 

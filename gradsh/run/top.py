@@ -16,6 +16,7 @@ from gradsh.contracts.events import ErrorOutput, Event, Note, Print, Result, Val
 from gradsh.probe.meter import Meter
 from gradsh.probe.tally import Tally
 from gradsh.probe.top import TopSampler
+from gradsh.process.pace import is_redrawn
 from gradsh.render.style import Style, printable, style_for
 from gradsh.render.text import lines_of
 from gradsh.run.pane import Pane
@@ -260,7 +261,7 @@ def _loop(activation: Any) -> tuple[Any, tuple[int, ...]]:
 @contextmanager
 def watched(session: "Session", sink: "Sink", *, plain: bool, quick: bool = False) -> Iterator[Any]:
     """Watch a session within the block; give what takes its events. `quick`: a block that is over soon leaves no table."""
-    drawn = not plain and sink.err.isatty() and os.environ.get("TERM", "dumb") not in {"dumb", ""}
+    drawn = not plain and is_redrawn(sink.err)
     screen = Screen(sink, Pane(sink.err), style_for(sink.err)) if drawn else None
     watch = TopWatch(session, screen)
     asker, browser = session.asker, session.browser

@@ -198,7 +198,7 @@ class BackwardPass:
         found: list[Node] = []
         for node in filter(needed.__contains__, self.order):
             found.append(node)
-            for leaf in [edge[0] for edge in node.edges if edge is not None and edge[0] in needed and edge[0] in waiting]:
+            for leaf in [below for below in node.below() if below in needed and below in waiting]:
                 waiting[leaf] -= 1
                 if not waiting[leaf]:
                     found.append(leaf)

@@ -94,6 +94,10 @@ class CompactNode(OpNode):
         self.raw = value
         self._clear()
 
+    def below(self) -> list[Any]:
+        """Return the nodes that receive this one's gradients, without the edges that show them as those of every node."""
+        return [edge[0] if type(edge) is tuple else edge for edge in (self.left, self.right) if edge is not None]
+
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that receive this one's gradients: (node or None, its output number), input by input."""

@@ -184,6 +184,10 @@ class Node:
         """The nodes that receive this one's gradients: (node or None, its output number), input by input."""
         return tuple([(None, 0) if edge is None else (edge[0].facade(), edge[1]) for edge in self.edges])
 
+    def below(self) -> list["Node"]:
+        """Return the nodes that receive this one's gradients, input by input, without the inputs that need none."""
+        return [edge[0] for edge in self.edges if edge is not None]
+
     @property
     def metadata(self) -> dict[Any, Any]:
         """A dictionary for the user's own notes."""
