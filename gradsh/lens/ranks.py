@@ -52,10 +52,12 @@ class Report:
             found = [self._part(number) for number in range(world_size())]
             if not all(part.exists() for part in found):
                 return None
+            taken = self.home.with_name(f"{self.home.name}.taken")
             try:
-                parts = [json.loads(part.read_text(encoding="utf-8")) for part in found]
-            except FileNotFoundError:  # another process that ended now has put them together
+                found[0] = found[0].rename(taken)  # by one process alone, where several end at once
+            except FileNotFoundError:
                 return None
+            parts = [json.loads(part.read_text(encoding="utf-8")) for part in found]
             for part in found:
                 part.unlink(missing_ok=True)
         if self.path is not None:
