@@ -14,7 +14,7 @@ from gradsh.view.shapes import Lines, View
 @command(
     "check", "Compare the gradients of an expression with finite differences, and name the wrong elements.",
     examples=[
-        "x = tensor([1., 2.], requires_grad=True)\ncheck (x * x).exp().sum()\ncheck x.tanh() --inputs x",
+        "x = tensor([1., 2.], requires_grad=True)\ncheck (x * x * x).sum()\ncheck 1 / x --inputs x",
     ],
 )
 def run(state: State, expression: Lazy, *, inputs: tuple[Tensor, ...] | None = None) -> CheckReport:
