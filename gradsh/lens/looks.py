@@ -37,6 +37,8 @@ COMMANDS = ("graph", "buffers", "plan", "why", "holders", "memory", "leaks", "va
 class Look:
     """A command's report: its fields are attributes, it prints as the command does, and a notebook shows it as HTML."""
 
+    __slots__ = ("command", "format", "report", "view")  # no dictionary that is looked through for the tensors of a program's variables
+
     def __init__(self, command: str, report: Any, view: View, format: str = "") -> None:
         self.command = command
         self.report = report
