@@ -12,6 +12,7 @@ from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.probe.buffers import BufferReport, BufferRow, BufferTotals, RollUp, Survey, roll_up
 from gradsh.probe.names import roots_of, top_name
 from gradsh.probe.snapshot import nodes_below
+from gradsh.text.line import in_order
 from gradsh.view.shapes import Cell, Column, Group, Lines, Row, Table, View
 
 _MOST = 200
@@ -44,7 +45,7 @@ def run(
     every = survey.finish()
     rows = every if live == freed else [row for row in every if (row.state == "freed") == freed]
     if sort == "line":
-        rows = sorted(rows, key=lambda row: row.saved_line or 0)
+        rows = sorted(rows, key=lambda row: in_order(row.saved_line))
     elif sort == "bytes":
         rows = sorted(rows, key=lambda row: -row.nbytes)
     groups = () if by is None else _groups(by, rows, every, survey, roots)
@@ -65,8 +66,8 @@ def _groups(
         return _by_variable(rows, every, survey, roots, sizes)
     found = roll_up(rows, attrgetter(_FIELDS[by]), sizes)
     if by == "line":
-        named = [one._replace(key="no line" if line is None else f"line {line}") for line, one in found.items()]
-        return tuple(sorted(named, key=lambda one: (len(one.key), one.key)))
+        ordered = sorted(found.items(), key=lambda pair: (pair[0] is not None, in_order(pair[0])))
+        return tuple(one._replace(key="no line" if line is None else f"line {line}") for line, one in ordered)
     named = [one._replace(key=one.key or _OUTSIDE[by]) for one in found.values()]
     return tuple(sorted(named, key=lambda one: -one.unique_bytes))
 

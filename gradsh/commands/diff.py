@@ -60,7 +60,7 @@ def _between(state: State, first: int, last: int, words: list[str]) -> Changes:
 def _moment(state: State, word: str) -> int | None:
     """Return how many statements of the history lie before a moment; None for a word that names none."""
     if word.isdigit():
-        return next((i + 1 for i in reversed(range(len(state.history))) if state.history[i].line == int(word)), None)
+        return next((i + 1 for i in reversed(range(len(state.history))) if int(state.history[i].line) == int(word)), None)
     from gradsh.commands.undo import steps
 
     marks: dict[str, int] = state.extras.get("mark", {})

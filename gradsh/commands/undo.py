@@ -137,8 +137,8 @@ def told(verb: str, entries: Sequence[Entry], state: State) -> str:
     if len(sources) > 1:
         return f"{verb} {len(done)} statements"
     if sources == {state.call.source.name}:
-        lines = (done[0].line, done[-1].line)
-        return f"{verb} {len(done)} statements" + (f", lines {lines[0]} to {lines[1]}" if lines[0] < lines[1] else "")
+        first_line, last_line = int(done[0].line), done[-1].line
+        return f"{verb} {len(done)} statements" + (f", lines {first_line} to {last_line}" if first_line < last_line else "")
     return f"{verb} the {len(done)} statements of {done[0].source}"
 
 

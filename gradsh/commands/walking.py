@@ -170,7 +170,7 @@ class _Stepper(Debugger):
             found = np.isnan if condition == "nan" else np.isinf
             return any(bool(found(one).any()) for one in arrays)
         if (line := line_asked(condition)) is not None:
-            return step.line == line
+            return step.line is not None and int(step.line) == line
         if (size := size_asked(condition)) is not None:
             return any(size(float(np.abs(one).max())) for one in arrays if one.size)
         if condition.endswith(".grad"):

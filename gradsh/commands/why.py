@@ -1,6 +1,7 @@
 """`why`: tells the whole story of the last failure, or why a tensor or a module's parameters are as they are."""
 
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gradsh.commands.record import command
@@ -65,7 +66,7 @@ def run(state: State, subject: object = None) -> Report:
         if state.failed is None:
             return NOTHING
         state.failed = state.control.tried(state.failed)
-        return _story(state.failed)
+        return _story(state.failed, state.control.told)
     text = state.call.texts[0]
     asker = Asker(state.names_in_reach(), state.line_of, state.control.cuts_of, lambda name: _cleared(state, name))
     if isinstance(subject, Tensor):
@@ -75,12 +76,12 @@ def run(state: State, subject: object = None) -> Report:
     raise fail("type", f"why: {text} is {type(subject).__name__}, not a Tensor or a module", TypeError, value=subject)
 
 
-def _story(failed: Failed) -> FailureStory:
+def _story(failed: Failed, told: Callable[[int, str], int]) -> FailureStory:
     problem = failed.problem
     events = []
     for label in sorted(problem.labels, key=lambda one: _ORDER.get(one.role, 8)):
         source = label.source or failed.source
-        events.append(Event(label.span.line, label.role, source.line(label.span.line).strip(), label.text))
+        events.append(Event(told(label.span.line, source.name), label.role, source.line(label.span.line).strip(), label.text))
     ways = tuple(Way(fix.words, fix.effect, fix.edits, fix.tried) for fix in problem.fixes if fix.edits)
     return FailureStory(problem.kind, problem.title, tuple(events), problem.notes, ways, problem.help, problem.message)
 

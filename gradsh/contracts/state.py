@@ -100,6 +100,9 @@ class Control(Protocol):
     def show_failure(self, failed: Any) -> None:
         """Tell a failure that was asked for, as an expected one."""
 
+    def told(self, line: int, file: str) -> int:
+        """Return a line of a text as it is told: with the name of the text, unless that is what the session is about."""
+
     def allowed_file(self, name: str) -> str:
         """Return the path that a command may use for a file name; raises an error of kind `io` where none."""
 
@@ -175,7 +178,7 @@ class State:
 
     __slots__ = (
         "call", "control", "extras", "failed", "history", "line_of", "meter", "pins", "place_of", "settings",
-        "statement_line", "variables", "watches", "written",
+        "variables", "watches", "written",
     )
 
     def __init__(
@@ -193,7 +196,6 @@ class State:
         self.watches: list[Any] = []
         self.history: list[Entry] = []
         self.failed: Failed | None = None
-        self.statement_line = 0
         self.call = Call(0, (), {}, Source("", ""))
         self.meter: Any = None
         """The `probe.meter.Meter` that follows the bytes, where something asks for them."""

@@ -119,6 +119,7 @@ class TorchSession(Session):
         if device:
             torch.set_default_device(device)
         super().__init__(seed, limits=limits, typed=typed)
+        self.watcher.told_line = self.told
         self.printed = Printed(self._on_print)
         self.recorder = partial(TorchRecorder, self)
 

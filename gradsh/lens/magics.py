@@ -18,8 +18,12 @@ def load(shell: Any) -> None:
         return
     from gradsh.lens import api
     from gradsh.lens.looks import COMMANDS
+    from gradsh.lens.units import Sources
 
     api.start()
+    sources = api.watcher().sources
+    if isinstance(sources, Sources):
+        sources.name_of = lambda filename: _cell_name(shell, filename)
     for name in COMMANDS:
         shell.register_magic_function(_magic(shell, name), "line", name)
     shell.set_custom_exc((RuntimeError,), _tell)
@@ -32,6 +36,13 @@ def unload(shell: Any) -> None:
 
     api.stop()
     shell.set_custom_exc((), None)
+
+
+def _cell_name(shell: Any, filename: str) -> str:
+    """Return the name of a cell for the file that IPython gives it, the same for any other."""
+    known = getattr(shell.compile, "format_code_name", lambda _: None)(filename)  # ("Cell", "In[3]"), from IPython 8 on
+    number = "".join(filter(str.isdigit, known[1])) if known else ""
+    return f"cell {number}" if number else filename
 
 
 class CellFailed(Exception):

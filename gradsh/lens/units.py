@@ -2,7 +2,7 @@
 
 import ast
 import linecache
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -66,6 +66,8 @@ class Sources:
 
     def __init__(self) -> None:
         self._units: dict[str, FileUnit] = {}
+        self.name_of: Callable[[str], str] = str
+        """How a file is named to a person."""
 
     def of(self, code: Any) -> FileUnit:
         """Return the unit that a code object belongs to."""
@@ -76,7 +78,7 @@ class Sources:
         found = self._units.get(filename)
         if found is None:
             text = "".join(linecache.getlines(filename))
-            found = self._units[filename] = FileUnit(Source(filename, text.removesuffix("\n")))
+            found = self._units[filename] = FileUnit(Source(self.name_of(filename), text.removesuffix("\n")))
         return found
 
     def forget(self, filename: str) -> None:

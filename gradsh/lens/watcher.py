@@ -1,9 +1,11 @@
 """The watcher: follows lines, in-place writes and backward passes of a program while it is on. There is one at a time."""
 
 import gc
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from os.path import realpath
 from typing import Any
 
 import torch
@@ -19,6 +21,7 @@ from gradsh.lens.quiet import Quiet
 from gradsh.lens.units import ScriptUnits, Sources
 from gradsh.lens.writes import Writes
 from gradsh.probe.names import named_tensors
+from gradsh.text.line import Line
 
 
 class Watcher:
@@ -33,6 +36,8 @@ class Watcher:
         self.quiet = Quiet(self.lines)
         self.told: Any = None
         """The latest failure that was told."""
+        self.told_line: Callable[[int, str], int] = _told_line
+        """Tells a line of a file: with the name of the file, unless that is what is run."""
         self.sources: Sources | ScriptUnits = Sources()
         self.follows_writes = writes
         self.follows_modules = modules
@@ -89,4 +94,11 @@ class Watcher:
         if where is None:
             return None
         line = self.sources.span(where[1], where[2]).line
-        return line if where[2] < 0 else self.sources.statement(where[1], line).line
+        if where[2] >= 0:
+            line = self.sources.statement(where[1], line).line
+        return self.told_line(line, self.sources.of(where[1]).source.name)
+
+
+def _told_line(line: int, file: str) -> int:
+    main = getattr(sys.modules["__main__"], "__file__", None)
+    return Line(line, "" if file.startswith("<") or (main and realpath(file) == realpath(main)) else file)

@@ -20,6 +20,7 @@ from gradsh.probe.passes import saved_inside, saved_title
 from gradsh.probe.snapshot import node_name, nodes_below_all, short_name
 from gradsh.process.pace import paced
 from gradsh.text.fault import fail
+from gradsh.text.line import in_order
 
 FOLD_FROM = 40
 """Graphs of more nodes are folded, unless they are to be shown whole."""
@@ -458,7 +459,7 @@ def _folded(unit: NodeFold, names: Names, line_of: LineOf, drawing: _Drawing) ->
         if not found and node.freed:
             totals.setdefault("freed", [0, 0])[0] += freed_count(node)
             freed_at[id(node.entries)] = getattr(node.entries, "location", None)
-    lines = {line for line in map(line_of, places.values()) if line is not None}
+    lines = sorted({line for line in map(line_of, places.values()) if line is not None}, key=in_order)
     freed_lines = set(map(line_of, {id(where): where for where in freed_at.values()}.values()))
     marks = tuple(
         SavedMark("", (), nbytes, state, (), freed_lines.copy().pop() if state == "freed" and len(freed_lines) == 1 else None, count)
@@ -466,6 +467,6 @@ def _folded(unit: NodeFold, names: Names, line_of: LineOf, drawing: _Drawing) ->
     )
     leaves = tuple((names.of_node(leaf) or ("a leaf",))[0] for leaf in drawing.leaves.get(id(unit), ()))
     return GraphNode(
-        unit.label, tuple(bound), None, marks, min(lines, default=None), False, len(unit.nodes), unit.times,
-        max(lines, default=None), leaves,
+        unit.label, tuple(bound), None, marks, lines[0] if lines else None, False, len(unit.nodes), unit.times,
+        lines[-1] if lines else None, leaves,
     )

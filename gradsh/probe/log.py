@@ -177,7 +177,7 @@ class GraphLog:
     def at_line(self, line: int) -> int | None:
         """Return the place of the first row of a line of the program."""
         for place, unit in enumerate(self.units):
-            if any(self.line_of(node.location) == line for node in nodes_in(unit)):
+            if any(int(self.line_of(node.location) or 0) == line for node in nodes_in(unit)):
                 return place
         return None
 

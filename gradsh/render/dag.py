@@ -11,6 +11,7 @@ from gradsh.render.order import drawing_order
 from gradsh.render.style import Style, pad, printable, width_of
 from gradsh.render.table import shape_text
 from gradsh.render.wrap import wrap
+from gradsh.text.line import file_of
 from gradsh.view.shapes import Dag, DagNode, Mark
 
 DEEP = 12
@@ -103,8 +104,11 @@ def line_text(node: DagNode, style: Style) -> str:
     if node.line is None:
         return ""
     if node.last_line is None or node.last_line == node.line:
-        return f"line {node.line}"
-    return f"line {node.line}{style.pick('–', '-')}{node.last_line}"
+        return printable(f"line {node.line}")
+    dash = style.pick("–", "-")
+    if file_of(node.line) == file_of(node.last_line):
+        return printable(f"line {int(node.line)}{dash}{node.last_line}")
+    return printable(f"line {node.line} {dash} {node.last_line}")
 
 
 def mark_text(mark: Mark, style: Style) -> str:

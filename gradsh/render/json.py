@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradsh.contracts.events import ErrorOutput, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
+from gradsh.text.line import file_of
 from gradsh.text.problem import Problem
 from gradsh.text.span import Source
 
@@ -74,12 +75,31 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else repr(float(value))
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return _object(value)
     names = getattr(type(value), "_fields", None) or getattr(type(value), "__dataclass_fields__", None)
     if names is not None:
-        return {name: plain(getattr(value, name)) for name in names}
+        return _object({name: getattr(value, name) for name in names})
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(item) for item in value]
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     return str(value)
+
+
+def _object(fields: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return fields as an object; beside one that holds lines of other texts, `NAME_of` names these texts."""
+    out: dict[str, Any] = {}
+    for name, value in fields.items():
+        out[str(name)] = plain(value)
+        of = _texts_of(value)
+        if of:
+            out[f"{name}_of"] = of
+    return out
+
+
+def _texts_of(value: Any) -> str | list[str]:
+    """Return the text that a line is of, or those of the lines in a list or in its pairs; nothing where there is none."""
+    if type(value) not in {list, tuple} or not value or not isinstance(value[0], int | tuple):
+        return file_of(value)
+    found = [next(filter(None, map(file_of, one)), "") if type(one) is tuple else file_of(one) for one in value]
+    return found if any(found) else []

@@ -5,9 +5,9 @@ Lengths are in points of the picture; text is measured in a monospaced font.
 
 from typing import NamedTuple
 
-from gradsh.render.dag import BULLETS, node_text
+from gradsh.render.dag import BULLETS, line_text, node_text
 from gradsh.render.layers import FIRST, LAST, Placed, Points, Wire, place
-from gradsh.render.style import width_of
+from gradsh.render.style import Style, width_of
 from gradsh.render.wrap import wrap
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Dag, DagNode
@@ -265,8 +265,7 @@ def lines_of(node: DagNode) -> tuple[Text, ...]:
     out.append(Text(node_text(node._replace(names=())), "title"))
     out += [Text(f"{BULLETS.get(mark.state, BULLETS['live'])[0]} {mark.text}", mark.state) for mark in node.marks]
     if node.line is not None:
-        last = f"–{node.last_line}" if node.last_line not in (None, node.line) else ""
-        out.append(Text(f"line {node.line}{last}", "line"))
+        out.append(Text(line_text(node, Style()), "line"))
     return tuple(out)
 
 

@@ -118,7 +118,7 @@ def cell_text(cell: Cell, kind: CellKind) -> str:
     if kind == "growth" and isinstance(cell, int | float):
         return f"{_growth_text(cell)} B"
     if kind == "line":
-        return f"line {cell}"
+        return printable(f"line {cell}")
     if isinstance(cell, tuple):
         return shape_text(cell) if kind == "shape" else ", ".join(printable(str(part)) for part in cell)
     return printable(str(cell))

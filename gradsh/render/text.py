@@ -7,6 +7,7 @@ from gradsh.contracts.events import Done, ErrorOutput, Event, Failure, Note, Pri
 from gradsh.render.style import Style, printable
 from gradsh.render.wrap import wrap
 from gradsh.text.fault import fail
+from gradsh.text.line import file_of
 from gradsh.text.span import Span
 from gradsh.view.shapes import Chart, Dag, Diagnostic, Group, Lines, Table, TensorView, View
 
@@ -31,7 +32,7 @@ def event_text(event: Event, style: Style) -> tuple[Stream, str] | None:
             if line and style.file:
                 from gradsh.render.diagnostic import place_line
 
-                told.append(place_line(style.file, Span(line, 1, line, 1), style))
+                told.append(place_line(file_of(line) or style.file, Span(int(line), 1, int(line), 1), style))
             return "err", style.paint("warning", "warning") + ": " + "\n".join(told) + "\n"
         case Note(text=text):
             return "err", style.paint("dim", _wrapped(text.replace("µ", "u") if style.ascii else text, style)) + "\n"

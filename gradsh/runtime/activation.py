@@ -360,7 +360,8 @@ def circumstances(place: Place) -> str:
     parts = [_passes(place.passes)] if place.passes else []
     if place.calls:
         call = place.calls[-1]
-        parts.append(f"called from line {call.span.line}" + (f", iteration {call.iteration}" if call.iteration else ""))
+        of = "" if call.source.name == place.source.name else f" of {call.source.name.rpartition('/')[2]}"
+        parts.append(f"called from line {call.span.line}{of}" + (f", iteration {call.iteration}" if call.iteration else ""))
     return f" ({', '.join(parts)})" if parts else ""
 
 

@@ -20,6 +20,7 @@ from gradsh.runtime.activation import scopes
 from gradsh.runtime.machine import Failed, Machine
 from gradsh.runtime.resolve import UNKNOWN, resolve, source_of
 from gradsh.text.fault import fail
+from gradsh.text.line import Line
 from gradsh.text.span import Source, Span
 from gradsh.text.tuples import NamedTuple
 
@@ -40,6 +41,7 @@ class Outcome(NamedTuple):
 class Controls(ABC):
     """What a command may ask of the session, answered."""
 
+    about: str
     ambient: Ambient
     emit: Emit
     exhausted: bool
@@ -223,7 +225,7 @@ class Controls(ABC):
         """Start anew from the recorded seed and run the entries, muted; return how many (fewer where interrupted)."""
         self.reset()
         for number, entry in enumerate(entries):
-            outcome = self.run(entry.text, quiet, name=entry.source, keep_going=True, first_line=entry.line)
+            outcome = self.run(entry.text, quiet, name=entry.source, keep_going=True, first_line=int(entry.line))
             if outcome.interrupted:
                 return number
         return len(entries)
@@ -346,7 +348,14 @@ class Controls(ABC):
             return None
         _, code, offset = where
         units = self.machine.units
-        return units.statement(code, units.span(code, offset).line).line
+        unit = units.of(code)
+        line = units.statement(code, units.span(code, offset).line).line
+        return line if unit is None else self.told(line, unit.source.name)
+
+    def told(self, line: int, file: str) -> int:
+        """Return a line of a text as it is told: with the name of the text, unless that is what the session is about."""
+        about = self.about
+        return Line(line, "" if file == about or (file[:1] == "<" and about[:1] in {"", "<"}) else file)
 
     def value_of(self, name: str) -> object:
         """Return what a dotted name of the program's stands for; runs nothing. Raises LookupError."""

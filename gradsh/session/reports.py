@@ -94,7 +94,7 @@ class Reports(Controls):
     def _call_of(self, invocation: Invocation) -> Call:
         node, source = invocation.command, invocation.source
         texts = tuple(text_of(source, argument.span) for argument in node.arguments)
-        return Call(node.span.line, texts, invocation.local or {}, source, self._command_only)
+        return Call(self.told(node.span.line, source.name), texts, invocation.local or {}, source, self._command_only)
 
     def _output_options(self, invocation: Invocation) -> tuple[str, str]:
         """The values of `--format` and `--output`; raises where files are not for this script to write."""

@@ -70,6 +70,8 @@ class Session(Reports):
         self.seed = _drawn_seed() if seed is None else seed
         self.limits = limits
         self.typed = typed
+        self.about = ""
+        """The name of the text whose lines are told without a name: the first that is run, where nobody types."""
         self.emit: Emit = quiet
         self.machine = self.new_machine()
         self.machine.on_print = self._on_print
@@ -225,6 +227,8 @@ class Session(Reports):
             from gradsh.probe.tally import Tally
 
             self.state.meter = Meter(Tally() if self.typed else None)
+        if not self.typed and not self.about:
+            self.about = name
         body = program.body
         if body and not self.typed and self.depth == 1 and isinstance(body[0], Expr) and isinstance(body[0].value, Constant):
             self.machine.program["__doc__"] = body[0].value.value if isinstance(body[0].value.value, str) else None
@@ -277,9 +281,9 @@ class Session(Reports):
     def _run_statement(self, statement: stmt, source: Source, line: int) -> Failed | None:
         """Run a top-level statement and remember it; show what is watched, where it changed."""
         state = self.state
-        self.line = state.statement_line = line
         if self.guardian is not None:
             self.guardian.at(line)
+        self.line = line = self.told(line, source.name)
         self._command_only = isinstance(statement, Command)
         name = statement.name if isinstance(statement, Command) else ""
         unit, mark, begun = len(self.machine.units), self.next_mark(), time.perf_counter()
@@ -377,6 +381,7 @@ class Session(Reports):
         other = Session(self.seed)
         other.machine.read_module = self.machine.read_module
         other._values = self._values
+        other.about = self.about
         other.is_copy = True
         return other
 

@@ -163,6 +163,7 @@ class Host:
 
     def run_script(self, text: str, name: str, first_line: int = 1) -> bool:
         """Run a script, or a part of one that begins at a line; return whether every statement passed."""
+        self.session.about = self.session.about or name
         return self._run(text, name, self.sink, first_line)
 
     def is_complete(self, text: str) -> bool:
