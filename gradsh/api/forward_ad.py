@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from gradsh.api.modes import _Mode
+from gradsh.api.namespace import Live
 from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.tangents import Level, activate, close, levels, opened, put, set_tangent, tangent_of
 from gradsh.engine.dispatch.views import view_of
@@ -27,6 +28,9 @@ setattr(UnpackedDualTensor, "__script_attributes__", frozenset(UnpackedDualTenso
 
 def _level() -> Level | None:
     return current().flags.get(_LEVEL)
+
+
+_current_level = Live(lambda: -1 if _level() is None else 0)
 
 
 def enter_dual_level() -> int:

@@ -7,7 +7,7 @@ from gradsh.api.modes import enable_grad
 from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.engine.autograd.backward import grad as gradients
 from gradsh.engine.autograd.topology import toposort
-from gradsh.engine.dispatch.tangents import detached_with_tangents, levels, tangent_of, untracked
+from gradsh.engine.dispatch.tangents import batched, detached_with_tangents, levels, tangent_of, untracked
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
 from gradsh.text.fault import fail
@@ -148,24 +148,45 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", **_: Any) -> Callable[..., Any]:
     """Return a function that applies `func` to each element of a batch."""
     tell(vmap)
-    if randomness != "error":
+    if randomness == "different":
         way = "draw the random numbers before, and give them as an argument"
         raise fail("type", "gradsh's vmap is a loop, whose random numbers would not be PyTorch's", NotImplementedError, way=way)
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         dims = in_dims if isinstance(in_dims, (tuple, list)) else (in_dims,) * len(args)
         size = _batch_size(args, dims)
-        random = current().generator.clone()
-        rounds = [func(*(_picked(arg, dim, row) for arg, dim in zip(args, dims, strict=True)), **kwargs) for row in range(size)]
-        if (current().generator.get_state() != random.get_state()).any():
+        picked = [tuple(_picked(arg, dim, row) for arg, dim in zip(args, dims, strict=True)) for row in range(size)]
+        state, rounds = current().generator.get_state(), []
+        for row in picked:
+            if randomness == "same":
+                current().generator.set_state(state)
+            with batched():
+                rounds.append(func(*row, **kwargs))
+        if randomness == "error" and (current().generator.get_state() != state).any():
             advice = "Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap"
             raise fail("value", f"vmap: called random operation while in randomness error mode. {advice}", RuntimeError)
-        stack: Any = find("stack")
-        columns = zip(*map(_leaves, rounds), strict=True)
-        dims_out = _leaf_dims(rounds[0], out_dims)
-        return _with(rounds[0], iter([stack(list(column), dim) for column, dim in zip(columns, dims_out, strict=True)]))
+        made = {_key(column, dim): one for column, dim, one in zip(_columns(picked), _leaf_dims(args, dims), _leaves(args), strict=True)}
+        return _with(rounds[0], iter([_stacked(column, dim, made) for column, dim in zip(
+            _columns(rounds), _leaf_dims(rounds[0], out_dims), strict=True)]))
 
     return wrapper
+
+
+def _columns(rows: list[Any]) -> list[tuple[Tensor, ...]]:
+    """Return, for each tensor of a tree, what it is in every row."""
+    return list(zip(*map(_leaves, rows), strict=True))
+
+
+def _key(column: tuple[Tensor, ...], dim: int | None) -> tuple[int, ...]:
+    return (*map(id, column), -1 if dim is None else dim % (column[0].dim() + 1))
+
+
+def _stacked(column: tuple[Tensor, ...], dim: int, made: dict[tuple[int, ...], Tensor]) -> Tensor:
+    """Return a batch of its elements: the one that there is already, where they are those of an argument or of another result."""
+    key = _key(column, dim)
+    if key not in made:
+        made[key] = find("stack")(list(column), dim)
+    return made[key]
 
 
 def _leaf_dims(tree: Any, dims: Any) -> list[Any]:

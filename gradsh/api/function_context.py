@@ -168,6 +168,9 @@ class FunctionCtx(Facade, ScriptBase):
     def _sequence_nr(self) -> int:
         return sequence_number(self.__node__)
 
+    def _set_sequence_nr(self, number: int) -> None:
+        self.__node__._set_sequence_nr(number)
+
     def __getattr__(self, name: str) -> Any:
         text = f"'{self.__node__.name()}' object has no attribute '{name}'"
         raise fail("attribute", text, AttributeError, owner=self, name=name)

@@ -207,11 +207,12 @@ def _batched(derivative: Callable[[list[Tensor]], Any], like: Tensor) -> None:
 
 def _batched_tangents(func: Callable[..., Any], given: tuple[Any, ...]) -> None:
     """Check batches of tangents of each input."""
+    plain = [one.detach() if isinstance(one, Tensor) else one for one in given]
     for place, one in enumerate(given):
         if _is_wanted(one):
             def push(tangents: list[Tensor], place: int = place, one: Tensor = one) -> list[Any]:
                 with dual_level():
-                    duals = [*given[:place], make_dual(one.detach(), tangents[0]), *given[place + 1 :]]
+                    duals = [*plain[:place], make_dual(one.detach(), tangents[0]), *plain[place + 1 :]]
                     return [_tangent(output) for output in _outputs(func, duals)]
 
             _batched(push, one)

@@ -6,6 +6,7 @@ _FILES = {
     "gradsh.api.saved": "torch.autograd.graph", "gradsh.engine.graph.gradient_edge": "torch.autograd.graph",
     "gradsh.api.forward_ad": "torch.autograd.forward_ad", "gradsh.api.checkpoint": "torch.utils.checkpoint",
     "gradsh.api.function_context": "torch.autograd.function", "gradsh.api.selective": "torch.utils.checkpoint",
+    "gradsh.api.old_functions": "torch.autograd._functions.tensor",
     "gradsh.api.settings": "torch", "gradsh.ops.random": "torch._C", "gradsh.engine.graph.tensor": "torch",
     "gradsh.engine.values.size": "torch",
     "gradsh.engine.values.dtype": "torch", "gradsh.engine.graph.node": "torch.autograd.graph",

@@ -52,7 +52,8 @@ def _kept(module: ModuleType, space: "Namespace", name: str) -> Any:
     found = space.get(name)
     if isinstance(found, type(space)):
         return import_module(f"{module.__name__}.{name}")  # which keeps it
-    setattr(module, name, found)
+    if space.lasts(name):
+        setattr(module, name, found)
     return found
 
 

@@ -19,6 +19,15 @@ class Lazy:
         self.make = make
 
 
+class Live:
+    """An entry whose value is asked for each time: it changes while a program runs."""
+
+    __slots__ = ("ask",)
+
+    def __init__(self, ask: Callable[[], Any]) -> None:
+        self.ask = ask
+
+
 def lazy(module: str, name: str) -> Lazy:
     """Return an entry that imports `name` from `module` on first use."""
 
@@ -62,7 +71,11 @@ class Namespace:
             found = self._operation(name)
         if type(found) is Lazy:
             found = self._table[name] = found.make()
-        return found
+        return found.ask() if type(found) is Live else found
+
+    def lasts(self, name: str) -> bool:
+        """Return whether a name stands for the same value as long as the process lives."""
+        return type(self._table.get(name)) is not Live
 
     def _operation(self, name: str) -> Any:
         if self._space:
@@ -113,6 +126,11 @@ class Switches(Namespace):
     """A namespace whose names are switches: a session sets its own, and nothing here depends on them."""
 
     __slots__ = ()
+
+    def lasts(self, name: str) -> bool:
+        """Return False: a session may set it."""
+        del name
+        return False
 
     def get(self, name: str) -> Any:
         """Return what the session has set, else the default."""

@@ -169,6 +169,7 @@ _AUTOGRAD: dict[str, Any] = {
     "function": _spaces("torch.autograd.function"),
     "variable": _spaces("torch.autograd.variable"),
     "forward_ad": _spaces("torch.autograd.forward_ad"),
+    "_functions": _spaces("torch.autograd._functions"),
 }
 
 
@@ -256,12 +257,13 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.autograd.gradcheck": Namespace("torch.autograd.gradcheck", lazily(
         "gradsh.api.gradcheck", "gradcheck gradgradcheck GradcheckError get_numerical_jacobian get_analytical_jacobian",
     )),
+    "torch.autograd._functions": Namespace("torch.autograd._functions", lazily("gradsh.api.old_functions", "Resize")),
     "torch._VF": Namespace("torch._VF", {"unique_dim": lazy("gradsh.ops.unique", "unique_dim")}),
     "torch._vmap_internals": Namespace("torch._vmap_internals", lazily("gradsh.api.func", "vmap _vmap=vmap")),
     "torch.autograd.forward_ad": Namespace(
         "torch.autograd.forward_ad",
         lazily("gradsh.api.forward_ad", "UnpackedDualTensor dual_level enter_dual_level exit_dual_level make_dual unpack_dual "
-               "_is_fwd_grad_enabled _set_fwd_grad_enabled"),
+               "_is_fwd_grad_enabled _set_fwd_grad_enabled _current_level"),
     ),
     "torch.autograd.variable": Namespace("torch.autograd.variable", lazily("gradsh.api.autograd", "Variable")),
     "torch.ops": Namespace("torch.ops", lazily("gradsh.ops.overload_names", "aten")),

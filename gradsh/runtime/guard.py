@@ -70,7 +70,7 @@ OFFERS: dict[type, Any] = {
 _PYTORCHS = frozenset({
     "_apply", "_backward_cls", "_backward_hooks", "_check_input_dim", "_extended_shape", "_forward_hooks",
     "_forward_pre_hooks", "_get_closed_form_lr", "_get_name", "_is_better", "_output_padding", "_raw_saved_tensors",
-    "_reset", "_reset_parameters", "_sequence_nr", "_update_lr", "_validate_args", "_validate_sample",
+    "_reset", "_reset_parameters", "_sequence_nr", "_set_sequence_nr", "_update_lr", "_validate_args", "_validate_sample",
 })
 """Names with an underscore that PyTorch's classes have, too. All others in a class of the engine are its own affair."""
 
@@ -151,6 +151,8 @@ class Guard:
         base = self._home(owner, name)
         if base is None or is_script_class(base) or not offer_of(base):
             return value
+        if isinstance(value, type):
+            return self.kinds.seen(value)
         entry = type.__getattribute__(base, "__dict__")[name]
         if value is not entry or not needs_check(entry):
             return value

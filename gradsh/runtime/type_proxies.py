@@ -3,7 +3,7 @@
 from typing import Any
 
 from gradsh.compiler import runtime_names
-from gradsh.engine.graph.node import Node, behind
+from gradsh.engine.graph.node import Facade, Node, behind
 from gradsh.runtime.allowlist import ATTRIBUTES
 
 _CALLABLE = frozenset({
@@ -48,9 +48,9 @@ class NodeKind(Kind):
     __slots__ = ("_name",)
     _name: str
 
-    def __init__(self, node: Node) -> None:
-        super().__init__(type(node.facade()))
-        object.__setattr__(self, "_name", node.name())
+    def __init__(self, kind: type, name: str) -> None:
+        super().__init__(kind)
+        object.__setattr__(self, "_name", name)
 
     def __instancecheck__(self, value: object) -> bool:
         return isinstance(behind(value), Node) and behind(value).name() == self._name
@@ -81,15 +81,19 @@ class KindOf:
         """Return the type of `value`: its class if scripts may have it, else a `Kind` that stands for it."""
         node = behind(value)
         if isinstance(node, Node):
-            name = node.name()
-            return self._nodes.get(name) or self._nodes.setdefault(name, NodeKind(node))
+            return self._of_nodes(type(node.facade()), node.name())
         return self.seen(type(value))
+
+    def _of_nodes(self, kind: type, name: str) -> NodeKind:
+        return self._nodes.get(name) or self._nodes.setdefault(name, NodeKind(kind, name))
 
     def seen(self, kind: type) -> Any:
         """Return a class as scripts see it."""
         entries = type.__getattribute__(kind, "__dict__")
         if kind in _CALLABLE or runtime_names.SCRIPT in entries or issubclass(kind, BaseException):
             return kind
+        if issubclass(kind, Facade):
+            return self._of_nodes(kind, kind.__name__)
         found = self._known.get(kind)
         if found is None:
             found = self._known[kind] = kind if _is_public(kind) else Kind(kind)

@@ -139,7 +139,7 @@ class _Step:
             return [self._of_tangents()]
         count = len(results)
         save_results(self.node, lambda n: keep(results[n]) if n < count else keep_array(self.outputs[n]))
-        if self._is_elementwise(results[0].array):
+        if self._is_elementwise(results[followed.index(True)].array):
             return [self._apart(self._products())]
         ones = [make(np.ones_like(one.array), True) if f else None for one, f in zip(results, followed, strict=True)]
         return list(map(self._apart, self._pulled(ones)))

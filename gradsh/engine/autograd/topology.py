@@ -1,10 +1,13 @@
 """Which nodes a pass reaches, in what order, and how many contributions each leaf waits for. Nothing recurses."""
 
+from collections import Counter
 from collections.abc import Iterable
+from heapq import heappop, heappush
 from operator import attrgetter
 
+from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.compact_node import CompactNode
-from gradsh.engine.graph.node import Node
+from gradsh.engine.graph.node import RENUMBERED, Node
 from gradsh.engine.graph.tensor import AccumulateGrad
 
 _SEQUENCE = attrgetter("seq")
@@ -35,7 +38,24 @@ def toposort(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, int]]:
                 seen.add(node)
                 stack.append(node)
     order.sort(key=_SEQUENCE, reverse=True)
-    return order, arriving
+    return _by_readiness(order) if RENUMBERED in current().flags else order, arriving
+
+
+def _by_readiness(nodes: list[Node]) -> list[Node]:
+    """Return nodes in the order in which a pass takes them: of those that wait for no other one, that of the highest number."""
+    waiting: Counter[Node] = Counter(edge[0] for node in nodes for edge in node.edges if edge is not None)
+    places = {node: place for place, node in enumerate(nodes)}
+    ready = [place for place, node in enumerate(nodes) if not waiting[node]]  # sorted, so it is a heap
+    order = []
+    while ready:
+        node = nodes[heappop(ready)]
+        order.append(node)
+        for edge in node.edges:
+            if edge is not None and edge[0] in places:
+                waiting[edge[0]] -= 1
+                if not waiting[edge[0]]:
+                    heappush(ready, places[edge[0]])
+    return order
 
 
 def needed_nodes(order: list[Node], targets: Iterable[Node]) -> set[Node]:

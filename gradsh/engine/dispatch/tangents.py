@@ -19,6 +19,7 @@ from gradsh.engine.values.storage import offset_in_memory, owner_of
 from gradsh.text.fault import fail
 
 _LEVELS = "forward_levels"
+_BATCHED = "batched"
 
 
 class Tangents:
@@ -175,13 +176,34 @@ def set_tangent(tensor: Tensor, level: Level, tangent: Tensor, written: bool = F
         before = tangent_of(tensor, level)
         view = None if tensor.meta is None else tensor.meta.view
         if written and before is None and view is not None:
-            put(view.base, level, _like(view.base, tangent.array.dtype))
+            whole = _same_layout(tangent, view.base) and _same_layout(tangent, tensor)  # then view and base share one tangent
+            put(view.base, level, tangent if whole else _like(view.base, tangent.array.dtype))
+            if whole:
+                put(tensor, level, tangent)
             before = tangent_of(tensor, level)
-        if before is None and tensor.array.size and _layout(tangent) != _layout(tensor):
+        if before is None and tensor.array.size and not _same_layout(tangent, tensor):
             before = _like(tensor, tangent.array.dtype)
         if before is not None and before is not tangent:
             tangent = find("copy_")(before, tangent)
     put(tensor, level, tangent)
+
+
+@contextmanager
+def batched() -> Iterator[None]:
+    """Let tangents lie anywhere in memory for a while: those of one example are part of a batch."""
+    before = current().flags.get(_BATCHED, False)
+    current().flags[_BATCHED] = True
+    try:
+        yield
+    finally:
+        current().flags[_BATCHED] = before
+
+
+def _same_layout(tangent: Tensor, tensor: Tensor) -> bool:
+    """Whether a tangent lies in memory as the tensor does; of one example of a batch, by its strides alone."""
+    if current().flags.get(_BATCHED, False):
+        return tangent.stride() == tensor.stride()  # type: ignore[no-any-return]
+    return _layout(tangent) == _layout(tensor)  # type: ignore[no-any-return]
 
 
 def _layout(tensor: Tensor) -> Any:

@@ -23,6 +23,9 @@ next_sequence_number = sequence_numbers.__next__
 LAST = 1 << 62
 """Sequence number of AccumulateGrad nodes: they run as soon as nothing more can arrive."""
 
+RENUMBERED = "renumbered"
+"""The session's flag that says that a program gave nodes numbers of its own: a node may have a lower one than its inputs."""
+
 FREED_SENTENCE = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
     "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
@@ -69,6 +72,7 @@ SAVED_PREFIXES = ("_saved_", "_raw_saved_")
 """How the attributes begin that show what a node saved."""
 _OFFERED = frozenset({
     "name", "next_functions", "saved", "metadata", "register_hook", "register_prehook", "requires_grad", "variable", "_sequence_nr",
+    "_set_sequence_nr",
 })
 
 
@@ -296,6 +300,11 @@ class Node:
 
     def _sequence_nr(self) -> int:
         return sequence_number(self)
+
+    def _set_sequence_nr(self, number: int) -> None:
+        """Change when the node runs: of the nodes that may run next, a pass takes the one of the highest number."""
+        self.seq = current().first_node + number
+        current().flags[RENUMBERED] = True
 
     def __repr__(self) -> str:
         return f"<{self.name().rpartition('::')[2]} object at {id(self):#x}>"
