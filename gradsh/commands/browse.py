@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from gradsh.commands import plan as planning
 from gradsh.commands.record import command
-from gradsh.commands.walking import Pauses, TakeBack, take_steps
+from gradsh.commands.walking import TakeBack, take_steps
 from gradsh.commands.words import count
 from gradsh.contracts.state import State
 from gradsh.engine.ambient import current
@@ -14,6 +14,7 @@ from gradsh.engine.graph.tensor import Tensor, node_of
 from gradsh.probe.log import GraphLog, LogRow
 from gradsh.probe.names import roots_of
 from gradsh.probe.rewind import Rewind
+from gradsh.probe.walk import Pauses
 from gradsh.view.shapes import Lines, View
 
 _MOST = 200
@@ -69,7 +70,7 @@ class TargetPasses:
 
         def steps() -> None:
             with suppress(TakeBack):
-                take_steps(self.state, lambda recorder: backward(self.targets, observer=recorder), stepper, before)
+                take_steps(self.state, lambda recorder: backward(self.targets, observer=recorder), stepper, before, account=False)
 
         ambient = current()
         watch, ambient.passes = ambient.passes, None  # what is taken back is none of the program's passes

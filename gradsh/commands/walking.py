@@ -3,9 +3,8 @@
 A step back takes back what the pass did: gradients and saved tensors are as before the pass, and it runs again up to there.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from gradsh.probe.names import Names
 from gradsh.probe.passes import PassReport
 from gradsh.probe.rewind import Rewind
 from gradsh.probe.snapshot import node_name, nodes_below_all
-from gradsh.probe.walk import GradientStep, Step, StepRecorder
+from gradsh.probe.walk import GradientStep, Pauses, Step, StepRecorder
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
 
@@ -55,28 +54,16 @@ class TakeBack(BaseException):
         self.to = to
 
 
-class Pauses(Protocol):
-    """Is called after each step, and returns when the next one may run; `over` tells it that the pass itself has ended."""
-
-    over: bool
-
-    def begin(self, shown: int) -> None:
-        """Begin the pass anew, up to the step of that number without a stop."""
-
-    def __call__(self, recorder: StepRecorder) -> None:
-        """Take a step that has just been done."""
-
-
 def walk(state: State, roots: Iterable[Node], observed: Callable[[StepRecorder], None]) -> WalkReport:
     """Run a pass from `roots` under the eyes of a recorder of steps; return them and the account."""
     roots = list(roots)
-    names, paths = Names(state.names_in_reach()), ModulePaths(state.names_in_reach())
     if not state.control.interactive():
-        recorder = StepRecorder(state.line_of, names, paths)
+        variables = state.names_in_reach()
+        recorder = StepRecorder(state.line_of, Names(variables), ModulePaths(variables))
         observed(recorder)
         recorder.finish()
         return WalkReport(tuple(recorder.steps), state.report_of(recorder))
-    stepper, before = _Stepper(state, names, roots), Rewind(roots)
+    stepper, before = _Stepper(state, roots), Rewind(roots)
     try:
         recorder = take_steps(state, observed, stepper, before)
     except TakeBack:
@@ -88,12 +75,12 @@ def walk(state: State, roots: Iterable[Node], observed: Callable[[StepRecorder],
 
 
 def take_steps(
-    state: State, observed: Callable[[StepRecorder], None], stepper: Pauses, before: Rewind,
+    state: State, observed: Callable[[StepRecorder], None], stepper: Pauses, before: Rewind, *, account: bool = True,
 ) -> StepRecorder:
     """Run a pass, again for each step back; return what recorded it. Raises TakeBack for one that was taken back for good."""
     variables = state.names_in_reach()
     while True:
-        recorder = StepRecorder(state.line_of, Names(variables), ModulePaths(variables), stepper, before)
+        recorder = StepRecorder(state.line_of, Names(variables), ModulePaths(variables), stepper, before, account=account)
         try:
             observed(recorder)
             stepper.over = True
@@ -114,29 +101,32 @@ class _Stepper(Debugger):
     prompt = PROMPT
     words = WORDS
 
-    def __init__(self, state: State, names: Names, roots: list[Node]) -> None:
+    def __init__(self, state: State, roots: list[Node]) -> None:
         super().__init__(state)
-        self.known = _names_below(roots, names)
+        self.roots = roots
         self.begin(0)
 
     def begin(self, shown: int) -> None:
         """Begin the pass, up to the step of that number without a stop."""
-        self.ahead = self.known.copy()
         self.skipped, self.rest, self.over = shown - 1, False, False
+
+    def skips(self, node: Node, number: int) -> bool:
+        """Whether a node is passed by: the pass goes on to its end, or up to a step that is known."""
+        del node
+        return self.rest or number <= self.skipped or (self.free and not self.breaks)
 
     def __call__(self, recorder: StepRecorder) -> None:
         """Take a step that has just been done; return when the next one may run."""
-        step = recorder.steps[-1]
-        self.ahead.subtract(_names_of(step))
-        if step.number <= self.skipped or self.rest or (step.number > self.skipped + 1 and not self.stops(recorder)):
+        number = recorder.number
+        if number <= self.skipped or self.rest or (number > self.skipped + 1 and not self.stops(recorder)):
             return
         self.skipped = -1
-        self.control.show(step_lines(step))
+        self.control.show(step_lines(recorder.step()))
         self.converse(recorder)
 
     def command(self, place: StepRecorder, word: str, rest: str) -> bool | None:
         """Follow the words that only a pass has."""
-        number = place.steps[-1].number
+        number = place.number
         if word in {"r", "rest"} and not rest:
             self.rest = True
             return True
@@ -158,24 +148,36 @@ class _Stepper(Debugger):
 
     def towards(self, place: StepRecorder, condition: str) -> bool:
         """Go on to a condition; a name must be that of a node that has yet to run."""
-        if is_name(condition) and condition not in {"nan", "inf"} and self.ahead[condition.removesuffix(".grad")] <= 0:
+        if is_name(condition) and condition not in {"nan", "inf"} and not self._is_ahead(place, condition.removesuffix(".grad")):
             self.control.show((f"no remaining node is called {condition}",))
             return False
         return super().towards(place, condition)
 
+    def _is_ahead(self, place: StepRecorder, name: str) -> bool:
+        """Whether a node that has yet to run, or a leaf that has yet to be written, goes by a name."""
+        written = {id(leaf) for leaf, _ in place.written}
+        for node in nodes_below_all(self.roots):
+            if isinstance(node, AccumulateGrad):
+                if id(node.variable) not in written and place.names.of_leaf(node.variable) == name:
+                    return True
+            elif (place.latest is None or node.seq < place.latest.seq) and (name == node_name(node) or name in place.names.of_node(node)):
+                return True
+        return False
+
     def reached(self, place: StepRecorder, condition: str) -> bool | None:
         """Whether the latest step meets a condition."""
-        step, arrays = place.steps[-1], [_array(one) for one in place.sent if one is not None]
+        arrays = [_array(one) for one in place.sent if one is not None]
         if condition in {"nan", "inf"}:
             found = np.isnan if condition == "nan" else np.isinf
             return any(bool(found(one).any()) for one in arrays)
         if (line := line_asked(condition)) is not None:
-            return step.line is not None and int(step.line) == line
+            stands = None if place.latest is None else place.line_of(place.latest.location)
+            return stands is not None and int(stands) == line
         if (size := size_asked(condition)) is not None:
             return any(size(float(np.abs(one).max())) for one in arrays if one.size)
         if condition.endswith(".grad"):
-            return any(one.startswith(f"{condition} ") for one in step.wrote)
-        return condition in _names_of(step) if is_name(condition) else None
+            return condition.removesuffix(".grad") in place.written_leaves()
+        return condition in place.names_of_latest() if is_name(condition) else None
 
     def names(self, place: StepRecorder) -> Mapping[str, Any]:
         """Return the gradients that arrived at the latest node and that it sent on."""
@@ -190,20 +192,6 @@ def _given(values: Iterable[Any]) -> Any:
     """Return gradients as a program has them: one alone, or a tuple."""
     found = tuple(one if one is None or isinstance(one, Tensor) else make(np.array(one)) for one in values)
     return found[0] if len(found) == 1 else found
-
-
-def _names_below(roots: Iterable[Node], names: Names) -> Counter[str]:
-    """Count the names by which `until` can reach what is below the roots."""
-    found: Counter[str] = Counter()
-    for node in nodes_below_all(roots):
-        leaf = isinstance(node, AccumulateGrad)
-        found.update([names.of_leaf(node.variable)] if leaf else {node_name(node) or "", *names.of_node(node)})
-    return found
-
-
-def _names_of(step: Step) -> set[str]:
-    """Return the names of a step: its operation, its variables, and the leaves that it wrote."""
-    return {step.node, *step.variables, *(one.partition(".grad ")[0] for one in step.wrote)}
 
 
 def step_lines(step: Step) -> list[str]:

@@ -144,7 +144,7 @@ class Survey:
         self.nodes += 1
         first = len(self.found)
         title = node_name(node) or ""
-        if isinstance(node, CompactNode) and (arrays := node.live_arrays()) is not None:
+        if isinstance(node, CompactNode) and not node.freed and (arrays := node.live_arrays()) is not None:
             if arrays:
                 self._note_slots(node, title, self._birth(node.location))
         elif found := saved_inside(node):

@@ -12,7 +12,7 @@ from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_key
 from gradsh.probe.fold import NodeFold, ScopesOf, by_module, fold, runs_of
-from gradsh.probe.given import freed_count, live_states
+from gradsh.probe.given import arrays_kept, freed_count, live_states
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
@@ -66,6 +66,10 @@ class GraphLog:
         self.total = 0
         self._told: dict[int, LogRow] = {}
         self._sums: list[tuple[int, int]] = []
+        self._bytes: dict[int, int] = {}
+        """fold -> what its nodes save"""
+        self._kinds: dict[int, list[tuple[str, int]]] = {}
+        self.unit_of: dict[Node, NodeFold] = {}
         self.look_again(self.nodes)
         self.filter = "all"
         self.folds = self._first_folds() if len(self.nodes) > ROOM else []
@@ -75,12 +79,15 @@ class GraphLog:
     def look_again(self, nodes: Iterable[Node]) -> None:
         """Look at what nodes save now: a pass may have freed it, or it was put back."""
         for node in nodes:
-            self.total -= self.saved.pop(node, 0)
-            size = sum(array.nbytes for array, _ in live_states(node))
+            before = self.saved.pop(node, 0)
+            size = sum([array.nbytes for array in arrays_kept(node)])
             if size:
                 self.saved[node] = size
-                self.total += size
-        self._told.clear()
+            self.total += size - before
+            unit = id(self.unit_of.get(node, node))
+            self._told.pop(unit, None)
+            if unit in self._bytes:
+                self._bytes[unit] += size - before
         self._sums.clear()
 
     def _first_folds(self) -> list[NodeFold]:
@@ -104,6 +111,8 @@ class GraphLog:
         self._kept: list[list[int | None]] = [[]]
         self._told.clear()
         self._sums.clear()
+        self._bytes.clear()
+        self._kinds.clear()
 
     def matches(self, node: Node) -> bool:
         """Whether the filter lets a node through."""
@@ -243,16 +252,18 @@ class GraphLog:
         """Return the row of a unit, without branches."""
         if isinstance(unit, NodeFold):
             nodes = unit.nodes
+            size = self._bytes.get(id(unit), -1)
+            if size < 0:
+                size = self._bytes[id(unit)] = sum([self.saved.get(node, 0) for node in nodes])
             times = f"{unit.times:,} × " if unit.times > 1 else ""
             title = f"{times}{unit.label}" + (f"  {len(nodes):,} nodes" if len(nodes) > 1 else "")
             lines = [line for line in (self.line_of(nodes[0].location),) if line is not None]
         else:
-            nodes = (unit,)
+            nodes, size = (unit,), self.saved.get(unit, 0)
             names = ", ".join(self.names.of_node(unit)[:3])
             shape = f" {tuple(unit.outputs[0][0])}" if unit.outputs else ""
             title = (f"{names}  " if names else "") + f"{node_name(unit)}{shape}"
             lines = [line for line in (self.line_of(unit.location),) if line is not None]
-        size = sum(self.saved.get(node, 0) for node in nodes)
         state = "live" if size else "freed" if any(node.freed for node in nodes) else ""
         if any(node.pins for node in nodes):
             state = "pinned"
@@ -282,7 +293,10 @@ class GraphLog:
 
     def kinds_of(self, unit: NodeFold) -> list[tuple[str, int]]:
         """Return how many nodes of each operation a fold has."""
-        return Counter(node_name(node) or "" for node in unit.nodes).most_common()
+        known = self._kinds.get(id(unit))
+        if known is None:
+            known = self._kinds[id(unit)] = Counter(node_name(node) or "" for node in unit.nodes).most_common()
+        return known
 
     def freed_before(self, place: int) -> tuple[int, int]:
         """Return what a pass would have done before it comes to a row: nodes run and bytes freed."""

@@ -54,35 +54,23 @@ class PassReport(NamedTuple):
     """bytes of the memories that the kept ones stand in, each once"""
 
 
-class _Noted(NamedTuple):
-    """A saved tensor noted before it is freed, holding its memory weakly."""
+class Buffers(dict[tuple[Any, ...], Buffer]):
+    """Fields of a `Buffer` -> the one with these: a graph has many that are alike, which are told as one."""
 
-    node: str
-    name: str
-    nbytes: int
-    line: int | None
-    key: int
-    size: int
-    memory: Any
+    def __missing__(self, fields: tuple[Any, ...]) -> Buffer:
+        """Make the first of its kind."""
+        one = self[fields] = Buffer(*fields)
+        return one
 
 
-def _noted(node: Node, line: int | None) -> list[_Noted]:
-    title = node_name(node) or ""
-    found = []
-    for name, array, nbytes in live_entries(node):
-        if array is None:
-            found.append(_Noted(title, name, nbytes, line, 0, 0, None))
-        else:
-            owner = owner_of(array)
-            found.append(_Noted(title, name, nbytes, line, id(owner), owner.nbytes, weakref.ref(owner)))
-    return found
+_Noted = tuple[Buffer, Any, int]
+"""A saved tensor noted before it is freed, its memory (weakly held; None: packed), and the bytes of that."""
 
 
 def live_entries(node: Node) -> list[tuple[str, Any, int]]:
     """Return (name, array, bytes) of a node's live saved tensors; the array is None where a hook packed it."""
-    if type(node) is CompactNode and node.live_arrays() is not None:
-        slots = zip(node.record.plan.names, node.slots() if node.raw else (), strict=False)
-        return [(name, array, array.nbytes) for name, (array, _, _) in slots if array is not None]
+    if type(node) is CompactNode and (slots := node.live_slots()) is not None:
+        return [(name, array, array.nbytes) for name, array, _, _ in slots]
     holder: Node = node.function if type(node) is CopySlices else node
     entries = holder.entries
     if not entries or type(entries) is FreedVariables:
@@ -119,7 +107,7 @@ def saves(node: Node) -> bool:
 class Recorder(Observer):
     """Notes what a pass does."""
 
-    __slots__ = ("freed", "kept", "line_of", "pinned", "ran", "saving", "written")
+    __slots__ = ("_alike", "freed", "kept", "line_of", "pinned", "ran", "saving", "written")
 
     def __init__(self, line_of: Any) -> None:
         self.line_of = Lines(line_of).of
@@ -129,6 +117,17 @@ class Recorder(Observer):
         self.kept: list[_Noted] = []
         self.pinned = False
         self.written: list[tuple[Tensor, bool]] = []
+        self._alike = Buffers()
+
+    def passes_by(self, node: Node, keeps: bool) -> bool:
+        """Count the node and note what it saved, before it runs; the gradients are not looked at."""
+        self.ran += 1
+        if node.has_saved():
+            self.saving += 1
+            (self.keeps if keeps else self.frees)(node)
+        else:
+            self.saving += saves(node)
+        return True
 
     def before(self, node: Node, grads: Sequence[Any]) -> None:
         """Count the node."""
@@ -138,14 +137,21 @@ class Recorder(Observer):
 
     def frees(self, node: Node) -> None:
         """Note the saved tensors while they are there."""
-        line = self.line_of(node.location)
-        self.freed += _noted(node, line)
+        self._note(node, self.freed)
 
     def keeps(self, node: Node) -> None:
         """Note what stays."""
-        line = self.line_of(node.location)
         self.pinned = self.pinned or node.pins > 0
-        self.kept += _noted(node, line)
+        self._note(node, self.kept)
+
+    def _note(self, node: Node, noted: list[_Noted]) -> None:
+        title, line, alike = node_name(node) or "", self.line_of(node.location), self._alike
+        for name, array, nbytes in live_entries(node):
+            if array is None:
+                noted.append((alike[title, name, nbytes, line, (), True], None, 0))
+            else:
+                owner = owner_of(array)
+                noted.append((alike[title, name, nbytes, line, (), False], weakref.ref(owner), owner.nbytes))
 
     def wrote(self, leaf: Tensor, first: bool) -> None:
         """Note a written leaf."""
@@ -153,22 +159,22 @@ class Recorder(Observer):
 
     def report(self, variables: Mapping[str, object], pins: Sequence[str] = ()) -> PassReport:
         """Return the account, with the names that hold what memories now."""
-        names = Names(variables)
+        names, alike = Names(variables), self._alike
         given: dict[int, int] = {}
+        """what held a memory that is gone, weakly -> its bytes; the address of such a memory may be another's by now"""
         freed = []
-        for one in self.freed:
-            alive = one.memory is not None and one.memory() is not None
-            holders = names.of_memory(one.key) if alive else ()
-            if not alive:
-                given[id(one.memory)] = one.size  # the address of a memory that died may be another's by now
-            elif not holders:
-                holders = ("the graph",)
-            freed.append(Buffer(one.node, one.name, one.nbytes, one.line, holders, one.memory is None))
-        kept = tuple(Buffer(one.node, one.name, one.nbytes, one.line) for one in self.kept)
+        for one, memory, size in self.freed:
+            alive = None if memory is None else memory()
+            if alive is not None:
+                held = names.of_memory(id(alive)) or ("the graph",)
+                one = alike[one.node, one.name, one.nbytes, one.line, held, False]
+            elif memory is not None:
+                given[id(memory)] = size
+            freed.append(one)
+        kept = tuple([one for one, _, _ in self.kept])
         because = "" if not kept else f"pinned by {', '.join(pins)}" if self.pinned else "--retain"
         wrote = tuple(Written(names.of_leaf(leaf), first) for leaf, first in self.written)
         return PassReport(
-            self.ran + len({id(leaf) for leaf, _ in self.written}), tuple(freed), kept, because, wrote,
-            sum(given.values()), self.saving, kept_in=sum({one.key: one.size for one in self.kept}.values()),
+            self.ran + len({id(leaf) for leaf, _ in self.written}), tuple(freed), kept, because, wrote, sum(given.values()), self.saving,
+            kept_in=sum({id(memory): size for _, memory, size in self.kept}.values()),
         )
-

@@ -15,24 +15,25 @@ class Rewind:
 
     def __init__(self, roots: Iterable[Node]) -> None:
         self._gradients = [_Gradient(tensor) for tensor in _receivers(roots)]
-        self._entries: dict[Node, Any] = {}
+        self._held: dict[Node, Any] = {}
 
     def frees(self, node: Node) -> None:
         """Keep what a node saved, which is about to be freed."""
         for one in (node, node.function) if type(node) is CopySlices else (node,):
-            self._entries.setdefault(one, one.entries)
+            if one not in self._held:
+                self._held[one] = one.hold()
 
     def forget(self) -> None:
         """Let go of what was kept: the pass stays."""
-        self._entries.clear()
+        self._held.clear()
         self._gradients.clear()
 
     def restore(self) -> list[Node]:
         """Put gradients and saved tensors back; return the nodes that have theirs again."""
-        for node, entries in self._entries.items():
-            node.entries = entries
-        nodes = list(self._entries)
-        self._entries.clear()
+        for node, held in self._held.items():
+            node.put_back(held)
+        nodes = list(self._held)
+        self._held.clear()
         for gradient in self._gradients:
             gradient.restore()
         return nodes

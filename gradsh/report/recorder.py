@@ -246,7 +246,7 @@ def variable_record(tensor: Tensor, storage_of: Callable[[Any], int], node_numbe
     if node is not None and (number := node_number(node)) is not None:
         found["node"] = number
     if array.size <= VALUES and array.dtype.kind in "fiub":
-        found["value"] = gradient_of(array).values  # type: ignore[union-attr]
+        found["value"] = gradient_of(array).values
     if meta is not None and meta.grad is not None and meta.grad is not tensor:
         grad = meta.grad
         told = {} if grad.meta is not None and grad.meta.grad is not None else variable_record(grad, storage_of, node_number)

@@ -95,6 +95,7 @@ class Browser:
         self._asked: Queue[Callable[[], None] | None] = Queue()
         """What the main thread is to do; None ends the screen"""
         self.stepper = BrowsedPass(self._lock, self._changed)
+        self.stepper.last = log.nodes[-1].seq
         self.app: Application[None] = Application(
             layout=self._layout(parts.pop("columns", None)), key_bindings=self._keys(), full_screen=True,
             style=Style.from_dict(theme | STYLES), mouse_support=Condition(lambda: self.mouse), **parts,
@@ -170,12 +171,12 @@ class Browser:
         return (size.rows - 2, size.columns - PANE_COLUMNS - 1) if self.beside else (size.rows - 3 - PANE_ROWS, size.columns)
 
     def _title(self) -> StyleAndTextTuples:
-        log, step = self.log, self.stepper.step
+        log, ran = self.log, self.stepper.number
         shown = f" {len(log.nodes):,} nodes, {len(log.units):,} rows, {log.total:,} B saved"
         parts = [f"[{log.filter}]"] if log.filter != "all" else []
         parts += ["[plan]"] if self.planning else []
-        if self.stepper.running and step is not None:
-            parts.append(f"[backward: {count(step.number, 'node')} run{', over' if self.stepper.over else ''}]")
+        if self.stepper.running and ran:
+            parts.append(f"[backward: {count(ran, 'node')} run{', over' if self.stepper.over else ''}]")
         return [("", "  ".join([shown, *parts]))]
 
     def _status(self) -> StyleAndTextTuples:

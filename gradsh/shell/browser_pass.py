@@ -11,6 +11,8 @@ from gradsh.probe.walk import Step, StepRecorder
 
 PACE = 0.15
 """Seconds for which a node is shown while a backward is played."""
+STOP = -1
+"""The goal of a backward that stops after the next node."""
 _BREATH = 0.2
 """Seconds for which a backward that does not stop goes on before the screen is drawn again and keys are read."""
 
@@ -25,11 +27,15 @@ class BrowsedPass:
         self.orders: Queue[str] = Queue()
         self.running = self.over = self.playing = False
         self.step: Step | None = None
+        """The node after which it stands; None while it goes on"""
         self.node: Node | None = None
-        self.goal = 0
-        """Sequence number of the node up to which it goes on, if it is to."""
+        self.number = 0
+        """How many nodes have run"""
+        self.goal = STOP
+        """Sequence number of the node up to which it goes on"""
+        self.last = 0
+        """That of the node that runs last"""
         self._skipped = 0
-        self._free = False
         self._unseen: list[Node] = []
         self._breathed = 0.0
 
@@ -40,32 +46,32 @@ class BrowsedPass:
 
     def begin(self, shown: int) -> None:
         """Begin anew, up to the step of that number without a stop."""
-        self._skipped, self._free, self.goal, self.over = shown, False, 0, False
+        self._skipped, self.goal, self.over, self.step, self.number = shown, STOP, False, None, 0
         self._unseen = []
         self.changed([])
 
+    def skips(self, node: Node, number: int) -> bool:
+        """Whether a node lies before the one at which it stops next."""
+        return number < self._skipped or self._goes_on(node)
+
+    def _goes_on(self, node: Node | None) -> bool:
+        return node is not None and node.seq > self.goal > STOP
+
     def __call__(self, recorder: StepRecorder) -> None:
         """Take a step that has just been done; return when the next one may run."""
-        self.step, self.node = recorder.steps[-1], recorder.latest
-        if self.step.number < self._skipped:
-            return
-        if self.step.number == self._skipped:  # those before it ran again without a word
-            self.changed([])
+        self.step, self.node, self.number = None, recorder.latest, recorder.number
         self._unseen += [self.node] if self.node is not None else []
-        if self._goes_on():
+        if not self.over and (self.number < self._skipped or self._goes_on(self.node)):
             self._breathe()
             return
+        self.step, self.goal = recorder.step(), STOP
         self._tell()
-        self._free, self.goal = False, 0
         self.lock.release()
         try:
             while not self._follow(self._next()):
                 pass
         finally:
             self.lock.acquire()
-
-    def _goes_on(self) -> bool:
-        return not self.over and (self._free or (self.node is not None and self.node.seq > self.goal > 0))
 
     def _breathe(self) -> None:
         """Let the screen be drawn now and then, and a key stop what goes on."""
@@ -92,14 +98,14 @@ class BrowsedPass:
 
     def _follow(self, order: str) -> bool:
         """Follow an order; return whether that lets the backward go on."""
-        number = self.step.number if self.step is not None else 1
         self.playing = self.playing != (order == "play") if order in {"play", "step"} else False
         if order == "abort":
             raise TakeBack(None)
-        if order == "back" and number > 1:
-            raise TakeBack(number - 1)
+        if order == "back" and self.number > 1:
+            raise TakeBack(self.number - 1)
         if self.over:
             self.playing = False
             return False
-        self._free = order == "rest"
+        if order == "rest":
+            self.goal = self.last
         return order in {"step", "rest", "goal"}

@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradsh.contracts.events import Print, Result, Value
+from gradsh.engine.graph.node import Node
 from gradsh.probe.snapshot import nodes_below
+from gradsh.probe.walk import StepRecorder
 from gradsh.render.style import Style
 from gradsh.render.text import event_text
 from tests.probe.asking import Asked
@@ -91,6 +93,17 @@ def test_until_a_condition(condition, steps):
     assert asked.failures == []
 
 
+def test_what_no_one_looks_at_is_not_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Node] = []
+    before = StepRecorder.before
+    monkeypatch.setattr(StepRecorder, "before", lambda self, node, grads: seen.append(node) or before(self, node, grads))
+    loop = "x = ones(2, requires_grad=True)\nh = x\nfor i in range(30):\n    h = h.tanh()\n\nz = h.sum()\n"
+    for answers, shown in ((["rest"], 1), (["", "continue"], 2), (["", "", "", "back", "", "rest"], 6)):
+        seen.clear()
+        assert stepped(loop, answers).failures == []
+        assert len(seen) == shown
+
+
 def test_a_break_is_kept_over_backwards():
     asked = Asked("x = ones(2, requires_grad=True)\nz = (x * 3).exp().sum()")
     for answers, shown in ((["break ExpBackward0", "c", "c"], 2), (["continue", "break off", "c"], 2), (["c"], 1)):
@@ -115,11 +128,11 @@ def programs(draw: st.DrawFn) -> str:
     return "\n".join([*lines, f"z = ({names[-1]} * {draw(st.sampled_from(names))}).sum()"])
 
 
-def whole_state(asked: Asked, *, versions: bool = True) -> str:
+def whole_state(asked: Asked) -> str:
     """Return gradients and their versions, and what each node of the graph has saved."""
     tensors = [one for name, one in asked.session.machine.program.items() if re.fullmatch(r"x|w|z|v\d", name)]
     found = [None if one.meta is None else one.meta.grad for one in tensors]
-    grads = [None if grad is None else (grad.tolist(), versions and grad._version) for grad in found]
+    grads = [None if grad is None else (grad.tolist(), grad._version) for grad in found]
     saved = [
         (one.name, one.freed, None if one.array is None else one.array.tolist())
         for node in nodes_below(asked["z"].grad_fn) for one in node.saved
@@ -143,12 +156,12 @@ def stepped(program: str, answers: list[str], seen: list[str] | None = None) -> 
 @settings(max_examples=8, deadline=None)
 @given(programs(), st.integers(0, 9), st.integers(1, 4))
 def test_steps_back_and_abort_restore_everything(program: str, forward: int, back: int) -> None:
-    before, after = whole_state(Asked(program)), whole_state(Asked(program + "\nbackward z"), versions=False)
+    before, after = whole_state(Asked(program)), whole_state(Asked(program + "\nbackward z"))
     seen: list[str] = []
     asked = stepped(program, [*[""] * forward, f"back {back}"], seen)
     if back <= forward < len(seen):
         assert seen[forward + 1] == seen[forward - back]
-    assert whole_state(asked, versions=False) == after
+    assert whole_state(asked) == after
     assert whole_state(stepped(program, [*[""] * min(forward, len(seen) - 1), "abort"])) == before
 
 

@@ -42,6 +42,14 @@ class Observer:
 
     __slots__ = ()
 
+    def passes_by(self, node: Node, keeps: bool) -> bool:
+        """A node is about to run, which keeps or frees its saved tensors; return whether that is all that need be told of it.
+
+        It then runs as fast as one that nobody watches. Of any other the methods below tell.
+        """
+        del node, keeps
+        return False
+
     def before(self, node: Node, grads: Sequence[Any]) -> None:
         """A node is about to run on these gradients of its outputs."""
 
@@ -220,44 +228,55 @@ class BackwardPass:
         order = self.order
         needed, targets = self.needed, self.targets
         freed_by = KEEP if self.retain else self.location
-        watched = self.observer is not None or self.ambient.anomaly is not None or self.deferred is not None
+        checked, observer = self._is_checked(), self.observer
         for place, node in enumerate(order):
             self.position = place
             if needed is not None and node not in needed:
                 continue
             if check is not None:
                 check(0)
-            plain = not watched and isinstance(node, CompactNode) and node.extra is None and (targets is None or targets.get(node) is None)
-            if not plain or node.record.recorded_step(node, self, needed, freed_by) is FALLBACK:
-                self._step(node)
+            watching = observer
+            plain = not checked and (targets is None or targets.get(node) is None)
+            if plain and (observer is None or observer.passes_by(node, self.retain or node.pins > 0)):
+                watching = None
+                if isinstance(node, CompactNode) and node.extra is None:  # noqa: SIM102
+                    if node.record.recorded_step(node, self, needed, freed_by) is not FALLBACK:
+                        continue
+            self._step(node, watching)
         self.position = len(order)
 
+    def _is_checked(self) -> bool:
+        """Whether each node is looked at by anomaly mode, or what it does waits for the end of the pass."""
+        return self.ambient.anomaly is not None or self.deferred is not None
+
     def _is_plain(self) -> bool:
-        """Whether nothing but the graph has a say: no graph of the pass, nobody watching."""
-        watched = self.observer is not None or self.ambient.anomaly is not None or self.deferred is not None
-        return not (self.create or watched)
+        """Whether the pass makes no graph of its own, and frees and delivers as it goes."""
+        return not (self.create or self._is_checked())
 
     def _loop_plainly(self) -> None:
         """Do what `_loop` does for a plain pass, by the fast steps of the records where they have one."""
-        check, needed, targets = self.ambient.check, self.needed, self.targets
+        check, needed, targets, observer = self.ambient.check, self.needed, self.targets, self.observer
         freed_by = KEEP if self.retain else self.location
         for place, node in enumerate(self.order):
             self.position = place
+            watching = observer
             if needed is not None and (node not in needed or targets.get(node) is not None):  # type: ignore[union-attr]
                 if node not in needed:
                     continue
             else:
                 if check is not None:
                     check(0)
-                kind = type(node)
-                if kind is CompactNode or kind.__base__ is CompactNode:
-                    if node.extra is None and node.record.compact_step(node, self, needed, freed_by) is not FALLBACK:
-                        continue
-                elif (kind is OpNode or kind.__base__ is OpNode) and node.extra is None:  # noqa: SIM102
-                    if node.record.step(node, self, needed, freed_by) is not FALLBACK:
-                        continue
+                if observer is None or observer.passes_by(node, self.retain or node.pins > 0):
+                    watching = None
+                    kind = type(node)
+                    if kind is CompactNode or kind.__base__ is CompactNode:
+                        if node.extra is None and node.record.compact_step(node, self, needed, freed_by) is not FALLBACK:
+                            continue
+                    elif (kind is OpNode or kind.__base__ is OpNode) and node.extra is None:  # noqa: SIM102
+                        if node.record.step(node, self, needed, freed_by) is not FALLBACK:
+                            continue
             self._return_leaves()
-            self._step(node)
+            self._step(node, watching)
         self.position = len(self.order)
 
     def open_leaf(self, leaf: Node) -> list[Any]:
@@ -274,13 +293,13 @@ class BackwardPass:
         self._finish_leaf(leaf)
 
     def add_to_leaf(self, leaf: list[Any], holder: list[Any]) -> None:
-        """Add the second gradient to the first that arrived at a leaf, in place if nobody else refers to that."""
+        """Add the second gradient, taken out of its list, to the first that arrived at a leaf, in place if nobody else refers to that."""
         before = leaf[1]
         if sys.getrefcount(before) <= 3 and owns_memory(before) and before.flags.writeable:
-            np.add(before, holder[0], out=before)
+            np.add(before, holder.pop(), out=before)
             leaf[2] = 1
         else:
-            leaf[1] = summed(before, holder[0])
+            leaf[1] = summed(before, holder.pop())
             leaf[2] = 0
 
     def _return_leaf(self, leaf: Node) -> None:
@@ -298,7 +317,7 @@ class BackwardPass:
         for leaf in list(self.leaves):
             self._return_leaf(leaf)
 
-    def _step(self, node: Node) -> None:
+    def _step(self, node: Node, observer: Observer | None) -> None:
         grads = self.buffers.pop(node, None)
         if grads is None:
             grads = [None] * len(node.outputs)
@@ -322,19 +341,20 @@ class BackwardPass:
             needs = tuple(edge is not None for edge in edges)
         else:
             needs = _ALL[len(edges)] if len(edges) < len(_ALL) else (True,) * len(edges)
-        observer = self.observer
         if observer is not None:
             observer.before(node, grads)
         results = self._results(node, grads, needs)
         if observer is not None:
             observer.after(node, grads, results)
-        self._release(node)
+        self._release(node, observer)
         if self.ambient.anomaly is not None and self.ambient.anomaly[0]:
             _check_nan(node, results)
         del grads
-        for place, edge in enumerate(edges):
-            if edge is not None and needs[place]:
-                self._deliver(edge, results, place)
+        complete = [
+            edge[0] for place, edge in enumerate(edges) if edge is not None and needs[place] and self._arrives(edge, results, place)
+        ]
+        for leaf in complete:  # as in PyTorch, when all is delivered: by then another may have let go of the array
+            self._finish_leaf(leaf)  # type: ignore[arg-type]
 
     def _results(self, node: Node, grads: list[Any], needs: tuple[bool, ...]) -> list[Any]:
         hooked = node.extra is not None and bool(node.extra.posthooks)
@@ -348,31 +368,36 @@ class BackwardPass:
             results = run_post_hooks(node, results, grads if hooked else [None] * len(grads))
         return results
 
-    def _release(self, node: Node) -> None:
+    def _release(self, node: Node, observer: Observer | None) -> None:
         if self.retain or node.pins:
-            if self.observer is not None and node.has_saved():
-                self.observer.keeps(node)
+            if observer is not None and node.has_saved():
+                observer.keeps(node)
             return
         if node.entries or node.has_saved():
-            if self.observer is not None and node.has_saved():
-                self.observer.frees(node)
+            if observer is not None and node.has_saved():
+                observer.frees(node)
             if self.deferred is not None:
                 self.deferred.append(lambda: node.free(self.location))
             else:
                 node.free(self.location)
 
     def _deliver(self, edge: Edge, gradients: list[Any], place: int) -> None:
-        """Move a gradient to the buffer of its receiver; a leaf receives at once when nothing more can arrive.
+        """Move a gradient to the buffer of its receiver; a leaf receives at once when nothing more can arrive."""
+        if self._arrives(edge, gradients, place):
+            self._finish_leaf(edge[0])  # type: ignore[arg-type]
+
+    def _arrives(self, edge: Edge, gradients: list[Any], place: int) -> bool:
+        """Move a gradient to the buffer of its receiver; return whether that is a leaf to which nothing more can arrive.
 
         It is taken out of the list, so that a leaf can keep an array to which nobody else refers.
         """
         node = edge[0]
         if gradients[place] is not None:
             self.add(edge, gradients, place)
-        if type(node) is AccumulateGrad:
-            left = self.arriving[node] = self.arriving[node] - 1
-            if left == 0:
-                self._finish_leaf(node)
+        if type(node) is not AccumulateGrad:
+            return False
+        left = self.arriving[node] = self.arriving[node] - 1
+        return left == 0
 
     def add(self, edge: Edge, gradients: list[Any], place: int) -> None:
         """Add a gradient, taken out of the list, to what has arrived at a node."""

@@ -151,7 +151,7 @@ def _step_of(record: Overload, layout: NodeLayout) -> Callable[..., Any]:
         _STEP, check=check_saved(layout, record, _DECLINE, _HELD_OTHERWISE), edges=read_edges(layout, record),
         formulas="\n".join(_formula(record, layout, scope, *one[:3]) for one in plan.formulas),
         free=free_saved(layout, record), let_go=let_go(layout, record),
-        deliver="\n".join(deliver(targets[0]) for targets, _, _, _ in plan.formulas),
+        deliver=deliver([targets[0] for targets, _, _, _ in plan.formulas]),
     )
     return compile_source(f"step of {record.name}", source, scope)
 

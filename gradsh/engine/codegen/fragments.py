@@ -9,7 +9,7 @@ they cannot clash. Functions of the backward pass have no parameters of an opera
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -293,9 +293,14 @@ def let_go(layout: NodeLayout, record: Overload) -> str:
     return ("" if layout is COMPACT else "raw = ") + "".join(f"s{slot} = c{slot} = " for slot in slots) + "None"
 
 
-def deliver(n: int) -> str:
-    """Write the delivery of the array `gN` to its receiver: a leaf sums in place where it may and closes with its last gradient."""
-    return fill(_DELIVERY, n=str(n))
+def deliver(places: Sequence[int]) -> str:
+    """Write the deliveries of the arrays `gN` to their receivers, then the closing of the leaves whose last gradient that was.
+
+    A leaf sums in place where it may. It closes when all are delivered, as in PyTorch: by then another may have let go of the array.
+    """
+    begin = "".join(f"closes{n} = " for n in places) + "False"
+    closings = [f"if closes{n}:\n    run.close_leaf(t{n})" for n in places]
+    return "\n".join([begin, *(fill(_DELIVERY, n=str(n)) for n in places), "leaf = None", *closings])
 
 
 _DELIVERY = """
@@ -316,9 +321,7 @@ _DELIVERY = """
                 g{n} = None
                 run.add_to_leaf(leaf, found)
             leaf[0] -= 1
-            if not leaf[0]:
-                leaf = None
-                run.close_leaf(t{n})
+            closes{n} = not leaf[0]
         elif t{n} in buffers or len(t{n}.outputs) != 1:
             found = [g{n}]
             g{n} = None

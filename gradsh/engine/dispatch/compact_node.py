@@ -144,9 +144,9 @@ class CompactNode(OpNode):
         return first, (self.saved_array1, self if by is OWN_RESULT else by, self.saved_version1)
 
     def live_arrays(self) -> list[Any] | None:
-        """Return the arrays that stand in the slots; None where the entries must be asked (some are freed, packed or numbers)."""
+        """Return the arrays of its live saved tensors; None where the entries must be asked (some are packed, or numbers)."""
         if self.raw is not SAVED:
-            return None if self.raw else []
+            return None if type(self.raw) is tuple and self.raw else []
         one = self.saved_array0
         if one is not None and self.saved_by0 is None:
             return None
@@ -158,6 +158,27 @@ class CompactNode(OpNode):
         if self.saved_by1 is None:
             return None
         return [two] if one is None else [one, two]
+
+    def live_slots(self) -> list[tuple[str, Any, Any, int]] | None:
+        """Return (name, array, what tells its version, version then) of what `live_arrays` returns."""
+        if self.raw is not SAVED:
+            return None if type(self.raw) is tuple and self.raw else []
+        names = self.record._plan.names
+        found: list[tuple[str, Any, Any, int]] = []
+        array = self.saved_array0
+        if array is not None:
+            by = self.saved_by0
+            if by is None:
+                return None
+            found.append((names[0], array, self if by is OWN_RESULT else by, self.saved_version0))
+        if len(names) == 2:
+            array = self.saved_array1
+            if array is not None:
+                by = self.saved_by1
+                if by is None:
+                    return None
+                found.append((names[1], array, self if by is OWN_RESULT else by, self.saved_version1))
+        return found
 
     def _clear(self) -> None:
         self.saved_array0 = self.saved_array1 = self.saved_by0 = self.saved_by1 = None
@@ -218,6 +239,29 @@ class CompactNode(OpNode):
             self.entries = FreedVariables(location, tuple([slot_shape_and_dtype(array) for array, _, _ in self.slots()]))
         elif self.raw is not FREED:
             super().free(location)
+
+
+    def hold(self) -> Any:
+        """Return what the node has saved, for `put_back`: its slots as they stand."""
+        return _HeldSlots(self.slots()) if self.raw is SAVED else self.entries
+
+    def put_back(self, held: Any) -> None:
+        """Let the node have what it had saved when `hold` was called, freed since or not."""
+        if type(held) is not _HeldSlots:
+            self.entries = held
+            return
+        self.raw = SAVED
+        self.saved_array0, by, self.saved_version0 = held[0]
+        self.saved_by0 = OWN_RESULT if by is self else by
+        if len(held) == 2:
+            self.saved_array1, by, self.saved_version1 = held[1]
+            self.saved_by1 = OWN_RESULT if by is self else by
+
+
+class _HeldSlots(tuple[Any, ...]):
+    """The slots of a node, held for it."""
+
+    __slots__ = ()
 
 
 class LiveSaved(SavedTensor):

@@ -246,6 +246,14 @@ class Node:
         if entries and type(entries) is not FreedVariables:
             self.entries = FreedVariables(location, tuple(shape_and_dtype(entry) for entry in entries))
 
+    def hold(self) -> Any:
+        """Return what the node has saved, for `put_back`."""
+        return self.entries
+
+    def put_back(self, held: Any) -> None:
+        """Let the node have what it had saved when `hold` was called, freed since or not."""
+        self.entries = held
+
     def unpack(self, index: int, as_tensor: bool) -> Any:
         """Return saved entry `index` as an array or, with `as_tensor`, as a Tensor; None where nothing was kept.
 
