@@ -18,7 +18,7 @@ export class GraphView {
     this.by = "";
     this.layouts = new Map();
     this.canvas = svg("g");
-    this.picture = svg("svg", { class: "graph", role: "group", "aria-label": "graph: press Enter on a node for its details, on a group to open it" }, this.canvas);
+    this.picture = svg("svg", { class: "graph", role: "group", "aria-label": "graph: left and right go from node to node, up and down along an edge; Enter tells everything of a node, or opens a group", onkeydown: (event) => this.onArrow(event) }, this.canvas);
     this.popup = el("div", { class: "popup", hidden: true, role: "tooltip" });
     this.foldBy = el("select", { "aria-label": "fold by", onchange: () => { this.by = this.foldBy.value; this.refit = true; app.refresh(); } },
       [["", "fold: as fits"], ["module", "by module"], ["function", "by function and loop"], ["line", "by line"], ["none", "no folding"]].map(([value, words]) => el("option", { value }, words)));
@@ -63,8 +63,11 @@ export class GraphView {
 
   /** Move the picture so that a unit is in view. */
   follow(unit) {
-    if (!unit || !this.picture.clientWidth) return;
-    const { x, y } = this.layout.at(unit.id);
+    if (unit) this.bring(this.layout.at(unit.id));
+  }
+
+  bring({ x, y }) {
+    if (!this.picture.clientWidth) return;
     const transform = zoomTransform(this.picture);
     const [left, top] = transform.apply([x, y]);
     const inside = left > 40 && left < this.picture.clientWidth - 40 && top > 24 && top < this.picture.clientHeight - 24;
@@ -151,10 +154,11 @@ export class GraphView {
 
   draw(state) {
     const { run, step } = state;
-    const focused = document.activeElement?.closest?.("g.unit")?.dataset.key;
+    const focused = this.canvas.contains(document.activeElement);
     const { at, path } = this.layout;
     const running = run.steps[step]?.kind === "node" ? run.steps[step].node : null;
     const parts = [];
+    this.items = [];
     const levels = new Map();
     for (const frame of [...this.what.frames].reverse()) levels.set(frame.parent, Math.max(levels.get(frame.parent) ?? 1, 1 + (levels.get(frame) ?? 1)));
     for (const frame of this.what.frames) {
@@ -162,10 +166,10 @@ export class GraphView {
       const { x, y, width, height } = at(id);
       const above = 11 * (levels.get(frame) ?? 1);
       const close = () => { this.closed.add(group.key); this.asked.delete(group.key); this.app.refresh(); };
-      parts.push(svg("g", { class: "frame" },
-        svg("rect", { x: x - width / 2, y: y - height / 2 - above, width, height: height + above + 4, rx: 8 }),
-        svg("g", { class: "unit closer", tabindex: 0, role: "button", "aria-label": `fold ${show(group.label)}`, "data-key": `f ${group.key}`, onclick: close, onkeydown: (event) => this.onKey(event, close) },
-          svg("text", { x: x - width / 2 + 8, y: y - height / 2 - above + 12 }, `▾ ${show(group.label, Math.max(8, Math.floor(width / 7)))}`))));
+      const corner = { x: x - width / 2 + 8, y: y - height / 2 - above + 12 };
+      parts.push(svg("rect", { class: "frame", x: corner.x - 8, y: corner.y - 12, width, height: height + above + 4, rx: 8 }));
+      this.item(`f ${group.key}`, corner, null, svg("g", { class: "unit closer", "aria-label": `${show(group.label)}, ${plural(group.nodes.length, "node")}: fold`, "aria-expanded": "true" },
+        svg("text", corner, `▾ ${show(group.label, Math.max(8, Math.floor(width / 7)))}`)), close);
     }
     const inside = (unit, index) => (unit.node ? unit.node.index === index : unit.group.nodes.some((node) => node.index === index));
     for (const [from, to, count] of this.what.edges) {
@@ -184,10 +188,9 @@ export class GraphView {
         run.steps[step]?.failed && running != null && inside(unit, running) ? "failed" : "", chosen ? "chosen" : "", byLine ? "by-line" : ""];
       const act = () => (unit.group ? this.open(unit.group) : this.app.selectNode(unit.node.index));
       const element = svg("g", {
-        class: classes.filter(Boolean).join(" "), transform: `translate(${x - width / 2} ${y - height / 2})`, tabindex: 0, role: "button",
-        "data-key": unit.id, "data-node": unit.node?.index, "data-state": box.state, "aria-label": `${labels.join(" ")}, ${WORDS[box.state] ?? box.state}`, "aria-expanded": unit.group ? "false" : null,
-        onclick: act, onkeydown: (event) => this.onKey(event, act),
-        onmouseenter: () => this.hover(unit, element), onmouseleave: () => { this.popup.hidden = true; }, onfocus: () => this.hover(unit, element), onblur: () => { this.popup.hidden = true; },
+        class: classes.filter(Boolean).join(" "), transform: `translate(${x - width / 2} ${y - height / 2})`,
+        "data-node": unit.node?.index, "data-state": box.state, "aria-label": this.wordsOf(unit, labels, box), "aria-expanded": unit.group ? "false" : null,
+        onmouseenter: () => this.hover(unit, element), onmouseleave: () => { this.popup.hidden = true; },
       },
       unit.group ? svg("rect", { class: "behind", x: 4, y: 4, width, height, rx: 6 }) : "",
       svg("rect", { width, height, rx: unit.node?.leaf ? height / 2 : 6 }),
@@ -195,10 +198,68 @@ export class GraphView {
       svg("text", { x: 9, y: LINE + 1, "aria-hidden": "true" }, svg("tspan", { class: "title" }, labels[0]), " ", svg("tspan", { x: 9, dy: LINE }, labels[1])),
       box.marks ? svg("text", { class: "sign", "aria-hidden": "true", x: width - 7, y: LINE + 1, "text-anchor": "end" }, box.marks) : "");
       this.elements.set(unit, element);
-      parts.push(element);
+      this.item(keyOf(unit), { x, y: y - height / 2 }, unit, element, act);
     }
-    this.canvas.replaceChildren(...parts);
-    if (focused) [...this.canvas.querySelectorAll("g.unit")].find((one) => one.dataset.key === focused)?.focus();
+    this.items.sort((a, b) => a.y - b.y || a.x - b.x);
+    this.canvas.replaceChildren(...parts, ...this.items.map((item) => item.element));
+    if (!focused && state.node != null) this.cursor = null;
+    const stop = this.stopAt(this.what.unitOf.get(state.node ?? running));
+    stop?.element.setAttribute("tabindex", 0);
+    if (focused) stop?.element.focus({ preventScroll: true });
+  }
+
+  /** Take in what can be focused: the nodes, the groups, and the names of open groups. One of them is a stop of the Tab key; arrows go to the others. */
+  item(key, { x, y }, unit, element, act) {
+    const item = { key, x, y, unit, element };
+    const attributes = { tabindex: -1, role: "button", "data-key": key };
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.addEventListener("click", act);
+    element.addEventListener("keydown", (event) => this.onKey(event, act));
+    element.addEventListener("focus", () => {
+      for (const one of this.items) one.element.setAttribute("tabindex", one === item ? 0 : -1);
+      this.cursor = item;
+      if (!element.matches(":focus-visible")) return;
+      this.bring(item);
+      if (unit) this.hover(unit, element);
+    });
+    element.addEventListener("blur", () => { this.popup.hidden = true; });
+    this.items.push(item);
+  }
+
+  /** What Tab stops at: what had the focus, or what came in its place when it was opened or folded; else the unit that is shown; else the first. */
+  stopAt(unit) {
+    const named = (key) => this.items.find((item) => item.key === key);
+    const of = (one) => this.items.find((item) => one && item.unit === one);
+    const { key = "", unit: before } = this.cursor ?? {};
+    const [group, first] = [key.slice(2), before?.group?.nodes[0].index];
+    return named(key) ?? named(`f ${group}`) ?? named(`g ${group}`) ?? of(this.what.unitOf.get(first)) ?? of(unit) ?? this.items[0];
+  }
+
+  /** Go from what has the focus to another: left and right in the order of reading, up and down along an edge. */
+  onArrow(event) {
+    const at = this.items.findIndex((item) => item.element === event.target);
+    if (at < 0 || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return;
+    const along = (from, to) => {
+      const near = this.what.edges.filter((edge) => edge[from] === this.items[at].unit).map((edge) => this.items.find((item) => item.unit === edge[to]));
+      return near.sort((a, b) => Math.abs(a.x - this.items[at].x) - Math.abs(b.x - this.items[at].x))[0];
+    };
+    const last = this.items.length - 1;
+    const find = {
+      ArrowLeft: () => this.items[Math.max(0, at - 1)], ArrowRight: () => this.items[Math.min(last, at + 1)],
+      ArrowDown: () => along(0, 1) ?? this.items.find((item) => item.y > this.items[at].y), ArrowUp: () => along(1, 0) ?? this.items.findLast((item) => item.y < this.items[at].y),
+      Home: () => this.items[0], End: () => this.items[last],
+    }[event.key];
+    if (!find) return;
+    event.preventDefault();
+    event.stopPropagation();
+    find()?.element.focus();
+  }
+
+  /** A unit in words, for who cannot see the drawing: its labels, its state, and where its edges lead. */
+  wordsOf(unit, labels, box) {
+    const to = this.what.edges.filter((edge) => edge[0] === unit).map((edge) => this.labelOf(edge[1], this.state)[0].replace("▸ ", ""));
+    const leads = to.length ? `; sends gradients to ${to.slice(0, 4).join(", ")}${to.length > 4 ? ` and ${to.length - 4} more` : ""}` : "";
+    return `${labels.join(" ").replace("▸ ", "group ")}, ${WORDS[box.state] ?? box.state}${leads}`;
   }
 
   nodeBox(node, { run, step }) {
@@ -316,6 +377,11 @@ export class GraphView {
     const at = this.hits.findIndex((node) => node.index === this.state.node);
     this.app.selectNode(this.hits[(at + by + this.hits.length) % this.hits.length].index);
   }
+}
+
+/** What a unit is known by when the graph is drawn anew. */
+function keyOf(unit) {
+  return unit.group ? `g ${unit.group.key}` : `n ${unit.node.index}`;
 }
 
 /** A plain layout, row by row, for a graph that dagre cannot lay out. */

@@ -9,7 +9,7 @@ import { Timeline } from "./timeline.js";
 import { el, show } from "./text.js";
 
 const KEYS = [["space", "play and pause"], ["← →", "a step back, a step on"], ["shift ← →", "a statement back, a statement on"], ["Home End", "first and last step"],
-  ["↑ ↓", "in the source: a line up, a line down"], ["f", "the failure"], ["p", "the peak of memory"], ["/", "find a node"], ["Enter", "open a group, select a node"], ["Escape", "drop the selection"], ["t", "light or dark"], ["?", "this help"]];
+  ["↑ ↓", "in the source: a line up, a line down"], ["← → ↑ ↓", "in the graph: from node to node, along an edge"], ["f", "the failure"], ["p", "the peak of memory"], ["/", "find a node"], ["Enter", "open a group, select a node"], ["Escape", "drop the selection"], ["t", "light or dark"], ["?", "this help"]];
 
 class App {
   constructor(report) {

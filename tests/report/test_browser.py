@@ -20,6 +20,11 @@ TOO_WIDE = """[...document.querySelectorAll("td, th, .diff span, .printed pre, .
     one => one.getBoundingClientRect().right > 701).map(one => one.textContent)"""
 NAMELESS = """[...document.querySelectorAll("button, select, input, [role=button], [role=img], [role=region], section, nav")].filter(
     one => !(one.getAttribute("aria-label") || one.textContent).trim()).map(one => one.outerHTML)"""
+FOCUSED = "document.activeElement.dataset.key"
+IN_VIEW = """(() => {
+    const [one, around] = [document.activeElement, document.querySelector(".drawing")].map(it => it.getBoundingClientRect());
+    return one.right > around.left && one.left < around.right && one.bottom > around.top && one.top < around.bottom })()"""
+AXE = Path(__file__).parents[2] / "page/node_modules/axe-core/axe.min.js"
 LOOK = """[document.documentElement.className, getComputedStyle(document.body).backgroundColor,
     document.querySelectorAll("details[open]").length]"""
 Open = Callable[..., Any]
@@ -170,12 +175,70 @@ def test_each_control_has_a_name_and_the_source_is_gone_through_by_keys(opened: 
     assert page.evaluate("getComputedStyle(document.querySelector('.unit rect')).transitionDuration") == "0s"
 
 
+GROUPS = (
+    "net = nn.Sequential(*[nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Tanh()) for _ in range(12)])\n"
+    "loss = net(randn(2, 4)).sum()\n"
+)
+
+
+@pytest.mark.parametrize("pattern", ["s24-*", ""])
+def test_each_node_of_the_graph_is_reached_by_keys_alone(opened: Open, pattern: str) -> None:
+    page = opened(script(pattern) if pattern else GROUPS)
+    assert page.locator("g.unit[tabindex='0']").count() == 1
+    drawn = page.locator("g.unit").evaluate_all("all => all.map(one => one.dataset.key)")
+    before = page.evaluate("gradsh.state.step")
+    page.locator("button[aria-label='fold everything']").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Home")
+    met = [page.evaluate(FOCUSED)]
+    while met[-1:] != met[-2:-1]:
+        page.keyboard.press("ArrowRight")
+        met.append(page.evaluate(FOCUSED))
+        assert page.evaluate(IN_VIEW), met[-1]
+    assert met[:-1] == drawn  # what is read aloud is in the same order
+    assert page.evaluate("gradsh.state.step") == before
+    page.locator("g.unit[aria-label*='; sends gradients to ']").first.focus()
+    target = page.evaluate("document.activeElement.getAttribute('aria-label')").rpartition("; sends gradients to ")[2]
+    first = page.evaluate(FOCUSED)
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.querySelector('.title').textContent").removeprefix("▸ ") in target
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate(FOCUSED) == first
+    page.keyboard.press("Tab")
+    assert page.locator("g.unit:focus").count() == 0
+
+
+def test_the_focus_stays_where_a_group_is_opened_and_folded(opened: Open) -> None:
+    page = opened(GROUPS)
+    page.locator("g.unit.group").first.focus()
+    group = page.evaluate(FOCUSED)
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") != "false"
+    assert page.locator("g.unit:focus").count() == 1
+    if page.evaluate(FOCUSED).startswith("f "):
+        page.keyboard.press("Enter")
+        assert page.evaluate(FOCUSED) == group
+    page.keyboard.press("Home")
+    page.keyboard.press("End")
+    page.keyboard.press("Shift+ArrowRight")
+    assert page.locator("g.unit:focus").count() == 1
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: `make page`")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_rules_of_axe_hold(opened: Open, scheme: str) -> None:
+    for width in (400, 1600):
+        page = opened(script("s24-*"), color_scheme=scheme, viewport={"width": width, "height": 900})
+        page.locator("g.unit.node").first.focus()
+        page.keyboard.press("Enter")
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        found = page.evaluate("axe.run()")
+        assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]] == []
+        assert len(found["passes"]) > 30
+
+
 def test_large_graphs_are_folded_and_groups_open_and_close(opened: Open) -> None:
-    text = (
-        "net = nn.Sequential(*[nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Tanh()) for _ in range(12)])\n"
-        "loss = net(randn(2, 4)).sum()\n"
-    )
-    page = opened(text)
+    page = opened(GROUPS)
     groups = page.locator("g.unit.group")
     before = page.locator("g.unit").count()
     assert groups.count() > 4
