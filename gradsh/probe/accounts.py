@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Parameter, Tensor
+from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.storage import memory_bytes, memory_key, owner_of
 from gradsh.probe.given import arrays_in, arrays_instead
 from gradsh.probe.names import named_tensors, roots_among
@@ -82,12 +83,12 @@ def saved_memories(roots: Iterable[Node]) -> tuple[dict[int, int], int]:
 
 def memories_in(nodes: Iterable[Node]) -> dict[int, int]:
     """Return the memories that live saved tensors of some nodes stand in (key -> bytes), as `saved_memories` counts them."""
-    sizes: dict[int, int] = {}
-    for node in nodes:
-        arrays = arrays_in(node)
-        if type(node) is not CompactNode and (own := getattr(node, "own", None)):
-            arrays = [*arrays, *arrays_instead(own)]  # what a custom function put on its ctx lives with the graph, too
-        for array in arrays:
-            owner = array if array.base is None else owner_of(array)
-            sizes[id(owner)] = owner.nbytes
-    return sizes
+    return {id(owner): owner.nbytes for node in nodes for owner in owners_in(node)}
+
+
+def owners_in(node: Node) -> list[Array]:
+    """Return the arrays that own the memories which a node's live saved tensors stand in, one for each."""
+    arrays = arrays_in(node)
+    if type(node) is not CompactNode and (own := getattr(node, "own", None)):
+        arrays = [*arrays, *arrays_instead(own)]  # what a custom function put on its ctx lives with the graph, too
+    return [array if array.base is None else owner_of(array) for array in arrays]

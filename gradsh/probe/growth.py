@@ -11,10 +11,8 @@ from typing import Any, Literal, NamedTuple
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor
 from gradsh.engine.graph.types import Location
-from gradsh.engine.values.storage import owner_of
-from gradsh.probe.accounts import memories_in, saved_memories
+from gradsh.probe.accounts import memories_in, owners_in, saved_memories
 from gradsh.probe.foreign import looking
-from gradsh.probe.given import arrays_in
 from gradsh.probe.names import named_tensors, top_name
 from gradsh.probe.snapshot import node_name, nodes_below, nodes_below_all
 from gradsh.process.pace import paced
@@ -71,6 +69,8 @@ class _Births:
         self.sites: dict[tuple[int, int], Site] = {}
         self.lines: dict[Site, int] = {}
         """site -> its line, the latest of several"""
+        self._made_in: tuple[Any, Any] = (None, None)
+        self._pass: Pass = (0, 0)
 
     def of(self, node: Node) -> tuple[Site, Pass] | None:
         """Return (site, pass) of a node's birth, None where no line of the script made it."""
@@ -81,9 +81,12 @@ class _Births:
         site = self.sites.get((id(code), offset))
         if site is None:
             site = self.sites[(id(code), offset)] = self._site(where)
-        while activation[0] is not None and activation[2] is None and not activation[1]:  # a module, or a loop that begins
-            activation = activation[0]
-        return site, (id(activation), id(code))
+        if activation is not self._made_in[0] or code is not self._made_in[1]:  # mostly that of the node before
+            around = activation
+            while around[0] is not None and around[2] is None and not around[1]:  # a module, or a loop that begins
+                around = around[0]
+            self._made_in, self._pass = (activation, code), (id(around), id(code))
+        return site, self._pass
 
     def _site(self, where: Any) -> Site:
         place = self.place_of(where)
@@ -100,6 +103,8 @@ def leaks(variables: Mapping[str, object], place_of: PlaceOf, owns: Callable[[An
     told: set[Node] = set()
     alive: dict[Node, None] = {}
     groups: dict[str, list[tuple[str, Tensor]]] = {}
+    reached: set[Node] = set()
+    sizes: dict[int, int] = {}
     for path, tensor in named_tensors(variables):
         if tensor.edge is not None:
             groups.setdefault(top_name(path), []).append((path, tensor))
@@ -115,10 +120,9 @@ def leaks(variables: Mapping[str, object], place_of: PlaceOf, owns: Callable[[An
             node = tensor.edge[0] if tensor.edge is not None else None
             if node is not None and node not in told:
                 told.add(node)
-                carried = _carried(path, node, births)
+                carried = _carried(path, node, births, reached, sizes)
                 found += [] if carried is None else [carried]
-    reached: set[Node] = set()
-    sizes = memories_in(nodes_below_all(alive, reached))
+    sizes |= memories_in(nodes_below_all(alive, reached))
     found += _unreachable(reached, births, owns)
     ordered = sorted(found, key=lambda one: (-one.nbytes, -one.nodes))
     return LeakReport(tuple(ordered), len(alive), len(reached), sum(sizes.values()))
@@ -149,61 +153,71 @@ def _items(name: str, held: list[tuple[str, Tensor]], births: _Births) -> Leak |
     if site is None or len(passes) < FEWEST:
         return None
     nodes = list(nodes_below_all(tensor.edge[0] for _, tensor in held if tensor.edge is not None))
-    return _leak("list", name, len(passes), nodes, site, births)
+    return _leak("list", name, len(passes), _Span(nodes, births), site, births)
 
 
-def _carried(path: str, root: Node, births: _Births) -> Leak | None:
-    """One tensor whose graph repeats the same places over several passes: a total, or a state carried on."""
-    sites: dict[Site, dict[Any, None]] = {}
-    latest: dict[Site, Node] = {}
-    nodes = list(nodes_below(root))
-    for node in paced(nodes, "compared"):
-        born = None if type(node) is AccumulateGrad else births.of(node)
-        if born is not None:
-            site = born[0]
-            passes = sites.get(site)
-            if passes is None:
-                passes, latest[site] = sites.setdefault(site, {}), node
-            passes[born[1]] = None
-            if node.seq > latest[site].seq:
-                latest[site] = node
-    most = max((len(passes) for passes in sites.values()), default=0)
+def _carried(path: str, root: Node, births: _Births, reached: set[Node], sizes: dict[int, int]) -> Leak | None:
+    """One tensor whose graph repeats the same places over several passes: a total, or a state carried on.
+
+    The nodes of the graph are added to `reached`, the memories that they save to `sizes`.
+    """
+    span = _Span(list(nodes_below(root)), births)
+    reached.update(span.nodes)
+    sizes |= span.sizes
+    sites = span.sites
+    most = max(map(len, sites.values()), default=0)
     if most < FEWEST:
         return None
     carrier = _carrier(root, births)
     site = carrier if carrier in sites else max(sites, key=lambda one: len(sites[one]))
-    return _leak("total" if _adds_up(latest[site], site, births) else "carried", path, most, nodes, site, births)
+    return _leak("total" if _adds_up(span.latest[site], site, births) else "carried", path, most, span, site, births)
 
 
-def _leak(kind: Kind, path: str, passes: int, nodes: list[Node], site: Site, births: _Births) -> Leak:
-    spent = any(node.freed for node in nodes)
-    size = sum(memories_in(paced(nodes, "summed up")).values())
-    return Leak(kind, path, passes, len(nodes), size, births.lines[site], site[0], spent, _growing(nodes, births))
+class _Span:
+    """The nodes of a graph, seen once: in which passes each place made some, the latest of each place, and what they save."""
+
+    def __init__(self, nodes: list[Node], births: _Births) -> None:
+        self.nodes = nodes
+        self.sites: dict[Site, set[Pass]] = {}
+        self.latest: dict[Site, Node] = {}
+        self.sizes: dict[int, int] = {}
+        self.once: dict[int, Pass] = {}
+        self.again: dict[int, set[Pass]] = {}
+        """memory -> the pass that saved it, and all of them where there are several"""
+        for node in paced(nodes, "compared"):
+            born = None if type(node) is AccumulateGrad else births.of(node)
+            if born is not None:
+                self._note(node, *born)
+            for owner in owners_in(node):
+                self._save(id(owner), owner.nbytes, None if born is None else born[1])
+
+    def _note(self, node: Node, site: Site, birth: Pass) -> None:
+        passes = self.sites.get(site)
+        if passes is None:
+            passes, self.latest[site] = self.sites.setdefault(site, set()), node
+        passes.add(birth)
+        if node.seq > self.latest[site].seq:
+            self.latest[site] = node
+
+    def _save(self, memory: int, size: int, birth: Pass | None) -> None:
+        self.sizes[memory] = size
+        if birth is not None:
+            first = self.once.setdefault(memory, birth)
+            if first is not birth and first != birth:
+                self.again.setdefault(memory, {first}).add(birth)
+
+    def growing(self) -> int:
+        """Return the bytes of the memories that come with a pass, and are not saved in most passes again."""
+        every = len(set(self.once.values()).union(*self.again.values()))
+        steady = max(FEWEST, every // 2 + 1)
+        found = sum([self.sizes[memory] for memory in self.once])
+        return found - sum(self.sizes[memory] for memory, passes in self.again.items() if len(passes) >= steady)
 
 
-def _growing(nodes: list[Node], births: _Births) -> int:
-    """Return the bytes of the memories that come with a pass, and are not saved in most passes again."""
-    every: set[Pass] = set()
-    once: dict[int, Pass] = {}
-    again: dict[int, set[Pass]] = {}
-    """memory -> the pass that saved it, and all of them where there are several"""
-    sizes: dict[int, int] = {}
-    for node in paced(nodes, "compared"):
-        arrays = arrays_in(node)
-        born = births.of(node) if arrays else None
-        if born is None:
-            continue
-        birth = born[1]
-        for array in arrays:
-            owner = array if array.base is None else owner_of(array)
-            key = id(owner)
-            sizes[key] = owner.nbytes
-            every.add(birth)
-            first = once.setdefault(key, birth)
-            if first != birth:
-                again.setdefault(key, {first}).add(birth)
-    steady = max(FEWEST, len(every) // 2 + 1)
-    return sum(sizes.values()) - sum(sizes[key] for key, passes in again.items() if len(passes) >= steady)
+def _leak(kind: Kind, path: str, passes: int, span: _Span, site: Site, births: _Births) -> Leak:
+    spent = any(node.freed for node in span.nodes)
+    size = sum(span.sizes.values())
+    return Leak(kind, path, passes, len(span.nodes), size, births.lines[site], site[0], spent, span.growing())
 
 
 def _adds_up(start: Node, site: Site, births: _Births) -> bool:

@@ -21,7 +21,7 @@ from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.given import given_back
 from gradsh.probe.names import Names
-from gradsh.probe.passes import Buffer, PassReport, Written, live_entries, saves
+from gradsh.probe.passes import Buffer, Buffers, PassReport, Written, live_entries, saves
 from gradsh.probe.places import Lines
 from gradsh.probe.snapshot import node_name
 from gradsh.process.pace import paced
@@ -75,9 +75,10 @@ class Course:
             if self.needed is not None and node not in self.needed:
                 continue
             arrived = node in self.reached
-            error = obstacle(node) if arrived and (type(node) is not CompactNode or node.raw) else None
-            if error is not None:
-                return error
+            if arrived and (type(node) is not CompactNode or node.raw):
+                error = obstacle(node)
+                if error is not None:
+                    return error
             self.ran += 1
             live = node.has_saved()
             self.saving += live if type(node) is CompactNode and live else saves(node)
@@ -180,7 +181,7 @@ def _targets(inputs: Sequence[Tensor]) -> set[Node]:
 
 
 def _account(course: Course, variables: Mapping[str, object], line_of: LineOf, pins: Sequence[str]) -> PassReport:
-    names, lines = Names(variables), Lines(line_of)
+    names, lines, alike = Names(variables), Lines(line_of), Buffers()
     given = given_back(course.freed)
     freed: list[Buffer] = []
     for node in paced(course.freed, "told"):
@@ -188,11 +189,11 @@ def _account(course: Course, variables: Mapping[str, object], line_of: LineOf, p
         for name, array, nbytes in live_entries(node):
             key = 0 if array is None else memory_key(array)
             held = () if array is None or key in given else names.of_memory(key) or ("the graph",)
-            freed.append(Buffer(title, name, nbytes, line, held, array is None))
-    kept = tuple(
-        Buffer(node_name(node) or "", name, nbytes, lines.of(node.location))
-        for node in course.kept for name, _, nbytes in live_entries(node)
-    )
+            freed.append(alike[title, name, nbytes, line, held, array is None])
+    kept = tuple([
+        alike[node_name(node) or "", name, nbytes, lines.of(node.location), (), False]
+        for node in paced(course.kept, "told") for name, _, nbytes in live_entries(node)
+    ])
     pinned = any(node.pins for node in course.kept)
     because = "" if not kept else f"pinned by {', '.join(pins)}" if pinned else "--retain"
     wrote = tuple(

@@ -96,7 +96,14 @@ class CompactNode(OpNode):
 
     def below(self) -> list[Any]:
         """Return the nodes that receive this one's gradients, without the edges that show them as those of every node."""
-        return [edge[0] if type(edge) is tuple else edge for edge in (self.left, self.right) if edge is not None]
+        left, right = self.left, self.right
+        if type(left) is tuple:
+            left = left[0]
+        if type(right) is tuple:
+            right = right[0]
+        if right is None:
+            return [] if left is None else [left]
+        return [right] if left is None else [left, right]
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
