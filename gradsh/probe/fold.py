@@ -118,7 +118,7 @@ def by_line(nodes: Sequence[Node], line_of: LineOf) -> list[NodeFold]:
     found: list[tuple[int | None, list[Node]]] = []
     lines = Lines(line_of)
     for node in nodes:
-        line = lines.of(node.location)
+        line = lines.of_node(node)
         if not found or found[-1][0] != line:
             found.append((line, []))
         found[-1][1].append(node)

@@ -60,10 +60,8 @@ def _live(node: Node) -> list[Any]:
 
 def live_states(node: Node) -> list[tuple[Any, bool]]:
     """Return (array, whether it was modified since) of the saved tensors that a node keeps itself."""
-    if type(node) is CompactNode:
-        arrays = node.live_arrays()
-        if arrays is not None:
-            return [(array, by.version != version) for array, by, version in node.slots() if array is not None] if arrays else []
+    if type(node) is CompactNode and (slots := node.live_slots()) is not None:
+        return [(array, by.version != version) for _, array, by, version in slots]
     return [(kept.array, kept.counter.version != kept.version) for kept in kept_in(node)]
 
 

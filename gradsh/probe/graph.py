@@ -1,6 +1,6 @@
 """The graph behind tensors as plain data: nodes with names, shapes, saved tensors and lines; edges; what was removed."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -10,13 +10,14 @@ from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.graph.types import LineOf
-from gradsh.engine.values.storage import memory_bytes, memory_key
+from gradsh.engine.values.storage import memory_key, owner_of
 from gradsh.probe.fold import NodeFold, Run, ScopesOf, by_call, by_line, by_module, fold, functions_of, runs_of
 from gradsh.probe.frames import CallFrame, calls_of, frames
 from gradsh.probe.given import arrays_kept, freed_count, live_states
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
 from gradsh.probe.passes import saved_inside, saved_title
+from gradsh.probe.places import Lines
 from gradsh.probe.snapshot import node_name, nodes_below_all, short_name
 from gradsh.process.pace import paced
 from gradsh.text.fault import fail
@@ -210,7 +211,8 @@ def _saved(nodes: Sequence[Node]) -> tuple[int, int, int]:
         arrays = arrays_kept(node)
         live += len(arrays)
         for array in arrays:
-            sizes[memory_key(array)] = memory_bytes(array)
+            owner = array if array.base is None else owner_of(array)
+            sizes[id(owner)] = owner.nbytes
         if not arrays and node.freed:
             freed += freed_count(node)
     return live, freed, sum(sizes.values())
@@ -440,26 +442,23 @@ def _told(unit: Unit, names: Names, line_of: LineOf, drawing: _Drawing) -> Graph
 
 
 def _folded(unit: NodeFold, names: Names, line_of: LineOf, drawing: _Drawing) -> GraphNode:
-    places: dict[tuple[int, int], Any] = {}
-    totals: dict[str, list[int]] = {}
+    named = sorted((node for node in names.nodes if drawing.unit.get(node) is unit), key=attrgetter("seq"))
+    bound = tuple([name for node in named for name in names.of_node(node)])
+    lines_of = Lines(line_of)
+    found_on: set[int | None] = set()
+    totals: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     freed_at: dict[int, Any] = {}
-    bound: list[str] = []
     for node in paced(unit.nodes, "summed up"):
-        where = node.location
-        if where is not None:
-            places[(id(where[1]), where[2])] = where
-        if node in names.nodes:
-            bound += names.of_node(node)
+        found_on.add(lines_of.of_node(node))
         found = live_states(node)
         for array, modified in found:
-            state = "modified" if modified else "pinned" if node.pins else "live"
-            pair = totals.setdefault(state, [0, 0])
+            pair = totals["modified" if modified else "pinned" if node.extra is not None and node.pins else "live"]
             pair[0] += 1
             pair[1] += array.nbytes
         if not found and node.freed:
-            totals.setdefault("freed", [0, 0])[0] += freed_count(node)
+            totals["freed"][0] += freed_count(node)
             freed_at[id(node.entries)] = getattr(node.entries, "location", None)
-    lines = sorted({line for line in map(line_of, places.values()) if line is not None}, key=in_order)
+    lines = sorted({line for line in found_on if line is not None}, key=in_order)
     freed_lines = set(map(line_of, {id(where): where for where in freed_at.values()}.values()))
     marks = tuple(
         SavedMark("", (), nbytes, state, (), freed_lines.copy().pop() if state == "freed" and len(freed_lines) == 1 else None, count)
@@ -467,6 +466,6 @@ def _folded(unit: NodeFold, names: Names, line_of: LineOf, drawing: _Drawing) ->
     )
     leaves = tuple((names.of_node(leaf) or ("a leaf",))[0] for leaf in drawing.leaves.get(id(unit), ()))
     return GraphNode(
-        unit.label, tuple(bound), None, marks, lines[0] if lines else None, False, len(unit.nodes), unit.times,
+        unit.label, bound, None, marks, lines[0] if lines else None, False, len(unit.nodes), unit.times,
         lines[-1] if lines else None, leaves,
     )

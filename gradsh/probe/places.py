@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from gradsh.engine.dispatch.compact_node import CompactNode
+from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.types import LineOf
 
 
@@ -21,9 +23,16 @@ class Lines:
 
     def of(self, where: Any) -> int | None:
         """Return the line of a place, None where there is none."""
-        if where is None:
-            return None
-        key = id(where[1]), where[2]
+        return None if where is None else self._at((id(where[1]), where[2]), where)
+
+    def of_node(self, node: Node) -> int | None:
+        """Return the line on which a node was made."""
+        if type(node) is not CompactNode or node.code is None:
+            return self.of(node.location)
+        key = id(node.code), node.offset
+        return self._known[key] if key in self._known else self._at(key, node.location)
+
+    def _at(self, key: tuple[int, int], where: Any) -> int | None:
         line = self._known.get(key, 0)
         if line == 0:
             line = self._known[key] = self._line_of(where)

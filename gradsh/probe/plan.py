@@ -185,13 +185,13 @@ def _account(course: Course, variables: Mapping[str, object], line_of: LineOf, p
     given = given_back(course.freed)
     freed: list[Buffer] = []
     for node in paced(course.freed, "told"):
-        line, title = lines.of(node.location), node_name(node) or ""
+        line, title = lines.of_node(node), node_name(node) or ""
         for name, array, nbytes in live_entries(node):
             key = 0 if array is None else memory_key(array)
             held = () if array is None or key in given else names.of_memory(key) or ("the graph",)
             freed.append(alike[title, name, nbytes, line, held, array is None])
     kept = tuple([
-        alike[node_name(node) or "", name, nbytes, lines.of(node.location), (), False]
+        alike[node_name(node) or "", name, nbytes, lines.of_node(node), (), False]
         for node in paced(course.kept, "told") for name, _, nbytes in live_entries(node)
     ])
     pinned = any(node.pins for node in course.kept)

@@ -314,12 +314,17 @@ def scopes(where: Where, known: dict[tuple[int, int], tuple[Scope, ...]] | None 
     known = {} if known is None else known
     above: list[tuple[Activation, Any]] = []
     current, inner, _ = where
-    while current is not None and (id(current), id(inner)) not in known:
+    while current is not None:
+        found = known.get((id(current), id(inner)))
+        if found is not None:
+            break
         above.append((current, inner))
         inner = inner if current[2] is None else current[2]
         current = current[0]
-    found = () if current is None else known[id(current), id(inner)]
-    for current, inner in reversed(above):
+    else:
+        found = ()
+    while above:
+        current, inner = above.pop()
         parent, number, site, _ = current
         if site is not None:
             found = (*found, Scope(("call", inner.co_name, id(inner)), (id(current),), f"{inner.co_name}()"))
