@@ -1,6 +1,6 @@
 """`buffers`: the table of saved tensors, with totals that count each memory once."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Literal
 
@@ -9,7 +9,7 @@ from gradsh.commands.words import count, listed
 from gradsh.contracts.state import State
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import Tensor, node_of
-from gradsh.probe.buffers import BufferReport, BufferRow, BufferTotals, RollUp, Survey, roll_up
+from gradsh.probe.buffers import BufferReport, BufferRow, BufferRows, BufferTotals, RollUp, Survey, roll_up
 from gradsh.probe.names import roots_of, top_name
 from gradsh.probe.snapshot import nodes_below
 from gradsh.text.line import in_order
@@ -41,16 +41,21 @@ def run(
         roots = [(text, node) for text, one in zip(texts, targets, strict=False) if (node := node_of(one)) is not None]
     else:
         roots = roots_of(variables)
-    survey = Survey(roots, variables, state.line_of, lambda where: _function(state, where))
-    every = survey.finish()
-    rows = every if live == freed else [row for row in every if (row.state == "freed") == freed]
+    survey = Survey(roots, variables, state.line_of, lambda where: _function(state, where), by_node=by == "variable")
+    rows = survey.rows()
+
+    def wanted(row: BufferRow) -> bool:
+        return freed in (live, row.state == "freed")
+
+    groups = () if by is None else _by_variable(rows, wanted, survey, roots) if by == "variable" else _groups(by, rows.only(wanted), survey)
+    if live != freed:
+        rows = rows.only(wanted)
     if sort == "line":
-        rows = sorted(rows, key=lambda row: in_order(row.saved_line))
+        rows = rows.ordered(lambda row: in_order(row.saved_line))
     elif sort == "bytes":
-        rows = sorted(rows, key=lambda row: -row.nbytes)
-    groups = () if by is None else _groups(by, rows, every, survey, roots)
+        rows = rows.ordered(lambda row: -row.nbytes)
     nothing = tuple(survey.nothing.most_common())
-    return BufferReport(tuple(rows), survey.totals(), by or "", groups, survey.nodes, nothing)
+    return BufferReport(rows, survey.totals(), by or "", groups, survey.nodes, nothing)
 
 
 def _function(state: State, where: object) -> str:
@@ -58,13 +63,8 @@ def _function(state: State, where: object) -> str:
     return calls[-1] if calls else ""
 
 
-def _groups(
-    by: str, rows: list[BufferRow], every: list[BufferRow], survey: Survey, roots: Iterable[tuple[str, Node]]
-) -> tuple[RollUp, ...]:
-    sizes = {survey.numbers[key]: size for key, size in survey.sizes.items()}
-    if by == "variable":
-        return _by_variable(rows, every, survey, roots, sizes)
-    found = roll_up(rows, attrgetter(_FIELDS[by]), sizes)
+def _groups(by: str, rows: BufferRows, survey: Survey) -> tuple[RollUp, ...]:
+    found = roll_up(rows, attrgetter(_FIELDS[by]), survey.sizes)
     if by == "line":
         ordered = sorted(found.items(), key=lambda pair: (pair[0] is not None, in_order(pair[0])))
         return tuple(one._replace(key="no line" if line is None else f"line {line}") for line, one in ordered)
@@ -77,10 +77,10 @@ _OUTSIDE = {"function": "top level", "module": "no module", "op": ""}
 
 
 def _by_variable(
-    rows: list[BufferRow], every: list[BufferRow], survey: Survey, roots: Iterable[tuple[str, Node]], sizes: dict[int, int]
+    rows: BufferRows, wanted: Callable[[BufferRow], bool], survey: Survey, roots: Iterable[tuple[str, Node]]
 ) -> tuple[RollUp, ...]:
     """Group by the variables whose graphs hold the entries; an entry may belong to several."""
-    wanted = set(map(id, rows))
+    owners = survey.owners or {}
     below: dict[str, dict[Node, None]] = {}
     seen: dict[str, set[Node]] = {}
     for path, root in roots:
@@ -90,8 +90,8 @@ def _by_variable(
             below.setdefault(name, {}).update(dict.fromkeys(nodes_below(root, mine)))
     found: list[RollUp] = []
     for name, nodes in below.items():
-        held = [row for node in nodes if node in survey.owners for row in every[slice(*survey.owners[node])] if id(row) in wanted]
-        found += [one._replace(key=name) for one in roll_up(held, lambda _: "", sizes).values()]
+        held = rows.picked(place for node in nodes for place in owners.get(node, ())).only(wanted)
+        found += [one._replace(key=name) for one in roll_up(held, lambda _: "", survey.sizes).values()]
     return tuple(sorted(found, key=lambda one: -one.unique_bytes))
 
 

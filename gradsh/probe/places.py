@@ -5,6 +5,7 @@ from typing import Any
 from gradsh.engine.dispatch.compact_node import CompactNode
 from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.types import LineOf
+from gradsh.text.line import Line
 
 
 def call_around(activation: Any) -> Any:
@@ -35,5 +36,8 @@ class Lines:
     def _at(self, key: tuple[int, int], where: Any) -> int | None:
         line = self._known.get(key, 0)
         if line == 0:
-            line = self._known[key] = self._line_of(where)
+            line = self._line_of(where)
+            if line is not None and not isinstance(line, Line):
+                line = Line(line)  # unlike a plain number, it is no other text's
+            self._known[key] = line
         return line

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradsh.contracts.events import ErrorOutput, Event, Failure, Note, Print, Result, Snapshot, Value, Warn
@@ -79,7 +79,7 @@ def plain(value: Any) -> Any:
     names = getattr(type(value), "_fields", None) or getattr(type(value), "__dataclass_fields__", None)
     if names is not None:
         return _object({name: getattr(value, name) for name in names})
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, Sequence | set | frozenset):
         return [plain(item) for item in value]
     if hasattr(value, "tolist"):
         return plain(value.tolist())

@@ -152,3 +152,17 @@ def test_what_a_custom_function_puts_on_its_ctx_counts():
     asked.run("del y")
     assert memory() is None
     assert asked.report("memory").now.graph == 0
+
+
+def test_rows_that_are_alike_are_stored_once():
+    asked = Asked("w = ones(3, requires_grad=True)\nz = w * 1\nfor i in range(50):\n    z = (z * w).tanh()\n\nk = z.sum()")
+    rows = asked.report("buffers k").rows
+    assert len(rows) == 1 + 3 * 50
+    assert len(rows.kinds) < 10
+    assert list(rows) == [rows[place] for place in range(len(rows))] == list(rows[:])
+    assert {row.shared for row in rows if row.held_by == ("w",)} == {50}
+    assert sorted(row.memory for row in rows if row.name == "result") == sorted({row.memory for row in rows if row.name == "result"})
+    by_bytes = asked.report("buffers k --sort bytes --live").rows
+    assert [row.nbytes for row in by_bytes] == sorted((row.nbytes for row in rows), reverse=True)
+    (line,) = [group for group in asked.report("buffers k --by line").groups if group.key == "line 4"]
+    assert (line.live, line.unique_bytes) == (150, 12 * 52)
