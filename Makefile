@@ -6,6 +6,9 @@ BIN = $(VENV)/bin
 PARITY = .venv-parity
 PACKAGE = .venv-package
 NOTEBOOK = .venv-jupyter
+# Whether there is a browser for the tests that need one, and what is said where none can be had.
+CHROMIUM = { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
+NO_CHROMIUM = echo "no Chromium can be had here (Debian: apt-get update; apt-get install -y chromium): left out"
 # Unit tests run side by side, a process for each core.
 PYTEST = -m pytest -n auto --dist worksteal
 # What `make unit` and `make test` run of the tests: folders, files, options of pytest.
@@ -21,7 +24,7 @@ VERSION = 'import platform; print(platform.python_version())'
 # Tells one Python from another.
 WHICH = 'import sys; print(sys.version, sys.base_prefix)'
 
-.PHONY: bench bench-growth browser extension notebook page site fuzz torches run test check sweep parity package docs lint types unit golden clean pythons oldest newest FORCE
+.PHONY: bench bench-growth browser extension lab notebook page site fuzz torches run test check sweep parity package docs lint types unit golden clean pythons oldest newest FORCE
 
 # The main job on scenario S1: a script goes in, what its backward freed and the failure that it announces come out.
 run: $(VENV)/installed
@@ -122,12 +125,13 @@ extension:
 page:
 	cd page && npm ci --no-audit --no-fund && npm run build
 
-# Sets up what the tests of that page need, a browser and what drives it, and runs them.
+# Tries that page in Chromium. A Debian machine gets one by `apt-get update; apt-get install -y chromium`, others one of playwright's own;
+# where there is none, or no playwright, the tests are left out.
 browser: $(VENV)/developed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check playwright || { echo "playwright cannot be installed here"; exit 1; }
-	command -v chromium chromium-browser google-chrome >/dev/null || $(BIN)/python -m playwright install chromium || \
-		{ echo "no Chromium here: install one (apt-get install chromium)"; exit 1; }
-	$(BIN)/python -m pytest -rs tests/report
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check playwright || { echo "playwright cannot be installed here: left out"; exit 0; }; \
+	$(CHROMIUM) || $(BIN)/python -m playwright install chromium || { $(NO_CHROMIUM); exit 0; }; \
+	[ -d page/node_modules/axe-core ] || (cd page && npm ci --no-audit --no-fund) || echo "axe-core cannot be installed here: its test is left out"; \
+	GRADSH_BROWSER=1 $(BIN)/python -m pytest -q -rs tests/report/test_browser.py
 
 # Tries the kernel for Jupyter in an environment of its own; where that cannot be installed it is left out.
 notebook:
@@ -135,6 +139,14 @@ notebook:
 	@$(NOTEBOOK)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[jupyter]' \
 		nbclient nbconvert pytest hypothesis || { echo "the packages of Jupyter cannot be installed here: left out"; exit 0; }; \
 	$(NOTEBOOK)/bin/python -m pytest -q -rs tests/kernel
+
+# Tries that kernel in JupyterLab, in Chromium, where both can be had. GRADSH_LOOKS names a folder for screenshots.
+lab:
+	[ -x $(NOTEBOOK)/bin/python ] || $(PYTHON) -m venv $(NOTEBOOK)
+	@$(NOTEBOOK)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[jupyter]' \
+		jupyterlab playwright pytest hypothesis || { echo "JupyterLab or playwright cannot be installed here: left out"; exit 0; }; \
+	$(CHROMIUM) || $(NOTEBOOK)/bin/python -m playwright install chromium || { $(NO_CHROMIUM); exit 0; }; \
+	GRADSH_BROWSER=1 $(NOTEBOOK)/bin/python -m pytest -q -rs tests/kernel/test_lab.py
 
 # Builds the sdist and, from it, the wheel, and checks both; installs the wheel in a fresh environment of PYTHON, and uses
 # it there: the program, and the library with its types.

@@ -38,9 +38,9 @@ def program(arguments: list[str], folder: Path, **options: Any) -> Iterator[subp
     """Start Python with these arguments in a session of its own; at the end, kill all that is left of it."""
     from tests.batch.conftest import _environment
 
-    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    usual: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": _environment()}
     with subprocess.Popen(
-        [sys.executable, *arguments], cwd=folder, env=_environment(), start_new_session=True, **{**streams, **options}
+        [sys.executable, *arguments], cwd=folder, start_new_session=True, **{**usual, **options}
     ) as process:
         try:
             yield process

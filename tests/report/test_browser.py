@@ -1,6 +1,5 @@
 """The page in a real browser: Chromium, driven by playwright; skipped where either is missing (`make browser` sets them up)."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,12 +7,11 @@ from typing import Any
 import pytest
 
 from gradsh.report.page import ReportFile
+from tests.browser import BOUND
+from tests.browser import chromium as started
 from tests.processes import wait_until
 from tests.report.test_recorder import SCRIPTS, recorded, state_at
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: `make browser`")
-BOUND = 120_000
-"""Milliseconds after which a condition that does not come true fails the test."""
 STATES = """step => { gradsh.go({step}); return Object.fromEntries([...document.querySelectorAll("g.unit[data-node]")].map(
     one => [one.dataset.node, one.dataset.state])) }"""
 TOO_WIDE = """[...document.querySelectorAll("td, th, .diff span, .printed pre, .failure, svg.graph, canvas")].filter(
@@ -32,14 +30,8 @@ Open = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    known = filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))
-    with playwright.sync_playwright() as driver:
-        try:
-            browser = driver.chromium.launch(executable_path=next(known, None), args=["--no-sandbox", "--disable-dev-shm-usage"])
-        except playwright.Error as error:
-            pytest.skip(f"no Chromium: `make browser` ({str(error).splitlines()[0]})")
+    with started() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
