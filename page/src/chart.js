@@ -94,14 +94,14 @@ export class ChartView {
     const most = run.totals[at];
     const rows = run.largest(at).slice(0, 5);
     const place = run.place(at);
-    const words = ({ names, saved }) => [...names, ...saved.slice(0, 2).map(({ node, saved: one }) => `${node.name}.${one.name}${node.line == null ? "" : ` (line ${node.line})`}`),
+    const words = ({ names, saved }) => [...names, ...saved.slice(0, 2).map(({ node, saved: one }) => `${node.name}.${one.name}${node.line == null ? "" : ` (${run.line(node.line, node.source)})`}`),
       saved.length > 2 ? `${saved.length - 2} more` : ""].filter(Boolean).join(", ");
     const lines = run.sources.flatMap((source, index) => [...run.lines(index, at)].map(([line, { held }]) => [held, line, index]))
       .filter(([held]) => held).sort((a, b) => b[0] - a[0]).slice(0, 3);
     const link = (words_, onclick) => el("button", { type: "button", class: "link", onclick }, words_);
-    const lineLink = (line, source) => link(`line ${line}${source ? ` of ${show(run.sources[source].name, 40)}` : ""}`, () => { this.app.go({ step: at }); this.app.showLine(line, source); });
+    const lineLink = (line, source) => link(run.line(line, source), () => { this.app.go({ step: at }); this.app.showLine(line, source); });
     this.peak.replaceChildren(
-      "Peak: ", el("strong", {}, bytes(most)), " at ", link(`step ${at + 1}${place?.line == null ? "" : `, line ${place.line}`}`, () => this.app.go({ step: at })),
+      "Peak: ", el("strong", {}, bytes(most)), " at ", link(`step ${at + 1}${place?.line == null ? "" : `, ${run.line(place.line, place.source)}`}`, () => this.app.go({ step: at })),
       rows.length ? `; the largest tensor: ${show(words(rows[0]), 120)}, ${bytes(rows[0].bytes)}` : "", `; ${OWNERS.map((owner, index) => [run.bytes[at][index], owner]).filter(([count]) => count).sort((a, b) => b[0] - a[0]).map(([count, owner]) => `${owner} ${bytes(count)}`).join(", ")}. `,
       ...(lines.length ? ["Saved for backward by ", ...lines.flatMap(([held, line, source], index) => [index ? ", " : "", lineLink(line, source), `: ${bytes(held)}`]), "."] : []));
     this.largest.replaceChildren(el("h3", {}, "The largest tensors at the peak"),

@@ -10,7 +10,7 @@ const PART = 40;
 function pathOf(run, node, by) {
   const found = [];
   if (by === "none" || node.leaf) return found;
-  if (by === "line") return node.line == null ? found : [[`line ${node.source ?? 0}:${node.line}`, `line ${node.line}`]];
+  if (by === "line") return node.line == null ? found : [[`line ${node.source ?? 0}:${node.line}`, run.line(node.line, node.source)]];
   for (const scope of run.scopesOf(node)) {
     const { kind, label } = run.scopes[scope];
     if (by === "module" && kind === "call" && node.module) break;

@@ -100,7 +100,7 @@ export class GraphView {
     if (changed || this.refit) this.fit(true);
     this.refit = false;
     const running = run.steps[step]?.kind === "node" ? run.steps[step].node : null;
-    this.follow(what.unitOf.get(state.node ?? running ?? nodes.find((node) => node.line === state.line)?.index));
+    this.follow(what.unitOf.get(state.node ?? running ?? nodes.find((node) => node.line === state.line && (node.source ?? 0) === state.source)?.index));
     this.tell(state);
     this.lookFor(state);
   }
@@ -141,7 +141,7 @@ export class GraphView {
     const { node } = unit;
     const names = this.names?.get(node.index) ?? run.namesOf(step).get(node.index) ?? [];
     const title = show(names.length ? names.slice(0, 2).join(", ") : "", 28);
-    const where = node.line == null ? "" : ` · line ${node.line}`;
+    const where = node.line == null ? "" : ` · ${run.line(node.line, node.source)}`;
     const first = node.leaf ? (title || "a leaf") : node.name;
     return [show(first, 36), `${node.leaf || !title ? "" : `${title} `}${shape(node.shape)}${where}`];
   }
@@ -318,7 +318,7 @@ export class GraphView {
     const { run, step } = this.state;
     const names = run.namesOf(step).get(node.index) ?? [];
     return [`${node.name} ${shape(node.shape)}`, names.length ? `makes ${names.join(", ")}` : "", node.module ? `module ${node.module}` : "",
-      node.line == null ? "" : `line ${node.line}`,
+      node.line == null ? "" : run.line(node.line, node.source),
       ...node.saved.map((saved) => `${MARKS[run.savedState(node, saved, step)]} ${saved.name} ${shape(saved.shape)} ${bytes(saved.bytes)}: ${this.stateWords(node, saved)}`),
       node.saved.length || node.leaf ? "" : "saves nothing"].filter(Boolean);
   }
@@ -326,8 +326,8 @@ export class GraphView {
   stateWords(node, saved) {
     const { run, step } = this.state;
     const state = run.savedState(node, saved, step);
-    if (state === "freed") return node.freed_line == null ? "freed" : `freed by line ${node.freed_line}`;
-    if (state === "modified") return saved.modified_line == null ? "modified" : `modified by line ${saved.modified_line}`;
+    if (state === "freed") return node.freed_line == null ? "freed" : `freed by ${run.line(node.freed_line, run.sourceOf(node.freed_line_of))}`;
+    if (state === "modified") return saved.modified_line == null ? "modified" : `modified by ${run.line(saved.modified_line, run.sourceOf(saved.modified_line_of))}`;
     const held = run.holders(step).get(saved.storage) ?? [];
     return held.length ? `${state}, also held by ${held.slice(0, 3).join(", ")}` : state;
   }
@@ -345,9 +345,9 @@ export class GraphView {
     this.details.replaceChildren(
       el("h3", {}, `${show(node.name)} ${shape(node.shape)} `, el("button", { type: "button", "aria-label": "close the details", onclick: () => this.app.selectNode(null) }, "×")),
       el("p", {}, [(run.namesOf(step).get(node.index) ?? []).map((name) => el("code", {}, show(name, 60), " ")),
-        node.line == null ? "" : el("button", { type: "button", class: "link", onclick: () => this.app.showLine(node.line, node.source ?? 0) }, `line ${node.line}`), " ",
+        node.line == null ? "" : el("button", { type: "button", class: "link", onclick: () => this.app.showLine(node.line, node.source ?? 0) }, run.line(node.line, node.source)), " ",
         show([node.module ? `module ${node.module}` : "", scopes].filter(Boolean).join(" · "), 200)]),
-      el("p", {}, step_(node.born, "made"), " ", node.freed == null ? "" : step_(node.freed, `freed by line ${node.freed_line}`), " ", node.died == null ? "" : step_(node.died, "gone"), alive ? "" : " — it is not there at this moment"),
+      el("p", {}, step_(node.born, "made"), " ", node.freed == null ? "" : step_(node.freed, `freed by ${run.line(node.freed_line, run.sourceOf(node.freed_line_of))}`), " ", node.died == null ? "" : step_(node.died, "gone"), alive ? "" : " — it is not there at this moment"),
       node.saved.length ? el("table", {}, el("thead", {}, el("tr", {}, ["saved", "shape", "dtype", "bytes", "state", "version"].map((one) => el("th", { scope: "col" }, one)))),
         el("tbody", {}, node.saved.slice(0, 60).map((saved) => el("tr", {}, [saved.name, shape(saved.shape), saved.dtype, bytes(saved.bytes),
           `${MARKS[run.savedState(node, saved, step)]} ${this.stateWords(node, saved)}`, saved.version ?? ""].map((one) => el("td", {}, show(one, 120))))))) : el("p", {}, node.leaf ? "a leaf: gradients arrive here" : "saves nothing"),
@@ -369,7 +369,7 @@ export class GraphView {
 
   matches(run, node, step, words) {
     const names = run.namesOf(step).get(node.index) ?? [];
-    return [node.name, node.module ?? "", `line ${node.line}`, ...names, ...run.scopesOf(node).map((one) => run.scopes[one].label)].some((one) => one.toLowerCase().includes(words));
+    return [node.name, node.module ?? "", run.line(node.line, node.source), ...names, ...run.scopesOf(node).map((one) => run.scopes[one].label)].some((one) => one.toLowerCase().includes(words));
   }
 
   next(by) {

@@ -78,7 +78,7 @@ class App {
   /** Bring the line where the program stands into view. */
   reveal() {
     const place = this.state.run.place(this.state.step);
-    if (place?.line != null && this.state.source === 0) this.source.show(place.line);
+    if (place?.line != null && this.state.source === place.source) this.source.show(place.line);
   }
 
   goFailure(failure) {

@@ -1,5 +1,7 @@
 // What a report tells, asked for a moment: which nodes there are, in which state, who holds which storage, what a line holds.
 
+import { show } from "./text.js";
+
 export const OWNERS = ["leaves", "gradients", "variables", "saved"];
 export const STATES = ["live", "freed", "pinned", "modified", "recomputed", "packed"];
 export const MARKS = { live: "●", freed: "○", pinned: "◆", modified: "▲", recomputed: "◐", packed: "▣", none: "" };
@@ -151,14 +153,18 @@ export class Run {
             row.seen.add(saved.storage);
             row.held += this.storages[saved.storage];
           }
-          if (state === "freed" && node.freed_line != null) of(node.freed_line).freed += saved.bytes;
-          if (saved.modified <= step && saved.modified_line != null) of(saved.modified_line).modified += 1;
+        }
+      }
+      for (const node of this.nodes) {
+        for (const saved of node.saved) {
+          if (node.freed_line != null && this.sourceOf(node.freed_line_of) === source && this.savedState(node, saved, step) === "freed") of(node.freed_line).freed += saved.bytes;
+          if (saved.modified <= step && saved.modified_line != null && this.sourceOf(saved.modified_line_of) === source) of(saved.modified_line).modified += 1;
         }
       }
       for (let index = 0; index <= step; index += 1) {
         const { kind, node } = this.steps[index];
-        const line = this.steps[this.passOf[index]]?.line;
-        if (kind === "node" && node != null && this.nodes[node].leaf && line != null) of(line).wrote += 1;
+        const pass = this.steps[this.passOf[index]];
+        if (kind === "node" && node != null && this.nodes[node].leaf && pass?.line != null && this.sourceOf(pass.line_of) === source) of(pass.line).wrote += 1;
       }
       return found;
     });
@@ -171,14 +177,26 @@ export class Run {
     return found;
   }
 
-  /** The line at which the program stands in a step, and where that ends. */
+  /** The number of the source of a name; the first, without one. */
+  sourceOf(name) {
+    return name == null ? 0 : this.sources.findIndex((source) => source.name === name);
+  }
+
+  /** A line of a source in words: `line 3`, `line 3 of model.py`. */
+  line(line, source = 0) {
+    const name = source > 0 ? this.sources[source].name : "";
+    return `line ${line}${name && ` of ${show(name.startsWith("/") ? name.split("/").pop() : name, 40)}`}`;
+  }
+
+  /** The line and the source at which the program stands in a step, and where that ends. */
   place(step) {
     const one = this.steps[step];
     if (!one) return null;
-    if (one.kind === "statement") return { line: one.line, end: one.end_line };
+    if (one.kind === "statement") return { line: one.line, end: one.end_line, source: 0 };
     const statement = this.steps[this.statementOf[step]];
-    const line = this.steps[this.passOf[step]]?.line ?? statement?.line;
-    return { line, end: line };
+    const pass = this.steps[this.passOf[step]];
+    const line = pass?.line ?? statement?.line;
+    return { line, end: line, source: pass?.line == null ? 0 : this.sourceOf(pass.line_of) };
   }
 
   nodeName(node, step) {
@@ -190,8 +208,8 @@ export class Run {
   words(step, bytes) {
     const one = this.steps[step];
     if (!one) return "nothing was run";
-    const { line } = this.place(step);
-    const where = line == null ? "" : `line ${line}: `;
+    const { line, source } = this.place(step);
+    const where = line == null ? "" : `${this.line(line, source)}: `;
     if (one.kind === "statement") return `${where}statement ${one.ok ? "done" : "failed"}`;
     if (one.kind === "pass") return `${where}a backward pass begins${one.keeps ? ", which keeps the graph" : ""}`;
     const node = this.nodes[one.node];

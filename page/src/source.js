@@ -62,7 +62,7 @@ export class SourceView {
       freed.textContent = [sum?.freed ? bytes(sum.freed) : "", sum?.wrote ? "✎" : "", sum?.modified ? "▲" : ""].join(" ").trim();
       freed.title = sum ? [sum.freed ? `freed ${bytes(sum.freed)}` : "", sum.wrote ? `wrote ${plural(sum.wrote, "gradient")}` : "",
         sum.modified ? `modified ${plural(sum.modified, "saved tensor")}` : ""].filter(Boolean).join("; ") : "";
-      row.classList.toggle("current", place != null && source === 0 && line >= place.line && line <= place.end);
+      row.classList.toggle("current", place?.source === source && line >= place.line && line <= place.end);
       row.classList.toggle("selected", state.line === line || (node != null && run.nodes[node]?.line === line && (run.nodes[node].source ?? 0) === source));
       this.code(code, text, line, marks.get(line) ?? [], current && (current.source ?? 0) === source ? current : null);
     }
@@ -116,7 +116,7 @@ export class SourceView {
       return;
     }
     const steps = [...failure.spans].sort((a, b) => (ORDER[a.role] ?? 3) - (ORDER[b.role] ?? 3)).map((span) => el("li", { class: span.role },
-      el("button", { type: "button", onclick: () => this.app.showLine(span.line, span.source ?? 0) }, `line ${span.line}`), ` ${show(span.text || span.role)}`));
+      el("button", { type: "button", onclick: () => this.app.showLine(span.line, span.source ?? 0) }, run.line(span.line, span.source)), ` ${show(span.text || span.role)}`));
     this.failure.replaceChildren(
       el("h3", {}, el("span", { class: "kind" }, failure.kind), ` ${show(failure.title || failure.message, 500)}`),
       choose || "",

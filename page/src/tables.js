@@ -9,6 +9,9 @@ const PRINTED = 60;
 
 const held = (names) => names.slice(0, 3).join(", ") + (names.length > 3 ? `, ${names.length - 3} more` : "");
 
+/** The line of a node: the number alone where it is of the first source. */
+const place = (run, node) => (node.line == null ? "" : node.source ? [node.line, run.line(node.line, node.source).slice("line ".length)] : node.line);
+
 /** name -> columns and rows of a table; a cell is a value or [value to sort by, words]. */
 const TABLES = {
   "Saved tensors": (run, step) => ({
@@ -16,7 +19,7 @@ const TABLES = {
     rows: run.savedAt(step).map(({ node, saved, state, held: names }) => ({
       node: node.index,
       cells: [run.nodeName(node, step), saved.name, shape(saved.shape), saved.dtype, [saved.bytes, bytes(saved.bytes)],
-        `${MARKS[state]} ${state === "freed" && node.freed_line != null ? `freed by line ${node.freed_line}` : state}`, held(names), saved.version ?? "", node.line ?? ""],
+        `${MARKS[state]} ${state === "freed" && node.freed_line != null ? `freed by ${run.line(node.freed_line, run.sourceOf(node.freed_line_of))}` : state}`, held(names), saved.version ?? "", place(run, node)],
     })),
   }),
   Variables: (run, step) => variables(run, step, () => true),
@@ -27,10 +30,10 @@ const TABLES = {
       node: node.index,
       cells: [node.name, held(run.namesOf(step).get(node.index) ?? []), shape(node.shape), run.state(node, step),
         [node.saved.reduce((sum, saved) => sum + saved.bytes, 0), bytes(node.saved.reduce((sum, saved) => sum + saved.bytes, 0))],
-        node.module ?? "", node.line ?? "", node.born + 1, held(node.edges.map(([to]) => run.nodeName(run.nodes[to], step)))],
+        node.module ?? "", place(run, node), node.born + 1, held(node.edges.map(([to]) => run.nodeName(run.nodes[to], step)))],
     })),
   }),
-  "Bytes by line": (run, step) => by(run, step, "line", ({ node }) => (node.line == null ? "no line" : `line ${node.line}`)),
+  "Bytes by line": (run, step) => by(run, step, "line", ({ node }) => (node.line == null ? "no line" : run.line(node.line, node.source))),
   "Bytes by module": (run, step) => by(run, step, "module", ({ node }) => node.module ?? "no module"),
   "Bytes by name": (run, step) => ({
     columns: ["name", "bytes", "saved by"],

@@ -1,6 +1,6 @@
 """The page in a real browser: Chromium, driven by playwright; skipped where either is missing (`make browser` sets them up)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +40,9 @@ def opened(chromium: Any, tmp_path: Path) -> Iterator[Open]:
     told: list[str] = []
     pages: list[Any] = []
 
-    def opener(text: str, name: str = "<code>", fragment: str = "", **options: Any) -> Any:
+    def opener(text: str, name: str = "<code>", fragment: str = "", beside: Mapping[str, str] = {}, **options: Any) -> Any:
         file = ReportFile(str(tmp_path / "report.html"))
-        run, _ = recorded(text, name)
+        run, _ = recorded(text, name, beside=beside)
         file.add(name, run)
         assert file.write() == 0
         page = chromium.new_page(**{"viewport": {"width": 1600, "height": 1000}, **options})
@@ -318,3 +318,18 @@ def test_no_other_script_runs(chromium: Any, tmp_path: Path) -> None:
     page.goto(f"file://{tmp_path}/report.html")
     assert page.title() == "gradsh report"
     page.close()
+
+
+def test_lines_of_an_imported_file_are_told_with_its_name(opened: Open) -> None:
+    text = "from loop import train\nx = ones(2, requires_grad=True)\nloss = x.exp().sum()\ntrain(loss)\ntrain(loss)\n"
+    page = opened(text, "a.grad", beside={"loop": "\n\ndef train(loss):\n    loss.backward()\n"})
+    assert page.locator(".story li button").all_inner_texts() == ["line 3", "line 4 of loop.py", "line 4 of loop.py", "line 5"]
+    page.locator(".story li button").nth(1).click()
+    assert page.locator("select[aria-label=file] option:checked").inner_text() == "loop.py"
+    assert "8 B" in page.locator("#line-4 td.freed").inner_text()
+    page.locator("g.unit", has_text="ExpBackward0").click()
+    assert "freed by line 4 of loop.py" in page.inner_text(".details")
+    assert page.locator("#line-3 td.freed").inner_text() == ""
+    assert page.locator("#line-4 td.freed").inner_text() == ""
+    page.evaluate("gradsh.go({step: gradsh.state.run.steps.findIndex(one => one.kind === 'pass')})")
+    assert "line 4 of loop.py: a backward pass begins" in words(page)

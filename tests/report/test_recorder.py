@@ -1,6 +1,7 @@
 """What a report tells is what happened: held to the probes at the end of each statement, and to the passes' own accounts."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ CHOSEN = ["s01-*", "s16-*", "s17-*", "s18-*", "s19-*", "s20-*", "s24-*", "s26-*"
 Run = dict[str, Any]
 
 
-def recorded(text: str, name: str = "<code>", look: Any = lambda event: None) -> tuple[Run, Session]:
+def recorded(text: str, name: str = "<code>", look: Any = lambda event: None, beside: Mapping[str, str] = {}) -> tuple[Run, Session]:
     session = Session()
+    session.machine.read_module = lambda path: Source(f"{path}.py", beside[path]) if path in beside else None
     with SessionRecorder(session, Source(name, text), lambda event: look((event, session))) as recorder:
         session.run(text, recorder, name=name, keep_going=True)
     run = recorder.data()
