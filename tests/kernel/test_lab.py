@@ -19,6 +19,10 @@ from tests.processes import program, wait_until
 
 pytest.importorskip("jupyterlab", reason="JupyterLab is not installed: `make lab`")
 CELLS = ("x = ones(3, requires_grad=True)\nloss = x.exp().sum()\nloss", "graph loss", "buffers loss", "backward loss", "\nbackward loss")
+SETTINGS = {
+    "@jupyterlab/completer-extension/manager": {"providerTimeout": BOUND},  # else an answer that comes late on a busy machine is dropped
+    "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+}
 LOOKS = os.environ.get("GRADSH_LOOKS")
 """A folder for screenshots, to be looked at."""
 
@@ -36,12 +40,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(folder: Path) -> Iterator[str]:
     """Serve JupyterLab with settings of its own, and the kernel."""
+    for name, values in SETTINGS.items():
+        path = folder / "settings" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(values))
     told = folder / "told"
     env = {**os.environ, "HOME": str(folder), "JUPYTER_PATH": str(folder / "share/jupyter"), "PYTHONUNBUFFERED": "1",
+           "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"),
            **{f"JUPYTER_{name}_DIR": str(folder / name) for name in ("CONFIG", "DATA", "RUNTIME")}}
     subprocess.run([sys.executable, "-m", "gradsh", "kernel", "install", "--prefix", str(folder)], check=True, capture_output=True)
     command = ["-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0", "--ServerApp.port_retries=0",
-               "--IdentityProvider.token=look", f"--ServerApp.root_dir={folder}", "--LabApp.news_url=None"]
+               "--IdentityProvider.token=look", f"--ServerApp.root_dir={folder}"]
     with told.open("w") as log, program(command, folder, env=env, stdout=log, stderr=log):
         wait_until(lambda: re.search(r"http://127\.0\.0\.1:\d+/lab", told.read_text()), "the server")
         yield re.findall(r"http://127\.0\.0\.1:\d+/lab", told.read_text())[0]
