@@ -38,6 +38,11 @@ class Unit:
         self.attributes = lowering.attributes
         self.commands: tuple[Command, ...] = tuple(lowering.commands)
 
+    @property
+    def statements(self) -> tuple[stmt, ...]:
+        """The top-level statements that it holds: one."""
+        return (self.stmt,)
+
 
 def compile_statement(
     statement: stmt, source: Source, filename: str, number: int, lowered: type[StatementLowering] = StatementLowering,

@@ -137,9 +137,10 @@ class Code:
 
     @property
     def sites(self) -> list[Site]:
-        """Every statement that the session still stands on, latest unit first, outer ones before those inside."""
+        """Every statement that the program still stands on, the latest of the top level first, outer ones before those inside."""
         if self._sites is None:
-            self._sites = [site for unit in self.machine.units.all() for site in _walk(unit.stmt, unit.source, ())]
+            self._sites = [site for unit in self.machine.units.all() for statement in reversed(unit.statements)
+                           for site in _walk(statement, unit.source, ())]
         return self._sites
 
     def at(self, span: Span, source: Source) -> Site | None:

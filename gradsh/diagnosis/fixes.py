@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
+from gradsh.compiler.scopes import bound_names
 from gradsh.diagnosis.case import Case
 from gradsh.diagnosis.cause import Cause
 from gradsh.diagnosis.code import Code, Draft, Site, constant, headed, path_of
@@ -19,12 +20,14 @@ from gradsh.language import tree
 from gradsh.probe.modules import is_module
 from gradsh.probe.snapshot import nodes_below
 from gradsh.runtime.activation import Place
-from gradsh.text.fix import Fix
+from gradsh.text.fix import Edit, Fix
 from gradsh.text.span import Source, Span
 
 MOST_NODES = 20_000
 _MOST_OBJECTS, _FEW_ITEMS = 500, 10
 """Objects in reach in which an attribute is looked for, and items of a container that are."""
+_REBINDING = re.compile(r"( *)(\w+) = (?:.*[^\w.])?\2\b")
+"""A line that binds a name which it reads."""
 
 
 class Finder:
@@ -49,8 +52,23 @@ class Finder:
         words = words if self._repeats else words.replace(" in each iteration", "")
         files = {edit.file for edit in edits} - {self.case.source.name}
         words = f"in {', '.join(sorted(files))}: {words}" if files else words
-        if edits and all(edits != one.edits for one in self.fixes):
+        if edits and all(edits != one.edits for one in self.fixes) and not self._is_unbound(edits):
             self.fixes.append(Fix(words, effect, edits, changes=changes, here=here, guess=guess, last=last))
+
+    def _is_unbound(self, edits: tuple[Edit, ...]) -> bool:
+        """Whether edits would bind a name in a function that reads the name from outside: the name would be local, without a value."""
+        for edit in edits:
+            match = _REBINDING.match(edit.text)
+            source = next((one.source for one in self.code.sites if one.source.name == edit.file), None)
+            site = source and match and self.code.at(Span(edit.line, match.end(1) + 1, edit.line, match.end(1) + 1), source)
+            function = site.function if site else None
+            if match is not None and function is not None:
+                given = function.args
+                parameters = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+                own = {one.arg for one in parameters if one is not None} | {name for name, _ in bound_names(function.body)}
+                if match[2] not in own:
+                    return True
+        return False
 
     # -------------------------------------------------------------- places
 

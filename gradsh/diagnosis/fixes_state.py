@@ -45,7 +45,9 @@ def carried(finder: Finder) -> None:
     """Offer to cut what carries the graph, where it is bound, and after the pass that freed it."""
     cause = finder.cause
     freed = finder.site(cause.freed or cause.needed)
-    carriers = sorted(_without_initial(list(_carriers(finder))), key=lambda one: (
+    begun_anew = _begun_anew(finder)
+    lasting = [one for one in _carriers(finder) if not _is_of_call(finder, one, begun_anew)]
+    carriers = sorted(_without_initial(lasting), key=lambda one: (
         not finder.holds(one.value), freed is None or not one.site.loops or not one.site.same_scope(freed)))
     sure = [one for one in carriers if finder.holds(one.value)]
     bound = {one.path: one for one in carriers if one.how == "bound" and (finder.holds(one.value) or finder.is_freed(one.value))}
@@ -138,9 +140,26 @@ def _comprehension(finder: Finder, loop: Any, level: Site) -> tuple[Site, Any] |
 
 
 def _without_initial(carriers: list[Carrier]) -> list[Carrier]:
-    """Leave out where `__init__` sets what another method binds anew: the graph comes from there."""
-    later = {one.path for one in carriers if not _is_initial(one)}
-    return [one for one in carriers if one.path not in later or not _is_initial(one)]
+    """Leave out where `__init__` sets what another method binds anew, or fills: the graph comes from there."""
+    later = [one for one in carriers if not _is_initial(one)]
+    return [one for one in carriers if not _is_initial(one) or not any(
+        one.path == other.path or (one.value is other.value is not None) for other in later)]
+
+
+def _begun_anew(finder: Finder) -> set[int]:
+    """Return the functions that were called again between the two passes: their own variables carry nothing."""
+    freed, needed = finder.cause.freed, finder.cause.needed
+    if freed is None or needed is None:
+        return set()
+    pairs = enumerate(zip(freed.calls, needed.calls, strict=False), start=1)
+    first = next((depth for depth, (one, other) in pairs if one != other), None)
+    return set() if first is None else {id(level.function) for level in finder.levels(needed)[first:] if level.function is not None}
+
+
+def _is_of_call(finder: Finder, one: Carrier, functions: set[int]) -> bool:
+    """Whether a carrier is a variable of its own of one of some functions."""
+    return id(one.site.function) in functions and not _is_shared(one.site, one.path) and any(
+        site.same_scope(one.site) and one.path in map(path_of, targets_of(site.statement)) for site in finder.code.sites)
 
 
 def _is_initial(one: Carrier) -> bool:
@@ -160,7 +179,7 @@ def _carriers(finder: Finder) -> Iterator[Carrier]:
         if site.function is None and not reached:
             continue
         for path, how, stored in (*_stores(site), *_stores_by_call(finder, site)):
-            state = "." in path or how == "stored" or _is_shared(site, path) or (reached and _outlives(site, path))
+            state = "." in path or how == "stored" or _is_shared(site, path) or (reached and _outlives(finder, site, path))
             if state and (path, id(site.statement)) not in seen:
                 seen.add((path, id(site.statement)))
                 value = finder.holder(path)
@@ -207,13 +226,26 @@ def _stores_by_call(finder: Finder, site: Site) -> Iterator[tuple[str, str, Any]
                     yield path_of(given[path]), how, given.get(path_of(stored))
 
 
-def _outlives(site: Site, path: str) -> bool:
+def _outlives(finder: Finder, site: Site, path: str) -> bool:
     """Whether a variable that is bound in a loop is read there as the pass before left it."""
     statement = site.statement
     if isinstance(statement, tree.AugAssign) or path in reads(statement):
-        return True
-    return any(isinstance(part, tree.Name) and part.id == path and part.span[:2] < statement.span[:2]
-               for loop in site.loops for one in getattr(loop, "body", ()) for part in inside(one))
+        return not _is_bound_before(finder, site, path)
+    readers = (finder.code.at(part.span, site.source) for loop in site.loops for one in getattr(loop, "body", ())
+               for part in inside(one) if isinstance(part, tree.Name) and part.id == path and part.span[:2] < statement.span[:2])
+    return any(reader is not None and path in reads(reader.statement) and not _is_bound_before(finder, reader, path)
+               for reader in readers)
+
+
+def _is_bound_before(finder: Finder, reader: Site, path: str) -> bool:
+    """Whether the pass of a loop in which a statement reads a variable always binds it before, without reading it."""
+    around = (*reader.parents, reader.statement)
+    return any(
+        site.loops == reader.loops and site.line < reader.line and site.same_scope(reader)
+        and path in map(path_of, targets_of(site.statement)) and path not in reads(site.statement)
+        and any(one is part for one in site.block for part in around)
+        for site in finder.code.sites
+    )
 
 
 def _is_shared(site: Site, path: str) -> bool:

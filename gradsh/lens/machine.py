@@ -51,7 +51,7 @@ class PythonMachine:
 
     def _value(self, value: Any) -> Any:
         if type(value) in {list, tuple}:
-            return [self.world.shown(one) for one in value[:1000]]
+            return type(value)(self.world.shown(one) for one in value[:1000])
         if type(value) is dict:
             return {key: self.world.shown(one) for key, one in list(value.items())[:1000]}
         return self.world.shown(value)

@@ -243,6 +243,8 @@ class _Trace:
                 self.recorder.fail(Failure(failed.line, failed.top, failed.problem, failed.source))
             if self.options.fix and not self.as_json:
                 self._show_fix(failed.problem)
+            elif not self.as_json and any(fix.edits for fix in failed.problem.fixes):
+                self.err.write("  note: no way out was tried; --fix runs the program again with each, and shows one that works\n")
             if self.options.interactive:
                 self._prompt(error)
 

@@ -29,14 +29,15 @@ _OPERATORS = {
 class FileUnit:
     """A file of the user's: its source and one statement that holds all of its statements."""
 
-    __slots__ = ("code", "commands", "lines", "source", "stmt")
+    __slots__ = ("code", "commands", "lines", "source", "statements", "stmt")
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.code: Any = None
         self.commands: tuple[()] = ()
         whole = Span(1, 1, len(source.lines) + 1, 1)
-        self.stmt: stmt = tree.If(whole, tree.Constant(whole, True), _statements(source), [])
+        self.statements = _statements(source)
+        self.stmt: stmt = tree.If(whole, tree.Constant(whole, True), self.statements, [])
         self.lines = _by_line(self.stmt)
 
 

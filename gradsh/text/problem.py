@@ -38,7 +38,8 @@ class Problem(NamedTuple):
     def with_fixes(self, fixes: tuple[Fix, ...]) -> "Problem":
         """Return the problem with these fixes, and the best of them as help."""
         known = [fix for fix in fixes if fix.tried or not fix.guess]
-        shown = [fix for fix in known if fix.tried] or [fix for fix in known if fix.edits] or known
+        tried, edited = [fix for fix in known if fix.tried], [fix for fix in known if fix.edits]
+        shown = tried or [fix for fix in edited if not fix.last] or edited or known
         return self._replace(fixes=fixes, help=tuple(dict.fromkeys(fix.line() for fix in shown))[:MOST_HELP])
 
 
