@@ -244,7 +244,7 @@ class _Trace:
             if self.options.fix and not self.as_json:
                 self._show_fix(failed.problem)
             elif not self.as_json and any(fix.edits for fix in failed.problem.fixes):
-                self.err.write("  note: no way out was tried; --fix runs the program again with each, and shows one that works\n")
+                self.err.write("  note: these fixes were not tried; --fix runs the program again with each, and shows one that works\n")
             if self.options.interactive:
                 self._prompt(error)
 

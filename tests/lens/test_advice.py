@@ -155,5 +155,5 @@ def test_what_each_pass_binds_anew_is_not_detached(tmp_path: Path) -> None:
 def test_what_was_not_tried_is_said(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     (tmp_path / "prog.py").write_text(LANGUAGE_MODEL, encoding="utf-8")
-    assert "note: no way out was tried; --fix runs the program again with each" in trace("prog.py", folder=tmp_path).err
-    assert "note: no way out was tried" not in trace("--fix", "prog.py", folder=tmp_path).err
+    assert "note: these fixes were not tried; --fix runs the program again with each" in trace("prog.py", folder=tmp_path).err
+    assert "note: these fixes were not tried" not in trace("--fix", "prog.py", folder=tmp_path).err
