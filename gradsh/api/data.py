@@ -227,12 +227,14 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, float):
         return make(np.asarray(batch, np.float64))
     if isinstance(first, int):
-        return make(np.asarray(batch, np.int64))
+        return make(np.asarray(batch, np.bool_ if all(isinstance(one, bool) for one in batch) else np.int64))
     if isinstance(first, dict):
         return {key: default_collate([one[key] for one in batch]) for key in first}
+    if isinstance(first, tuple) and hasattr(first, "_fields"):
+        return type(first)(*(default_collate(column) for column in zip(*batch, strict=True)))
     if isinstance(first, (tuple, list)):
         return [default_collate(column) for column in zip(*batch, strict=True)]
-    return list(batch)
+    return batch
 
 
 _WORKER = "data_worker"

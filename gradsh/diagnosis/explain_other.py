@@ -160,8 +160,8 @@ def _some(names: list[str]) -> str:
 
 
 def _key(case: "Case") -> None:
-    key = case.error.args[0] if case.error.args else ""
-    case.message = f"there is no key {key!r}"
+    if isinstance(case.error, KeyError):
+        case.message = f"there is no key {(case.error.args or ('',))[0]!r}"
     case.failed()
     node = case.expression
     if isinstance(node, tree.Subscript) and isinstance(node.value, tree.Name):

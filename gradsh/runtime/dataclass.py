@@ -10,6 +10,7 @@ from gradsh.runtime.guard import is_script_class
 from gradsh.runtime.hints import Hint
 from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.library import listed
+from gradsh.runtime.modules import OR_TRACE
 from gradsh.text.fault import fail
 
 FIELDS = f"{runtime_names.RESERVED}fields"
@@ -24,13 +25,14 @@ class Missing:
 
 
 MISSING = Missing()
+_CLASSES = {one.__name__: one for one in (bool, int, float, str, list, tuple, dict, set)}
 
 
 class Field:
     """A field: its name, the default or the function that makes one, and which methods take note of it."""
 
-    __slots__ = ("compare", "default", "default_factory", "init", "init_only", "kw_only", "name", "repr")
-    __script_attributes__ = frozenset({"name", "default", "default_factory", "init", "repr", "compare"})
+    __slots__ = ("compare", "default", "default_factory", "hint", "init", "init_only", "kw_only", "name", "repr")
+    __script_attributes__ = frozenset({"name", "type", "default", "default_factory", "init", "repr", "compare"})
 
     def __init__(
         self, default: Any = MISSING, default_factory: Any = MISSING, *, init: bool = True, repr: bool = True,
@@ -38,7 +40,7 @@ class Field:
     ) -> None:
         if default is not MISSING and default_factory is not MISSING:
             raise ValueError("cannot specify both default and default_factory")
-        self.name = ""
+        self.name = self.hint = ""
         self.init_only = False
         self.default = default
         self.default_factory = default_factory
@@ -46,6 +48,14 @@ class Field:
         self.repr = repr
         self.compare = compare
         self.kw_only = kw_only
+
+    @property
+    def type(self) -> Any:
+        """The class that the annotation names. Raises AttributeError for one that names anything else: it is not evaluated."""
+        if self.hint in _CLASSES:
+            return _CLASSES[self.hint]
+        text = f"the annotation of the field `{self.name}`, {self.hint}, is a text that nothing evaluates here"
+        raise fail("attribute", text, AttributeError, way=f"write the class where it is needed, {OR_TRACE}")
 
     @property
     def is_optional(self) -> bool:
@@ -97,7 +107,7 @@ def _collect(kind: type, kw_only: bool, guard: Any) -> dict[str, Field]:
         if isinstance(one.default, (list, dict, set)):
             sort = type(one.default)
             raise fail("value", f"mutable default {sort} for field {name} is not allowed: use default_factory", ValueError)
-        one.name = name
+        one.name, one.hint = name, hint
         one.kw_only = one.kw_only or kw_only
         one.init_only = hint.startswith("InitVar")
         found[name] = one

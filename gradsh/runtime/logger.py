@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradsh.engine.attribute_names import ScriptBase
 from gradsh.runtime.library import Library
+from gradsh.runtime.session_files import open
 
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
@@ -63,7 +64,7 @@ class Record:
 
 
 class Handler:
-    """Writes records of a level and above to a stream; without one (a file, a null handler) it writes nowhere."""
+    """Writes records of a level and above to a stream; without one (a null handler) it writes nowhere."""
 
     __module__ = "logging"
     __script_attributes__ = frozenset({"setLevel", "setFormatter", "close", "flush", "level", "formatter"})
@@ -201,8 +202,12 @@ def load_logging(machine: "Machine") -> Mapping[str, Any]:
         """Return a handler that writes to a stream of the program, standard error if none is given."""
         return Handler(machine.on_error_output if stream is None else machine.guard.read(stream, "write"))
 
-    def file_handler(*_: Any, **__: Any) -> Handler:
-        """Return a handler that writes nowhere: a program writes no file of the disk."""
+    def file_handler(filename: Any, mode: str = "a", *_: Any, **__: Any) -> Handler:
+        """Return a handler that writes to a file of the session."""
+        return Handler(open(filename, mode).write)
+
+    def null_handler(*_: Any, **__: Any) -> Handler:
+        """Return a handler that writes nowhere."""
         return Handler()
 
     def basicConfig(**options: Any) -> None:
@@ -210,9 +215,9 @@ def load_logging(machine: "Machine") -> Mapping[str, Any]:
         if root.handlers and not options.get("force"):
             return
         root.level = level_of(options.get("level", root.level))
-        handlers = options.get("handlers") or [
-            file_handler() if options.get("filename") else stream_handler(options.get("stream"))
-        ]
+        name = options.get("filename")
+        only = file_handler(name, options.get("filemode", "a")) if name else stream_handler(options.get("stream"))
+        handlers = options.get("handlers") or [only]
         form = Formatter(options.get("format", _FORMAT), options.get("datefmt"), options.get("style", "%"))
         for handler in handlers:
             if handler.formatter._template == "%(message)s":
@@ -232,7 +237,7 @@ def load_logging(machine: "Machine") -> Mapping[str, Any]:
         last_resort.disabled = level_of(level)
 
     methods = {name: told(name) for name in ("debug", "info", "warning", "warn", "error", "critical", "exception", "log")}
-    kinds = {"StreamHandler": stream_handler, "FileHandler": file_handler, "NullHandler": file_handler, "Formatter": Formatter}
+    kinds = {"StreamHandler": stream_handler, "FileHandler": file_handler, "NullHandler": null_handler, "Formatter": Formatter}
     rotating = Library("logging.handlers", lambda: dict.fromkeys(_ROTATING, file_handler))
     others = {
         "WARN": LEVELS["WARNING"], "FATAL": LEVELS["CRITICAL"], "handlers": rotating, "getLogger": getLogger,

@@ -3,7 +3,7 @@
 from typing import Any, NoReturn
 
 from gradsh.compiler.special import SPECIAL_METHODS
-from gradsh.runtime.modules import module_of
+from gradsh.runtime.modules import OR_TRACE, module_of
 from gradsh.runtime.pytorch_names import only_pytorch_has
 from gradsh.text.fault import fail
 
@@ -41,6 +41,16 @@ _TORCH = {
     "torch.Tensor.apply_": "write the operation for the whole tensor",
     "torch.nn.attention": "call `scaled_dot_product_attention` itself: it has one kernel here",
     "torch.nn.SyncBatchNorm": "use `nn.BatchNorm2d`", "torch.futures": _ONE,
+    **dict.fromkeys(
+        ("threading.Thread", "threading.Timer", "threading.Event", "threading.Condition", "threading.local",
+         "multiprocessing.Process", "multiprocessing.Queue", "multiprocessing.Manager"),
+        f"statements run one after the other here: call the function itself, {OR_TRACE}",
+    ),
+    **dict.fromkeys(
+        ("multiprocessing.Pool", "multiprocessing.pool", "multiprocessing.get_context", "concurrent.futures.ProcessPoolExecutor"),
+        f"there is one process here: write `map(function, items)`, {OR_TRACE}",
+    ),
+    "signal.alarm": "`--timeout` bounds a run's time",
     "dataclasses.make_dataclass": "write the class under `@dataclass`",
     "gc.get_objects": "`vars` and `memory` list the tensors that are held", "gc.get_referrers": "`holders` shows what holds memory",
     "torch.distributions": "write the density with tensor operations",

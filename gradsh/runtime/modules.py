@@ -43,8 +43,8 @@ _ONE_BY_ONE = "statements run one after the other here"
 _DATA = "put the numbers into a list or `torch.tensor`, or run the program on PyTorch: `gradsh trace FILE`"
 _RECORD = "it accepts every call and does nothing"
 _IMAGE = "make the image with `torch.rand`"
-_OR_TRACE = "or run the program on PyTorch: `gradsh trace FILE`"
-_TRACE = f"write it with tensor operations, {_OR_TRACE}"
+OR_TRACE = "or run the program on PyTorch: `gradsh trace FILE`"
+_TRACE = f"write it with tensor operations, {OR_TRACE}"
 
 MODULES: dict[str, Module] = {
     **{
@@ -58,6 +58,8 @@ MODULES: dict[str, Module] = {
     "ast": _real("ast", "values that are written as text"),
     "bisect": _listed("bisect bisect_left bisect_right insort insort_left insort_right"),
     "codecs": _real("codecs", "files that the program wrote"),
+    "concurrent": _real("concurrent", "calls run one after the other", "one_thread"),
+    "configparser": _real("configparser", "texts, and files that the program wrote", "configurations"),
     "contextlib": _real("contextlib"),
     "csv": _real("csv", "tables in the files that the program wrote"),
     "dataclasses": _real("dataclasses", file="dataclass"),
@@ -72,17 +74,21 @@ MODULES: dict[str, Module] = {
     "io": _real("io", "files in memory"),
     "json": _real("json"),
     "logging": _real("logging", "lines go to the program's own streams", "logger"),
+    "multiprocessing": _real("multiprocessing", "a program has one process", "one_thread"),
     "numbers": _listed("Number Complex Real Rational Integral"),
     "operator": _real("operator"),
     "os": _real("os", "paths are values; nothing of the disk or the environment is read", "file_modules"),
     "pathlib": _real("pathlib", "paths are values", "paths"),
     "pickle": _real("pickle", "objects are kept in the session; bytes are never unpickled", "file_modules"),
+    "platform": _listed("python_version system machine python_implementation"),
     "pprint": _real("pprint"),
+    "queue": _real("queue", "nothing waits: `get` of an empty queue fails", "one_thread"),
     "re": _listed(
         "compile search match fullmatch findall finditer sub subn split escape error Pattern Match "
         "I IGNORECASE M MULTILINE S DOTALL X VERBOSE A ASCII U UNICODE"
     ),
     "shutil": _real("shutil", "files that the program wrote get other names", "file_modules"),
+    "signal": _real("signal", "handlers are kept and never called", "one_thread"),
     "statistics": _listed(
         "mean fmean geometric_mean harmonic_mean median median_low median_high median_grouped mode multimode stdev pstdev "
         "variance pvariance quantiles covariance correlation StatisticsError"
@@ -94,6 +100,7 @@ MODULES: dict[str, Module] = {
     "sys": _real("sys", "`argv` holds the arguments of `--args`"),
     "tempfile": _real("tempfile", "names below which the session keeps files", "session_files"),
     "textwrap": _listed("dedent indent fill wrap shorten"),
+    "threading": _real("threading", "locks; a program has one thread", "one_thread"),
     "timeit": _real("timeit", "clocks and repeated calls of functions; no text is run"),
     "traceback": _real("traceback", "the sentence of an exception without Python's frames"),
     "types": _real("types"),
@@ -114,34 +121,33 @@ MODULES: dict[str, Module] = {
     "plotly": _stands_in(_RECORD, "everything", "plotly.express", "plotly.graph_objects"),
     "IPython": _stands_in(_RECORD, "everything", "IPython.display"),
     "PIL": _refused(_IMAGE),
+    "atexit": _refused("call the function at the end of the script"),
     "cv2": _refused(_IMAGE),
     "ipdb": _refused(_BREAK),
-    "multiprocessing": _refused(_ONE_BY_ONE),
     "pandas": _refused(_DATA),
     "pdb": _refused(_BREAK),
     "psutil": _refused("`memory` shows memory"),
     "scipy": _refused(_TRACE),
-    "sklearn": _refused(f"make the data with `torch.randn`, compute the measure with tensor operations, {_OR_TRACE}"),
+    "sklearn": _refused(f"make the data with `torch.randn`, compute the measure with tensor operations, {OR_TRACE}"),
     "subprocess": _refused("a script starts no other programs"),
-    "threading": _refused(_ONE_BY_ONE),
-    **dict.fromkeys(("asyncio", "concurrent", "queue", "ray"), _refused(_ONE_BY_ONE)),
-    **dict.fromkeys(("gym", "gymnasium"), _refused(f"write the environment as a class with `reset` and `step`, {_OR_TRACE}")),
-    "einops": _refused(f"write it with `reshape`, `permute` and `einsum`, {_OR_TRACE}"),
+    **dict.fromkeys(("asyncio", "ray"), _refused(_ONE_BY_ONE)),
+    **dict.fromkeys(("gym", "gymnasium"), _refused(f"write the environment as a class with `reset` and `step`, {OR_TRACE}")),
+    "einops": _refused(f"write it with `reshape`, `permute` and `einsum`, {OR_TRACE}"),
     **dict.fromkeys(
         ("accelerate", "dgl", "lightning", "pytorch_lightning", "timm", "torch_geometric", "torchtext"),
-        _refused(f"write it out with `nn.Module` and a loop, {_OR_TRACE}"),
+        _refused(f"write it out with `nn.Module` and a loop, {OR_TRACE}"),
     ),
-    **dict.fromkeys(("h5py", "yaml"), _refused(f"write the values into the script, {_OR_TRACE}")),
+    **dict.fromkeys(("h5py", "yaml"), _refused(f"write the values into the script, {OR_TRACE}")),
     **dict.fromkeys(("datasets", "requests", "tarfile", "urllib", "zipfile"), _refused(f"a script reads no data: {_DATA}")),
     **dict.fromkeys(("cProfile", "pstats"), _refused("`gradsh run --profile FILE` shows the time of each line")),
     "builtins": _refused("use the names themselves"),
-    "unittest": _refused(f"call the test's functions at the end of the script, {_OR_TRACE}"),
-    "torchaudio": _refused(f"make the data with `torch.randn`, {_OR_TRACE}"),
+    "unittest": _refused(f"call the test's functions at the end of the script, {OR_TRACE}"),
+    "torchaudio": _refused(f"make the data with `torch.randn`, {OR_TRACE}"),
     "torchsummary": _refused("`print(net)` shows the layers, `vars` and `memory` their sizes"),
-    "torchvision": _refused(f"make the data with `torch.rand`, write the network out, {_OR_TRACE}"),
+    "torchvision": _refused(f"make the data with `torch.rand`, write the network out, {OR_TRACE}"),
     "torchviz": _refused("`graph T` draws the graph here"),
     "tracemalloc": _refused("`memory` and `leaks` show memory"),
-    "transformers": _refused(f"write the network out, {_OR_TRACE}"),
+    "transformers": _refused(f"write the network out, {OR_TRACE}"),
 }
 
 

@@ -15,7 +15,7 @@ from gradsh.runtime.allowlist import offer
 from gradsh.runtime.builtins import leave
 from gradsh.runtime.guard import BAGS
 from gradsh.runtime.library import listed
-from gradsh.runtime.type_proxies import Kind
+from gradsh.runtime.type_proxies import Kind, MethodKind
 from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
@@ -329,6 +329,7 @@ def load_types(machine: "Machine") -> Mapping[str, Any]:
     import types
 
     kinds = "FunctionType LambdaType MethodType BuiltinFunctionType BuiltinMethodType GeneratorType ModuleType NoneType"
+    machine.guard.kinds.stand_in(types.MethodType, MethodKind(types.MethodType))
     return {"SimpleNamespace": SimpleNamespace} | {
         name: machine.guard.kinds.seen(kind) for name, kind in listed(types, kinds).items()
     }

@@ -1,5 +1,6 @@
 """What `type(x)` and `x.__class__` give a script: the class, where it is one that the language offers, else its name."""
 
+from types import FunctionType, MethodType
 from typing import Any
 
 from gradsh.compiler import runtime_names
@@ -40,6 +41,18 @@ class Kind:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(name)
+
+
+class MethodKind(Kind):
+    """`types.MethodType`: called, it binds a function to an object."""
+
+    __slots__ = ()
+
+    def __call__(self, function: Any, instance: Any, /) -> Any:
+        """Return the function as a method of the object."""
+        if not isinstance(function, FunctionType):
+            raise TypeError("first argument must be a function")
+        return MethodType(function, instance)
 
 
 class NodeKind(Kind):

@@ -222,6 +222,21 @@ def test_no_module_leads_out(text: str) -> None:
     assert failures[-1].problem.kind in {"attribute", "name", "type", "value"}
 
 
+def test_lines_of_a_log_are_read_from_its_file() -> None:
+    text = "import logging\nlog = logging.getLogger('run')\nhandler = logging.FileHandler('run.log', mode='w')\n"
+    text += "handler.setFormatter(logging.Formatter('%(levelname)s %(message)s'))\nlog.addHandler(handler)\nlog.error('step %d', 3)\n"
+    printed, warnings, failures, errors = run(text + "print(open('run.log').read(), end='')")
+    assert (printed, failures, errors) == ("ERROR step 3\n", [], "")
+    assert ["run.log" in one for one in warnings] == [True]
+
+
+def test_what_one_thread_cannot_do_is_refused_with_both_ways() -> None:
+    for text in ("import queue\nqueue.Queue().get()", "import threading\nthreading.Thread(target=print)",
+                 "from multiprocessing import Pool\nPool(2)"):
+        failure = run(text)[2][0]
+        assert "gradsh trace" in " ".join(failure.problem.help), text
+
+
 def test_what_two_programs_share_is_not_changed_by_one() -> None:
     first = "import torch, os, sys, logging\ntorch.backends.cudnn.benchmark = True\nos.environ['A'] = '1'\nopen('f', 'w').write('x')\n"
     first += "sys.argv.append('y')\nlogging.basicConfig(level='DEBUG')"
