@@ -124,10 +124,16 @@ export class SourceView {
       failure.title || failure.notes ? el("details", { class: "torch" }, el("summary", {}, failure.title ? `PyTorch says: ${show(failure.message, 90)}` : show(failure.notes[0], 90)),
         el("p", {}, show(failure.message, 2000)), (failure.notes ?? []).map((note) => el("p", {}, show(note, 2000)))) : "",
       ...this.fixes(failure).slice(0, 5).map((fix, index) => el("details", { open: index === 0, class: "fix" },
-        el("summary", {}, `${fix.tried ? "✓ " : ""}${show(fix.words, 400)}`, fix.effect ? el("small", {}, ` (${show(fix.effect)})`) : ""),
+        el("summary", {}, `${fix.tried ? "✓ " : ""}${show(this.wordsOf(run, fix), 400)}`, fix.effect ? el("small", {}, ` (${show(fix.effect)})`) : ""),
         fix.diff?.length ? el("pre", { class: "diff" }, fix.diff.map((line) => el("span", { class: line[0] === "+" ? "plus" : "minus" }, `${show(line, 500)}\n`))) : "")),
       el("p", {}, el("button", { type: "button", onclick: () => this.app.goFailure(failure) }, "Go to the moment")),
     );
+  }
+
+  /** A fix in words, with the file that it edits where that is not the script. */
+  wordsOf(run, { words, edits }) {
+    const file = edits[0]?.file;
+    return !file || file === run.sources[0].name || words.startsWith("in ") ? words : `in ${file.split("/").pop()}: ${words}`;
   }
 
   /** The fixes that were tried and advice in words; all, where none was tried. */

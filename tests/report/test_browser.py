@@ -324,6 +324,7 @@ def test_lines_of_an_imported_file_are_told_with_its_name(opened: Open) -> None:
     text = "from loop import train\nx = ones(2, requires_grad=True)\nloss = x.exp().sum()\ntrain(loss)\ntrain(loss)\n"
     page = opened(text, "a.grad", beside={"loop": "\n\ndef train(loss):\n    loss.backward()\n"})
     assert page.locator(".story li button").all_inner_texts() == ["line 3", "line 4 of loop.py", "line 4 of loop.py", "line 5"]
+    assert "in loop.py: keep it with `retain_graph=True` on line 4" in page.inner_text("details.fix[open] summary")
     page.locator(".story li button").nth(1).click()
     assert page.locator("select[aria-label=file] option:checked").inner_text() == "loop.py"
     assert "8 B" in page.locator("#line-4 td.freed").inner_text()
