@@ -70,7 +70,8 @@ def _tanh_part(self: Array) -> Array:
 
 def _in_place(function: Any, *arrays: Any) -> Array:
     """Run in blocks what writes into arrays that it made, which ufuncs do not make of 0-d ones."""
-    return in_blocks(function, *map(np.atleast_1d, arrays)).reshape(arrays[0].shape)
+    found: Array = in_blocks(function, *map(np.atleast_1d, arrays))
+    return found if arrays[0].ndim else found.reshape(())
 
 
 def _gelu_block(self: Array, approximate: str) -> Array:

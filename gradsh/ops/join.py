@@ -85,8 +85,10 @@ def _stack(tensors: Sequence[Array], dim: int) -> Array:
     place = wrap_dim(dim, first.ndim + 1)
     if place == first.ndim:
         return np.stack(tensors, place)
-    joined: Array = laid("channels", np.concatenate(tensors, place), [tensors])
-    return joined.reshape(*first.shape[:place], len(tensors), *first.shape[place:])
+    out = np.empty((*first.shape[:place], len(tensors), *first.shape[place:]), first.dtype)  # memory of its own, no view
+    joined = np.concatenate(tensors, place, out.reshape(*first.shape[:place], len(tensors) * first.shape[place], *first.shape[place + 1 :]))
+    ordered = laid("channels", joined, [tensors])
+    return out if ordered is joined else ordered.reshape(out.shape)
 
 
 stack = op(

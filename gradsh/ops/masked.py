@@ -47,9 +47,9 @@ def _put(self: Array, index: Array, source: Array, accumulate: bool) -> Array:
             f"{source.size}, index.numel() = {index.size}"
         )
         raise fail("shape", message, IndexError)
-    flat = np.array(self).reshape(-1)
-    (np.add.at if accumulate else write_at)(flat, where, source.reshape(-1))
-    return flat.reshape(self.shape)
+    out = np.array(self, order="C")
+    (np.add.at if accumulate else write_at)(out.reshape(-1), where, source.reshape(-1))
+    return out
 
 
 take = op(

@@ -7,7 +7,7 @@ import numpy as np
 
 from gradsh.engine.dispatch.declare import Within, composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
-from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
+from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, float64, of_numpy
 from gradsh.ops.kernels.common import chained, common_dtype, reusing, together, unsupported
@@ -91,6 +91,9 @@ def _pow_gradient(grad: ArrayOrTensor, self: ArrayOrTensor, exponent: float) -> 
 
 
 def _self_gradient(grad: ArrayOrTensor, self: ArrayOrTensor, exponent: ArrayOrTensor) -> ArrayOrTensor:
+    array = exponent.array if isinstance(exponent, Tensor) else exponent
+    if array.dtype.kind == "b":
+        find("sub")(make(array), 1)  # which is refused: nothing can be subtracted from a mask
     return where(exponent == 0.0, 0.0, grad * (exponent * pow(self, minus(exponent, 1))))
 
 

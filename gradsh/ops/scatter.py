@@ -138,9 +138,8 @@ def _scattered(name: str, write: Callable[[Array, Any, Any], None]) -> Callable[
         if not number:
             values = values[tuple(slice(0, extent) for extent in index.shape)] if index.ndim else values.reshape(())
         if out.ndim == 0 or index.ndim == 0:
-            flat = out.reshape(-1)
-            write(flat, (index.reshape(-1),), values.reshape(-1).astype(out.dtype))
-            return flat.reshape(self.shape)
+            write(out.reshape(-1), (index.reshape(-1),), values.reshape(-1).astype(out.dtype))
+            return out
         target, where = _placed(out, index, place)
         values = values.astype(out.dtype, copy=False)
         write(target, where, values.reshape(-1) if values.ndim and target.ndim == 1 else values)

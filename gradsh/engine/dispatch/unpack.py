@@ -59,6 +59,10 @@ class _Unpacking(_Base):
                 shape = list(history.outputs[number][0])  # as the tensor is now
             of_view = getattr(getattr(history, "record", None), "kind", "") == "view"  # made anew when it is looked at
             output = f", which is output {0 if of_view else number} of {'AsStrided' if of_view else forward_name(history)},"
+        elif kept.edge is None and array is not None:
+            history, by_base = kept.counter.history_of(array)
+            if history is not None:
+                output = f", which is output 0 of {'AsStrided' if by_base else forward_name(history)},"
         message = (
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{kind} {shape}]{output} is at version {kept.counter.version}; expected version {kept.version} instead. "

@@ -174,8 +174,8 @@ def reshaped(tensor: Tensor, node: Node) -> None:
 
 
 def _set_edge(tensor: Tensor, node: Node) -> None:
-    if tensor.edge is not None:
-        tensor.counter.moved(*tensor.edge, node)
+    old, output = tensor.edge or (tensor.array, 0)
+    tensor.counter.moved(old, output, node)
     tensor.edge = (node, 0)
     tensor.needs_grad = True
     meta = tensor.meta

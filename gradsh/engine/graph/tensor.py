@@ -162,7 +162,7 @@ class Tensor(Elements):
     @property
     def retains_grad(self) -> bool:
         """Whether retain_grad() was asked of this non-leaf."""
-        return self.meta is not None and self.meta.retains and self.edge is not None
+        return self.meta is not None and self.meta.retains
 
     @property
     def volatile(self) -> bool:

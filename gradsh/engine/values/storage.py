@@ -45,7 +45,10 @@ class VersionCounter:
             del self.writes[:_KEPT_WRITES]
 
     def moved(self, old: Any, output: int, new: Any) -> None:
-        """Note that the tensor that was output `output` of node `old` is output 0 of node `new` after a write."""
+        """Note that the tensor that was output `output` of node `old` is output 0 of node `new` after a write.
+
+        Of a tensor that no node had made, `old` is the array.
+        """
         moves = getattr(self, "moves", None)  # the slot is left empty until it is needed
         if moves is None:
             moves = self.moves = []
@@ -59,6 +62,14 @@ class VersionCounter:
             if old() is node and place == output and new() is not None:
                 node, output = new(), 0
         return node, output
+
+    def history_of(self, array: Array) -> tuple[Any, bool]:
+        """Return the node that stands behind an array that had none when it was saved, and whether it does so by the array's base."""
+        for old, _, new in getattr(self, "moves", ()):
+            found = old()
+            if isinstance(found, np.ndarray) and isinstance(array, np.ndarray) and memory_key(found) == memory_key(array):
+                return self.history(new(), 0)[0], found is not array
+        return None, False
 
     def present(self, array: Any) -> Any:
         """Return what stands in an array's place since its tensor was given another geometry in place (`t_`)."""
