@@ -225,10 +225,11 @@ composite("broadcast_shapes(*shapes: any)", "The common shape of several.", _bro
 
 def _unravel_index(indices: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
     _, strides, _ = contiguous_layout(shape)
-    return tuple(
+    found = [
         find("remainder")(find("div")(indices, step, rounding_mode="floor"), extent)
         for step, extent in zip(strides, shape, strict=True)
-    )
+    ]
+    return find("unbind")(find("stack")(found, -1), -1) if found else ()
 
 
 composite("unravel_index(indices, shape: ints)", "The coordinates of indices into the flattened tensor.", _unravel_index, ("torch",))

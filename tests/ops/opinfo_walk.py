@@ -1,6 +1,6 @@
 """Run PyTorch's own sample inputs (its OpInfo database) here and in PyTorch, and list every difference.
 
-    python tests/ops/opinfo_walk.py [--float32] [--most=N] [--only] name ...     names as `add`, `nn.functional.relu`, `linalg.`
+    python tests/ops/opinfo_walk.py [--float32] [--most=N] [--only] [--keywords] name ...   names as `add`, `nn.functional.relu`, `linalg.`
 
 A name that ends in a dot or star means all that begin so; `--oracle` takes every operation of saved_tensors.json. For
 each sample: the function, the method and the in-place form where there are; values, graph, saved, gradients of both
@@ -10,13 +10,14 @@ orders, as in `torch_compare`.
 
 
 import json
+import operator
 import sys
 import types
 import unittest
 from pathlib import Path
 
 import numpy as np
-from torch_compare import compare, pytorch
+from torch_compare import compare, ours, pytorch
 
 _SKIPPED = (pytorch.memory_format, pytorch.layout, pytorch.Generator)
 
@@ -108,7 +109,26 @@ def calls(info, sample):
     return found
 
 
-def walk(info, dtype, most, only):
+def keyword_call(info, sample):
+    """Return (code, writer) with every argument by its name; None where the names are not known."""
+    writer = Writer()
+    values = [writer.write(one) for one in (sample.input, *sample.args)]
+    names = next((found for found in parameters(info.name) if len(found) >= len(values)), None)
+    if names is None or info.name == "einsum":
+        return None
+    given = [f"{key}={value}" for key, value in zip(names, values)]
+    given += [f"{key}={writer.write(value)}" for key, value in sample.kwargs.items()]
+    return f"torch.{info.name}({', '.join(given)})", writer
+
+
+def parameters(name):
+    """Return the names of the parameters of each overload that takes them one by one."""
+    operation = operator.attrgetter(name)(ours)
+    signatures = [record.signature for record in getattr(operation, "records", ())]
+    return [["input" if one.name == "self" else one.name for one in each.params] for each in signatures if not each.variadic]
+
+
+def walk(info, dtype, most, only, keywords=False):
     """Return (samples compared, [(code, problems)]) of one entry."""
     count, bad = 0, []
     pytorch.manual_seed(0)
@@ -117,9 +137,12 @@ def walk(info, dtype, most, only):
     for sample in samples[:most]:
         try:
             pairs = calls(info, sample)
+            pairs = pairs[:1] if only else pairs
+            if keywords:
+                pairs += [one for one in [keyword_call(info, sample)] if one is not None]
         except Unwritable:
             continue
-        for code, writer in pairs[:1] if only else pairs:
+        for code, writer in pairs:
             count += 1
             shapes = {name: tuple(array.shape) for name, array in writer.arrays.items()}
             found = compare(code, quiet=True, needs=[writer.needing], seed=0, **writer.arrays)
@@ -157,7 +180,7 @@ def main(arguments):
             continue
         label = info.name + (f" ({info.variant_test_name})" if info.variant_test_name else "")
         try:
-            count, bad = walk(info, dtype, most, "--only" in options)
+            count, bad = walk(info, dtype, most, "--only" in options, "--keywords" in options)
         except Exception as error:  # noqa: BLE001  (a broken sample generator concerns this entry only)
             print(f"{label}: no samples ({type(error).__name__}: {error})")
             continue
