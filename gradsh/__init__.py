@@ -21,6 +21,17 @@ def __getattr__(name: str) -> "Any":
     return attribute(name)
 
 
+def keep_memory() -> bool:
+    """Keep memory that this process frees for what it allocates next; return whether the system does so (glibc does).
+
+    Large temporaries then cost no fresh pages, and the process stays as large as its peak. The program `gradsh` does this at its
+    start; a library leaves it to the program that imports it.
+    """
+    from gradsh.process.malloc import keep_memory as keep
+
+    return keep()
+
+
 def load_ipython_extension(shell: "Any") -> None:
     """Give IPython the commands as magics: `%load_ext gradsh`."""
     from gradsh.lens.magics import load

@@ -7,20 +7,20 @@ _KEEP = ((-3, 1 << 30), (-1, (1 << 31) - 1), (-2, 1 << 26))
 """M_MMAP_THRESHOLD, M_TRIM_THRESHOLD and M_TOP_PAD, in bytes: no block of its own below 1 GiB, nothing trimmed."""
 
 
-def keep_freed_memory() -> None:
-    """Raise glibc's thresholds; does nothing on other systems, or where the environment sets them."""
+def keep_memory() -> bool:
+    """Raise glibc's thresholds; return False on other systems, and where the environment sets them: nothing changes there."""
     import os
 
     if any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ):
-        return
+        return False
     try:
         import ctypes
 
         mallopt = ctypes.CDLL(None).mallopt
-        for parameter, value in _KEEP:
-            mallopt(parameter, value)
+        results = [mallopt(parameter, value) for parameter, value in _KEEP]  # each, whatever became of the one before
+        return all(results)
     except (ImportError, OSError, AttributeError):
-        return
+        return False
 
 
 def give_back() -> None:

@@ -81,9 +81,9 @@ class Script(NamedTuple):
 
 def prepare() -> None:
     """Set the process up for tensors: freed memory is kept, garbage looked for when memory grows; streams refuse no character."""
-    from gradsh.process.malloc import keep_freed_memory
+    from gradsh.process.malloc import keep_memory
 
-    keep_freed_memory()
+    keep_memory()
     govern()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)

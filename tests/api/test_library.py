@@ -1,5 +1,7 @@
 """gradsh as Python programs import it: names, modules, threads, and the classes of nodes."""
 
+import os
+import platform
 import subprocess
 import sys
 import threading
@@ -109,3 +111,24 @@ def test_pytorch_names_the_same_classes() -> None:
     exec(NODES, ours)
     exec(NODES, theirs)
     assert ours["told"] == theirs["told"]
+
+
+KEPT = """
+import numpy, gradsh
+kept = gradsh.keep_memory()
+def resident():
+    return int(open("/proc/self/statm").read().split()[1])
+before = resident()
+array = numpy.ones(1 << 23)
+full = resident()
+del array
+print(kept, resident() - before > (full - before) // 2)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can be told")
+@pytest.mark.parametrize(("more", "told"), [({}, "True True"), ({"MALLOC_ARENA_MAX": "1"}, "False False")])
+def test_memory_is_kept_where_it_is_asked_for(more: dict[str, str], told: str) -> None:
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_TUNABLES"))}
+    ran = subprocess.run([sys.executable, "-c", KEPT], env=own | more, capture_output=True, text=True, timeout=120, check=True)
+    assert ran.stdout.strip() == told
