@@ -70,17 +70,26 @@ def run(state: State, n: int = 1) -> Report:
     return Report(tuple(taken), replayed, said=told("undid", taken, state) + (f"\n  {back}" if back else ""))
 
 
+_SINGLY = 3
+"""Tensors whose versions are told one by one."""
+
+
 def _back(before: Standing, now: Standing) -> list[str]:
     """Return what is as it was: names, gradients, versions, buffers."""
     parts = [f"{name} is again {what}" for name, what in now.names.items() if before.names.get(name) != what]
     if gone := [name for name in before.names if name not in now.names]:
         parts.append(f"{listed(gone, 5)} {'are' if len(gone) > 1 else 'is'} gone")
-    for name in now.tensors.keys() & before.tensors.keys():
-        old, new = before.tensors[name], now.tensors[name]
-        if old.grad != new.grad:
-            parts.append(f"{name}.grad is {'None again' if new.grad is None else 'as before'}")
-        if old.version != new.version and before.names.get(name) == now.names.get(name):
-            parts.append(f"{name} is back at version {new.version}")
+    both = [(name, before.tensors[name], new) for name, new in now.tensors.items() if name in before.tensors]
+    changed = [(f"{name}.grad", new.grad is None) for name, old, new in both if old.grad != new.grad]
+    for words, none in (("None again", True), ("as before", False)):
+        if names := [name for name, is_none in changed if is_none == none]:
+            parts.append(f"{listed(names)} {'are' if len(names) > 1 else 'is'} {words}")
+    bound = [one for one in both if before.names.get(one[0]) == now.names.get(one[0])]
+    versions = [(name, new.version) for name, old, new in bound if old.version != new.version]
+    if len(versions) > _SINGLY:
+        parts.append(f"{listed([name for name, _ in versions])} are back at their versions")
+    else:
+        parts += [f"{name} is back at version {version}" for name, version in versions]
     if now.live > before.live:
         parts.append(f"{count(now.live - before.live, 'buffer')} restored ({now.nbytes - before.nbytes:,} B)")
     return parts

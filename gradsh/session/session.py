@@ -21,6 +21,7 @@ from gradsh.contracts.state import Entry, State
 from gradsh.contracts.state import Failed as LastFailure
 from gradsh.engine.ambient import ANOMALY_SOURCE, Ambient, enter
 from gradsh.engine.graph.node import next_sequence_number
+from gradsh.engine.graph.tensor import allow_infinities
 from gradsh.language.node import stmt
 from gradsh.language.parser import MAX_TEXT, is_complete, parse
 from gradsh.language.paste import clean
@@ -179,6 +180,7 @@ class Session(Reports):
     @contextmanager
     def _entered(self, emit: Emit) -> Iterator[None]:
         """Have the program's own ambient value within the block, and every event go to `emit`."""
+        allow_infinities()  # it may have been built in another thread, as the shell's is
         outer, outer_hook, outer_show = self.emit, sys.unraisablehook, warnings.showwarning
         self.emit, sys.unraisablehook, warnings.showwarning = emit, self._on_lost, self._on_doubt
         self.depth += 1

@@ -32,6 +32,15 @@ def marked(rows: list[str]) -> str:
     return rows[caret - 1][rows[caret].index("^") : rows[caret].rindex("^") + 1]
 
 
+@pytest.mark.parametrize("arguments", [(), ("--plain",)])
+def test_infinities_are_results_at_the_prompt(arguments: tuple[str, ...]) -> None:
+    with Terminal(*arguments) as shell:
+        shell.see("grad>")
+        assert shell.run("zeros(2) / 0") == "tensor([nan, nan])"
+        shell.run("x = zeros(2, requires_grad=True)")
+        assert "warning" not in shell.run("x.log().sqrt().sum().backward()")
+
+
 def test_a_resize_counts_from_the_next_statement_on() -> None:
     with Terminal(columns=100) as shell:
         shell.see("grad>")
