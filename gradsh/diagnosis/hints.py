@@ -65,6 +65,8 @@ class Hints:
         self.stepped = False
         """Whether one has stepped."""
         self.passes = 0
+        self._looked: dict[str, tuple[int, tuple[int, ...]]] = {}
+        """name -> the passes and the nodes that there were when its graphs were looked at last"""
         self._early: list[list[Any]] = []
         self._adding: set[int] = set()
         self._writes: tuple[int, list[Write]] = (-1, [])
@@ -239,22 +241,32 @@ class Hints:
         for name, value in _in_reach(scope):
             tensor = tensor_of(value)
             node = None if tensor is None or tensor.edge is None else tensor.edge[0]
-            terms = list(_terms(node)) if node is not None else []
-            freed = [where for term in terms for where in _freed_by(term)]
             if type(value) is list:
                 self._kept(name, value)
-            if node is not None and len(terms) > 2 and len(set(map(repr, freed))) > 1:
+            if node is None or not self._is_new(name, [node]):
+                continue
+            terms = list(_terms(node))
+            freed = [where for term in terms for where in _freed_by(term)] if len(terms) > 2 else []
+            if len(set(map(repr, freed))) > 1:
                 line, passed = self._line(node.location), self._line(freed[0])
                 self._hint("summed", (passed, line), f"line {line} adds up {name} with the graphs of {len(terms)} losses, "
                            f"whose backward has run on line {passed}: the graphs stay in memory",
                            f"add numbers instead: `.item()` or `.detach()` on line {line}")
 
+    def _is_new(self, name: str, nodes: list[Any]) -> bool:
+        """Whether a name leads to other graphs than when it was looked at last, or another pass has gone through some."""
+        stands = self.passes, tuple([node.seq for node in nodes])
+        known, self._looked[name] = self._looked.get(name), stands
+        return known != stands
+
     def _kept(self, name: str, values: list[Any]) -> None:
         """A list of losses keeps their graphs, though passes have gone through them."""
         tensors = [tensor for value in values[:_MANY] if (tensor := tensor_of(value)) is not None]
         nodes = [one.edge[0] for one in tensors if one.edge is not None and one.array.ndim == 0]
+        if not len(values[:_MANY]) == len(nodes) > 2 or not self._is_new(name, nodes):
+            return
         freed = [where for node in nodes for where in _freed_by(node)]
-        if len(nodes) > 2 and len(values[:_MANY]) == len(nodes) == len(freed) == len(set(map(repr, freed))):
+        if len(nodes) == len(freed) == len(set(map(repr, freed))):
             line, passed = self._line(nodes[-1].location), self._line(freed[0])
             self._hint("summed", (line, passed), f"{name} keeps the losses of line {line} with their graphs, whose backward has "
                        f"run on line {passed}", "keep numbers instead: `.item()` or `.detach()`")

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from gradsh.contracts.events import Failure, Warn
+from gradsh.diagnosis import hints
+from gradsh.probe.snapshot import nodes_below
 from gradsh.session import session as sessions
 from gradsh.session.session import Session
 from gradsh.text.silent import SILENT
@@ -189,3 +191,20 @@ def test_explain_silent_has_programs_that_run_without_a_hint() -> None:
         failures: list[object] = []
         Session().run(way.script, lambda event, seen=failures: seen.append(event) if isinstance(event, Failure) else None)
         assert (failures, hints_of(way.script)) == ([], []), way.text
+
+
+def test_a_statement_looks_at_no_graph_that_was_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(hints, "nodes_below", lambda node: (seen.append(one) or one for one in nodes_below(node)))
+    session = Session(typed=True)
+    session.state.settings.values["hints"] = True
+    loop = "w = ones(2, requires_grad=True)\nz = w\nfor i in range(30):\n    z = z * w\n\nkept = [z.sum(), z.sum(), z.sum()]\n"
+    for text in (loop, "a = (z + kept[0] + kept[1]).sum()\nb = z + w + z + z\n", "a.backward(retain_graph=True)\n"):
+        session.run(text, lambda _event: None)
+    assert seen
+    seen.clear()
+    for _ in range(3):
+        session.run("x = 1\n", lambda _event: None)
+    assert seen == []
+    session.run("kept = [z.sum(), z.sum(), z.sum()]\n", lambda _event: None)
+    assert seen
