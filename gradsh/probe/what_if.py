@@ -15,6 +15,7 @@ from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.given import arrays_in, kept_in
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.snapshot import nodes_below_all
+from gradsh.process.pace import paced
 
 _PRUNED = 16
 """Modules of a proposal of which it is tried whether it fits without them."""
@@ -60,21 +61,21 @@ class Prospect:
         self.paths = ModulePaths(variables)
         seen = set(nodes_below_all(roots))
         self.inner = sorted((node for node in seen if type(node) is not AccumulateGrad), key=lambda node: -node.seq)
-        self.edges = {node: [edge for edge in node.edges if edge is not None] for node in self.inner}
+        self.edges = {node: [edge for edge in node.edges if edge is not None] for node in paced(self.inner, "read")}
         self.held = self._memories({memory_key(one.variable.array) for one in seen if isinstance(one, AccumulateGrad)})
 
     def _memories(self, leaves: set[int]) -> dict[Node, dict[int, int]]:
         """Return by node the memories that it saves, and their bytes."""
         return {
             node: {key: memory_bytes(array) for array in arrays_in(node) if (key := memory_key(array)) not in leaves}
-            for node in self.inner
+            for node in paced(self.inner, "measured")
         }
 
     @cached_property
     def results(self) -> dict[tuple[Node, int], int]:
         """The memory of each result that some node saved."""
         found: dict[tuple[Node, int], int] = {}
-        for node in self.inner:
+        for node in paced(self.inner, "read"):
             for one in kept_in(node):
                 if one.array is not None and one.edge is not None:
                     edge = (node, one.edge) if type(one.edge) is int else one.edge
@@ -88,12 +89,12 @@ class Prospect:
 
     def modules(self) -> dict[str, int]:
         """Return the paths of the modules that made nodes, and how deep each lies in calls of others."""
-        return {call.path: depth for node in self.inner for depth, call in enumerate(self.paths.calls(node.location))}
+        return {call.path: depth for node in paced(self.inner, "placed") for depth, call in enumerate(self.paths.calls(node.location))}
 
     def savings(self) -> dict[str, int]:
         """Return by module the bytes that its calls saved."""
         found: dict[str, int] = {}
-        for node in self.inner:
+        for node in paced(self.inner, "placed"):
             for path in {call.path for call in self.paths.calls(node.location)}:
                 found[path] = found.get(path, 0) + sum(self.held[node].values())
         return found
@@ -111,7 +112,7 @@ class Prospect:
             if self.edges[node] and all(edge[0] in gone for edge in self.edges[node]):
                 gone.add(node)
         found = {root for root in self.roots if root not in gone}
-        for node in self.inner:
+        for node in paced(self.inner, "reached"):
             if node in found:
                 found.update(edge[0] for edge in self.edges[node] if edge[0] not in gone)
         return found
@@ -142,7 +143,7 @@ class _PassAhead:
     def run(self) -> Outlook:
         """Go through the nodes in order."""
         nodes = [node for node in self.graph.inner if node in self.alive]
-        for node in nodes:
+        for node in paced(nodes, "foreseen"):
             if node not in self.region:
                 self._hold(self.graph.held[node])
         for members in self.members.values():
@@ -151,7 +152,7 @@ class _PassAhead:
         waiting = {root: _bytes_of(root) for root in self.roots}
         flying, recomputed, freed = sum(waiting.values()), 0, 0
         begun: set[int] = set()
-        for node in nodes:
+        for node in paced(nodes, "foreseen"):
             region = self.region.get(node)
             if region is not None and region not in begun:
                 begun.add(region)

@@ -81,6 +81,20 @@ def keeping(pace: Pace) -> Iterator[None]:
         pace.line.clear()
 
 
+@contextmanager
+def hushed() -> Iterator[None]:
+    """Have nothing told within the block, in which a prompt or a full screen stands where the line would."""
+    lines = [one.line for one in _now if one.line.shown]
+    for line in lines:
+        line.clear()
+        line.shown = False
+    try:
+        yield
+    finally:
+        for line in lines:
+            line.shown = True
+
+
 def found(number: int) -> None:
     """Take note that a walk has found so many nodes."""
     if _now:

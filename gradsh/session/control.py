@@ -16,6 +16,7 @@ from gradsh.diagnosis.classify import kind_of_class
 from gradsh.engine.ambient import Ambient
 from gradsh.engine.graph.node import next_sequence_number
 from gradsh.process.limits import Limits, bound_memory, changed
+from gradsh.process.pace import hushed
 from gradsh.runtime.activation import scopes
 from gradsh.runtime.machine import Failed, Machine
 from gradsh.runtime.resolve import UNKNOWN, resolve, source_of
@@ -263,7 +264,10 @@ class Controls(ABC):
 
     def ask(self, prompt: str) -> str | None:
         """Return what a person answers; None where nobody is there, or who leaves."""
-        return None if self.asker is None else self.asker(prompt)
+        if self.asker is None:
+            return None
+        with hushed():
+            return self.asker(prompt)
 
     def browse(self, log: Any, passes: Any) -> bool:
         """Show the log of a graph on the whole screen; return False where there is none. What is told meanwhile is shown after it."""
@@ -272,7 +276,8 @@ class Controls(ABC):
         emit, told = self.emit, list[Event]()
         self.emit = told.append
         try:
-            self.browser(log, passes)
+            with hushed():
+                self.browser(log, passes)
         finally:
             self.emit = emit
             for event in told:
