@@ -96,7 +96,7 @@ def _name(case: "Case") -> None:
             case.help.append(f"bind it first: `{name} = …`")
     elif isinstance(case.error, ImportError) and "way" not in case.fields:
         owner = case.fields.get("owner")
-        if owner is not None:
+        if owner is not None and not _known_elsewhere(case, owner, str(name)):
             _meant(case, for_attribute(case.machine, owner, str(name)))
     if isinstance(case.error, ImportError):
         case.help += [case.fields["way"]] if "way" in case.fields else []
@@ -124,25 +124,25 @@ def _attribute(case: "Case") -> None:
         if not case.is_own:
             _unfit(case, owner, name)
             return
-    if owner is not None and isinstance(name, str):
-        space = case.machine.guard.space(owner)
-        way = way_without(f"{space}.{name}") if space else ""
-        if way or _is_elsewhere(space, name):
-            case.notes.append(f"{'PyTorch' if space[:5] == 'torch' else 'Python'} has `{space}.{name}`; gradsh does not")
-            case.help += [way] if way else []
+    if owner is not None and isinstance(name, str) and not _known_elsewhere(case, owner, name):
+        meant = for_attribute(case.machine, owner, name)
+        _meant(case, meant)
+        if not meant and isinstance(owner, Library):
+            case.help.append(f"gradsh's `{owner.name}` offers {_some(owner.names())}")
+        if isinstance(owner, case.machine.guard.namespaces):
             _on_pytorch(case)
-        else:
-            meant = for_attribute(case.machine, owner, name)
-            _meant(case, meant)
-            if not meant and isinstance(owner, Library):
-                case.help.append(f"gradsh's `{owner.name}` offers {_some(owner.names())}")
-            if isinstance(owner, case.machine.guard.namespaces):
-                _on_pytorch(case)
 
 
-def _is_elsewhere(space: str, name: str) -> bool:
-    """Tell whether PyTorch, or Python's own module, has the name: then no other one was meant."""
-    return only_pytorch_has(space, name) or (space in MODULES and hasattr(sys.modules.get(space), name))
+def _known_elsewhere(case: "Case", owner: Any, name: str) -> bool:
+    """Say the way to do without what PyTorch, or Python's own module, has: then no other name was meant. Tell whether it has it."""
+    space = case.machine.guard.space(owner)
+    way = way_without(f"{space}.{name}") if space else ""
+    if not way and not only_pytorch_has(space, name) and not (space in MODULES and hasattr(sys.modules.get(space), name)):
+        return False
+    case.notes.append(f"{'PyTorch' if space[:5] == 'torch' else 'Python'} has `{space}.{name}`; gradsh does not")
+    case.help += [way] if way else []
+    _on_pytorch(case)
+    return True
 
 
 def _unfit(case: "Case", owner: Any, name: Any) -> None:

@@ -1,5 +1,6 @@
 """What an import binds for a module that gradsh does not have: a name that explains itself when it is used."""
 
+import sys
 from typing import Any, NoReturn
 
 from gradsh.compiler.special import SPECIAL_METHODS
@@ -12,6 +13,7 @@ _ONE = "gradsh computes in one process on the CPU: use the module itself"
 _PRECISION = "remove it: gradsh computes on the CPU, in float32 or float64"
 _WRITE = "write it with tensor operations, or leave it out"
 _REMOVE = "name the folder that holds it with `--path DIR`, or remove what needs it"
+_LEAVE = f"leave out what needs it, {OR_TRACE}"
 _PLAIN = "remove it: call the function or the module itself"
 _TORCH = {
     "torch.jit": _PLAIN, "torch.fx": _PLAIN,
@@ -87,6 +89,7 @@ class Absent:
         top = self._module.partition(".")[0]
         known = module_of(top)
         what, otherwise = ("", _WRITE) if only_pytorch_has(*self._module.rpartition(".")[::2]) else ("module ", _REMOVE)
+        otherwise = _LEAVE if top in sys.stdlib_module_names else otherwise
         way = way_without(self._module) or (known.why if known else otherwise)
         raise fail(
             "name", f"gradsh has no {what}'{self._module}'; {way}", ModuleNotFoundError, name=self._module, way=way

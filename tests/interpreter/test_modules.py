@@ -377,6 +377,7 @@ def test_the_default_device_is_the_cpu_and_no_other() -> None:
 
 @pytest.mark.parametrize(("text", "way"), [
     ("torch.complex(1, 2)", "no complex numbers"), ("torch.eye(2).to_sparse()", "dense"), ("import gc; gc.get_objects()", "memory"),
+    ("from functools import singledispatchmethod", "run the program"), ("import difflib; difflib.ndiff", "leave out what needs it"),
     ("import pytorch_lightning as pl\nclass Net(pl.LightningModule):\n    pass", "nn.Module"),
 ])  # fmt: skip
 def test_what_is_not_here_names_both_ways(text: str, way: str) -> None:
