@@ -14,8 +14,8 @@ from gradsh.session.session import Session
 OFFERED = frozenset({
     "save_for_backward", "save_for_forward", "mark_dirty", "mark_non_differentiable", "mark_shared_storage", "set_materialize_grads",
     "saved_tensors", "needs_input_grad", "to_save", "dirty_tensors", "non_differentiable", "next_functions", "metadata", "requires_grad",
-    "name", "register_hook", "register_prehook", "_materialize_non_diff_grads", "_sequence_nr", "saved", "_raw_saved_tensors",
-    "saved_variables",
+    "name", "register_hook", "register_prehook", "_materialize_non_diff_grads", "_sequence_nr", "_set_sequence_nr", "saved",
+    "_raw_saved_tensors", "saved_variables",
 })
 FIXED = frozenset({"saved_tensors", "needs_input_grad", "to_save", "dirty_tensors", "non_differentiable", "next_functions", "metadata",
                    "requires_grad", "saved_variables"})
