@@ -50,6 +50,8 @@ def same(code, **arguments):
 @pytest.mark.parametrize("data", [OPEN, KINKS, WHOLE, TRUTH, OPEN.astype(np.float32), np.zeros((0, 3))])
 @pytest.mark.parametrize("name", UNARY)
 def test_functions_of_one_tensor(name, data):
+    if name == "logit":
+        data = data + 0.0  # at -0.0 the sign of PyTorch's infinity depends on the processor
     same(f"torch.{name}(x)", x=data)
 
 

@@ -66,9 +66,11 @@ def test_a_script_is_run_statement_by_statement(script: str, term: str) -> None:
         answer("x * 7\r", "tensor([7., 7.]")
         answer("until line 5\r", "   5 |     total = total + (x * i).sum()")
         answer("break i > 1\r", "stops at i > 1")
-        answer("c\r", "   7 | backward total")
-        answer("plan total\r", "would run 10 nodes")
+        answer("c\r", "   5 |     total = total + (x * i).sum()")
+        answer("100 + i\r", "102")
         answer("break off\r", "no stop is kept")
+        answer("until line 7\r", "   7 | backward total")
+        answer("plan total\r", "would run 10 nodes")
         answer("c\r", "error[freed]", "grad>")
         assert shell.run("x.grad") == "tensor([3., 3.])"
 
@@ -82,3 +84,81 @@ def test_a_script_is_left_and_its_state_stays(script: str) -> None:
         shell.see("grad>")
         assert "is not defined" in shell.run("total")
         assert shell.run("x.sum().item()") == "2.0"
+
+
+TRAINING = """import torch
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(2, 2)
+
+    def forward(self, x):
+        h = self.a(x).relu()
+        return h * 2
+
+
+def train(net, steps):
+    total = 0
+    for step in range(steps):
+        out = net(torch.ones(3, 2))
+        loss = (out
+                ** 2).mean()
+        loss.backward()
+        total += 1
+    return total
+
+
+net = Net()
+h = "the program's own"
+print(train(net, 3))
+"""
+
+
+@pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
+def test_loops_and_functions_are_gone_through(tmp_path: Path, term: str) -> None:
+    file = tmp_path / "training.py"
+    file.write_text(TRAINING)
+    prompt = "debug (next, until WHERE, quit, help)>"
+
+    with Terminal("debug", str(file), columns=90, rows=70, TERM=term) as shell:
+
+        def answer(keys: str, shown: str, then: str = prompt) -> None:
+            before = shell.lines_so_far()
+            shell.press(keys + "\r")
+            shell.until(lambda: shell.lines_so_far() > before and shell.row().rstrip() == then, f"{then} after {keys!r}")
+            assert shown in "\n".join(shell.text().splitlines()[-12:])
+
+        shell.until(lambda: shell.row().rstrip() == prompt, "the first stop")
+        answer("until line 28", "  28 | print(train(net, 3))")
+        answer("s", "  16 |     total = 0")
+        answer("until line 18", "  18 |         out = net(torch.ones(3, 2))")
+        answer("s", "  11 |         h = self.a(x).relu()")
+        answer("n", "  12 |         return h * 2")
+        answer("h.shape", "torch.Size([3, 2])")
+        answer("buffers h", "ReluBackward0")
+        answer("n", "  20 |                 ** 2).mean()")
+        answer("n", "  21 |         loss.backward()")
+        answer("n", "  22 |         total += 1")
+        answer("step", "0")
+        answer("break step == 2", "stops at step == 2")
+        answer("c", "  18 |         out = net(torch.ones(3, 2))")
+        answer("total, step", "(2, 2)")
+        answer("break off", "no stop is kept")
+        answer("c", "training.py has ended", "grad>")
+        assert "\n3\n" in shell.text()
+        assert "the program's own" in shell.run("h")
+
+
+def test_a_script_is_left_within_a_function(tmp_path: Path) -> None:
+    file = tmp_path / "training.py"
+    file.write_text(TRAINING)
+    with Terminal("debug", str(file), TERM="dumb") as shell:
+        shell.until(lambda: shell.row().startswith("debug"), "the first stop")
+        shell.press("until line 21\r")
+        shell.see("  21 |         loss.backward()")
+        shell.press("q\r")
+        shell.see("grad>")
+        assert shell.run("net.a.weight.grad is None") == "True"

@@ -65,8 +65,8 @@ class VersionCounter:
 
     def history_of(self, array: Array) -> tuple[Any, bool]:
         """Return the node that stands behind an array that had none when it was saved, and whether it does so by the array's base."""
-        for old, _, new in getattr(self, "moves", ()):
-            found = old()
+        for old, place, new in getattr(self, "moves", ()):
+            found = old() if place >= 0 else None  # else its tensor was given another geometry
             if isinstance(found, np.ndarray) and isinstance(array, np.ndarray) and memory_key(found) == memory_key(array):
                 return self.history(new(), 0)[0], found is not array
         return None, False
