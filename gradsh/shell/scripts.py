@@ -42,7 +42,7 @@ class Chunk(NamedTuple):
         return self.text.split("\n")[self.line - self.first : self.end_line - self.first + 1]
 
 
-class Stop(NamedTuple):
+class ScriptStop(NamedTuple):
     """A statement before which a run may stop: its line, those of its header, in how many calls, the variables of a function."""
 
     line: int
@@ -75,7 +75,7 @@ def _step_through(host: Host, script: Script) -> None:
     stepper = _Statements(session.state)
     for chunk in chunks:
         lines = chunk.lines()
-        stop = Stop(chunk.line, lines[:_header(lines)], 0, {})
+        stop = ScriptStop(chunk.line, lines[:_header(lines)], 0, {})
         if stepper.stops(stop):
             host.sink.show("".join(f"{line}\n" for line in _numbered(chunk.line, lines)))
             stepper.converse(stop)
@@ -135,7 +135,7 @@ def _followed(host: Host, stepper: "_Statements") -> Iterator[None]:
             if span.line == line and span != last.get(id(frame)):
                 source = machine.units.of(code).source
                 lines = [source.line(number) for number in range(line, span.end_line + 1)]
-                _stop_at(host, stepper, Stop(line, lines[:_header(lines)], _depth(frame, machine), _local(frame)))
+                _stop_at(host, stepper, ScriptStop(line, lines[:_header(lines)], _depth(frame, machine), _local(frame)))
                 frame.f_locals  # noqa: B018  # read anew: before 3.13 Python writes the copy back, which a command may have emptied
             last[id(frame)] = span if span.line == line else last.get(id(frame))
         return on_line
@@ -148,7 +148,7 @@ def _followed(host: Host, stepper: "_Statements") -> Iterator[None]:
         sys.settrace(before)
 
 
-def _stop_at(host: Host, stepper: "_Statements", stop: Stop) -> None:
+def _stop_at(host: Host, stepper: "_Statements", stop: ScriptStop) -> None:
     trace = sys.gettrace()
     sys.settrace(None)
     try:
@@ -208,24 +208,24 @@ class _Statements(Debugger):
     most = 0
     """In how many calls a statement may stand for a stop that nothing else asks for."""
 
-    def stops(self, place: Stop) -> bool:
+    def stops(self, place: ScriptStop) -> bool:
         """Whether the run is to stop at a place: not within a call that `next` runs."""
         within = place.depth > self.most and not self.until and not self.free
         return self._breaks_at(place) if within else super().stops(place)
 
-    def converse(self, place: Stop) -> None:
+    def converse(self, place: ScriptStop) -> None:
         """Ask until an answer lets the run go on."""
         self.most = place.depth
         super().converse(place)
 
-    def command(self, place: Stop, word: str, rest: str) -> bool | None:
+    def command(self, place: ScriptStop, word: str, rest: str) -> bool | None:
         """Follow `step`: stop in a call, too."""
         if word not in {"s", "step"} or rest or word in self.state.variables:
             return None
         self.most = sys.maxsize
         return True
 
-    def reached(self, place: Stop, condition: str) -> bool | None:
+    def reached(self, place: ScriptStop, condition: str) -> bool | None:
         """Whether the next statement stands on a line, or has a name."""
         line = line_asked(condition)
         if line is not None:
@@ -233,12 +233,12 @@ class _Statements(Debugger):
         pattern = rf"(?<![\w.]){re.escape(condition)}(?!\w)"
         return any(re.search(pattern, one) for one in place.lines) if is_name(condition) else None
 
-    def meets(self, place: Stop, condition: str) -> bool:
+    def meets(self, place: ScriptStop, condition: str) -> bool:
         """Whether a place meets a condition: not where a variable that it compares is not there, as in another function."""
         there = all(name in self.state.variables for name in _COMPARED.findall(condition))
         return super().meets(place, condition) if there or self.reached(place, condition) is not None else False
 
-    def names(self, place: Stop) -> Mapping[str, Any]:
+    def names(self, place: ScriptStop) -> Mapping[str, Any]:
         """Return nothing: what can be read there is among the program's names."""
         del place
         return {}
