@@ -21,6 +21,8 @@ class Lines:
     def __init__(self, line_of: LineOf) -> None:
         self._line_of = line_of
         self._known: dict[tuple[int, int], int | None] = {}
+        self._made: dict[Line, Line] = {}
+        """Each line once: a set of those of many nodes then finds them without comparing."""
 
     def of(self, where: Any) -> int | None:
         """Return the line of a place, None where there is none."""
@@ -39,5 +41,5 @@ class Lines:
             line = self._line_of(where)
             if line is not None and not isinstance(line, Line):
                 line = Line(line)  # unlike a plain number, it is no other text's
-            self._known[key] = line
+            self._known[key] = line = line if line is None else self._made.setdefault(line, line)
         return line
