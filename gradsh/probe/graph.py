@@ -245,7 +245,9 @@ class _Drawing:
         self.known: dict[int, list[tuple[Unit, int]]] = {}
         for one in folds:
             self.unit.update(dict.fromkeys(one.nodes, one))
-        self.owned = _owned(by_birth, self.unit) if folds else {}
+        self.ends = {id(one): _ends(one, self.unit) for one in folds}
+        """fold -> the nodes outside of it to which edges lead from it"""
+        self.owned = _owned(folds, by_birth, self.unit, self.ends) if folds else {}
         self.leaves: dict[int, list[Node]] = {}
         """fold -> the leaves that only it reaches"""
         for leaf, one in self.owned.items():
@@ -313,14 +315,8 @@ class _Drawing:
         return found
 
     def _below_fold(self, unit: NodeFold) -> list[tuple[Unit, int]]:
-        found: dict[int, tuple[Unit, int]] = {}
-        units = self.unit
-        for node in reversed(unit.nodes):
-            for end in node.below():
-                below = units.get(end)
-                if below is not unit and below is not None:
-                    found[id(below)] = (below, 0)
-        return list(found.values())
+        found = (self.unit.get(end) for end in self.ends[id(unit)])
+        return list({id(below): (below, 0) for below in found if below is not None}.values())
 
     def starts(self, roots: Sequence[Node]) -> list[Unit]:
         """Return the drawn things where the drawing begins."""
@@ -360,16 +356,31 @@ class _Drawing:
         return found
 
 
-def _owned(by_birth: Sequence[Node], unit: Mapping[Node, NodeFold | Node]) -> dict[Node, NodeFold]:
+def _ends(fold: NodeFold, unit: Mapping[Node, Unit]) -> list[Node]:
+    """Return the nodes outside of a fold to which edges lead from it, those of its latest node first."""
+    found: dict[Node, None] = {}
+    for node in reversed(fold.nodes):
+        for end in node.below():
+            if unit.get(end) is not fold:
+                found[end] = None
+    return list(found)
+
+
+def _owned(
+    folds: list[NodeFold], by_birth: Sequence[Node], unit: Mapping[Node, Unit], ends: Mapping[int, list[Node]],
+) -> dict[Node, NodeFold]:
     """Return the leaves that only one fold reaches: they are told with it."""
-    only: dict[Node, Unit | None] = {}
-    for node in by_birth:
-        for leaf in node.below():
-            if type(leaf) is AccumulateGrad:
-                mine = unit.get(node)
-                if only.setdefault(leaf, mine) is not mine or mine is None:
-                    only[leaf] = None
-    return {leaf: one for leaf, one in only.items() if isinstance(one, NodeFold)}
+    reached: Counter[Node] = Counter(end for one in folds for end in ends[id(one)] if type(end) is AccumulateGrad)
+    elsewhere = {end for node in by_birth if node not in unit for end in node.below()}
+    found: dict[Node, NodeFold] = {}
+    for one in folds:
+        own = {end for end in ends[id(one)] if reached[end] == 1 and end not in elsewhere}
+        for node in one.nodes:  # they are told in the order in which its nodes reach them
+            if not own:
+                break
+            found.update((end, one) for end in node.below() if end in own)
+            own.difference_update(node.below())
+    return found
 
 
 def _cuts(place: Mapping[int, int], order: list[Unit], drawing: _Drawing) -> tuple[Cut, ...]:
