@@ -75,10 +75,7 @@ def _step_through(host: Host, script: Script) -> None:
     stepper = _Statements(session.state)
     for chunk in chunks:
         lines = chunk.lines()
-        stop = ScriptStop(chunk.line, lines[:_header(lines)], 0, {})
-        if stepper.stops(stop):
-            host.sink.show("".join(f"{line}\n" for line in _numbered(chunk.line, lines)))
-            stepper.converse(stop)
+        stepper.come_to(ScriptStop(chunk.line, lines[:_header(lines)], 0, {}), lines)
         if stepper.left:
             return
         with _followed(host, stepper):
@@ -135,7 +132,7 @@ def _followed(host: Host, stepper: "_Statements") -> Iterator[None]:
             if span.line == line and span != last.get(id(frame)):
                 source = machine.units.of(code).source
                 lines = [source.line(number) for number in range(line, span.end_line + 1)]
-                _stop_at(host, stepper, ScriptStop(line, lines[:_header(lines)], _depth(frame, machine), _local(frame)))
+                _stop_at(machine.program, stepper, ScriptStop(line, lines[:_header(lines)], _depth(frame, machine), _local(frame)))
                 frame.f_locals  # noqa: B018  # read anew: before 3.13 Python writes the copy back, which a command may have emptied
             last[id(frame)] = span if span.line == line else last.get(id(frame))
         return on_line
@@ -148,14 +145,13 @@ def _followed(host: Host, stepper: "_Statements") -> Iterator[None]:
         sys.settrace(before)
 
 
-def _stop_at(host: Host, stepper: "_Statements", stop: ScriptStop) -> None:
+def _stop_at(program: dict[str, Any], stepper: "_Statements", stop: ScriptStop) -> None:
+    """Stop before a statement, unfollowed meanwhile. Raises KeyboardInterrupt where the script is left."""
     trace = sys.gettrace()
     sys.settrace(None)
     try:
-        with _reading(host.session.machine.program, stop.local):
-            if stepper.stops(stop):
-                host.sink.show("".join(f"{line}\n" for line in _numbered(stop.line, stop.lines)))
-                stepper.converse(stop)
+        with _reading(program, stop.local):
+            stepper.come_to(stop, stop.lines)
         if stepper.left:
             raise KeyboardInterrupt
     finally:
@@ -212,6 +208,12 @@ class _Statements(Debugger):
         """Whether the run is to stop at a place: not within a call that `next` runs."""
         within = place.depth > self.most and not self.until and not self.free
         return self._breaks_at(place) if within else super().stops(place)
+
+    def come_to(self, place: ScriptStop, lines: list[str]) -> None:
+        """Show the lines of a statement and ask how to go on, if the run is to stop there."""
+        if self.stops(place):
+            self.control.show(_numbered(place.line, lines))
+            self.converse(place)
 
     def converse(self, place: ScriptStop) -> None:
         """Ask until an answer lets the run go on."""
