@@ -108,6 +108,7 @@ torches:
 bench: $(VENV)/developed
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks --raised mlp elementwise convolution
+	$(BIN)/python -m benchmarks --threads 2 mlp elementwise
 
 # Prints how costs grow, from a thousand nodes, statements, variables, lines and iterations to a million.
 bench-growth: $(VENV)/developed

@@ -45,7 +45,7 @@ def shown(name: str, metric: str, pair: tuple[float, float], against: str, bound
     ratio = pair[0] / pair[1]
     verdict = "" if ratio <= bound else "  over"
     return (
-        f"{name:14} {metric:9} {pair[0] * 1e3:9.2f} {pair[1] * 1e3:9.2f} ms  {against:8} {ratio:5.2f} (goal {bound:.2f}){verdict}"
+        f"{name:14} {metric:14} {pair[0] * 1e3:9.2f} {pair[1] * 1e3:9.2f} ms  {against:8} {ratio:5.2f} (goal {bound:.2f}){verdict}"
     )
 
 
@@ -73,7 +73,7 @@ def language(repetitions: int) -> tuple[float, float]:
 def measure_programs(repetitions: int, wanted: set[str]) -> Iterator[str]:
     """Yield the lines of the table."""
     if not wanted or "language" in wanted:
-        yield shown("language", "loop", language(repetitions), "python", 1.15)
+        yield shown("language", "loop", language(repetitions), "python", 1.05)
     if wanted and "start" not in wanted:
         return
     gradsh, python = [sys.executable, "-m", "gradsh"], sys.executable
@@ -81,7 +81,7 @@ def measure_programs(repetitions: int, wanted: set[str]) -> Iterator[str]:
         script = Path(folder, "five.grad")
         script.write_text(FIVE_LINES, encoding="utf-8")
         for metric, mine, other, against, bound in (
-            ("run", [*gradsh, "run", str(script)], [python, "-c", "import numpy"], "numpy", 1.25),
+            ("run", [*gradsh, "run", str(script)], [python, "-c", "import numpy"], "numpy", 0.9),
             ("--version", [*gradsh, "--version"], [python, "-c", "pass"], "python", 2.0),
         ):
             commands = (partial(cpu_of, mine, folder), partial(cpu_of, other, folder))

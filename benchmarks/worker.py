@@ -5,21 +5,22 @@ import json
 import sys
 from typing import Any
 
+from benchmarks.layers import LAYERS
 from benchmarks.others import OTHERS
 from benchmarks.workloads import WORKLOADS, Run
 
 
 def library(name: str) -> Any:
-    """Return the module, set up as its program is: one thread, and for gradsh what its own runner does."""
+    """Return the module, set up as its program is: gradsh as its own runner does, or as it is imported (`library`)."""
     if name == "torch":
         import torch
 
-        torch.set_num_threads(1)
         return torch
     import gradsh
     from gradsh.run.script import prepare
 
-    prepare()
+    if name == "gradsh":
+        prepare()
     return gradsh
 
 
@@ -28,7 +29,9 @@ def prepared(name: str, workload: str) -> Run | None:
     if name in {"numpy", "autograd"}:
         make = OTHERS.get((name, workload))
         return None if make is None or importlib.util.find_spec(name) is None else make()
-    return None if importlib.util.find_spec(name) is None else WORKLOADS[workload](library(name))
+    if name == "torch" and importlib.util.find_spec(name) is None:
+        return None
+    return (WORKLOADS | LAYERS)[workload](library(name))
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ A workload is a function that prepares and returns what runs once and measures; 
 measured now, before the process has kept anything.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -19,11 +19,16 @@ def tensor_of(T: Any, array: Any, grad: bool = False) -> Any:
     return T.from_numpy(array.copy()).requires_grad_(grad)
 
 
+def gradients(first: bool, leaves: Iterable[Any]) -> Metrics:
+    """The sum of what is positive in the gradients, once a process: what libraries are compared by."""
+    return {"gradients": sum(leaf.grad.clamp(min=0).double().sum().item() for leaf in leaves)} if first else {}
+
+
 def small_chain(T: Any) -> Run:
     """10,000 operations `y = y*a + b` on 4 elements."""
     a, b, x = (T.full((4,), value, requires_grad=True) for value in (0.999, 0.001, 1.0))
 
-    def run(_: bool) -> Metrics:
+    def run(first: bool) -> Metrics:
         y = x
 
         def forward() -> None:
@@ -33,7 +38,7 @@ def small_chain(T: Any) -> Run:
 
         ahead = seconds(forward)
         loss = y.sum()
-        return {"forward": ahead / 10_000, "backward": seconds(loss.backward) / 10_000}
+        return {"forward": ahead / 10_000, "backward": seconds(loss.backward) / 10_000} | gradients(first, (a, b, x))
 
     return run
 
@@ -43,12 +48,12 @@ def branches(T: Any) -> Run:
     x = T.ones(4, requires_grad=True)
     a = T.full((4,), 0.5)
 
-    def run(_: bool) -> Metrics:
+    def run(first: bool) -> Metrics:
         made: list[Any] = []
         ahead = seconds(lambda: made.extend(x * a for _ in range(10_000)))
         ones = [T.ones(4)] * len(made)
         back = seconds(lambda: T.autograd.backward(made, ones))
-        return {"forward": ahead / 10_000, "backward": back / 10_000}
+        return {"forward": ahead / 10_000, "backward": back / 10_000} | gradients(first, (x,))
 
     return run
 
@@ -75,7 +80,7 @@ def long_chain(T: Any) -> Run:
         if first:
             found["bytes"] = (status("VmRSS") - before) / 1e6
         loss = y.sum()
-        found["backward"] = seconds(loss.backward)
+        found |= {"backward": seconds(loss.backward)} | gradients(first, (x,))
         del loss
         forward()  # what a pass did not free
         found["drop"] = seconds(drop)
@@ -109,7 +114,7 @@ def mlp(T: Any) -> Run:
         F.cross_entropy(F.linear(h, weights[4], weights[5]), labels).backward()
         optimizer.step()
 
-    return lambda _: {"step": seconds(step)}
+    return lambda first: {"step": seconds(step)} | gradients(first, weights)
 
 
 def elementwise(T: Any) -> Run:
@@ -122,7 +127,7 @@ def elementwise(T: Any) -> Run:
 
     def run(first: bool) -> Metrics:
         if first:
-            return {"peak": peak_above(step)}
+            return {"peak": peak_above(step)} | gradients(first, (x,))
         return {"step": seconds(step)}
 
     return run
@@ -150,7 +155,7 @@ def products(T: Any) -> Run:
         g @ v.T
         u.T @ g
 
-    return lambda _: {"step": seconds(step), "of raw": seconds(raw)}
+    return lambda first: {"step": seconds(step), "of raw": seconds(raw)} | gradients(first, (a, b, c))
 
 
 def convolution(T: Any) -> Run:
@@ -164,7 +169,7 @@ def convolution(T: Any) -> Run:
         x.grad = w.grad = b.grad = None
         T.nn.functional.conv2d(x, w, b, padding=1).sum().backward()
 
-    return lambda _: {"step": seconds(step)}
+    return lambda first: {"step": seconds(step)} | gradients(first, (x, w, b))
 
 
 def recurrent(T: Any) -> Run:
@@ -181,7 +186,7 @@ def recurrent(T: Any) -> Run:
             h = T.tanh(x @ w + h @ u + b)
         h.sum().backward()
 
-    return lambda _: {"step": seconds(step)}
+    return lambda first: {"step": seconds(step)} | gradients(first, (w, u, b))
 
 
 def penalty(T: Any) -> Run:
@@ -196,7 +201,7 @@ def penalty(T: Any) -> Run:
         (grad,) = T.autograd.grad(out.sum(), (x,), create_graph=True)
         ((grad.norm(2, dim=1) - 1) ** 2).mean().backward()
 
-    return lambda _: {"step": seconds(step)}
+    return lambda first: {"step": seconds(step)} | gradients(first, (w, v))
 
 
 def deep(T: Any) -> Run:
@@ -213,10 +218,10 @@ def deep(T: Any) -> Run:
             h = T.relu(h @ w)
         h.sum().backward(retain_graph=retain)
 
-    def run(_: bool) -> Metrics:
+    def run(first: bool) -> Metrics:
         for w in weights:
             w.grad = None
-        return {"freed": peak_above(lambda: step(False))}
+        return {"freed": peak_above(lambda: step(False))} | gradients(first, weights)
 
     return run
 
@@ -235,7 +240,7 @@ def deep_retained(T: Any) -> Run:
             h = T.relu(h @ w)
         h.sum().backward(retain_graph=True)
 
-    return lambda _: {"retained": peak_above(step)}
+    return lambda first: {"retained": peak_above(step)} | gradients(first, weights)
 
 
 def listing(T: Any) -> Run:
