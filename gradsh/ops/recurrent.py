@@ -11,10 +11,19 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.join import _join_pieces, _split, _split_backward, _split_sizes
+from gradsh.ops.kernels.common import ONE
 
 
-def _sigmoid(x: Array) -> Array:
-    return 1 / (1 + np.exp(-x))
+def _sigmoid(x: Array, out: Array) -> None:
+    np.negative(x, out)
+    np.exp(out, out)
+    out += 1
+    np.reciprocal(out, out)
+
+
+def _gates(array: Array, size: int) -> Array:
+    """Show rows of four gates of a step as (4, N, H)."""
+    return array.reshape(-1, 4, size).transpose(1, 0, 2)
 
 
 def _order(steps: int, reverse: bool) -> range:
@@ -26,27 +35,30 @@ def _lstm_layer(
     has_biases: bool, batch_first: bool, bidirectional: bool, num_layers: int, hidden_size: int, train: bool,
     batch_sizes: tuple[int, ...], mode: int,
 ) -> tuple[Array, ...]:
-    """Return the outputs (T, N, H), the last h and c, and what backward needs of each step: gates and c, as bytes."""
+    """Return the outputs (T, N, H), the last h and c, and gates, c and tanh(c) of each step, (T, 6, N, H), as bytes."""
     del batch_first, bidirectional, num_layers, train, batch_sizes, mode
     steps, batch = input.shape[:2]
     size = hidden_size
-    given = input @ weight0.T
+    given = (input.reshape(steps * batch, -1) @ weight0.T).reshape(steps, batch, -1)
     if has_biases:
-        given = given + (weight2 + weight3)
+        given += weight2 + weight3
+    columns = np.ascontiguousarray(weight1.T)
     output = np.empty((steps, batch, size), input.dtype)
-    kept = np.empty((steps, batch, 5 * size), input.dtype)
+    kept = np.empty((steps, 6, batch, size), input.dtype)
+    product, work = np.empty((batch, 4 * size), input.dtype), np.empty((batch, size), input.dtype)
+    gates = _gates(product, size)
     h, c = hx_, cx_
     for step in _order(steps, reverse):
-        gates = given[step] + h @ weight1.T
-        held = kept[step]
-        held[:, : 2 * size] = _sigmoid(gates[:, : 2 * size])
-        held[:, 2 * size : 3 * size] = np.tanh(gates[:, 2 * size : 3 * size])
-        held[:, 3 * size : 4 * size] = _sigmoid(gates[:, 3 * size :])
-        entry, forget, cell, out = (held[:, n * size : (n + 1) * size] for n in range(4))
-        c = forget * c + entry * cell
-        held[:, 4 * size :] = c
-        h = out * np.tanh(c)
-        output[step] = h
+        np.matmul(h, columns, out=product)
+        product += given[step]
+        entry, forget, cell, out, now, shaped = held = kept[step]
+        _sigmoid(gates[:2], held[:2])
+        np.tanh(gates[2], cell)
+        _sigmoid(gates[3], out)
+        np.multiply(forget, c, now)
+        now += np.multiply(entry, cell, work)
+        c, h = now, output[step]
+        np.multiply(out, np.tanh(c, shaped), h)
     return output, np.array(h), np.array(c), kept.reshape(-1).view(np.uint8)
 
 
@@ -61,7 +73,7 @@ def _backward(
     del weight2, weight3
     steps, batch = input.shape[:2]
     size = hidden_size
-    kept = result3.view(input.dtype).reshape(steps, batch, 5 * size)
+    kept = result3.view(input.dtype).reshape(steps, 6, batch, size)
     d_gates = np.empty((steps, batch, 4 * size), input.dtype)
     dh = np.zeros_like(hx_) if grads[1] is None else np.array(grads[1])
     dc = np.zeros_like(cx_) if grads[2] is None else np.array(grads[2])
@@ -70,26 +82,32 @@ def _backward(
     for place in range(steps - 1, -1, -1):
         step = order[place]
         last = order[place - 1] if place else -1
-        c_before = kept[last, :, 4 * size :] if place else cx_
         before[step] = result0[last] if place else hx_
         if grads[0] is not None:
-            dh = dh + grads[0][step]
-        entry, forget, cell, out, c = (kept[step][:, n * size : (n + 1) * size] for n in range(5))
-        shaped = np.tanh(c)
-        dc = dc + dh * out * (1 - shaped * shaped)
-        d = d_gates[step]
-        d[:, :size] = dc * cell * entry * (1 - entry)
-        d[:, size : 2 * size] = dc * c_before * forget * (1 - forget)
-        d[:, 2 * size : 3 * size] = dc * entry * (1 - cell * cell)
-        d[:, 3 * size :] = dh * shaped * out * (1 - out)
-        dh = d @ weight1
-        dc = dc * forget
+            dh += grads[0][step]
+        _step_backward(dh, dc, kept[step], kept[last, 4] if place else cx_, _gates(d_gates[step], size))
+        np.matmul(d_gates[step], weight1, out=dh)
+        dc *= kept[step, 1]
     flat = d_gates.reshape(-1, 4 * size)
     d_bias = flat.sum(0)
     d_weight0 = flat.T @ input.reshape(-1, input.shape[2])
     d_weight1 = flat.T @ before.reshape(-1, size)
     biases = (d_bias, d_bias.copy()) if has_biases else (None, None)
-    return d_gates @ weight0, d_weight0, d_weight1, *biases, dh, dc
+    return (flat @ weight0).reshape(input.shape), d_weight0, d_weight1, *biases, dh, dc
+
+
+def _step_backward(dh: Array, dc: Array, kept: Array, c_before: Array, found: Array) -> None:
+    """Add to `dc` what comes from `dh`, and write the gradients of the four gates, (4, N, H)."""
+    entry, forget, cell, out, _, shaped = kept
+    square, one = np.square(shaped), ONE[dc.dtype]
+    dc += dh * out * np.subtract(one, square, square)
+    for place, (grad, gate) in enumerate(((dc * cell, entry), (dc * c_before, forget), (dc * entry, cell), (dh * shaped, out))):
+        if gate is cell:
+            slope = np.square(gate, square)
+        else:
+            grad *= gate
+            slope = gate
+        np.multiply(grad, np.subtract(one, slope, square), found[place])
 
 
 def _differentiable(grads: Sequence[Any], inputs: tuple[Any, ...], reverse: bool, has_biases: bool) -> tuple[Any, ...]:
