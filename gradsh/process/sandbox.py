@@ -112,12 +112,13 @@ def enter(
 
 
 def python_folders() -> list[str]:
-    """Return the folders that modules and the libraries of the system are loaded from, also long after the start."""
+    """Return the folders that modules, compiled ones too, and the libraries of the system are loaded from, also long after the start."""
     import gradsh
 
     packages = (path for path in sys.path if path.rstrip("/").endswith(("site-packages", "dist-packages", "lib-dynload", ".zip")))
     own = [os.path.dirname(os.__file__), *packages, *(gradsh.__path__)]  # noqa: PTH120
-    return list(dict.fromkeys([*own, *_library_folders()]))
+    compiled = [sys.pycache_prefix + folder for folder in own] if sys.pycache_prefix else []
+    return list(dict.fromkeys([*own, *compiled, *_library_folders()]))
 
 
 def _library_folders() -> list[str]:

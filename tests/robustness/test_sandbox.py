@@ -172,6 +172,18 @@ def test_numpy_gets_its_threads_behind_the_walls(tmp_path: Path, arguments: list
 
 
 @needs_walls
+def test_compiled_modules_are_read_where_python_was_told_to_keep_them(tmp_path: Path) -> None:
+    (tmp_path / "a.grad").write_text("x = ones(2, requires_grad=True)\nx.cumsum(0).sum().backward()\n")
+    environment = {**_environment(), "PYTHONPYCACHEPREFIX": str(tmp_path / "compiled")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    for walls in ("off", "on", "on"):  # the walls themselves are compiled in the second
+        command = [sys.executable, "-v", "-m", "gradsh", "run", "--sandbox", walls, "a.grad"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, env=environment)
+    sources = [line for line in done.stderr.splitlines() if line.startswith("# code object from") and line.endswith(".py")]
+    assert [line for line in sources if "/gradsh/" in line] == []
+
+
+@needs_walls
 def test_every_trial_is_held() -> None:
     code = "from gradsh.process.sandbox_trials import tried\nfor one in tried(): print(one.held, one)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_environment())
