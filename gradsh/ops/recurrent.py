@@ -96,7 +96,7 @@ def _backward(
     return (flat @ weight0).reshape(input.shape), d_weight0, d_weight1, *biases, dh, dc
 
 
-def _step_backward(dh: Array, dc: Array, kept: Array, c_before: Array, found: Array) -> None:
+def _step_backward(dh: Array, dc: Array, kept: Array, c_before: ArrayOrTensor, found: Array) -> None:
     """Add to `dc` what comes from `dh`, and write the gradients of the four gates, (4, N, H)."""
     entry, forget, cell, out, _, shaped = kept
     square, one = np.square(shaped), ONE[dc.dtype]
