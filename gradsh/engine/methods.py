@@ -13,7 +13,7 @@ from gradsh.engine.dispatch.attributes import (
     set_requires_grad,
     warn_non_leaf_grad,
 )
-from gradsh.engine.dispatch.inference import is_inference, version_of
+from gradsh.engine.dispatch.inference import inferring, is_inference, version_of
 from gradsh.engine.graph.hook_handle import Handle
 from gradsh.engine.graph.tensor import AccumulateGrad, Parameter, Tensor, autograd_meta, make
 from gradsh.text.fault import fail
@@ -134,7 +134,9 @@ class _Methods(_Base):
         return detached(self)
 
     def detach_(self) -> "Tensor":
-        """Cut this tensor off its history, in place."""
+        """Cut this tensor off its history, in place; within inference mode, which looks at no history, do nothing."""
+        if inferring():
+            return self
         if self.meta is not None and self.meta.view is not None:
             message = (
                 "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "

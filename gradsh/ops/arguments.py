@@ -11,7 +11,7 @@ from gradsh.engine.dispatch.declare import op
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
-from gradsh.engine.schema.overload import Formula
+from gradsh.engine.schema.overload import Formula, parameter_names
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.kernels.geometry import array_of, beside
 from gradsh.text.fault import fail
@@ -69,10 +69,12 @@ def with_gradient(
 
     `gradient` is its signature, `reads` what it gets besides the gradient, `second` its derivative; of `self` it has one of zeros.
     """
-    name = gradient.partition("(")[0]
+    name, _, given = gradient.rstrip(")").partition("(")
+    settings = {one.partition(":")[0] for one in given.split(", ") if ":" in one}
     op(
         gradient, f"{node}BackwardBackward0", f"Gradient of {name.removesuffix('_backward')}.", forward=backward, unguarded=True, spaces=(),
-        grads={"grad_output": second, "self": lambda self: find("zeros_like")(self)},
+        attributes=tuple(one for one in parameter_names(second) if one in settings),
+        grads={"grad_output": second, "self": lambda grad, self_sizes: zeros_of_shape(grad, self_sizes)},
     )
     return op(
         text, f"{node}Backward0", doc, layout="channels", forward=forward, spaces=(),
@@ -93,6 +95,14 @@ def underivable(what: str) -> Callable[[Any], Any]:
 def zeros(grad: ArrayOrTensor) -> ArrayOrTensor:
     """Return a gradient of zeros: of a step function, which PyTorch does not leave out of the graph."""
     return find("zeros_like")(grad)
+
+
+def zeros_only(grad: ArrayOrTensor) -> ArrayOrTensor:
+    """Return a gradient of zeros that nothing is added to in place, as PyTorch's tensors that stand for zeros."""
+    found = zeros(grad)
+    if isinstance(found, np.ndarray):
+        found.flags.writeable = False
+    return found
 
 
 def zeros_of_shape(grad: ArrayOrTensor, shape: tuple[int, ...]) -> ArrayOrTensor:

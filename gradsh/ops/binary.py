@@ -12,9 +12,10 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
-from gradsh.ops.arguments import zeros, zeros_of_shape
+from gradsh.ops.arguments import zeros
 from gradsh.ops.arithmetic import div, sub
 from gradsh.ops.kernels.common import common_dtype, floats_only, refusing, together, unsupported
+from gradsh.ops.kernels.geometry import beside
 from gradsh.ops.pointwise import exp, reciprocal
 from gradsh.ops.power import pow
 from gradsh.ops.scalars import over, plus, times
@@ -117,7 +118,10 @@ def _copysign_gradient(grad: ArrayOrTensor, self: ArrayOrTensor, result: ArrayOr
 copysign: Operation = op(
     "copysign(self, other)", "CopysignBackward0", "The size of `self` with the sign of `other`.", forward=np.copysign,
     dtypes="float", inplace=True, attributes=(),
-    grads={"self": _copysign_gradient, "other": writes(1)(lambda grad, other_sizes: zeros_of_shape(grad, other_sizes))},
+    grads={
+        "self": _copysign_gradient,
+        "other": writes(1)(lambda grad, other_sizes, other_dtype: beside(grad, np.zeros(other_sizes, other_dtype))),
+    },
     samples=(sample((2, 3), (3,)),),
 )
 op(

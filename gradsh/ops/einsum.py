@@ -156,6 +156,9 @@ def sum_product(left: Tensor, right: Tensor, summed: list[int]) -> Tensor:
         else:
             only_right.append(dim)
             sizes["right"] *= y
+    if only_left and only_right and only_right[-1] < only_left[0]:  # so that the result comes out in order
+        left, right, only_left, only_right = right, left, only_right, only_left
+        sizes["left"], sizes["right"] = sizes["right"], sizes["left"]
     shape = [left.shape[dim] for dim in both + only_left] + [1] * len(summed) + [right.shape[dim] for dim in only_right]
     order = both + only_left + summed + only_right
     permute, reshape = find("permute"), find("reshape")

@@ -77,9 +77,11 @@ def _index(self: Array, indices: Sequence[Any]) -> Array:
     try:
         found = np.array(self[where], order="C")
     except IndexError:
-        shape_of(self, where)
+        shape = shape_of(self, where)
         check_range(self, where)
-        raise
+        if 0 not in shape:
+            raise
+        found = np.empty(shape, self.dtype)
     return found if self.flags.c_contiguous or found.ndim < 2 else in_order(found, _index_order(self, where, found))
 
 
@@ -139,6 +141,8 @@ def _index_put(self: Array, indices: Sequence[Any], values: Array, accumulate: b
     except (ValueError, IndexError):
         if expandable(array.shape, shape_of(self, where)):
             check_range(written, where, (array, accumulate))
+            if 0 in shape_of(self, where):
+                return written
         raise _put_failure(self, where, array) from None
     return written
 

@@ -84,7 +84,7 @@ def _stack(tensors: Sequence[Array], dim: int) -> Array:
             raise fail("shape", message, RuntimeError, shapes=(first.shape, one.shape), positions=(0, place), along=-1)
     place = wrap_dim(dim, first.ndim + 1)
     if place == first.ndim:
-        return np.stack(tensors, place)
+        return np.stack(tensors, place, np.empty((*first.shape, len(tensors)), first.dtype))
     out = np.empty((*first.shape[:place], len(tensors), *first.shape[place:]), first.dtype)  # memory of its own, no view
     joined = np.concatenate(tensors, place, out.reshape(*first.shape[:place], len(tensors) * first.shape[place], *first.shape[place + 1 :]))
     ordered = laid("channels", joined, [tensors])

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gradsh.engine.autograd.gradient_versions import writes
+from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
@@ -14,6 +14,7 @@ from gradsh.ops.arguments import check_same_float, count, no_gradient
 from gradsh.ops.reduction import (
     MEAN,
     NONE,
+    SUM,
     broadcast_pair,
     chosen,
     named,
@@ -30,8 +31,14 @@ F = ("F",)
 LEGACY = "size_average: any? = None, reduce: any? = None, reduction: str = 'mean'"
 
 
-def _divided(value: ArrayOrTensor, reduction: int, elements: int) -> Any:
-    return over(value, elements) if reduction == MEAN else value
+def _divided(value: ArrayOrTensor, reduction: int, elements: int, written: int = 0, weight: Any = None) -> Any:
+    """Weight a gradient and divide it for the mean, as PyTorch does in place; `written`: how often it has written to it before."""
+    if weight is not None:
+        value = value * weight
+    if reduction == MEAN:
+        value = over(value, elements)
+    note(value, written + (weight is not None) + (reduction == MEAN))
+    return value
 
 
 # --- mse_loss ---------------------------------------------------------------------------------------------------
@@ -276,8 +283,7 @@ def _bce_backward(grad_output: Array, self: Array, target: Array, weight: Array 
 def _bce_target(
     grad: ArrayOrTensor, self: ArrayOrTensor, target: ArrayOrTensor, weight: Any, reduction: int
 ) -> ArrayOrTensor:
-    slope = -find("logit")(self) * grad
-    return _divided(slope if weight is None else slope * weight, reduction, count(target))
+    return _divided(-find("logit")(self) * grad, reduction, count(target), 2, weight)
 
 
 def _bce_second(grad: Any, grad_output: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
@@ -285,12 +291,13 @@ def _bce_second(grad: Any, grad_output: Any, self: Any, target: Any, weight: Any
     inner = self * self - self
     slope = grad * grad_output * (self * self - 2 * self * target + target)
     slope = slope / (inner * inner + 1e-12)
-    return _divided(slope if weight is None else slope * weight, reduction, count(self))
+    slope = _divided(slope, SUM, 1, 1, weight)
+    return over(slope, count(self)) if reduction == MEAN else slope
 
 
 def _bce_second_target(grad: Any, grad_output: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
     slope = -grad * grad_output / find("clamp_min")((1 - self) * self, 1e-12)
-    return _divided(slope if weight is None else slope * weight, reduction, count(target))
+    return _divided(slope, reduction, count(target), 1, weight)
 
 
 binary_cross_entropy_backward: Operation = op(
@@ -310,7 +317,7 @@ _binary_cross_entropy = op(
     grads={
         "self": lambda grad, self, target, weight, reduction:
             binary_cross_entropy_backward(grad, self, target, weight, reduction),
-        "target": writes(3)(_bce_target),
+        "target": _bce_target,
     },
 )
 
@@ -361,9 +368,9 @@ def _bce_logits_backward(
     else:
         positive = pos_weight * target
         slope = ((plus(positive, 1) - target) * sigmoid(self) - positive) * grad
-    if weight is not None:
-        slope = slope * weight
-    return _divided(slope, reduction, count(self))
+    if isinstance(slope, Tensor):  # PyTorch writes to nothing that is recorded, the division for the mean aside
+        return _divided(slope if weight is None else slope * weight, reduction, count(self))
+    return _divided(slope, reduction, count(self), 2 if pos_weight is None else 4, weight)
 
 
 def _bce_logits_target(
@@ -371,10 +378,7 @@ def _bce_logits_target(
 ) -> ArrayOrTensor:
     log_sigmoid = find("log_sigmoid_forward")
     logarithms = -self if pos_weight is None else log_sigmoid(-self) - log_sigmoid(self) * pos_weight
-    slope = logarithms * grad
-    if weight is not None:
-        slope = slope * weight
-    return _divided(slope, reduction, count(target))
+    return _divided(logarithms * grad, reduction, count(target), 0 if pos_weight is None else 2, weight)
 
 
 _binary_cross_entropy_with_logits = op(
@@ -382,7 +386,7 @@ _binary_cross_entropy_with_logits = op(
     "reduction: int = 1)",
     "BinaryCrossEntropyWithLogitsBackward0", "Binary cross entropy of logits.",
     layout="reversed", forward=_bce_logits, dtypes="keep", spaces=(), unguarded=True,
-    grads={"self": writes(3)(_bce_logits_backward), "target": writes(1)(_bce_logits_target)},
+    grads={"self": _bce_logits_backward, "target": _bce_logits_target},
 )
 
 

@@ -152,7 +152,7 @@ bmm = op(
 # --- vectors ----------------------------------------------------------------------------------------------------
 
 
-def _mv(self: Array, vec: Array) -> Array:
+def _check_mv(self: Array, vec: Array) -> None:
     if self.ndim == 0:
         raise fail("index", "Dimension specified as 0 but tensor has no dimensions", IndexError)
     if self.ndim != 2 or vec.ndim != 1:
@@ -161,11 +161,14 @@ def _mv(self: Array, vec: Array) -> Array:
     if self.shape[1] != vec.shape[0]:
         message = f"size mismatch, got input ({self.shape[0]}), mat ({self.shape[0]}x{self.shape[1]}), vec ({vec.shape[0]})"
         raise fail("shape", message, RuntimeError, shapes=(self.shape, vec.shape))
+
+
+def _mv(self: Array, vec: Array) -> Array:
     return self.dot(vec)
 
 
 mv = op(
-    "mv(self, vec)", "MvBackward0", "Product of a matrix and a vector.", forward=_mv, dtypes="same",
+    "mv(self, vec)", "MvBackward0", "Product of a matrix and a vector.", forward=_mv, dtypes="same", check=_check_mv,
     grads={"self": lambda grad, vec: _outer(grad, vec), "vec": lambda grad, self: _times_vector(transposed(self), grad)},
     samples=(sample((2, 3), (3,)), sample((2, 3), (2,), rejects="shape")),
 )

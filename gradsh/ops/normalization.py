@@ -33,6 +33,13 @@ def _check_parameters(input: Array, others: tuple[Any, ...]) -> None:
             raise fail("dtype", message, RuntimeError)
 
 
+def _check_weight(input: Array, weight: Array | None) -> None:
+    """Refuse a weight that was given another dtype since the forward (`module.double()`)."""
+    if weight is not None and weight.dtype != input.dtype:
+        titles = of_numpy(input.dtype).title, of_numpy(weight.dtype).title
+        raise fail("dtype", "expected scalar type {} but found {}".format(*titles), RuntimeError)
+
+
 # --- batch_norm -------------------------------------------------------------------------------------------------
 
 native_batch_norm_backward: Operation = op(
@@ -163,12 +170,20 @@ def _native_layer_norm(
     return kernels.layer_norm(input, weight, bias, len(normalized_shape), eps)
 
 
+def _native_layer_norm_backward(
+    grad_out: Array, input: Array, normalized_shape: tuple[int, ...], mean: Array, rstd: Array, weight: Array | None,
+    bias: Array | None, output_mask: Any,
+) -> tuple[Any, ...]:
+    del bias
+    _check_weight(input, weight)
+    return kernels.layer_norm_backward(grad_out, input, mean, rstd, weight, len(normalized_shape), output_mask)
+
+
 native_layer_norm_backward: Operation = op(
     "native_layer_norm_backward(grad_out, input, normalized_shape: ints, mean, rstd, weight: Tensor?, bias: Tensor?, "
     "output_mask: any)",
     "NativeLayerNormBackwardBackward0", "Gradients of layer norm.", spaces=(), unguarded=True,
-    forward=lambda grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask:
-        kernels.layer_norm_backward(grad_out, input, mean, rstd, weight, len(normalized_shape), output_mask),
+    forward=_native_layer_norm_backward,
     grads={
         ("input", "weight", "grad_out"): layer_norm_double,
         "bias": lambda grad: None,
@@ -243,6 +258,7 @@ def _group_gradients(
     if plain and grads[1] is None and grads[2] is None:
         if grads[0] is None:
             return None, None, None
+        _check_weight(array_of(input), weight)  # type: ignore[arg-type]
         return native_group_norm_backward(grads[0], input, result1, result2, weight, N, C, HxW, group, needs)
     return group_norm_formula(grads, input, result1, result2, weight, (N, C, HxW, group), needs)
 

@@ -12,7 +12,7 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.schema.formulas import product
 from gradsh.engine.values.dtype import Array
-from gradsh.ops.arguments import zeros
+from gradsh.ops.arguments import zeros, zeros_only
 from gradsh.ops.arithmetic import sub
 from gradsh.ops.kernels.common import ONE, chained, floats_only, not_bool, reusing, unsupported
 from gradsh.ops.power import pow, power
@@ -186,7 +186,7 @@ sign = op(
 )
 sgn: Operation = op(
     "sgn(self)", "SgnBackward0", "-1, 0 or 1; the gradient is zero.", forward=_sign, inplace=True,
-    grads={"self": lambda grad, self, result: zeros(grad)}, samples=(sample((2, 3)),),
+    grads={"self": lambda grad, self, result: zeros_only(grad)}, samples=(sample((2, 3)),),
 )
 op("signbit(self)", "", "Whether the sign bit is set (also of -0.0).", forward=lambda self: _signbit(self))
 

@@ -9,7 +9,7 @@ from gradsh.engine.dispatch.operation import Operation
 from gradsh.engine.graph.tensor import Tensor, make
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
-from gradsh.ops.arguments import applied, with_gradient, words
+from gradsh.ops.arguments import applied, with_gradient, words, zeros_of_shape
 from gradsh.ops.kernels import pool as kernels
 from gradsh.ops.kernels.pool import PoolWindow
 from gradsh.text.fault import fail
@@ -272,7 +272,7 @@ def _adaptive_avg_records(dims: int) -> Operation:
         grads={
             "grad_output": lambda grad, grad_output_sizes:
                 forward_op(grad, tuple(grad_output_sizes)[len(grad_output_sizes) - dims :]),
-            "self": lambda self: find("zeros_like")(self),
+            "self": lambda grad, self_sizes: zeros_of_shape(grad, self_sizes),
         },
     )
     forward_op: Operation = op(

@@ -22,7 +22,7 @@ PLAIN = (np.ndarray, np.generic)
 # --- with a summand ---------------------------------------------------------------------------------------------
 
 
-def _addmv(self: Array, mat: Array, vec: Array, beta: int, alpha: float) -> Array:
+def _check_addmv(self: Array, mat: Array, vec: Array, _beta: int, _alpha: float) -> None:
     if mat.ndim != 2 or vec.ndim != 1 or self.ndim > 1:
         message = f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}"
         raise fail("shape", message, RuntimeError)
@@ -31,6 +31,9 @@ def _addmv(self: Array, mat: Array, vec: Array, beta: int, alpha: float) -> Arra
         got = self.shape[0] if self.ndim else rows
         message = f"size mismatch, got input ({got}), mat ({rows}x{columns}), vec ({vec.shape[0]})"
         raise fail("shape", message, RuntimeError)
+
+
+def _addmv(self: Array, mat: Array, vec: Array, beta: int, alpha: float) -> Array:
     return plus(self, mat.dot(vec), beta, alpha)
 
 
@@ -40,7 +43,7 @@ def _outer_of(a: ArrayOrTensor, b: ArrayOrTensor) -> ArrayOrTensor:
 
 op(
     "addmv(self, mat, vec, *, beta: number = 1, alpha: number = 1)", "AddmvBackward0", "beta * self + alpha * (mat @ vec).",
-    forward=_addmv, dtypes="same", inplace=True,
+    forward=_addmv, dtypes="same", check=_check_addmv, inplace=True,
     grads={
         "self": lambda grad, beta: scaled(grad, beta),
         "mat": lambda grad, vec, alpha: scaled(_outer_of(grad, vec), alpha),

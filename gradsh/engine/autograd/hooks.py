@@ -207,13 +207,13 @@ def accumulate(
     if meta.hooks or node.extra is not None:
         before, held = id(grad), sys.getrefcount(grad)
         grad, written = _hooked(node, grad, written)
-        if grad is None or not leaf.requires_grad:
+        if grad is None:
             return False
         sole = not recorded and (sys.getrefcount(grad) <= 2 if id(grad) != before else sole and sys.getrefcount(grad) <= held)
-    elif not leaf.requires_grad:
-        return False
     first = meta.grad is None
-    if meta.grad is None:
+    if not leaf.requires_grad:  # any more; its hooks are told all the same
+        first = False
+    elif meta.grad is None:
         meta.grad = _recorded(grad, leaf) if recorded else _taken(grad, leaf, sole, written)
     elif recorded:
         meta.grad = meta.grad + grad
@@ -263,7 +263,7 @@ def _taken(grad: Array, leaf: Tensor, sole: bool, written: int) -> Tensor:
     if grad.shape != leaf.array.shape:
         return _of_another_shape(fresh, leaf)
     strides = _wanted_strides(leaf.array)
-    if sole and (grad.flags.c_contiguous if strides is None else _lies(grad, strides)):
+    if sole and (grad.flags.c_contiguous if strides is None else _lies(grad, strides, leaf.array.itemsize)):
         if not grad.flags.writeable:
             fresh.array = np.array(grad)
         elif not owns_memory(grad):
@@ -300,14 +300,17 @@ def _wanted_strides(array: Array) -> tuple[int, ...] | None:
     return array.strides if dense(array) else None
 
 
-def _lies(grad: Array, strides: tuple[int, ...]) -> bool:
-    """Whether a gradient has these strides, where they mean anything."""
+def _lies(grad: Array, strides: tuple[int, ...], item: int) -> bool:
+    """Whether a gradient has these strides (of elements of so many bytes), where they mean anything."""
     if not grad.size:  # numpy's strides of what has no elements mean nothing: was it expanded?
         return grad.base is None or (type(grad.base) is np.ndarray and not grad.base.size)
     if grad.size == 1 and grad.ndim and type(grad.base) is np.ndarray and not grad.base.ndim:
         return False  # a 0-d gradient that was expanded, whatever numpy says of its steps
-    return grad.strides == strides or all(
-        have if extent == 1 else have == want for extent, have, want in zip(grad.shape, grad.strides, strides, strict=True)
+    if grad.strides == strides and grad.itemsize == item:
+        return True
+    return all(
+        have if extent == 1 else have * item == want * grad.itemsize
+        for extent, have, want in zip(grad.shape, grad.strides, strides, strict=True)
     )
 
 

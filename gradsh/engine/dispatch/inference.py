@@ -78,7 +78,7 @@ def marked(values: list[Any], found: Any) -> Any:
     """Return an operation's result, made an inference tensor if the mode is on and it is new: no view, no input as it is."""
     if not inferring():
         return found
-    inputs = (one for value in values for one in (value if type(value) is list else (value,)))
+    inputs = (one for value in values for one in (value if type(value) in {list, tuple} else (value,)))
     given = {id(one.counter) for one in inputs if isinstance(one, Tensor)}
     for one in found if isinstance(found, (tuple, list)) else (found,):
         if isinstance(one, Tensor) and id(one.counter) not in given and (one.meta is None or one.meta.view is None):

@@ -53,12 +53,12 @@ class _Unpacking(_Base):
             output = f", which is output {kept.edge} of {forward_name(self)},"
         elif type(kept.edge) is tuple and not isinstance(kept.edge[0], AccumulateGrad):
             history, number = kept.counter.history(*kept.edge)
-            if getattr(getattr(history, "record", None), "multi_view", False):
+            if _one_of_several(history):
                 return refused_sibling(history, number)
             if history is not kept.edge[0]:
                 shape = list(history.outputs[number][0])  # as the tensor is now
             of_view = getattr(getattr(history, "record", None), "kind", "") == "view"  # made anew when it is looked at
-            output = f", which is output {0 if of_view else number} of {'AsStrided' if of_view else forward_name(history)},"
+            output = f", which is output 0 of {'AsStrided' if of_view else forward_name(history)},"  # 0 whichever it is, in PyTorch
         elif kept.edge is None and array is not None:
             history, by_base = kept.counter.history_of(array)
             if history is not None:
@@ -96,6 +96,16 @@ class _Unpacking(_Base):
         if name in attributes:
             return attributes[name]
         raise AttributeError(f"'{self.name().rpartition('::')[2]}' object has no attribute '_saved_{name}'")
+
+
+def _one_of_several(history: Any) -> bool:
+    """Whether a tensor with this history is one of several views of one call, or a view of such a view."""
+    while (record := getattr(history, "record", None)) is not None and record.kind == "view":
+        if record.multi_view:
+            return True
+        edge = history.edges[0]
+        history = None if edge is None else edge[0]
+    return False
 
 
 def _living(kept: SavedVariable, found: Any) -> Any:

@@ -169,8 +169,8 @@ class Elements(Lent):
         return bool(array.flags.c_contiguous)
 
     def data_ptr(self) -> int:
-        """Return the address of the first element; equal for two tensors at the same place of one memory."""
-        return int(self.array.__array_interface__["data"][0])
+        """Return the address of the first element, 0 where there is none; equal for two tensors at the same place of one memory."""
+        return int(self.array.__array_interface__["data"][0]) if self.array.size else 0
 
     def untyped_storage(self) -> Any:
         """Return the memory that the tensor lies in, to look at."""

@@ -56,7 +56,7 @@ def _shared() -> Exception:
 def _same(a: Array, b: Array) -> bool:
     """Whether two tensors cover the same stretch of memory in the same order."""
     start = a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
-    return bool(start and a.ndim == b.ndim and a.nbytes == b.nbytes and _steps(a) == _steps(b))
+    return bool(start and a.shape == b.shape and a.nbytes == b.nbytes and _steps(a) == _steps(b))
 
 
 def _steps(array: Array) -> list[int]:

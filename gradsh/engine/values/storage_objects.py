@@ -45,8 +45,9 @@ class UntypedStorage:
     __len__ = size
 
     def data_ptr(self) -> int:
-        """Return the address of the first byte."""
-        return int(owner_of(self._array).__array_interface__["data"][0])
+        """Return the address of the first byte, 0 where there is none."""
+        owner = owner_of(self._array)
+        return int(owner.__array_interface__["data"][0]) if owner.size else 0
 
     def tolist(self) -> list[Any]:
         """Return the elements."""

@@ -30,7 +30,7 @@ def _inside(self: Array, where: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def check_range(self: Array, where: tuple[Any, ...], written: tuple[Array, bool] | None = None) -> None:
-    """Refuse indices outside, as PyTorch's loop over the elements of the result does: at the first one.
+    """Refuse indices outside, as PyTorch's loop over the elements of the result does: at the first one, if there is one.
 
     `where` is numpy's index. `written`: the values that are being put into `self`, and whether they are added: those before the
     first index outside are there when it fails. The dimension in the message counts index tensors.
@@ -39,6 +39,8 @@ def check_range(self: Array, where: tuple[Any, ...], written: tuple[Array, bool]
         return
     dims = _dims(self, where)
     elements = np.arange(self.size).reshape(self.shape)[_inside(self, where)]
+    if not elements.size:
+        return
     indices = [(one, extent) for one, extent in dims if type(one) is np.ndarray]
     wide = np.broadcast_arrays(*[one for one, _ in indices])
     bad = np.logical_or.reduce([_outside(one, extent) for one, (_, extent) in zip(wide, indices, strict=True)])

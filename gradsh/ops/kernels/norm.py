@@ -15,9 +15,9 @@ from gradsh.ops.kernels.accurate_sum import WIDE, wide_sum
 
 
 def moments(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return mean and variance (the biased one) over axes in float64, dims kept."""
+    """Return mean and variance (the biased one) over axes in float64, dims kept; of nothing, 0 and nan."""
     size = math.prod(x.shape[axis] for axis in axes)
-    mean = wide_sum(x, axes) / size
+    mean = wide_sum(x, axes) / max(size, 1)
     near = mean.astype(x.dtype)
     variance = wide_sum(np.square(x - near), axes) / size - np.square(mean - near)
     return mean, np.maximum(variance, 0)
