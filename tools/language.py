@@ -100,7 +100,8 @@ def _names() -> Iterator[str]:
     yield from (f"| `{name}` | {module.why} |\n" for name, module in MODULES.items() if module.how == STANDS_IN)
     yield "\n### Modules that are refused\n\n| import | what to write instead |\n| --- | --- |\n"
     yield from (f"| `{name}` | {module.why} |\n" for name, module in MODULES.items() if module.how == REFUSED_MODULE)
-    yield "\nAny other import binds a name that explains itself when it is used, so that a post whose import is idle still runs.\n\n"
+    yield "\nAny other import binds a name that explains itself when it is used, so that a post whose import is idle still runs.\n"
+    yield "In a `try` whose `except` takes an ImportError and goes on, it fails there, and the program says that it takes that way.\n\n"
     yield "### PyTorch's namespaces\n\n`torch` and `Tensor` hold the [operations](operations.md); beside them:\n\n"
     yield "| import | offers |\n| --- | --- |\n"
     yield from (f"| `{name}` | {_listed(NAMESPACES[name].names())} |\n" for name in LISTED)

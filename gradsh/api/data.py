@@ -269,6 +269,33 @@ def _as_worker(info: WorkerInfo, generator: Any) -> Iterator[None]:
         ambient.flags[_WORKER], ambient._generator = before
 
 
+class _SingleProcessDataLoaderIter:
+    """One pass of a loader: its batches, and how many there are in all."""
+
+    __module__ = "torch.utils.data.dataloader"
+    __slots__ = ("_batches", "_loader")
+
+    def __init__(self, loader: "DataLoader", batches: Iterator[Any]) -> None:
+        self._loader = loader
+        self._batches = batches
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._batches)
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+
+class _MultiProcessingDataLoaderIter(_SingleProcessDataLoaderIter):
+    """The same, of a loader with workers."""
+
+    __module__ = "torch.utils.data.dataloader"
+    __slots__ = ()
+
+
 class DataLoader(ScriptBase):
     """Goes over a dataset in batches; each pass draws PyTorch's random numbers."""
 
@@ -302,6 +329,10 @@ class DataLoader(ScriptBase):
         self.collate_fn = collate_fn or (default_collate if batched else _as_tensor)
 
     def __iter__(self) -> Iterator[Any]:
+        kind = _MultiProcessingDataLoaderIter if self.num_workers else _SingleProcessDataLoaderIter
+        return kind(self, self._all_batches())
+
+    def _all_batches(self) -> Iterator[Any]:
         if isinstance(self.dataset, IterableDataset):
             seed = _seed(self.generator)
             return self._by_workers(seed) if self.num_workers else self._stream(self.dataset)

@@ -1,6 +1,6 @@
 """Static facts about a block of our tree: which names it binds in its own scope, and whether it yields."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gradsh.language import tree
@@ -9,6 +9,7 @@ from gradsh.language.node import Node, stmt
 from gradsh.text.span import Span
 
 _SCOPES = (tree.FunctionDef, tree.ClassDef, tree.Lambda)
+_CATCH_IMPORTS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
 def children(node: Node) -> Iterator[Node]:
@@ -148,3 +149,27 @@ def statements_of(body: list[Any]) -> Iterator[Any]:
 def own_expressions(node: Node) -> Iterator[Node]:
     """Yield an expression and all inside it that is evaluated with it (not the bodies of lambdas)."""
     return _own([node])
+
+
+def falls_back(node: tree.Try) -> bool:
+    """Tell whether a `try` goes on by another way where an import in it fails."""
+    return any(_catches_import(one.type) and not any(map(_gives_up, statements_of(one.body))) for one in node.handlers)
+
+
+def _catches_import(kind: Any) -> bool:
+    parts = kind.elts if isinstance(kind, tree.Tuple) else [kind]
+    return any(part is None or (isinstance(part, tree.Name) and part.id in _CATCH_IMPORTS) for part in parts)
+
+
+def _gives_up(statement: stmt) -> bool:
+    """Tell whether a statement raises, or calls what ends a program."""
+    called = statement.value.func if isinstance(statement, tree.Expr) and isinstance(statement.value, tree.Call) else None
+    ends = called.id if isinstance(called, tree.Name) else called.attr if isinstance(called, tree.Attribute) else ""
+    return isinstance(statement, tree.Raise) or ends in {"exit", "quit", "_exit"}
+
+
+def tried_imports(nodes: Iterable[Node]) -> Iterator[tree.Import | tree.ImportFrom]:
+    """Yield the imports among the nodes' `try` blocks for which the program has another way."""
+    for node in nodes:
+        if isinstance(node, tree.Try) and falls_back(node):
+            yield from (one for one in statements_of(node.body) if isinstance(one, tree.Import | tree.ImportFrom))

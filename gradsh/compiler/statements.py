@@ -6,7 +6,7 @@ from typing import Any
 from gradsh.compiler import runtime_names
 from gradsh.compiler.expressions import DELETE, GROWING, LOAD, STORE, identifier, operator
 from gradsh.compiler.patterns import PatternLowering
-from gradsh.compiler.scopes import bound_by, bound_names, statements_of, yields
+from gradsh.compiler.scopes import bound_by, bound_names, falls_back, statements_of, yields
 from gradsh.compiler.special import CLASS_ONLY, SPECIAL_METHODS, WITHOUT_MEANING, ways_for
 from gradsh.language import tree
 from gradsh.language.node import expr, stmt
@@ -23,6 +23,8 @@ class StatementLowering(PatternLowering):
         super().__init__(source, number)
         self.functions: list[bool] = []
         """For each function around the statement, innermost last: whether it is a generator."""
+        self.tries = False
+        """Whether an import here stands in a `try` that goes on by another way where the import fails."""
 
     def top(self, statement: stmt) -> Block:
         """Lower a top-level statement; the value of an expression is echoed, except that of a string literal."""
@@ -137,6 +139,13 @@ class StatementLowering(PatternLowering):
         ]
         return ast.With(items, self.lower(node.body), **self.place(node.span))
 
+    def _Try(self, node: tree.Try) -> ast.Try:
+        before, self.tries = self.tries, self.tries or falls_back(node)
+        body = self.lower(node.body)
+        self.tries = before
+        others = self.lower(node.handlers), self.lower(node.orelse), self.lower(node.finalbody)
+        return ast.Try(body, *others, **self.place(node.span))
+
     def _ExceptHandler(self, node: tree.ExceptHandler) -> ast.ExceptHandler:
         kind = self.lower(node.type)
         body = self.lower(node.body)
@@ -242,10 +251,8 @@ class StatementLowering(PatternLowering):
         lowered: Block = []
         for item in node.names:
             place = self.place(item.span)
-            full = bool(item.asname)
-            value = self.hook(
-                runtime_names.IMPORT, place, self.constant(item.name, place), self.constant(full, place)
-            )
+            words = (item.name, bool(item.asname), self.tries)
+            value = self.hook(runtime_names.IMPORT, place, *(self.constant(word, place) for word in words))
             bound = self.name(item.asname or item.name.partition(".")[0])
             lowered.append(ast.Assign([ast.Name(bound, STORE, **place)], value, **place))
         return lowered
@@ -255,11 +262,11 @@ class StatementLowering(PatternLowering):
         path = "." * node.level + (node.module or "")
         for item in node.names:
             place = self.place(item.span)
-            module = self.constant(path, place)
             if item.name == "*":
-                lowered.append(self.call(runtime_names.IMPORT_STAR, item.span, module))
+                lowered.append(self.call(runtime_names.IMPORT_STAR, item.span, self.constant(path, place)))
                 continue
-            value = self.hook(runtime_names.IMPORT_FROM, place, module, self.constant(item.name, place))
+            words = (path, item.name, self.tries)
+            value = self.hook(runtime_names.IMPORT_FROM, place, *(self.constant(word, place) for word in words))
             bound = self.name(item.asname or item.name)
             lowered.append(ast.Assign([ast.Name(bound, STORE, **place)], value, **place))
         return lowered

@@ -4,7 +4,6 @@ One function a kind, found in `STORIES`. A story marks the places before the fai
 """
 
 import re
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from gradsh.language import tree
 from gradsh.runtime.activation import Place
 from gradsh.runtime.library import Library
 from gradsh.runtime.missing_modules import ON_PYTORCH, way_without
-from gradsh.runtime.modules import MODULES
+from gradsh.runtime.modules import MODULES, only_python_has
 from gradsh.runtime.pytorch_names import only_pytorch_has
 from gradsh.text.span import Span
 
@@ -127,6 +126,8 @@ def _attribute(case: "Case") -> None:
     if owner is not None and isinstance(name, str) and not _known_elsewhere(case, owner, name):
         meant = for_attribute(case.machine, owner, name)
         _meant(case, meant)
+        if name == "next" and hasattr(type(owner), "__next__") and isinstance(case.expression, tree.Attribute):
+            case.help.append(f"write `next({case.text(case.expression.value.span)})`")
         if not meant and isinstance(owner, Library):
             case.help.append(f"gradsh's `{owner.name}` offers {_some(owner.names())}")
         if isinstance(owner, case.machine.guard.namespaces):
@@ -137,7 +138,7 @@ def _known_elsewhere(case: "Case", owner: Any, name: str) -> bool:
     """Say the way to do without what PyTorch, or Python's own module, has: then no other name was meant. Tell whether it has it."""
     space = case.machine.guard.space(owner)
     way = way_without(f"{space}.{name}") if space else ""
-    if not way and not only_pytorch_has(space, name) and not (space in MODULES and hasattr(sys.modules.get(space), name)):
+    if not way and not only_pytorch_has(space, name) and not only_python_has(space, name):
         return False
     case.notes.append(f"{'PyTorch' if space[:5] == 'torch' else 'Python'} has `{space}.{name}`; gradsh does not")
     case.help += [way] if way else []

@@ -6,7 +6,7 @@ from types import FunctionType
 from typing import Any
 
 from gradsh.commands import GRAMMARS
-from gradsh.compiler.scopes import bound_names, children
+from gradsh.compiler.scopes import bound_names, children, tried_imports
 from gradsh.diagnosis.nearest import for_attribute, near
 from gradsh.engine.ambient import current, enter, tell
 from gradsh.language import tree
@@ -94,9 +94,10 @@ class NameChecker:
             for name in _binds(node)
         }
         imported: dict[str, list[Any]] = {}
+        tried = set(map(id, tried_imports(self.nodes)))
         for node in self.nodes:
             for name, value in self._imported(node):
-                imported.setdefault(name, []).append(value)
+                imported.setdefault(name, []).append(None if id(node) in tried and isinstance(value, Absent) else value)
         others |= {name for name, count in self._bindings().items() if count > len(imported.get(name, ()))}
         self.values = {name: values[0] for name, values in imported.items() if name not in others and len(values) == 1}
 

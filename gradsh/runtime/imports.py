@@ -11,7 +11,7 @@ from gradsh.runtime.files import FileModule, Files
 from gradsh.runtime.host import RuntimeHost
 from gradsh.runtime.library import Library, listed
 from gradsh.runtime.missing_modules import Absent, way_without
-from gradsh.runtime.modules import MODULES, REFUSED_MODULE, STANDS_IN
+from gradsh.runtime.modules import MODULES, REFUSED_MODULE, STANDS_IN, only_python_has
 from gradsh.runtime.pytorch_names import only_pytorch_has
 from gradsh.text.fault import fail
 
@@ -73,20 +73,35 @@ class Imports:
     def _no_module(path: str, top: str) -> Exception:
         return fail("name", f"No module named '{path}'", ModuleNotFoundError, name=path, top=top)
 
-    def module(self, path: str, full: bool) -> Any:
-        """Return what `import path` binds: the first part, or with `as` (`full`) the last."""
+    def module(self, path: str, full: bool, tries: bool = False) -> Any:
+        """Return what `import path` binds: the first part, or with `as` (`full`) the last.
+
+        Raises ImportError, also where the program has another way without a module that gradsh does not have (`tries`).
+        """
         if path == "__future__":
             return Absent(path)
         found = self.find(path)
+        if tries and isinstance(found, Absent):
+            raise self._other_way(path)
         top = path.partition(".")[0]
         return found if full else self.files.find(top) if self.files.has(top) else self._top(top)
 
-    def member(self, path: str, name: str) -> Any:
-        """Return what `from path import name` binds. Raises ImportError."""
+    def member(self, path: str, name: str, tries: bool = False) -> Any:
+        """Return what `from path import name` binds. Raises ImportError, as `module` does."""
         if path in _IGNORED:
             return None
         if path[:1] == ".":
             path = self.files.absolute(path)
+        found = self._member(path, name)
+        if tries and isinstance(found, Absent):
+            raise self._other_way(path if isinstance(self.find(path), Absent) else f"{path}.{name}")
+        return found
+
+    def _other_way(self, path: str) -> Exception:
+        current().warn_once(path, f"gradsh has no module '{path}': the program goes on at its `except`")
+        return self._no_module(path, path.partition(".")[0])
+
+    def _member(self, path: str, name: str) -> Any:
         namespace = self.find(path)
         if isinstance(namespace, Absent):
             return Absent(f"{path}.{name}")
@@ -95,7 +110,7 @@ class Imports:
         try:
             return namespace.get(name)
         except AttributeError:
-            if way_without(f"{path}.{name}") or only_pytorch_has(path, name):
+            if way_without(f"{path}.{name}") or only_pytorch_has(path, name) or only_python_has(path, name):
                 return Absent(f"{path}.{name}")
             text = f"cannot import name '{name}' from '{path}'"
             raise fail("name", text, ImportError, name=name, owner=namespace) from None

@@ -4,7 +4,7 @@ import sys
 from typing import Any, NoReturn
 
 from gradsh.compiler.special import SPECIAL_METHODS
-from gradsh.runtime.modules import OR_TRACE, module_of
+from gradsh.runtime.modules import OR_TRACE, REFUSED_MODULE, module_of, only_python_has
 from gradsh.runtime.pytorch_names import only_pytorch_has
 from gradsh.text.fault import fail
 
@@ -77,7 +77,7 @@ def way_without(path: str) -> str:
 
 
 class Absent:
-    """A module that gradsh does not have: importing it is allowed, using it says what to do instead."""
+    """A module, or a name of one, that gradsh does not have: importing it is allowed, using it says what to do instead."""
 
     __slots__ = ("_module",)
 
@@ -86,11 +86,14 @@ class Absent:
 
     def explain(self, *_: Any, **__: Any) -> NoReturn:
         """Raise ModuleNotFoundError with the way to do without the module."""
-        top = self._module.partition(".")[0]
-        known = module_of(top)
-        what, otherwise = ("", _WRITE) if only_pytorch_has(*self._module.rpartition(".")[::2]) else ("module ", _REMOVE)
-        otherwise = _LEAVE if top in sys.stdlib_module_names else otherwise
-        way = way_without(self._module) or (known.why if known else otherwise)
+        space, _dot, name = self._module.rpartition(".")
+        known = module_of(self._module)
+        what, otherwise = ("", _WRITE) if only_pytorch_has(space, name) else ("module ", _REMOVE)
+        if only_python_has(space, name):
+            what, otherwise = "", _LEAVE
+        elif self._module.partition(".")[0] in sys.stdlib_module_names:
+            otherwise = _LEAVE
+        way = way_without(self._module) or (known.why if known and known.how == REFUSED_MODULE else otherwise)
         raise fail(
             "name", f"gradsh has no {what}'{self._module}'; {way}", ModuleNotFoundError, name=self._module, way=way
         )

@@ -3,6 +3,8 @@
 Imports, `gradsh check` and the documents read it. A module that is not in it is refused without a way of its own.
 """
 
+import sys
+
 from gradsh.text.tuples import NamedTuple
 
 REAL = "real"
@@ -154,3 +156,9 @@ MODULES: dict[str, Module] = {
 def module_of(path: str) -> Module | None:
     """Return the entry of a dotted path's first part, or None where the table has none."""
     return MODULES.get(path.partition(".")[0])
+
+
+def only_python_has(path: str, name: str) -> bool:
+    """Tell whether Python's own module has a function or class that the one of the table does not offer."""
+    entry = module_of(path)
+    return entry is not None and entry.how == REAL and name[:1] != "_" and callable(getattr(sys.modules.get(path), name, None))

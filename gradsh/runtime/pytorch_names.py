@@ -29,8 +29,8 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
         ),
         "torch.Tensor": (
             "apply_ as_subclass chalf coalesce col_indices crow_indices dense_dim dequantize dim_order geqrf "
-            "imag index indices int_repr is_coalesced is_distributed is_mkldnn is_mps is_nested is_set_to is_shared "
-            "is_sparse_csr is_xla is_xpu istft lu lu_solve map2_ map_ name orgqr ormqr qscheme record_stream "
+            "imag index indices int_repr is_coalesced is_set_to "
+            "istft lu lu_solve map2_ map_ name orgqr ormqr qscheme record_stream "
             "reinforce resize resize_as row_indices slice_inverse smm sparse_dim sparse_mask sparse_resize_ stft storage_type "
             "to_dense to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr "
             "values xpu"

@@ -10,6 +10,7 @@ _OWN = names_in(
     "device layout is_cuda is_cpu is_sparse itemsize nbytes element_size nelement stride storage_offset is_contiguous data_ptr "
     "untyped_storage storage "
     "is_floating_point is_complex is_signed get_device item tolist numpy names is_quantized is_meta volatile T H mT mH "
+    "is_sparse_csr is_nested is_mkldnn is_mps is_xpu is_xla is_mtia is_vulkan is_maia is_ipu is_shared is_distributed "
     "real is_inference _backward_hooks"
 )
 _HIDDEN = frozenset({*Tensor.__slots__, "counter", "edge"})

@@ -377,13 +377,57 @@ def test_the_default_device_is_the_cpu_and_no_other() -> None:
 
 @pytest.mark.parametrize(("text", "way"), [
     ("torch.complex(1, 2)", "no complex numbers"), ("torch.eye(2).to_sparse()", "dense"), ("import gc; gc.get_objects()", "memory"),
-    ("from functools import singledispatchmethod", "run the program"), ("import difflib; difflib.ndiff", "leave out what needs it"),
+    ("from functools import singledispatchmethod as s\ns(len)", "leave out what needs it"),
+    ("from functools import singledispatchmethod\nclass A(singledispatchmethod): pass", "leave out"),
+    ("import functools; functools.singledispatchmethod", "run the program"), ("import difflib; difflib.ndiff", "leave out what needs it"),
     ("import pytorch_lightning as pl\nclass Net(pl.LightningModule):\n    pass", "nn.Module"),
 ])  # fmt: skip
 def test_what_is_not_here_names_both_ways(text: str, way: str) -> None:
     problem = run(f"import torch\n{text}")[2][0].problem
     assert way in problem.help[0]
     assert any("gradsh trace FILE" in line for line in problem.help)
+
+
+def test_names_that_only_python_has_are_idle_until_they_are_used() -> None:
+    assert run("from functools import singledispatchmethod\nfrom os import getenvb, walk\nprint(1)")[::2] == ("1\n", [])
+    assert run("from functools import nothing_at_all")[2][0].problem.message == "cannot import name 'nothing_at_all' from 'functools'"
+
+
+TRIED = """
+def load(kind):
+    try:
+        {imports}
+        return 'here'
+    except {caught}:
+        {other}
+    return 'not here'
+print(load(1))
+"""
+
+
+@pytest.mark.parametrize("caught", ["ImportError", "ModuleNotFoundError as error", "(ValueError, ImportError)", "Exception"])
+@pytest.mark.parametrize("imports", ["import scipy", "from sklearn.manifold import TSNE", "import apex.amp as a", "if kind: import cv2"])
+def test_a_tried_import_takes_the_other_way_and_says_so(imports: str, caught: str) -> None:
+    printed, warnings, failures, _ = run(TRIED.format(imports=imports, caught=caught, other="pass") * 2)
+    assert (printed, failures) == ("not here\n" * 2, [])
+    assert [" ".join(one.split()[:4]) for one in warnings] == ["gradsh has no module"]
+    assert warnings[0].endswith("the program goes on at its `except`")
+
+
+@pytest.mark.parametrize(("imports", "caught", "other"), [
+    ("import scipy", "ImportError", "raise ImportError('install scipy')"), ("import scipy", "ImportError", "sys.exit('install it')"),
+    ("import scipy", "ValueError", "pass"), ("import json", "ImportError", "pass"), ("from torch import nn", "ImportError", "pass"),
+])  # fmt: skip
+def test_an_import_without_another_way_is_idle_until_it_is_used(imports: str, caught: str, other: str) -> None:
+    assert run("import sys\n" + TRIED.format(imports=imports, caught=caught, other=other))[:3] == ("here\n", [], [])
+
+
+def test_a_loader_gives_passes_with_a_length_and_no_next() -> None:
+    text = "from torch.utils.data import DataLoader\nit = iter(DataLoader(range(10), batch_size=4))\n"
+    assert run(f"{text}print(len(it), [len(b) for b in it], next(it, None), iter(it) is it)")[::2] == ("3 [4, 4, 2] None True\n", [])
+    problem = run(f"{text}it.next()")[2][0].problem
+    assert problem.message == "'_SingleProcessDataLoaderIter' object has no attribute 'next'"
+    assert problem.help == ("write `next(it)`",)
 
 
 def test_a_gpu_is_ignored_where_the_command_line_says_so(tmp_path: Path) -> None:

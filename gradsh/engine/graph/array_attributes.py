@@ -24,6 +24,11 @@ else:
     Lent = lazy_methods()
 
 
+def _never(why: str) -> property:
+    """Return a property that is False, and why."""
+    return property(lambda _: False, doc=f"False: {why}.")
+
+
 def check_numpy(tensor: Any) -> None:
     """Raise PyTorch's error for an array over a tensor that requires grad, while gradients are recorded."""
     if tensor.requires_grad and current().grad_enabled:
@@ -114,19 +119,18 @@ class Elements(Lent):
         return "torch.strided"
 
     @property
-    def is_cuda(self) -> bool:
-        """False: gradsh computes on the CPU."""
-        return False
-
-    @property
     def is_cpu(self) -> bool:
         """True: gradsh computes on the CPU."""
         return True
 
-    @property
-    def is_sparse(self) -> bool:
-        """False: all tensors are strided."""
+    is_sparse = is_sparse_csr = is_nested = is_mkldnn = is_quantized = _never("all tensors are strided, of plain numbers")
+    is_cuda = is_meta = is_mps = is_xpu = is_xla = is_mtia = is_vulkan = is_maia = is_ipu = _never("gradsh computes on the CPU")
+
+    def is_shared(self) -> bool:
+        """Return False: a program has one process."""
         return False
+
+    is_distributed = is_shared
 
     @property
     def itemsize(self) -> int:
