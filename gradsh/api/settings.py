@@ -6,10 +6,12 @@ import numpy as np
 
 from gradsh.engine.ambient import current
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.parallel import set_threads, threads
 from gradsh.engine.values.dtype import DType, as_dtype, of_numpy, promote_pair, result_type
 from gradsh.engine.values.size import CPU, Device
 from gradsh.engine.values.storage_objects import UntypedStorage
 from gradsh.ops.copy_cast import CUDA_WAY, DEVICES, check_device, no_accelerator, no_device
+from gradsh.process.blas_threads import wanted
 from gradsh.text.fault import fail
 
 
@@ -214,9 +216,27 @@ def no_group(*_args: Any, **_kwargs: Any) -> NoReturn:
 
 
 def ignore(*_args: Any, **_kwargs: Any) -> None:
-    """Take any arguments and do nothing (settings that have no meaning here: thread counts, cuDNN switches)."""
+    """Take any arguments and do nothing (settings that have no meaning here: cuDNN switches)."""
 
 
 def get_num_threads() -> int:
-    """Return 1: results do not depend on a number of threads."""
-    return 1
+    """Return how many threads work on products and on large arrays; results do not depend on it."""
+    return threads()
+
+
+def get_num_interop_threads() -> int:
+    """Return how many there would be if no program had set it."""
+    return wanted()
+
+
+def set_num_threads(*args: Any, **options: Any) -> None:
+    """Let so many threads work on products and on large arrays."""
+    if options:
+        raise fail("type", "torch.set_num_threads() takes no keyword arguments", TypeError)
+    if len(args) != 1:
+        raise fail("type", f"torch.set_num_threads() takes exactly one argument ({len(args)} given)", TypeError)
+    if type(args[0]) is not int:
+        raise fail("type", f"set_num_threads expects an int, but got {type(args[0]).__name__}", RuntimeError)
+    if args[0] < 1:
+        raise fail("value", "set_num_threads expects a positive integer", RuntimeError)
+    set_threads(args[0])

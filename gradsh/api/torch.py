@@ -113,10 +113,10 @@ _TORCH: dict[str, Any] = {
         _SETTINGS,
         "is_storage typename "
         "set_default_dtype get_default_dtype set_printoptions is_tensor is_floating_point is_complex numel promote_types "
-        "result_type=result_type_of can_cast finfo iinfo device set_num_threads=ignore get_num_threads "
+        "result_type=result_type_of can_cast finfo iinfo device set_num_threads get_num_threads "
         "use_deterministic_algorithms=ignore set_float32_matmul_precision=ignore set_num_interop_threads=ignore "
         "set_default_device get_default_device set_default_tensor_type are_deterministic_algorithms_enabled=cuda_is_available "
-        "set_deterministic_debug_mode=ignore get_num_interop_threads=get_num_threads",
+        "set_deterministic_debug_mode=ignore get_num_interop_threads",
     ),
     **lazily("gradsh.api.stand_ins", "save load compile autocast=Autocast"),
     "amp": _spaces("torch.amp"),

@@ -8,10 +8,10 @@ import numpy as np
 from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
+from gradsh.engine.parallel import BLOCK
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy
 from gradsh.engine.values.shape import wrap_dim, wrap_dims
-from gradsh.ops.kernels.common import BLOCK
 from gradsh.ops.reduce import PLAIN, Dims, add_reduce, sum_over, unsqueezed
 from gradsh.text.fault import fail
 

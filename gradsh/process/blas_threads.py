@@ -36,19 +36,25 @@ def let_go() -> None:
         os.environ.pop(SETTINGS[0], None)
     else:
         os.environ[SETTINGS[0]] = before
+    use(wanted())
+
+
+def use(count: int) -> None:
+    """Have so many threads from now on."""
     try:
         import ctypes
 
         library = ctypes.CDLL(sys.modules["numpy._core._multiarray_umath"].__file__)
         for name in SETTERS:
             if hasattr(library, name):
-                getattr(library, name)(_wanted())
+                getattr(library, name)(count)
                 return
     except (ImportError, KeyError, OSError):  # another library than OpenBLAS, which the setting did not concern
         return
 
 
-def _wanted() -> int:
+def wanted() -> int:
+    """Return how many threads a person wants, or how many processors there are for this process."""
     for name in SETTINGS:
         with suppress(KeyError, ValueError):
             return max(1, int(os.environ[name]))

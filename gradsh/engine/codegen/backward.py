@@ -28,6 +28,7 @@ from gradsh.engine.codegen.source import compile_source, fill
 from gradsh.engine.dispatch.compact_node import FREED, SAVED, counter_of
 from gradsh.engine.graph.saved import slot_shape_and_dtype
 from gradsh.engine.graph.tensor import AccumulateGrad, Tensor, autograd_meta
+from gradsh.engine.parallel import spread, spread_into
 from gradsh.engine.schema.formulas import computes
 from gradsh.engine.schema.overload import FALLBACK, KEEP, Formula, Overload, fall_back
 from gradsh.engine.values.storage import VersionCounter
@@ -192,14 +193,15 @@ def _formula(
 def _product(saved: str, layout: NodeLayout, last: bool) -> str:
     """Write a product of the gradient, into its memory where it is large and this is the last that reads it."""
     factor = f"{saved} if type({saved}) is ndarray else constant({saved}, grad.dtype)"
-    if not last:
-        return f"multiply(grad, {factor})"
     unlike = "" if layout is COMPACT else f" or type({saved}) is not ndarray or {saved}.dtype is not grad.dtype"
-    return f"(multiply(grad, {factor}) if grad.nbytes <= LARGE{unlike} else multiply_into(donatable(grad), grad, {factor}))"
+    into = "donatable(grad)" if last else "None"
+    return f"(multiply(grad, {factor}) if grad.nbytes <= LARGE{unlike} else multiply_into({into}, grad, {factor}))"
 
 
 def _multiply_into(into: Any, grad: Any, factor: Any) -> Any:
-    return np.multiply(grad, factor, into)
+    if into is not None and factor.shape == grad.shape and grad.flags.c_contiguous and factor.flags.c_contiguous:
+        return spread_into(into, np.multiply, grad, factor)
+    return np.multiply(grad, factor, into) if into is not None else spread(np.multiply, grad, factor)
 
 
 def write_recorded_step(record: Overload) -> Callable[..., Any]:

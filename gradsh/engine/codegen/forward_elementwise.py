@@ -16,6 +16,7 @@ import numpy as np
 from gradsh.engine.codegen import fragments
 from gradsh.engine.codegen.source import compile_source, fill
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.engine.parallel import spread
 from gradsh.engine.schema.overload import Overload
 from gradsh.engine.values.dtype import NumpyDType
 from gradsh.engine.values.layout import as_operands
@@ -79,7 +80,7 @@ _COMPUTE = """
     if _ambient.check is not None and _a.nbytes > LARGE:
         _ambient.check(_a.nbytes)
     try:
-        _out = _ufunc({arrays})
+        _out = {run}
     except ValueError:
         {decline}
     if type(_out) is not _ndarray:
@@ -159,6 +160,12 @@ def is_elementwise(record: Overload) -> bool:
     return record.plan.edges == record.tensors and (record.ufunc is None or not record.plan.asked)
 
 
+def _run(record: Overload, arrays: str) -> str:
+    """Write the kernel's call, of a ufunc on large arrays by several threads."""
+    plain = f"_ufunc({arrays})"
+    return f"{plain} if _a.nbytes <= LARGE else _spread(_ufunc, {arrays})" if isinstance(record.ufunc, np.ufunc) else plain
+
+
 def _values(record: Overload) -> str:
     """Write what the node keeps: the defaults of plain calls, or what a product's derivatives ask of its operands."""
     if not record.plan.asked:
@@ -200,7 +207,7 @@ def write_elementwise(record: Overload, general: Callable[..., Any] | None = Non
     )
     scope = fragments.forward_scope(
         record, _ufunc=record.ufunc or record.forward, _constant=constant, _as_operands=as_operands, _remember=remember,
-        _steps=_steps, _general=general, LARGE=LARGE, VALUES=record.plan.defaults,
+        _steps=_steps, _general=general, _spread=spread, LARGE=LARGE, VALUES=record.plan.defaults,
     )
     return compile_source(f"forward of {record.name}", source, scope)
 
@@ -213,7 +220,7 @@ def _compute(record: Overload, arity: int, decline: str) -> str:
     two = arity == 2
     apart = " or _b.ndim != 2 or _a.shape[1] != _b.shape[0]" if product else ""
     compute = fill(
-        _COMPUTE, decline=decline, wrong=" or _a.ndim != 2" if product else "", arrays="_a, _b" if two else "_a",
+        _COMPUTE, decline=decline, wrong=" or _a.ndim != 2" if product else "", run=_run(record, "_a, _b" if two else "_a"),
         second=fill(_SECOND, decline=decline, takes_numbers=takes_numbers, apart=apart) if two else "",
         ordered=fill(_ORDERED) if two and not product else "", remember="" if product else fill(_REMEMBER[arity]),
     )

@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 
 from gradsh.engine.ambient import current
+from gradsh.engine.parallel import BLOCK, Block, shared
 from gradsh.engine.values.dtype import Array, NumpyDType, of_numpy, result_type
 from gradsh.text.fault import fail
-
-BLOCK = 1 << 16
-"""Elements at a time in chains of ufuncs: their temporaries stay in the cache."""
 
 ONE = {np.dtype(kind): np.ones((), kind) for kind in (np.float32, np.float64)}
 """The number 1 by dtype: ufuncs are faster with 0-d arrays than with Python's numbers."""
@@ -69,9 +67,11 @@ def in_blocks(function: Callable[..., Any], *arrays: Any) -> Array:
     result = np.empty(first.shape, first.dtype)
     target = result.reshape(-1)
     sources = [one.reshape(-1) for one in arrays]
-    for start in range(0, target.size, BLOCK):
-        stop = start + BLOCK
+
+    def block(start: int, stop: int) -> None:
         target[start:stop] = function(*[one[start:stop] for one in sources])
+
+    shared(target.size, lambda: block)
     return result
 
 
@@ -103,10 +103,17 @@ def chained(function: Callable[..., Any], *arrays: Any, into: Array | None = Non
         function(result, result, *arrays)
         return result
     result = np.empty(last.shape, last.dtype) if into is None or not plain else into
-    target, work = result.reshape(-1), np.empty(BLOCK, last.dtype)
-    for start in range(0, target.size, BLOCK):
-        out = target[start : start + BLOCK]
-        function(out, work[: out.size], *[one[start : start + BLOCK] if one.ndim else one for one in sources])
+    target = result.reshape(-1)
+
+    def make() -> Block:
+        work = np.empty(BLOCK, target.dtype)
+
+        def block(start: int, stop: int) -> None:
+            function(target[start:stop], work[: stop - start], *[one[start:stop] if one.ndim else one for one in sources])
+
+        return block
+
+    shared(target.size, make)
     return result
 
 
@@ -173,13 +180,14 @@ def pick(mask: Any, a: Any, b: Any) -> Any:
         return np.where(mask, a, b)
     result = np.empty(mask.shape, _FLOATS[integer])
     target, chosen = result.reshape(-1).view(integer), mask.reshape(-1)
-    for start in range(0, mask.size, BLOCK):
-        part = slice(start, start + BLOCK)
-        x = left if not left.ndim else left[part]
-        y = right if not right.ndim else right[part]
-        bits = np.negative(chosen[part].astype(integer))
+
+    def block(start: int, stop: int) -> None:
+        x, y = (one[start:stop] if one.ndim else one for one in (left, right))
+        bits = np.negative(chosen[start:stop].astype(integer))
         np.bitwise_and(bits, np.bitwise_xor(x, y), out=bits)
-        np.bitwise_xor(bits, y, out=target[part])
+        np.bitwise_xor(bits, y, out=target[start:stop])
+
+    shared(mask.size, lambda: block)
     return result
 
 
@@ -225,9 +233,11 @@ def gated(grad: Array, mask: Any, into: Array | None = None) -> Any:
         return np.where(mask, grad, np.zeros((), grad.dtype))
     result = np.empty(mask.shape, grad.dtype) if into is None else into
     target, chosen = result.reshape(-1).view(integer), mask.reshape(-1).view(np.int8)
-    for start in range(0, mask.size, BLOCK):
-        part = slice(start, start + BLOCK)
-        np.bitwise_and(np.negative(chosen[part]).astype(integer), bits[part], out=target[part])
+
+    def block(start: int, stop: int) -> None:
+        np.bitwise_and(np.negative(chosen[start:stop]).astype(integer), bits[start:stop], out=target[start:stop])
+
+    shared(mask.size, lambda: block)
     return result
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.parallel import BLOCK
 from gradsh.engine.values.dtype import Array
-from gradsh.ops.kernels import common as kernels
 from gradsh.ops.kernels.accurate_sum import WIDE, wide_sum
 
 _MANY, _SHORT, _LONG = 1 << 14, 32, 1 << 12
@@ -27,7 +27,7 @@ def fits(size: int, *arrays: Any) -> bool:
 
 def parts(count: int, size: int) -> Iterator[slice]:
     """Yield slices over rows, each of so many that they stay in the cache."""
-    step = max(1, kernels.BLOCK // max(size, 1))
+    step = max(1, BLOCK // max(size, 1))
     for start in range(0, count, step):
         yield slice(start, start + step)
 
