@@ -24,6 +24,7 @@ from gradsh.process.gc_policy import governor
 from gradsh.runtime import bounded_operators
 from gradsh.runtime.activation import ROOT, Errand, Place, Progress, Stopped, Units, Where, describe, statement_lines
 from gradsh.runtime.guard import NO_ARRAY, Guard, Store
+from gradsh.runtime.numpy_printing import ArrayPrinting
 from gradsh.runtime.pytorch_names import tell_caught
 from gradsh.runtime.shown import Shown
 from gradsh.runtime.warning_filters import WarningFilters
@@ -122,6 +123,7 @@ class Machine:
         self.telling = False
         """Whether a failure is being told: an interrupt may end that, too."""
         self.shown = Shown()
+        self.array_printing = ArrayPrinting()
         self._by_number: dict[int, Unit] = {}
         self._current: Unit | None = None
         from gradsh.runtime.script_globals import Offer
@@ -140,6 +142,7 @@ class Machine:
         self.shown.forget()
         self.taken.clear()
         self.brought.clear()
+        self.array_printing.options = None
         self.warning_filters = WarningFilters(self)
         self.builtins.clear()
         self.builtins.update(self.offer.builtins())
@@ -251,7 +254,7 @@ class Machine:
         self.progress.failing = (0, ROOT)
         failed: Failed | None = None
         try:
-            with deeper(RECURSION), self.confine():
+            with deeper(RECURSION), self.confine(), self.array_printing:
                 exec(unit.code, self.program)
             self.progress.halt(over=True)  # what was asked for while nothing looked, in one long call, ends the run here
         except SystemExit as error:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gradsh.engine.ambient import current
 from gradsh.runtime.allowlist import offer
 from gradsh.runtime.guard import numbers_only
 from gradsh.runtime.library import Library, listed
@@ -58,7 +57,7 @@ _GRIDS = ("c_", "mgrid", "ogrid", "r_", "s_")
 _OF_SEQUENCES = ("choice", "permutation")
 
 
-def load_numpy(_: "Machine") -> Mapping[str, Any]:
+def load_numpy(machine: "Machine") -> Mapping[str, Any]:
     """Return what `numpy` offers."""
     import numpy as np
 
@@ -68,7 +67,7 @@ def load_numpy(_: "Machine") -> Mapping[str, Any]:
     return guarded | listed(np, f"{_CONSTANTS} {_TYPES}") | {
         "ndarray": Kind(np.ndarray), "random": Library("numpy.random", _random),
         "linalg": Library("numpy.linalg", _linalg), "testing": Library("numpy.testing", _testing),
-        "set_printoptions": _print_options, "__version__": np.__version__, "seterr": lambda *_, **__: {}, "vectorize": _vectorize,
+        **machine.array_printing.members(), "__version__": np.__version__, "seterr": lambda *_, **__: {}, "vectorize": _vectorize,
         "poly1d": Polynomial,
         **{name: Grid(getattr(np, name)) for name in _GRIDS}, **numpy_files(),
     }
@@ -144,11 +143,6 @@ def _testing() -> Mapping[str, Any]:
 
     names = "assert_allclose assert_array_equal assert_almost_equal assert_array_almost_equal assert_equal assert_array_less"
     return {name: numbers_only(value) for name, value in listed(numpy.testing, names).items()}
-
-
-def _print_options(**_: Any) -> None:
-    """Take the options and change nothing: numpy keeps them for the process, not for a program."""
-    current().stands_in("np.set_printoptions", "it does nothing; arrays print with numpy's defaults")
 
 
 def _random() -> Mapping[str, Any]:

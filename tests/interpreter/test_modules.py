@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gradsh.__main__ import SUBCOMMANDS
@@ -428,6 +429,14 @@ def test_a_loader_gives_passes_with_a_length_and_no_next() -> None:
     problem = run(f"{text}it.next()")[2][0].problem
     assert problem.message == "'_SingleProcessDataLoaderIter' object has no attribute 'next'"
     assert problem.help == ("write `next(it)`",)
+
+
+def test_how_arrays_print_is_one_programs_affair() -> None:
+    text = "import numpy as np\nnp.set_printoptions(precision=1)\na = np.array([1.25])\n'a'\nprint(a)"
+    assert run(text)[:2] == ("[1.2]\n", [])
+    assert run("import numpy as np\nprint(np.array([1.25]))")[0] == "[1.25]\n"
+    assert run(f"{text}\nraise SystemExit")[0] == "[1.2]\n"
+    assert str(np.array([1.25])) == "[1.25]"
 
 
 def test_a_gpu_is_ignored_where_the_command_line_says_so(tmp_path: Path) -> None:
