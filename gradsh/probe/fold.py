@@ -125,13 +125,18 @@ def by_line(nodes: Sequence[Node], line_of: LineOf) -> list[NodeFold]:
     return [NodeFold(f"line {line}", 1, tuple(made)) for line, made in found if line is not None and len(made) > 1]
 
 
-def by_module(runs: list[Run], paths: ModulePaths, opened: str = "") -> list[NodeFold]:
-    """Return what each module made as one stretch, from runs in order of birth.
+def in_modules(runs: list[Run], paths: ModulePaths) -> list[Run]:
+    """Return runs with the calls of modules around them in the place of where they were made."""
+    return [(paths.calls(where), made) for where, made in runs]
+
+
+def by_module(runs: list[Run], opened: str = "") -> list[NodeFold]:
+    """Return what each module made as one stretch, from what `in_modules` returns of runs in order of birth.
 
     The outermost modules are opened, level by level, as long as few rows come of it and what they call made most of their
     nodes. The module at the path `opened` is opened in any case.
     """
-    level = _of_modules([(paths.calls(where), made) for where, made in runs], 0)
+    level = _of_modules(runs, 0)
     while True:
         opening = [_of_modules(one.runs, one.depth + 1) if one.may_open() else None for one in level]
         rows = sum(1 if below is None else one.rows_with(below) for one, below in zip(level, opening, strict=True))

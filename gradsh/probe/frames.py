@@ -1,6 +1,6 @@
 """The frames of a drawn graph: around what is drawn of one call of a module or a function, or of one pass of a loop."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 from gradsh.engine.graph.node import Node
@@ -22,11 +22,11 @@ class CallFrame(NamedTuple):
     parent: int | None = None
 
 
-def calls_of(places: Iterable[Any], scopes_of: ScopesOf, paths: ModulePaths, by: str) -> Callable[[Node], tuple[Call, ...]]:
-    """Return what finds the calls around a node, outermost first: of modules where there are any, else of functions and loops."""
+def calls_of(paths: ModulePaths | None, scopes_of: ScopesOf, by: str) -> Callable[[Node], tuple[Call, ...]]:
+    """Return what finds the calls around a node, outermost first: of modules if `paths` are given, else of functions and loops."""
     if by == "line":
         return lambda _: ()
-    if by != "function" and any(map(paths.calls, places)):
+    if by != "function" and paths is not None:
         return lambda node: tuple((call.call, call.path) for call in paths.calls(node.location))
     known: dict[Any, Any] = {}
     return lambda node: tuple(map(_scope, scopes_of(node.location, known)))

@@ -60,8 +60,10 @@ def _live(node: Node) -> list[Any]:
 
 def live_states(node: Node) -> list[tuple[Any, bool]]:
     """Return (array, whether it was modified since) of the saved tensors that a node keeps itself."""
-    if type(node) is CompactNode and (slots := node.live_slots()) is not None:
-        return [(array, by.version != version) for _, array, by, version in slots]
+    if type(node) is CompactNode:
+        states: list[tuple[Any, bool]] | None = node.live_states()
+        if states is not None:
+            return states
     return [(kept.array, kept.counter.version != kept.version) for kept in kept_in(node)]
 
 
@@ -102,23 +104,23 @@ def freed_count(node: Node) -> int:
 def _unheld(counted: dict[int, list[Any]]) -> dict[int, int]:
     """Return the memories whose owners are referred to by counted arrays alone; `counted`: id -> [array, entries]."""
     spare = references([np.zeros(1), 0])
-    explained: dict[int, int] = {}
     owners: dict[int, list[Any]] = {}
-    for pair in counted.values():
-        _explain(pair, spare, owners, explained)
-    return {
-        key: pair[0].nbytes for key, pair in owners.items() if references(pair) - explained.get(key, 0) == spare
-    }
+    explained: dict[int, int] = {}
+    """owner -> how many of its views nothing but entries holds"""
+    for key, pair in counted.items():
+        if pair[0].base is None:
+            owners[key] = pair
+        else:
+            _explain(pair, spare, owners, explained)
+    return {key: pair[0].nbytes for key, pair in owners.items() if references(pair) - pair[1] - explained.get(key, 0) == spare}
 
 
 def _explain(pair: list[Any], spare: int, owners: dict[int, list[Any]], explained: dict[int, int]) -> None:
-    """Count what refers to the owner of one array by way of its entries."""
-    owner = pair[0] if pair[0].base is None else owner_of(pair[0])
+    """Count what refers to the owner of a view by way of its entries."""
+    owner = owner_of(pair[0])
     key = id(owner)
     owners.setdefault(key, [owner, 0])
-    if owner is pair[0]:  # held by its entries and by `counted`
-        explained[key] = explained.get(key, 0) + pair[1] + 1
-    elif pair[0].base is owner and references(pair) - pair[1] == spare:
+    if pair[0].base is owner and references(pair) - pair[1] == spare:
         explained[key] = explained.get(key, 0) + 1
 
 

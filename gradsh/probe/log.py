@@ -11,7 +11,7 @@ from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_key
-from gradsh.probe.fold import NodeFold, ScopesOf, by_module, fold, runs_of
+from gradsh.probe.fold import NodeFold, ScopesOf, by_module, fold, in_modules, runs_of
 from gradsh.probe.given import arrays_kept, freed_count, live_states
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
@@ -92,7 +92,7 @@ class GraphLog:
 
     def _first_folds(self) -> list[NodeFold]:
         runs = runs_of(self.nodes[::-1])
-        return by_module(runs, self.paths) or fold(runs, self.scopes_of, ROOM)
+        return by_module(in_modules(runs, self.paths)) or fold(runs, self.scopes_of, ROOM)
 
     # ------------------------------------------------------------------ what is shown
 
@@ -147,7 +147,7 @@ class GraphLog:
         """Return the folds of the modules that a fold's module calls."""
         if not unit.module:
             return []
-        inner = by_module(runs_of(unit.nodes), self.paths, unit.module)
+        inner = by_module(in_modules(runs_of(unit.nodes), self.paths), unit.module)
         return [one for one in inner if one.module != unit.module and len(one.nodes) > 1]
 
     def _around(self, node: Node) -> NodeFold | None:

@@ -75,9 +75,10 @@ class Course:
             if self.needed is not None and node not in self.needed:
                 continue
             arrived = node in self.reached
-            if arrived and (type(node) is not CompactNode or node.raw):
-                error = obstacle(node)
-                if error is not None:
+            if arrived:
+                try:
+                    _check(node)
+                except Exception as error:  # noqa: BLE001  # the engine's own refusal, whatever its class
                     return error
             self.ran += 1
             live = node.has_saved()
@@ -116,16 +117,8 @@ class Course:
             self.assumes["hooks change nothing"] = None
 
 
-def obstacle(node: Node) -> Exception | None:
-    """Return the error with which a node would refuse to run on what it saved, or None."""
-    try:
-        _check(node)
-    except Exception as error:  # noqa: BLE001  # the engine's own refusal, whatever its class
-        return error
-    return None
-
-
 def _check(node: Node) -> None:
+    """Raise the error with which a node would refuse to run on what it saved."""
     if isinstance(node, OpNode):
         if not node.record.node:
             message = f"derivative for aten::{node.record.name} is not implemented"

@@ -314,22 +314,20 @@ def scopes(where: Where, known: dict[tuple[int, int], tuple[Scope, ...]] | None 
     known = {} if known is None else known
     above: list[tuple[Activation, Any]] = []
     current, inner, _ = where
-    while current is not None:
-        found = known.get((id(current), id(inner)))
-        if found is not None:
+    while (found := known.get((id(current), id(inner)))) is None:
+        if current is None:
+            found = ()
             break
         above.append((current, inner))
-        inner = inner if current[2] is None else current[2]
-        current = current[0]
-    else:
-        found = ()
-    while above:
-        current, inner = above.pop()
+        current, _, site, _ = current
+        if site is not None:
+            inner = site
+    for current, inner in reversed(above):
         parent, number, site, _ = current
         if site is not None:
-            found = (*found, Scope(("call", inner.co_name, id(inner)), (id(current),), f"{inner.co_name}()"))
+            found += (Scope(("call", inner.co_name, id(inner)), (id(current),), f"{inner.co_name}()"),)
         elif number:
-            found = (*found, Scope(("loop", id(parent), id(inner)), (id(parent), number), "loop"))
+            found += (Scope(("loop", id(parent), id(inner)), (id(parent), number), "loop"),)
         known[id(current), id(inner)] = found
     return found
 

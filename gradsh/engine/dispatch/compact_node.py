@@ -187,6 +187,27 @@ class CompactNode(OpNode):
                 found.append((names[1], array, self if by is OWN_RESULT else by, self.saved_version1))
         return found
 
+    def live_states(self) -> list[tuple[Any, bool]] | None:
+        """Return (array, whether it was modified since) of what `live_arrays` returns."""
+        if self.raw is not SAVED:
+            return None if type(self.raw) is tuple and self.raw else []
+        one = self.saved_array0
+        if one is not None:
+            by = self.saved_by0
+            if by is None:
+                return None
+            one = one, (self if by is OWN_RESULT else by).version != self.saved_version0
+        if len(self.record._plan.saves) == 1:
+            return [] if one is None else [one]
+        two = self.saved_array1
+        if two is None:
+            return [] if one is None else [one]
+        by = self.saved_by1
+        if by is None:
+            return None
+        two = two, (self if by is OWN_RESULT else by).version != self.saved_version1
+        return [two] if one is None else [one, two]
+
     def _clear(self) -> None:
         self.saved_array0 = self.saved_array1 = self.saved_by0 = self.saved_by1 = None
 
