@@ -69,6 +69,7 @@ class GraphLog:
         self._bytes: dict[int, int] = {}
         """fold -> what its nodes save"""
         self._kinds: dict[int, list[tuple[str, int]]] = {}
+        self._leaves: dict[int, list[str]] = {}
         self.unit_of: dict[Node, NodeFold] = {}
         self.look_again(self.nodes)
         self.filter = "all"
@@ -113,6 +114,7 @@ class GraphLog:
         self._sums.clear()
         self._bytes.clear()
         self._kinds.clear()
+        self._leaves.clear()
 
     def matches(self, node: Node) -> bool:
         """Whether the filter lets a node through."""
@@ -286,10 +288,13 @@ class GraphLog:
             found.append(SavedDetail(saved_title(one), tuple(one.shape), one.dtype.name, one.nbytes, state, held, version))
         return found
 
-    def leaves_of(self, nodes: Iterable[Node]) -> list[str]:
-        """Return the names of the leaves to which edges lead."""
-        leaves = {leaf: None for node in nodes for leaf in node.below() if isinstance(leaf, AccumulateGrad)}
-        return [self.names.of_leaf(leaf.variable) for leaf in leaves]
+    def leaves_of(self, unit: Unit) -> list[str]:
+        """Return the names of the leaves to which edges lead from a row."""
+        known = self._leaves.get(id(unit))
+        if known is None:
+            leaves = {leaf: None for node in nodes_in(unit) for leaf in node.below() if isinstance(leaf, AccumulateGrad)}
+            known = self._leaves[id(unit)] = [self.names.of_leaf(leaf.variable) for leaf in leaves]
+        return known
 
     def kinds_of(self, unit: NodeFold) -> list[tuple[str, int]]:
         """Return how many nodes of each operation a fold has."""

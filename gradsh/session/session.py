@@ -349,7 +349,7 @@ class Session(Reports):
             unit = -1 if running is None else self.unit_of((None, running.code, 0))
             self.state.note_written(unit, {id(leaf): weakref.ref(leaf) for leaf in task.wrote})
             if self.state.meter is not None:
-                self.state.meter.freed(task.order)
+                self.state.meter.freed(task.order[: task.position + 1])
         elif self.state.meter is not None and self.state.meter.due():
             place = self.machine.where()
             line = self.line_of(place) if place is not None else self.line

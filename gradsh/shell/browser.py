@@ -241,13 +241,11 @@ class Browser:
             freed = self.log.freed_in(unit)
             lines += [("", f"{unit.label}: {len(unit.nodes):,} nodes"), ("", kinds)]
             lines += [("class:freed", f"{freed:,} freed")] if freed else []
-            leaves = self.log.leaves_of(unit.nodes)
         else:
-            leaves = self.log.leaves_of((unit,))
             module = self.log.paths.of(unit.location)
             lines += [("", f"in {module}")] if module else []
             lines += [(f"class:{one.state}", self._saved(one)) for one in self.log.saved_of(unit)] or [("class:dim", "saves nothing")]
-        if leaves:
+        if leaves := self.log.leaves_of(unit):
             lines.append(("", f"leaves: {', '.join(leaves[:6])}" + (f" and {len(leaves) - 6} more" if len(leaves) > 6 else "")))
         return lines
 

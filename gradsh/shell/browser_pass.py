@@ -15,6 +15,8 @@ STOP = -1
 """The goal of a backward that stops after the next node."""
 _BREATH = 0.2
 """Seconds for which a backward that does not stop goes on before the screen is drawn again and keys are read."""
+_SHARE = 5
+"""A backward goes on for so many times as long as the screen took, at least."""
 
 
 class BrowsedPass:
@@ -23,7 +25,7 @@ class BrowsedPass:
     def __init__(self, lock: Lock, changed: Callable[[list[Node]], None]) -> None:
         self.lock = lock
         self.changed = changed
-        """Told of the nodes that have run since it was told last; of none: the backward was taken back."""
+        """Told of the nodes that have run, or were taken back, since it was told last; of none: all were taken back."""
         self.orders: Queue[str] = Queue()
         self.running = self.over = self.playing = False
         self.step: Step | None = None
@@ -36,8 +38,11 @@ class BrowsedPass:
         self.last = 0
         """That of the node that runs last"""
         self._skipped = 0
-        self._unseen: list[Node] = []
-        self._breathed = 0.0
+        self._ran: list[Node] = []
+        self._seen = 0
+        """How many of those that have run `changed` was told of"""
+        self._breath = 0.0
+        """When it stops next to let the screen be drawn"""
 
     def order(self, what: str) -> None:
         """Say how to go on: step, play, back, rest, abort, goal."""
@@ -47,8 +52,10 @@ class BrowsedPass:
     def begin(self, shown: int) -> None:
         """Begin anew, up to the step of that number without a stop."""
         self._skipped, self.goal, self.over, self.step, self.number = shown, STOP, False, None, 0
-        self._unseen = []
-        self.changed([])
+        known = max(shown - 1, 0)  # where it stops, it is told of the node
+        back, self._ran = self._ran[known:], self._ran[:known]
+        self._seen = known
+        self.changed(back if known else [])
 
     def skips(self, node: Node, number: int) -> bool:
         """Whether a node lies before the one at which it stops next."""
@@ -60,7 +67,8 @@ class BrowsedPass:
     def __call__(self, recorder: StepRecorder) -> None:
         """Take a step that has just been done; return when the next one may run."""
         self.step, self.node, self.number = None, recorder.latest, recorder.number
-        self._unseen += [self.node] if self.node is not None else []
+        if self.number > len(self._ran) and self.node is not None:
+            self._ran.append(self.node)
         if not self.over and (self.number < self._skipped or self._goes_on(self.node)):
             self._breathe()
             return
@@ -75,17 +83,19 @@ class BrowsedPass:
 
     def _breathe(self) -> None:
         """Let the screen be drawn now and then, and a key stop what goes on."""
-        if time.monotonic() - self._breathed > _BREATH:
+        begun = time.monotonic()
+        if begun > self._breath:
             self._tell()
             self.lock.release()
             time.sleep(_BREATH / 40)
             self.lock.acquire()
-            self._breathed = time.monotonic()
+            now = time.monotonic()
+            self._breath = now + max(_BREATH, _SHARE * (now - begun))
             if not self.orders.empty() and self._next() == "abort":
                 raise TakeBack(None)
 
     def _tell(self) -> None:
-        unseen, self._unseen = self._unseen, []
+        unseen, self._seen = self._ran[self._seen :], len(self._ran)
         if unseen:
             self.changed(unseen)
 
