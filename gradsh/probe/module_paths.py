@@ -30,9 +30,9 @@ class ModulePaths:
             found.setdefault(id(module), path)
         return found
 
-    def read(self) -> None:
-        """Read the paths from the variables now."""
-        self._paths  # noqa: B018  (it is read at the first question)
+    def read(self) -> Mapping[int, str]:
+        """Return module -> path, read from the variables now if they have not been."""
+        return self._paths
 
     def calls(self, where: Any) -> tuple[ModuleScope, ...]:
         """Return the calls of modules around a place, outermost first."""

@@ -1,7 +1,8 @@
 """`gradsh run --profile`: the time of each line, module and backward node, and the bytes of tensors saved, as tables and as a flame graph.
 
 The program's own lines are followed by Python's trace hook and the nodes of a backward by an observer, so times are larger than
-without them; their proportions count.
+without them; their proportions count. A backward that calls nothing of the program's is not traced, and what looking at
+modules and at saved tensors takes is left out of every time.
 """
 
 import json
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NamedTuple
 
+from gradsh.api.function import FunctionNode
 from gradsh.contracts.events import Result
 from gradsh.engine.ambient import Ambient
 from gradsh.engine.autograd.backward_pass import Observer
@@ -20,6 +22,7 @@ from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.values.storage import memory_bytes, memory_key
 from gradsh.probe.given import arrays_in
 from gradsh.probe.module_paths import ModulePaths
+from gradsh.probe.passes import saved_inside
 from gradsh.probe.snapshot import node_name
 from gradsh.runtime.machine import Machine
 from gradsh.text.span import Source
@@ -102,12 +105,29 @@ class Profiler:
         self._frames: dict[int, tuple[str, int]] = {}
         self._since = 0
         self._begun = 0
+        self._own = 0
+        """Nanoseconds that the profiler took for itself"""
+        self._paths: dict[int, str] = {}
+        """module -> how the program calls it, since the latest backward began"""
+
+    def clock(self) -> int:
+        """Return the nanoseconds of a clock that rests while the profiler looks at things."""
+        return time.perf_counter_ns() - self._own
+
+    @contextmanager
+    def _resting(self) -> Iterator[None]:
+        """Have the clock rest within the block."""
+        begun = time.perf_counter_ns()
+        try:
+            yield
+        finally:
+            self._own += time.perf_counter_ns() - begun
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Follow what runs within the block."""
         before, passes = sys.gettrace(), self.ambient.passes
-        self._begun = time.perf_counter_ns()
+        self._begun = self.clock()
         self.ambient.passes = lambda task, over: self._pass(passes, task, over)
         sys.settrace(self._enter)
         try:
@@ -132,14 +152,14 @@ class Profiler:
 
     def _module(self, frame: FrameType) -> Any:
         """Time a call of a module, with all that it calls."""
-        name, begun = self._path(frame.f_locals["self"]), time.perf_counter_ns()
+        name, begun = self._path(frame.f_locals["self"]), self.clock()
         self._mark(True, name)
 
         def leave(_frame: FrameType, event: str, _value: Any) -> Any:
             if event == "return":
                 cost = self.modules.setdefault(name, Cost())
                 cost.passes += 1
-                cost.nanoseconds += time.perf_counter_ns() - begun
+                cost.nanoseconds += self.clock() - begun
                 self._mark(False, name)
             return leave
 
@@ -147,8 +167,12 @@ class Profiler:
         return leave
 
     def _path(self, module: Any) -> str:
-        paths = ModulePaths(self.machine.variables())
-        return paths.name_of(module)
+        with self._resting():
+            if id(module) not in self._paths:
+                paths = ModulePaths(self.machine.variables())
+                paths.name_of(module)
+                self._paths |= paths.read()
+            return self._paths[id(module)]
 
     def _step(self, frame: FrameType, event: str, _value: Any) -> Any:
         if event == "line":
@@ -185,16 +209,16 @@ class Profiler:
 
     def _charge(self, following: tuple[str, int] | None) -> None:
         """Charge the time since the last line began to that line, and begin the next one."""
-        now = time.perf_counter_ns()
+        now = self.clock()
         if self._now is not None:
             self.lines[self._now].nanoseconds += now - self._since
-        self._now, self._since = following, time.perf_counter_ns()
+        self._now, self._since = following, self.clock()
 
     def _mark(self, begins: bool, what: str) -> None:
         """Note an event of the flame graph; one that ends closes what is open within it."""
         if self.options.flame < 0 or (begins and len(self.events) > _EVENTS) or (not begins and what not in self.open):
             return
-        now = time.perf_counter_ns() - self._begun
+        now = self.clock() - self._begun
         while not begins and self.open[-1] != what:
             self.events.append((False, self.open.pop(), now))
         self.events.append((begins, what, now))
@@ -206,12 +230,17 @@ class Profiler:
     # ------------------------------------------------------------------ backwards
 
     def _pass(self, passes: Callable[[Any, bool], None] | None, task: Any, over: bool) -> None:
-        """Note what is saved when a backward begins, and time its nodes."""
-        if not over:
-            self._count_saved(task.order)
+        """Note what is saved when a backward begins, and time its nodes; trace it if it may call functions of the program."""
+        if over:
+            sys.settrace(self._enter)
+        else:
+            with self._resting():
+                self._paths.clear()
+                self._count_saved(task.order)
+                sys.settrace(self._enter if _calls_program(task) else None)
             if task.observer is None:
                 task.observer = NodeClock(self)
-        elif isinstance(task.observer, NodeClock):
+        if over and isinstance(task.observer, NodeClock):
             task.observer.finish()
         if passes is not None:
             passes(task, over)
@@ -270,6 +299,16 @@ class Profiler:
             json.dump(data, file)
 
 
+def _calls_program(task: Any) -> bool:
+    """Whether a backward may call functions of the program: hooks, the backward of a Function, what restores saved tensors."""
+    if any(meta is not None and (meta.hooks or meta.post_hooks) for meta in (leaf.variable.meta for leaf in task.arriving)):
+        return True
+    return any(
+        node.extra is not None or isinstance(node, FunctionNode) or any(one.array is None and not one.freed for one in saved_inside(node))
+        for node in task.order
+    )
+
+
 class NodeClock(Observer):
     """Times each node of a backward: until the next one begins, with its frees and what leaves receive."""
 
@@ -280,19 +319,20 @@ class NodeClock(Observer):
         self._name = ""
         self._since = 0
 
-    def before(self, node: Node, grads: Sequence[Any]) -> None:
-        """End the node before, begin this one."""
-        del grads
+    def passes_by(self, node: Node, keeps: bool) -> bool:
+        """End the node before, begin this one; its gradients are not looked at."""
+        del keeps
         self.finish()
-        self._name, self._since = node_name(node) or "", time.perf_counter_ns()
+        self._name, self._since = node_name(node) or "", self.profiler.clock()
         self.profiler._mark(True, self._name)
+        return True
 
     def finish(self) -> None:
         """End the node that is running."""
         if self._name:
             cost = self.profiler.nodes.setdefault(self._name, Cost())
             cost.passes += 1
-            cost.nanoseconds += time.perf_counter_ns() - self._since
+            cost.nanoseconds += self.profiler.clock() - self._since
             self.profiler._mark(False, self._name)
             self._name = ""
 

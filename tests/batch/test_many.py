@@ -128,6 +128,18 @@ def test_profile(gradsh: Callable, tmp_path: Path) -> None:
     assert {row["line"]: row["passes"] for row in data["data"]["rows"]}[4] == 1000
 
 
+@pytest.mark.parametrize("way", [
+    "h.register_hook(seen)", "x.register_post_accumulate_grad_hook(lambda leaf: seen(leaf.grad))",
+    "h.grad_fn.register_prehook(lambda grads: seen(grads[0]))",
+])
+def test_a_profile_counts_lines_that_run_within_a_backward(gradsh: Callable, tmp_path: Path, way: str) -> None:
+    passes = "for i in range(3):\n    h.sum().backward(retain_graph=True)\n"
+    text = f"def seen(g):\n    2 * 3\n\nx = ones(2, requires_grad=True)\nh = x * x\n{way}\n{passes}"
+    done = gradsh("run", "--profile", "--format", "json", *scripts(tmp_path, a=text))
+    rows = {row["line"]: row["passes"] for row in done.events[0]["data"]["rows"]}
+    assert (rows[2], rows[8]) == (3, 3)
+
+
 def test_profile_of_nodes_modules_and_saved_bytes(gradsh: Callable, tmp_path: Path) -> None:
     done = gradsh("run", "--profile-sort", "bytes", "--format", "json", *scripts(tmp_path, t=TRAINING))
     data = done.events[0]["data"]
