@@ -53,11 +53,15 @@ minimum = op(
 
 
 def _taken(condition: ArrayOrTensor, other: ArrayOrTensor) -> ArrayOrTensor:
-    return find("logical_or")(condition, find("isnan")(other))
+    found: ArrayOrTensor = find("logical_or")(condition, find("isnan")(other))
+    note(found, 1)  # PyTorch writes it in place, and negates it so
+    return found
 
 
 def _not(condition: ArrayOrTensor) -> ArrayOrTensor:
-    return find("logical_not")(condition)
+    found: ArrayOrTensor = find("logical_not")(condition)
+    note(found, 2)
+    return found
 
 
 fmax = op(

@@ -10,7 +10,7 @@ from gradsh.engine.graph.array_attributes import check_numpy
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, DType, NumpyDType, as_dtype, foreign, of_numpy
-from gradsh.engine.values.overlap import check_apart, check_distinct
+from gradsh.engine.values.overlap import check_apart, check_distinct, reads_what_it_writes, write_in_order
 from gradsh.engine.values.shape import broadcast_shapes
 from gradsh.engine.values.size import CPU, Device
 from gradsh.ops.kernels.geometry import array_of, dense_like
@@ -67,7 +67,10 @@ def _copy(self: Array, src: Array, non_blocking: bool) -> Array:
     if shape != self.shape:
         message = f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}"
         raise fail("shape", message, RuntimeError, shapes=(self.shape, array.shape))
-    self[...] = array
+    if reads_what_it_writes(self, array):
+        write_in_order(self, np.arange(self.size).reshape(self.shape), array)
+    else:
+        self[...] = array
     return self
 
 

@@ -14,7 +14,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.schema.signature import class_name
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.layout import in_order, order_of
-from gradsh.engine.values.overlap import check_distinct, check_outside
+from gradsh.engine.values.overlap import check_distinct, check_outside, reads_what_it_writes, write_in_order
 from gradsh.engine.values.shape import expandable
 from gradsh.engine.values.storage import strided
 from gradsh.ops.arguments import zeros_of_shape
@@ -136,6 +136,8 @@ def _index_put(self: Array, indices: Sequence[Any], values: Array, accumulate: b
             add_rows(written, where[0], array)
         elif accumulate:
             np.add.at(written, where, array)
+        elif in_place and reads_what_it_writes(written, array):
+            write_in_order(written, np.arange(self.size).reshape(self.shape)[where], array)
         else:
             written[where] = array
     except (ValueError, IndexError):

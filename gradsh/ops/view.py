@@ -104,6 +104,8 @@ def expand_array(self: Array, size: tuple[int, ...]) -> Array:
             f"greater or equal to the number of dimensions in the tensor ({self.ndim})"
         )
         raise fail("shape", message, RuntimeError, shapes=(self.shape, size))
+    if not self.ndim and any(wanted < 0 for wanted in size):
+        raise fail("shape", "numel: integer multiplication overflow", RuntimeError, shapes=(self.shape, size))
     shape, strides = [], []
     for dim in range(len(size) - 1, -1, -1):
         extent, step = (self.shape[dim - lead], self.strides[dim - lead]) if dim >= lead else (1, 0)

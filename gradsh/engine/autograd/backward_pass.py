@@ -217,6 +217,10 @@ class BackwardPass:
         buffers, needed = self.buffers, self.needed
         for edge, gradient in self.roots:
             node = edge[0]
+            if node is self.alone and needed is not None and node not in needed and node.extra is not None:
+                arrived = [None] * len(node.outputs)
+                arrived[edge[1]] = gradient
+                run_node_hooks(node, arrived)  # PyTorch runs a sole root's hooks, whether or not it leads to the inputs
             if type(node) is CompactNode and node not in buffers and (needed is None or node in needed):
                 buffers[node] = [gradient]
             elif needed is None or node in needed:

@@ -13,6 +13,7 @@ import numpy as np
 
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.values.dtype import Array
+from gradsh.engine.values.storage import owner_of
 
 _NOTED: dict[int, tuple[Any, int]] = {}
 
@@ -24,17 +25,14 @@ def note(gradient: Any, count: int) -> None:
         if gradient.meta is not None and gradient.meta.view is not None:
             gradient.meta.view.version = count  # its history is as it was made: it need not look for the write
     elif type(gradient) is np.ndarray:
-        key = id(gradient)
-        _NOTED[key] = weakref.ref(gradient, lambda gone: _forget(key, gone)), count
+        owner = owner_of(gradient)
+        key = id(owner)
+        _NOTED[key] = weakref.ref(owner, lambda gone: _forget(key, gone)), count
 
 
 def note_more(gradient: Array) -> None:
     """Note one write more into a gradient, on its way through the graph."""
-    found = _NOTED.get(id(gradient))
-    if found is not None and found[0]() is gradient:
-        _NOTED[id(gradient)] = found[0], found[1] + 1
-    else:
-        note(gradient, 1)
+    note(gradient, noted(gradient) + 1)
 
 
 def _forget(key: int, gone: Any) -> None:
@@ -47,13 +45,9 @@ def noted(gradient: Array) -> int:
     """Return how often a gradient, or what it is a view of, was written."""
     if not _NOTED:
         return 0
-    one: Any = gradient
-    while type(one) is np.ndarray:
-        found = _NOTED.get(id(one))
-        if found is not None and found[0]() is one:
-            return found[1]
-        one = one.base
-    return 0
+    owner = owner_of(gradient)
+    found = _NOTED.get(id(owner))
+    return found[1] if found is not None and found[0]() is owner else 0
 
 
 def writes(*counts: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -40,9 +40,25 @@ def check_apart(target: Array, inputs: Iterable[Any]) -> None:
 
 
 def check_outside(target: Array, source: Array) -> None:
-    """Refuse a source that stands in the written tensor's memory at all, where both lie densely."""
-    if np.may_share_memory(target, source) and dense(target) and dense(source):
+    """Refuse a source that is the written tensor, or stands in its memory at all where both lie densely."""
+    if source is target or (np.may_share_memory(target, source) and dense(target) and dense(source)):
         raise _shared()
+
+
+_MOST = 1 << 14
+"""Elements that are written one by one; more of them at once, as numpy does."""
+
+
+def reads_what_it_writes(target: Array, source: Array) -> bool:
+    """Whether a write may read elements that it has written before. Of many elements PyTorch defines no order either."""
+    return target.size <= _MOST and np.may_share_memory(target, source) and not _same(target, source)
+
+
+def write_in_order(target: Array, places: Array, source: Array) -> None:
+    """Write into the elements at places (as `target.flat` counts) one after the other, as PyTorch does."""
+    given = np.broadcast_to(source, places.shape)
+    for index in np.ndindex(places.shape):
+        target.flat[places[index]] = given[index]
 
 
 def _shared() -> Exception:
