@@ -3,13 +3,17 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from gradsh.api.modes import enable_grad
 from gradsh.engine.ambient import current, standing_in, tell
 from gradsh.engine.autograd.backward import grad as gradients
+from gradsh.engine.autograd.gradient_versions import note
 from gradsh.engine.autograd.topology import toposort
 from gradsh.engine.dispatch.tangents import batched, detached_with_tangents, levels, tangent_of, untracked
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import find
+from gradsh.engine.values.layout import order_of
 from gradsh.text.fault import fail
 
 
@@ -124,10 +128,20 @@ def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False)
 
 
 def _jacobian(call: _Call, output: Tensor, lead: bool) -> Any:
-    stack: Any = find("stack")
-    rows = [call.pull(one, lead=lead) for one in output.reshape(-1)]
-    columns = [stack(column).reshape(output.shape + one.shape) for column, one in zip(zip(*rows, strict=True), call.inputs, strict=True)]
-    return call.like_arguments(columns)
+    unit: Any = find("eye")(output.numel(), dtype=output.dtype)
+    basis = [one.reshape(output.shape).clone() for one in unit]
+    rows = [call.pull(output, one, lead=lead) for one in basis]
+    return call.like_arguments([
+        _rows(column, basis, output.shape + one.shape) for column, one in zip(zip(*rows, strict=True), call.inputs, strict=True)
+    ])
+
+
+def _rows(column: tuple[Tensor, ...], basis: list[Tensor], shape: Any) -> Tensor:
+    """Return the rows of a Jacobian as one tensor; where the basis came back as it was, it is the basis that PyTorch has written."""
+    found: Tensor = find("stack")(list(column)).reshape(shape)
+    if all(np.may_share_memory(one.array, given.array) for one, given in zip(column, basis, strict=True)):
+        note(found, 1)
+    return found
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -185,8 +199,19 @@ def _stacked(column: tuple[Tensor, ...], dim: int, made: dict[tuple[int, ...], T
     """Return a batch of its elements: the one that there is already, where they are those of an argument or of another result."""
     key = _key(column, dim)
     if key not in made:
-        made[key] = find("stack")(list(column), dim)
+        made[key] = _laid_together(find("stack")(list(column), dim), column[0], dim)
     return made[key]
+
+
+def _laid_together(batch: Tensor, example: Tensor, dim: int) -> Tensor:
+    """Let a batch that no graph refers to lie in memory as its examples do, one after the other."""
+    if batch.requires_grad or example.array.flags.c_contiguous or not example.array.size:
+        return batch
+    rows = np.moveaxis(batch.array, dim, 0)
+    order = (0, *(1 + place for place in order_of(example.array.shape, [example.array])))
+    laid = np.ascontiguousarray(rows.transpose(order)).transpose(np.argsort(order))
+    batch.array = np.moveaxis(laid, 0, dim)
+    return batch
 
 
 def _leaf_dims(tree: Any, dims: Any) -> list[Any]:

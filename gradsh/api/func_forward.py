@@ -151,9 +151,7 @@ def _basis(leaves: list[Tensor], chosen: Tensor) -> Any:
 
 
 def _columns(number: int, pushed: list[list[list[Tensor]]], leaves: list[Tensor]) -> list[Tensor]:
-    """Return the Jacobian of one output by each leaf."""
-    stack: Any = find("stack")
-    return [
-        stack([column[number] for column in columns]).movedim(0, -1).reshape(columns[0][number].shape + one.shape)
-        for columns, one in zip(pushed, leaves, strict=True)
-    ]
+    """Return the Jacobian of one output by each leaf: parts of one tensor, as in PyTorch."""
+    whole: Any = find("stack")([column[number] for columns in pushed for column in columns])
+    parts = whole.split([len(columns) for columns in pushed])
+    return [part.movedim(0, -1).reshape(whole.shape[1:] + one.shape) for part, one in zip(parts, leaves, strict=True)]

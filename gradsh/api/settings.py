@@ -161,6 +161,20 @@ def device(type: Any = "cpu", index: int | None = None) -> Device:
     return Device(name, int(number) if number else index)
 
 
+class device_index:
+    """`with torch.accelerator.device_index(n)`: refuses a number, since there is no accelerator; does nothing for None."""
+
+    def __init__(self, device: int | None) -> None:
+        self._device = device
+
+    def __enter__(self) -> None:
+        if self._device is not None:
+            raise no_accelerator()
+
+    def __exit__(self, *error: object) -> None:
+        """Leave the device as it is."""
+
+
 def set_default_device(device: Any) -> None:
     """Take the CPU, and refuse another device, on which tensors could not be made."""
     check_device(device)

@@ -355,7 +355,7 @@ NAMESPACES: dict[str, Namespace] = {
     ),
     **_data(),
     **_distributions(),
-    "torch.random": Namespace("torch.random", dict(_RANDOM)),
+    "torch.random": Namespace("torch.random", {**_RANDOM, **lazily(_SETTINGS, "thread_safe_generator=none")}),
     "torch.functional": Namespace(
         "torch.functional", {"F": _spaces("torch.nn.functional"), **{name: _shared(name) for name in _FUNCTIONAL.split()}}
     ),
@@ -388,7 +388,7 @@ NAMESPACES: dict[str, Namespace] = {
     }),
     "torch.version": Namespace("torch.version", {"__version__": PYTORCH_VERSION, "cuda": None, "hip": None}),
     "torch.accelerator": Namespace("torch.accelerator", lazily(
-        _SETTINGS, "is_available=cuda_is_available device_count current_accelerator=none synchronize=ignore",
+        _SETTINGS, "is_available=cuda_is_available device_count current_accelerator=none synchronize=ignore device_index",
     )),
     "torch.distributed": Namespace("torch.distributed", lazily(
         _SETTINGS, "is_available=cuda_is_available is_initialized=cuda_is_available get_rank=no_group get_world_size=no_group",

@@ -158,8 +158,7 @@ def _masked_scatter_into(self: Array, mask: Array, source: Array) -> Array:
     if source.dtype == self.dtype and mask.dtype == np.bool_:
         count = int(np.count_nonzero(chosen))
         if source.size < count:
-            places = tuple(one[: source.size] for one in np.nonzero(chosen))
-            self[places] = source.reshape(-1)
+            self.flat[np.flatnonzero(chosen)[: source.size]] = source.reshape(-1)
             raise _too_few()
         if source.flags.c_contiguous and np.may_share_memory(self, source):  # one by one, and what is read may have been written
             given = source.reshape(-1)

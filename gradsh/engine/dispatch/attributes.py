@@ -114,7 +114,7 @@ def _copied(array: Array) -> Array:
         return array.copy("K")
     owner = owner_of(array)
     start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-    whole = np.frombuffer(owner.tobytes("K"), array.dtype).copy()
+    whole = owner.copy("K").ravel("K")  # its elements as they follow one another
     return np.ndarray(array.shape, array.dtype, whole, start, array.strides)
 
 
