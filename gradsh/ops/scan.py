@@ -1,5 +1,6 @@
 """Running results along a dimension: cumsum, cumprod, cummax, cummin, logcumsumexp; differences and trapezoids."""
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from gradsh.engine.values.dtype import Array
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.kernels.common import unsupported
 from gradsh.ops.kernels.geometry import array_of, beside
+from gradsh.ops.kernels.norm_rows import parts
 from gradsh.ops.reduce import PLAIN, row_major, widened
 from gradsh.ops.scalars import over, times
 from gradsh.text.fault import fail
@@ -25,15 +27,37 @@ def _accumulate(function: Any, self: Array, dim: int, dtype: Any) -> Array:
     wide = row_major(widened(self, dtype))
     if wide.ndim == 0 or wide.size == 0:
         return wide.copy()
-    if wide.dtype == np.float32:
-        return function.accumulate(wide, axis=axis, dtype=np.float64).astype(np.float32)
-    return function.accumulate(wide, axis=axis)
+    return _accumulated(function, wide, axis)
+
+
+_MANY, _BROAD = 1 << 14, 64
+"""Numbers in all from which blocks pay; numbers beside each other from which ufuncs on them do."""
+
+
+def _accumulated(function: Any, wide: Array, axis: int, order: slice = slice(None)) -> Array:
+    """Accumulate along an axis in the order given."""
+    if wide.dtype != np.float32 or wide.size < _MANY:
+        place = (slice(None),) * axis + (order,)
+        found: Array = np.empty(wide.shape, wide.dtype)
+        found[place] = function.accumulate(wide[place], axis=axis, dtype=np.float64 if wide.dtype == np.float32 else None)
+        return found
+    steps, inner = wide.shape[axis], prod(wide.shape[axis + 1 :])
+    rows = wide.reshape(-1, steps, inner)
+    found = np.empty(rows.shape, wide.dtype)
+    for part in parts(len(rows), steps * inner):
+        running = rows[part, order].astype(np.float64)
+        if inner < _BROAD:
+            function.accumulate(running, axis=1, out=running)
+        else:
+            for step in range(1, steps):
+                function(running[:, step - 1], running[:, step], out=running[:, step])
+        found[part, order] = running
+    return found.reshape(wide.shape)
 
 
 def _reversed_cumsum(value: ArrayOrTensor, dim: int) -> ArrayOrTensor:
     if isinstance(value, PLAIN):
-        axis = wrap_dim(dim, value.ndim)
-        return np.array(np.flip(_accumulate(np.add, np.flip(value, axis), dim, None), axis), order="C")  # as flip does, a copy
+        return _accumulated(np.add, row_major(value), wrap_dim(dim, value.ndim), slice(None, None, -1))
     flip = find("flip")
     return flip(cumsum(flip(value, (dim,)), dim), (dim,))
 
