@@ -18,6 +18,10 @@ _MIDDLE = 3.75
 _BERNOULLI = (
     1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
 )
+_SHIFT = 8
+"""How far gamma functions move what is small: from there on their asymptotic series hold."""
+_LOGARITHMIC = tuple(each / (2 * order) for order, each in enumerate(_BERNOULLI, 1))
+_STIRLING = tuple(each / (2 * order * (2 * order - 1)) for order, each in enumerate(_BERNOULLI, 1))
 
 
 def in_double(function: Callable[..., Array]) -> Callable[..., Array]:
@@ -90,9 +94,9 @@ def _erfc(x: Array) -> Array:
     x = np.atleast_1d(x)
     size = np.abs(x)
     far = _bell(size) * _tail(np.minimum(size, 1e18), tables.TAIL)
-    far = np.where(size > 27.3, 0.0, far)
-    far = np.where(x < 0, 2 - far, far)
-    return np.where(size < 0.5, 1 - x * polynomial(tables.ERF, np.minimum(size, 1) ** 2), np.where(np.isnan(x), x, far))
+    far = pick(size > 27.3, 0.0, far)
+    far = pick(x < 0, 2 - far, far)
+    return pick(size < 0.5, 1 - x * polynomial(tables.ERF, np.minimum(size, 1) ** 2), pick(np.isnan(x), x, far))
 
 
 def _shaped(function: Callable[[Array], Array]) -> Callable[[Any], Any]:
@@ -107,13 +111,13 @@ erfc_kernel = _shaped(_erfc)
 def _erfcx(x: Array) -> Array:
     x = np.atleast_1d(x)
     size = np.abs(x)
-    far = np.where(np.isinf(size), 0.0, _tail(np.minimum(size, 1e300), tables.TAIL))
-    return np.where(x < 0, 2 / _bell(np.minimum(size, 27)) - far, np.where(np.isnan(x), x, far))
+    far = pick(np.isinf(size), 0.0, _tail(np.minimum(size, 1e300), tables.TAIL))
+    return pick(x < 0, 2 / _bell(np.minimum(size, 27)) - far, pick(np.isnan(x), x, far))
 
 
 def _erfcx_all(x: Array) -> Array:
     found = _erfcx(x)
-    return np.where(np.atleast_1d(x) < -26.7, np.inf, found)
+    return pick(np.atleast_1d(x) < -26.7, np.inf, found)
 
 
 erfcx_kernel = _shaped(_erfcx_all)
@@ -128,21 +132,36 @@ def _erfinv(y: Array) -> Array:
     middle = 2 / (math.pi * a) + rest / 2
     x = np.sqrt(np.maximum(np.sqrt(middle * middle - rest / a) - middle, 0))
     for _ in range(3):
-        error = np.where(size < 0.5, _erf(x) - size, (1 - size) - _erfc(x))
+        error = pick(size < 0.5, _erf(x) - size, (1 - size) - _erfc(x))
         step = error / (2 / math.sqrt(math.pi) * np.exp(-x * x))
         x = x - step / (1 + x * step)
-    x = np.where(size == 1, np.inf, x)
-    return np.where(np.abs(y) > 1, np.nan, np.copysign(x, y))
+    x = pick(size == 1, np.inf, x)
+    return pick(np.abs(y) > 1, np.nan, np.copysign(x, y))
 
 
-erfinv_kernel = _shaped(_erfinv)
+def _steepness(w: Array) -> Array:
+    """Return erfinv(y)/y of w = -log(1 - y²) up to 17, in float32."""
+    return np.asarray(pick(w < 5, polynomial(tables.ERFINV, w - 2.5), polynomial(tables.ERFINV_FAR, np.sqrt(w) - 3.2)))
+
+
+def _erfinv_short(y: Array) -> Array:
+    y = np.atleast_1d(y)
+    return np.asarray(pick(np.abs(y) == 1, y * np.inf, y * _steepness(-np.log((1 - y) * (1 + y)))))
+
+
+def _by_dtype(short: Callable[[Array], Array], long: Callable[[Array], Array]) -> Callable[[Any], Any]:
+    """Return a kernel of float32 blocks in one way and of others in another."""
+    return lambda self: blocked(short)(self).reshape(np.shape(self)) if self.dtype == np.float32 else long(self)
+
+
+erfinv_kernel = _by_dtype(_erfinv_short, _shaped(_erfinv))
 
 
 def _log_ndtr(x: Array) -> Array:
     x = np.atleast_1d(x)
     scaled = x * math.sqrt(0.5)
     left = np.log(_erfcx(np.maximum(-scaled, 0)) / 2) - scaled * scaled
-    return np.where(x < -1, left, np.log1p(-_erfc(scaled) / 2))
+    return pick(x < -1, left, np.log1p(-_erfc(scaled) / 2))
 
 
 log_ndtr_kernel = _shaped(_log_ndtr)
@@ -159,12 +178,21 @@ def _ndtri(p: Array) -> Array:
         value = _log_ndtr(x)
         slope = np.exp(-x * x / 2 - value) / math.sqrt(2 * math.pi)
         x = x - (value - logarithm) / slope
-    tail = np.where(p < 0.5, x, -x)
-    found = np.where(low < 0.05, tail, middle)
-    return np.where(low == 0, np.where(p == 0, -np.inf, np.inf), np.where((p < 0) | (p > 1), np.nan, found))
+    tail = pick(p < 0.5, x, -x)
+    found = pick(low < 0.05, tail, middle)
+    return pick(low == 0, pick(p == 0, -np.inf, np.inf), pick((p < 0) | (p > 1), np.nan, found))
 
 
-ndtri_kernel = _shaped(_ndtri)
+def _ndtri_short(p: Array) -> Array:
+    """The same by erfinv(2p - 1), but in the far tails."""
+    p = np.atleast_1d(p)
+    rest = 4 * p * (1 - p)
+    if not rest.size or rest.min() < 1e-7:
+        return _ndtri(p.astype(np.float64)).astype(p.dtype)
+    return np.asarray(math.sqrt(2) * (2 * p - 1) * _steepness(-np.log(rest)))
+
+
+ndtri_kernel = _by_dtype(_ndtri_short, _shaped(_ndtri))
 
 # --- gamma functions ----------------------------------------------------------------------------------------------
 
@@ -177,27 +205,55 @@ def _lgamma_one(x: float) -> float:
     return math.lgamma(x)
 
 
-lgamma_kernel = in_double(lambda x: np.asarray(np.frompyfunc(_lgamma_one, 1, 1)(x), np.float64))
+def _shifted(place: Array) -> tuple[Array, Array]:
+    """Return whether numbers of at least 0 are small, and all moved to where the asymptotic series hold."""
+    low = place < _SHIFT
+    return low, np.asarray(pick(low, place + _SHIFT, place))
+
+
+def _lgamma(x: Array) -> Array:
+    """Stirling's series after a shift; what is negative is reflected. Good to float32, also where the result is near 0."""
+    x = np.atleast_1d(x)
+    negative = x < 0
+    place = np.abs(x)
+    place += negative
+    low, far = _shifted(place)
+    inverse = 1 / far
+    series = polynomial(_STIRLING, inverse * inverse) * inverse
+    rising = place.copy()
+    for step in range(1, _SHIFT):
+        rising *= place + step
+    total = (far - 0.5) * np.log(far) - far + (0.5 * math.log(2 * math.pi)) + series - np.log(pick(low, rising, 1.0))
+    total *= (place != 1) & (place != 2)
+    if negative.any():
+        total = pick(negative, np.log(math.pi / np.abs(np.sin(math.pi * (x - np.round(x))))) - total, total)
+    return np.asarray(pick(np.isinf(x), np.inf, total))
+
+
+lgamma_kernel = _by_dtype(
+    lambda x: _lgamma(x.astype(np.float64)).astype(x.dtype),
+    lambda self: np.asarray(np.frompyfunc(_lgamma_one, 1, 1)(self), np.float64).astype(self.dtype),
+)
 
 
 def _digamma(x: Array) -> Array:
-    """Reflect what is negative, shift up to 10, then the asymptotic series."""
+    """Reflect what is negative, shift what is small, then the asymptotic series."""
     x = np.atleast_1d(x)
     negative = x < 0
-    place = np.where(negative, 1 - x, x)
-    total = np.zeros_like(place)
-    for _ in range(10):
-        low = place < 10
-        total = total - np.where(low, 1 / place, 0)
-        place = np.where(low, place + 1, place)
+    place = np.abs(x)
+    place += negative
+    total = np.reciprocal(place)
+    for step in range(1, _SHIFT):
+        total += np.reciprocal(place + step)
+    low, place = _shifted(place)
+    total = pick(low, -total, 0.0)
     inverse = 1 / (place * place)
-    series = np.zeros_like(place)
-    for order in range(len(_BERNOULLI), 0, -1):
-        series = (series + _BERNOULLI[order - 1] / (2 * order)) * inverse
+    series = polynomial(_LOGARITHMIC, inverse) * inverse
     total = total + np.log(place) - 0.5 / place - series
-    with_pole = np.where(x == np.floor(x), np.nan, total - math.pi / np.tan(math.pi * (x - np.round(x))))
-    found = np.where(negative, with_pole, total)
-    return np.where(x == 0, np.copysign(np.inf, -x), np.where(np.isposinf(x), np.inf, found))
+    if negative.any():
+        with_pole = pick(x == np.floor(x), np.nan, total - math.pi / np.tan(math.pi * (x - np.round(x))))
+        total = pick(negative, with_pole, total)
+    return pick(x == 0, np.copysign(np.inf, -x), pick(np.isposinf(x), np.inf, total))
 
 
 digamma_kernel = _shaped(_digamma)
@@ -208,13 +264,13 @@ def _zeta(s: Array, q: Array) -> Array:
     s, q = np.broadcast_arrays(np.atleast_1d(s), np.atleast_1d(q))
     pole = (q <= 0) & (q == np.floor(q))
     bad = (s < 1) | ((q <= 0) & (s != np.floor(s)))
-    place = np.where(pole | np.isnan(q) | np.isinf(q), 1.0, q)
+    place = pick(pole | np.isnan(q) | np.isinf(q), 1.0, q)
     total = np.zeros_like(place)
     count = 0
     while count < 10 or bool((place < 10).any()):
         active = (place < 10) | (count < 10)
-        total = total + np.where(active, np.power(place, -s), 0)
-        place = np.where(active, place + 1, place)
+        total = total + pick(active, np.power(place, -s), 0)
+        place = pick(active, place + 1, place)
         count += 1
         if count > 1000:
             break
@@ -226,8 +282,8 @@ def _zeta(s: Array, q: Array) -> Array:
         factor = factor * (s + 2 * order - 1) * (s + 2 * order)
         divisor *= (2 * order + 1) * (2 * order + 2)
         power = power / (place * place)
-    found = np.where(bad, np.nan, np.where(s == 1, np.inf, np.where(np.isfinite(q), total, np.nan)))
-    return np.where(pole, np.inf, found)
+    found = pick(bad, np.nan, pick(s == 1, np.inf, pick(np.isfinite(q), total, np.nan)))
+    return pick(pole, np.inf, found)
 
 
 def zeta_kernel(s: Array, q: Array) -> Array:
@@ -240,7 +296,7 @@ def _trigamma(x: Array) -> Array:
     """Reflect what is below one half, shift by six, then four terms of the asymptotic series: good to 5e-10, as PyTorch's."""
     x = np.atleast_1d(x)
     low = x < 0.5
-    place = np.where(low, 1 - x, x)
+    place = pick(low, 1 - x, x)
     total = np.zeros_like(place)
     for _ in range(6):
         total = total + 1 / (place * place)
@@ -248,7 +304,7 @@ def _trigamma(x: Array) -> Array:
     inverse = 1 / (place * place)
     series = 1 + 0.5 / place + inverse * (1 / 6 - inverse * (1 / 30 - inverse / 42))
     total = total + series / place
-    return np.where(low, (math.pi / np.sin(math.pi * x)) ** 2 - total, total)
+    return pick(low, (math.pi / np.sin(math.pi * x)) ** 2 - total, total)
 
 
 def polygamma_kernel(n: int, self: Array) -> Array:
@@ -269,7 +325,7 @@ def _scaled_bessel(size: Array, small: Sequence[float], large: Sequence[float], 
     near = chebyshev(small, np.minimum(size, 8) / 4 - 1) * (size if odd else 1)
     wide = np.maximum(size, 8)
     far = chebyshev(large, 16 / wide - 1) / np.sqrt(wide)
-    return np.where(size <= 8, near, far)
+    return pick(size <= 8, near, far)
 
 
 def _i0e(x: Array) -> Array:
