@@ -10,7 +10,7 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import REGISTRY, find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import applied, zeros
-from gradsh.ops.kernels.common import bounded, gated, in_blocks, pick, refusing, reusing
+from gradsh.ops.kernels.common import bounded, gated, in_blocks, pick, refusing, reusing, with_sign
 from gradsh.ops.scalars import times
 from gradsh.ops.select import where
 from gradsh.text.fault import fail
@@ -286,7 +286,7 @@ def _softshrink(self: Array, lambd: float) -> Array:
         most, title = np.finfo(self.dtype).max, of_numpy(self.dtype).title
         message = f"lambda must be in range [0, {most:g}] for input dtype {title}, but found {lambd:g}"
         raise fail("value", message, RuntimeError)
-    return pick(self > lambd, self - lambd, pick(self < -lambd, self + lambd, self * 0))
+    return in_blocks(lambda x: with_sign(np.atleast_1d(x - np.clip(x, -lambd, lambd)), np.atleast_1d(x)).reshape(x.shape), self)
 
 
 softshrink_backward: Operation = op(

@@ -14,7 +14,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import zeros
 from gradsh.ops.arithmetic import div, sub
-from gradsh.ops.kernels.common import common_dtype, floats_only, refusing, together, unsupported
+from gradsh.ops.kernels.common import common_dtype, floats_only, pick, refusing, together, unsupported
 from gradsh.ops.kernels.geometry import beside
 from gradsh.ops.pointwise import exp, reciprocal
 from gradsh.ops.power import pow
@@ -224,9 +224,7 @@ def _lerp(self: Array, end: Array, weight: Array | float) -> Array:
         self, end, weight = together(self, end, weight)
     step = end - self
     if isinstance(weight, np.ndarray):
-        near = self + weight * step
-        far = end - step * (1 - weight)
-        return np.where(np.abs(weight) < 0.5, near, far)
+        return pick(np.abs(weight) < 0.5, self + weight * step, end - step * (1 - weight))
     return self + weight * step if abs(weight) < 0.5 else end - step * (1 - weight)
 
 

@@ -11,6 +11,7 @@ from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor
 from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.ops.arguments import check_same_float, count, no_gradient
+from gradsh.ops.kernels.common import in_blocks
 from gradsh.ops.reduction import (
     MEAN,
     NONE,
@@ -134,9 +135,14 @@ l1_loss = composite(
 
 
 def _smooth_l1(self: Array, target: Array, reduction: int, beta: float) -> Array:
-    distance = np.abs(self - target)
-    inner = np.minimum(distance, self.dtype.type(beta))
-    return reduce_array((distance - inner) + inner * inner * self.dtype.type(0.5 / beta), reduction)
+    edge, factor = self.dtype.type(beta), self.dtype.type(0.5 / beta)
+
+    def error(x: Array, y: Array) -> Array:
+        distance = np.abs(x - y)
+        inner = np.minimum(distance, edge)
+        return (distance - inner) + inner * inner * factor
+
+    return reduce_array(in_blocks(error, self, target), reduction)
 
 
 def _smooth_l1_backward(grad_output: Array, self: Array, target: Array, reduction: int, beta: float) -> Array:
@@ -195,10 +201,12 @@ smooth_l1_loss = composite(
 
 
 def _huber(self: Array, target: Array, reduction: int, delta: float) -> Array:
-    distance = np.abs(self - target)
-    inner = np.minimum(distance, distance.dtype.type(delta))
-    loss = inner * (distance - inner * distance.dtype.type(0.5))
-    return reduce_array(loss.astype(self.dtype, copy=False), reduction)
+    def error(x: Array, y: Array) -> Array:
+        distance = np.abs(x - y)
+        inner = np.minimum(distance, distance.dtype.type(delta))
+        return inner * (distance - inner * distance.dtype.type(0.5))
+
+    return reduce_array(in_blocks(error, self, target).astype(self.dtype, copy=False), reduction)
 
 
 def _huber_backward(grad_output: Array, self: Array, target: Array, reduction: int, delta: float) -> Array:

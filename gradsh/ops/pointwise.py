@@ -14,7 +14,7 @@ from gradsh.engine.schema.formulas import product
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import zeros, zeros_only
 from gradsh.ops.arithmetic import sub
-from gradsh.ops.kernels.common import ONE, chained, floats_only, not_bool, reusing, unsupported
+from gradsh.ops.kernels.common import ONE, chained, floats_only, gated, not_bool, pick, reusing, unsupported
 from gradsh.ops.power import pow, power
 from gradsh.ops.scalars import minus, plus, times
 from gradsh.ops.select import where
@@ -164,13 +164,7 @@ rad2deg = unary(
 def _sign(self: Array) -> Array:
     if self.dtype.kind == "b":
         return np.array(self)
-    signs = np.sign(self)
-    return np.nan_to_num(signs, copy=False, nan=0.0) if self.dtype.kind == "f" and self.ndim else _plain_sign(self, signs)
-
-
-def _plain_sign(self: Array, signs: Array) -> Array:
-    """A 0-d nan has sign 0 as well."""
-    return np.where(np.isnan(self), np.zeros((), self.dtype), signs) if self.dtype.kind == "f" else signs
+    return np.subtract(np.asarray(self > 0).view(np.int8), np.asarray(self < 0).view(np.int8)).astype(self.dtype)
 
 
 abs_ = op(
@@ -268,7 +262,7 @@ nan_to_num = op(
 )
 unary(
     "angle", "0 for positive numbers, π for negative ones.",
-    lambda self: np.where(self < 0, self.dtype.type(math.pi), np.where(np.isnan(self), self, self.dtype.type(0))),
+    lambda self: pick(self < 0, self.dtype.type(math.pi), gated(self, np.isnan(self))),
     lambda grad: zeros(grad), inplace=False, saves=("self",),
 )
 composite("conj(self)", "The tensor itself: there are no complex numbers.", lambda self: self)
@@ -324,8 +318,8 @@ def _logit(self: Array, eps: float | None) -> Array:
 
 def _logit_slope(grad: Any, self: Any, low: float, high: float, outside: float) -> Any:
     edge = (self == 0) | (self == 1)
-    inside = np.where(edge, grad * np.inf, grad / (self * (1 - self)))
-    return np.where((self < low) | (self > high), outside, inside)
+    inside = pick(edge, grad * np.inf, grad / (self * (1 - self)))
+    return pick((self < low) | (self > high), outside, inside)
 
 
 def _logit_gradient(grad: Any, self: Any, eps: Any) -> Any:

@@ -179,11 +179,11 @@ def pick(mask: Any, a: Any, b: Any) -> Any:
     if left is None or right is None:
         return np.where(mask, a, b)
     result = np.empty(mask.shape, _FLOATS[integer])
-    target, chosen = result.reshape(-1).view(integer), mask.reshape(-1)
+    target, chosen = result.reshape(-1).view(integer), mask.reshape(-1).view(np.int8)
 
     def block(start: int, stop: int) -> None:
         x, y = (one[start:stop] if one.ndim else one for one in (left, right))
-        bits = np.negative(chosen[start:stop].astype(integer))
+        bits = np.negative(chosen[start:stop]).astype(integer)
         np.bitwise_and(bits, np.bitwise_xor(x, y), out=bits)
         np.bitwise_xor(bits, y, out=target[start:stop])
 

@@ -15,6 +15,7 @@ from gradsh.ops.kernels import special_tables as tables
 from gradsh.ops.kernels.common import blocked, pick, with_sign
 
 _MIDDLE = 3.75
+_BEND_END = 3.9**2
 _BERNOULLI = (
     1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330,
 )
@@ -68,26 +69,31 @@ def _bell(x: Array) -> Array:
     return np.exp(-high * high) * np.exp(-(x - high) * (x + high))
 
 
-def _erf(x: Array) -> Array:
-    x = np.atleast_1d(x)
-    short = x.dtype == np.float32
+def erf(x: Array) -> Array:
+    """Return the error function of an array that is not 0-d, in memory of its own."""
+    if x.dtype == np.float32:
+        square = x * x
+        np.clip(square, 0, _BEND_END, out=square)
+        found = polynomial(tables.BEND, square)
+        found *= x
+        return np.tanh(found, out=found)
     size = np.abs(x)
-    np.clip(size, 0, 4.0 if short else 6.5, out=size)
+    np.clip(size, 0, 6.5, out=size)
     small = np.clip(size, 0, 1)
     small *= small
-    near = polynomial(tables.ERF_SHORT if short else tables.ERF, small)
+    near = polynomial(tables.ERF, small)
     near *= x
     far = np.multiply(size, size, out=small)
     np.negative(far, out=far)
     np.exp(far, out=far)
-    far *= _tail(size, tables.TAIL_SHORT if short else tables.TAIL)
+    far *= _tail(size, tables.TAIL)
     np.subtract(1, far, out=far)
     return np.asarray(pick(size <= 1, near, with_sign(far, x)))
 
 
 def erf_kernel(self: Array) -> Array:
     """Return the error function."""
-    return blocked(_erf)(self).reshape(np.shape(self))
+    return blocked(lambda x: erf(np.atleast_1d(x)))(self).reshape(np.shape(self))
 
 
 def _erfc(x: Array) -> Array:
@@ -132,7 +138,7 @@ def _erfinv(y: Array) -> Array:
     middle = 2 / (math.pi * a) + rest / 2
     x = np.sqrt(np.maximum(np.sqrt(middle * middle - rest / a) - middle, 0))
     for _ in range(3):
-        error = pick(size < 0.5, _erf(x) - size, (1 - size) - _erfc(x))
+        error = pick(size < 0.5, erf(x) - size, (1 - size) - _erfc(x))
         step = error / (2 / math.sqrt(math.pi) * np.exp(-x * x))
         x = x - step / (1 + x * step)
     x = pick(size == 1, np.inf, x)
