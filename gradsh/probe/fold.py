@@ -46,10 +46,33 @@ def fold(runs: list[Run], scopes_of: ScopesOf, room: int) -> list[NodeFold]:
     runs = _scoped(runs, scopes_of)
     found = _repeated(runs)
     folds = [NodeFold(label, times, _nodes_of(made)) for label, times, made in found]
-    if _size(runs) - sum(len(one.nodes) - 1 for one in folds) <= room:
+    if _rows(_size(runs), folds) <= room:
         return folds
     taken = {id(run) for _, _, made in found for run in made}
     return folds + _calls([run for run in runs if id(run) not in taken], room)
+
+
+def choose(runs: list[Run], scopes_of: ScopesOf, paths: ModulePaths, room: int) -> list[NodeFold]:
+    """Return the stretches of a large graph: its modules or, where this says more, what repeats.
+
+    Where one module made most of the graph, what repeats in it stands in its place.
+    """
+    modules, repeated = by_module(in_modules(runs, paths)), fold(runs, scopes_of, room)
+    size = _size(runs)
+    if not modules or max(room, _rows(size, repeated)) < _rows(size, modules):
+        return repeated
+    large = max(modules, key=lambda one: len(one.nodes))
+    inner = fold(runs_of(large.nodes), scopes_of, room) if 2 * len(large.nodes) > size else []
+    if not any(one.times > 1 for one in inner) or _rows(len(large.nodes), inner) > room:
+        return modules
+    within = [one._replace(label=f"{one.label} in {large.module}", module=large.module) for one in inner]
+    place = modules.index(large)
+    return [*modules[:place], *within, *modules[place + 1 :]]
+
+
+def _rows(size: int, folds: Sequence[NodeFold]) -> int:
+    """Return how many rows so many nodes take, with folds among them."""
+    return size - sum(len(one.nodes) - 1 for one in folds)
 
 
 def by_call(runs: list[Run], scopes_of: ScopesOf, opened: str = "") -> list[NodeFold]:

@@ -19,7 +19,7 @@ from gradsh.probe.fold import (
     by_call,
     by_line,
     by_module,
-    fold,
+    choose,
     functions_of,
     in_modules,
     runs_of,
@@ -130,11 +130,10 @@ def graph_report(
     whole = len(shown) == total
     runs = runs_of([node for node in by_birth if type(node) is not AccumulateGrad])
     paths = ModulePaths(variables)
-    called = in_modules(runs, paths)
     chosen = bool(wanted.by)
     if wanted.opened:
-        wanted = wanted._replace(by=_opening(called, functions_of(runs, scopes_of), wanted))
-    folds = _folds(runs, called, scopes_of, line_of, wanted, large=total > FOLD_FROM) if whole and not wanted.expand else []
+        wanted = wanted._replace(by=_opening(in_modules(runs, paths), functions_of(runs, scopes_of), wanted))
+    folds = _folds(runs, scopes_of, line_of, paths, wanted, large=total > FOLD_FROM) if whole and not wanted.expand else []
     drawing = Drawing(shown, folds, by_birth, whole)
     sums, saved = _sums(nodes, folds, drawing, line_of)
     order = drawing.walk(roots, wanted.depth, wanted.most)
@@ -144,7 +143,8 @@ def graph_report(
         for below, output in drawing.below(unit) if id(below) in place
     ]
     leaves = frozenset(number for number, unit in enumerate(order) if isinstance(unit, AccumulateGrad))
-    around, homes = frames(order, edges, leaves, calls_of(paths if any(calls for calls, _ in called) else None, scopes_of, wanted.by))
+    modules = paths if any(paths.calls(where) for where, _ in runs) else None
+    around, homes = frames(order, edges, leaves, calls_of(modules, scopes_of, wanted.by))
     told = tuple(
         (_folded(unit, sums[id(unit)], names, line_of, drawing) if isinstance(unit, NodeFold) else _told(unit, names, line_of))._replace(
             module=_module(unit, paths), frame=home
@@ -156,21 +156,18 @@ def graph_report(
 
 
 def _folds(
-    runs: list[Run], called: list[Run], scopes_of: ScopesOf, line_of: LineOf, wanted: Wanted, *, large: bool
+    runs: list[Run], scopes_of: ScopesOf, line_of: LineOf, paths: ModulePaths, wanted: Wanted, *, large: bool
 ) -> list[NodeFold]:
-    """Return what is drawn as one: what is asked for; of a large graph its modules or, where this says more, what repeats."""
+    """Return what is drawn as one: what is asked for, or what serves best of a large graph."""
     if wanted.by == "function":
         return by_call(runs, scopes_of, wanted.opened)
     if wanted.by == "line":
         return by_line([node for _, made in runs for node in made], line_of)
     if wanted.by == "module":
-        return by_module(called, wanted.opened)
+        return by_module(in_modules(runs, paths), wanted.opened)
     if not large or wanted.by == "none":
         return []
-    modules, repeated = by_module(called), fold(runs, scopes_of, FOLD_FROM)
-    rows = [sum(1 - len(one.nodes) for one in folds) for folds in (modules, repeated)]
-    fits = sum(len(made) for _, made in runs) + rows[0] <= FOLD_FROM
-    return modules if modules and (fits or rows[0] <= rows[1]) else repeated
+    return choose(runs, scopes_of, paths, FOLD_FROM)
 
 
 def _module(unit: Unit, paths: ModulePaths) -> str:

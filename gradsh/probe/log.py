@@ -11,7 +11,7 @@ from gradsh.engine.graph.node import Node
 from gradsh.engine.graph.tensor import AccumulateGrad
 from gradsh.engine.graph.types import LineOf
 from gradsh.engine.values.storage import memory_key
-from gradsh.probe.fold import NodeFold, ScopesOf, by_module, fold, in_modules, runs_of
+from gradsh.probe.fold import NodeFold, ScopesOf, by_module, choose, fold, in_modules, runs_of
 from gradsh.probe.given import arrays_kept, freed_count, live_states
 from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
@@ -92,8 +92,7 @@ class GraphLog:
         self._sums.clear()
 
     def _first_folds(self) -> list[NodeFold]:
-        runs = runs_of(self.nodes[::-1])
-        return by_module(in_modules(runs, self.paths)) or fold(runs, self.scopes_of, ROOM)
+        return choose(runs_of(self.nodes[::-1]), self.scopes_of, self.paths, ROOM)
 
     # ------------------------------------------------------------------ what is shown
 

@@ -1,7 +1,8 @@
 """What a pass would keep, free, run and need at its peak, today and if something were retained, detached, checkpointed or not recorded.
 
 The graph is gone through in the pass's order; nothing is run. Bytes are those of saved tensors, without leaves, and of gradients
-on their way and at leaves. What a checkpoint keeps is what its module was called with.
+on their way and at leaves. What a checkpoint keeps is what its module was called with: results of nodes outside, and data without a
+graph that was there before the call, which shows where others read it, too.
 """
 
 from bisect import bisect_left
@@ -83,6 +84,15 @@ class Prospect:
                         found[edge[:2]] = memory_key(one.array)
         return found
 
+    @cached_property
+    def data(self) -> set[int]:
+        """The memories that are saved and are no node's result nor a leaf."""
+        kept = {
+            memory_key(one.array)
+            for node in paced(self.inner, "read") for one in kept_in(node) if one.array is not None and one.edge is None
+        }
+        return kept - set(self.results.values())
+
     def within(self, path: str) -> list[Node]:
         """Return the nodes that the calls of a module made."""
         return [node for node in self.inner if any(call.path == path for call in self.paths.calls(node.location))]
@@ -130,6 +140,7 @@ class _PassAhead:
         self.members: dict[int, list[Node]] = {}
         for node, region in self.region.items():
             self.members.setdefault(region, []).append(node)
+        self.shared = self._shared() if self.members else set()
         self.holders: dict[Any, int] = {}
         self.sizes: dict[Any, int] = {}
         self.live = 0
@@ -139,6 +150,14 @@ class _PassAhead:
         if not self.change.checkpointed:
             return None
         return next((one.call for one in self.graph.paths.calls(node.location) if one.path in self.change.checkpointed), None)
+
+    def _shared(self) -> set[int]:
+        """Return the memories of data that not only one checkpointed call reads."""
+        readers: dict[int, set[int | None]] = {}
+        for node in filter(self.alive.__contains__, self.graph.inner):
+            for key in self.graph.held[node].keys() & self.graph.data:
+                readers.setdefault(key, set()).add(self.region.get(node))
+        return {key for key, found in readers.items() if len(found) > 1}
 
     def run(self) -> Outlook:
         """Go through the nodes in order."""
@@ -172,13 +191,14 @@ class _PassAhead:
         return Outlook(self.change.what, len(self.alive), recomputed, saved, freed, self.live, peak)
 
     def _inputs(self, members: Iterable[Node]) -> dict[Any, int]:
-        """Return what a checkpointed call keeps: the results from outside that its nodes read."""
+        """Return what a checkpointed call keeps: the results and the data from outside that its nodes read."""
         inside = set(members)
-        return {
+        results = {
             self.graph.results.get((below, output), (below, output)): _bytes_of(below, output)
             for node in inside for below, output in self.graph.edges[node]
             if below not in inside and type(below) is not AccumulateGrad
         }
+        return results | {key: size for node in inside for key, size in self.graph.held[node].items() if key in self.shared}
 
     def _hold(self, memories: Mapping[Any, int]) -> None:
         for key, size in memories.items():

@@ -56,6 +56,15 @@ def test_a_checkpoint_keeps_its_input_and_computes_the_rest_again():
     assert last.saved == today.saved  # tanh itself saves it
 
 
+def test_data_that_several_checkpointed_calls_read_stays_and_is_freed_once():
+    text = "cell = nn.RNNCell(64, 4)\nxs = randn(20, 8, 64)\nh = zeros(8, 4)\nfor x in xs:\n    h = cell(x, h)\n\nz = h.sum()\n"
+    today, then = outlooks(Asked(text), "checkpoint cell").values()
+    data, states = 20 * 8 * 64 * 4, 19 * 8 * 4 * 4  # the first state is data, too, which only one call reads
+    assert then.saved == data + states
+    assert then.freed <= today.freed + states
+    assert then.recomputed > 0
+
+
 def test_what_leaves_nothing_to_differentiate_is_told():
     asked = Asked("net = nn.Linear(2, 1)\nz = net(ones(1, 2)).sum()\n")
     assert asked.report('plan z --if "no_grad net"').failing == ("no_grad net",)

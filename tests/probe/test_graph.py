@@ -204,6 +204,33 @@ def test_calls_of_one_module_that_follow_each_other_are_one():
     assert (node.module, node.times) == ("cell", 50)
 
 
+RECURRENT = """class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.RNNCell(2, 3)
+        self.out = nn.Linear(3, 1)
+
+    def forward(self, xs):
+        h = zeros(1, 3)
+        total = 0
+        for x in xs:
+            h = self.cell(x, h)
+            total = total + self.out(h).mean()
+        return total
+
+model = Model()
+loss = model(randn(40, 1, 2)).exp()
+"""
+
+
+def test_what_repeats_in_a_module_that_made_most_of_the_graph_stands_in_its_place():
+    asked = Asked(RECURRENT)
+    assert [(node.name, node.times, node.module) for node in asked.report("graph loss").nodes] == [
+        ("ExpBackward0", 1, ""), ("iteration of the loop in model", 40, "model"),
+    ]
+    assert [node.name for node in asked.report("graph loss --by module").nodes] == ["ExpBackward0", "model"]
+
+
 def test_a_module_that_no_variable_holds_goes_by_its_class():
     asked = Asked("def f(x):\n    net = nn.Sequential(nn.Linear(2, 2), nn.Tanh())\n    return net(x)\n\nz = f(ones(1, 2)).sum()\n")
     assert {node.module for node in asked.report("graph z").nodes} >= {"Linear", "Tanh"}
