@@ -12,6 +12,7 @@ from gradsh.engine.registry import find
 from gradsh.engine.values.dtype import Array
 from gradsh.ops.arguments import applied
 from gradsh.ops.conv import spatial
+from gradsh.ops.kernels.common import unsupported
 from gradsh.ops.kernels.conv_windows import ConvGeometry, add_windows, out_extents, padded, windows
 from gradsh.ops.kernels.resize import interpolated, spread_back
 from gradsh.text.fault import fail
@@ -33,6 +34,14 @@ def _check_sizes(self: Array, output_size: tuple[int, ...], dims: int) -> None:
         raise fail("value", message, RuntimeError)
 
 
+def _kernel_of(mode: str, dims: int) -> str:
+    """Return the name of PyTorch's kernel, which its errors say."""
+    plain = "nearest" if mode == "exact" else mode
+    if dims == 2 and plain != "cubic":
+        return f"upsample_{'bilinear' if plain == 'linear' else plain}2d_channels_last"
+    return f"compute_indices_weights_{plain}"
+
+
 def _records(name: str, node: str, mode: str, dims: int) -> Operation:
     """Declare one mode of interpolation in one number of dims, and its gradient."""
     corners = mode in {"linear", "cubic", "linear_aa", "cubic_aa"}
@@ -44,6 +53,8 @@ def _records(name: str, node: str, mode: str, dims: int) -> Operation:
 
     def kernel(self: Array, output_size: tuple[int, ...], *values: Any) -> Array:
         _check_sizes(self, output_size, dims)
+        if self.dtype.kind in ("bi" if mode != "linear" or dims == 2 else "biu") and not mode.endswith("_aa"):
+            raise unsupported(_kernel_of(mode, dims), self)
         return interpolated(self, output_size, mode, *split(values))
 
     def backward_kernel(

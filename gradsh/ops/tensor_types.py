@@ -36,7 +36,7 @@ class TensorType:
         dtype = self.tensor_dtype.numpy
         if len(args) == 1 and not isinstance(args[0], (int, Size)):
             return make(to_array(args[0], dtype))
-        size = args[0] if len(args) == 1 and isinstance(args[0], Size) else args
+        size = args[0] if len(args) == 1 and isinstance(args[0], Size) else args or (0,)
         return make(allocate(tuple(size), dtype))
 
     def __instancecheck__(self, value: Any) -> bool:

@@ -8,6 +8,7 @@ from gradsh.runtime.guard import numbers_only
 from gradsh.runtime.library import Library, listed
 from gradsh.runtime.numpy_files import numpy_files
 from gradsh.runtime.type_proxies import Kind
+from gradsh.text.fault import fail
 
 if TYPE_CHECKING:
     from gradsh.runtime.machine import Machine
@@ -53,6 +54,7 @@ _DRAWS = (
     "standard_exponential standard_gamma standard_t vonmises wald weibull negative_binomial hypergeometric zipf"
 )
 _LEGACY = f"{_DRAWS} seed rand randn randint random_sample get_state set_state"
+_ARRAYS = "write `np.zeros(shape)` or `np.array(values)`"
 _GRIDS = ("c_", "mgrid", "ogrid", "r_", "s_")
 _OF_SEQUENCES = ("choice", "permutation")
 
@@ -61,16 +63,31 @@ def load_numpy(machine: "Machine") -> Mapping[str, Any]:
     """Return what `numpy` offers."""
     import numpy as np
 
+    machine.guard.kinds.stand_in(np.ndarray, ArrayKind(np.ndarray))
     for limits in (np.finfo, np.iinfo):
         offer(limits, "eps max min tiny bits resolution smallest_normal dtype")
     guarded = {name: numbers_only(value) for name, value in listed(np, _FUNCTIONS).items()}
     return guarded | listed(np, f"{_CONSTANTS} {_TYPES}") | {
-        "ndarray": Kind(np.ndarray), "random": Library("numpy.random", _random),
+        "ndarray": machine.guard.kinds.seen(np.ndarray), "random": Library("numpy.random", _random),
         "linalg": Library("numpy.linalg", _linalg), "testing": Library("numpy.testing", _testing),
         **machine.array_printing.members(), "__version__": np.__version__, "seterr": lambda *_, **__: {}, "vectorize": _vectorize,
         "poly1d": Polynomial,
         **{name: Grid(getattr(np, name)) for name in _GRIDS}, **numpy_files(),
     }
+
+
+class ArrayKind(Kind):
+    """`numpy.ndarray`: called with a buffer, it gives the elements of another array in another shape."""
+
+    __slots__ = ()
+
+    def __call__(self, shape: Any, dtype: Any = float, buffer: Any = None) -> Any:
+        """Return the array. Raises TypeError for elements that are no array's, or of another dtype."""
+        import numpy as np
+
+        if type(buffer) is not np.ndarray or np.dtype(dtype) != buffer.dtype:
+            raise fail("type", "np.ndarray() takes an array as its buffer, and that array's dtype", TypeError, way=_ARRAYS)
+        return numbers_only(np.ndarray)(shape, buffer.dtype, buffer)
 
 
 def _vectorize(pyfunc: Callable[..., Any], *_: Any, otypes: Any = None, **__: Any) -> Callable[..., Any]:

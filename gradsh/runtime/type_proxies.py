@@ -35,6 +35,10 @@ class Kind:
     def __instancecheck__(self, value: object) -> bool:
         return isinstance(value, self._kind)
 
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        """Refuse, as Python does for types of its own."""
+        raise TypeError(f"cannot create '{self.__name__}' instances")
+
     def stands_for(self, kind: type) -> bool:
         """Tell whether it stands for a class."""
         return self._kind is kind

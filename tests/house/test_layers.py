@@ -76,7 +76,7 @@ LAZY_IN_ENGINE = {  # imports inside functions: what a small script does not nee
     "ambient": {"printing.format", "rng.generator"},
     "codegen.specialize": {"codegen.backward", "codegen.forward_elementwise"},
     "dispatch.call": {"autograd.forward_mode", "values.named_result"}, "dispatch.op_node": {"dispatch.tangents"},
-    "dispatch.declare": {"codegen.forward_general", "dispatch.out", "dispatch.overload_errors"},
+    "dispatch.declare": {"codegen.forward_general", "dispatch.older_forms", "dispatch.out", "dispatch.overload_errors"},
     "dispatch.out": {"dispatch.overload_errors"}, "dispatch.views": {"autograd.hooks"},
     "graph.array_attributes": {"printing.format", "values.storage", "values.storage_objects"},
     "methods": {

@@ -63,8 +63,15 @@ def _mismatch(operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any
     return mismatch(operation, args, kwargs, method)
 
 
+def _newer_form(name: str, args: tuple[Any, ...], method: bool) -> Any:
+    from gradsh.engine.dispatch.older_forms import newer_form
+
+    return newer_form(name, args, method)
+
+
 Operation.run = staticmethod(run_record)
 Operation.specialize, Operation.write_out, Operation.mismatch = _specialize, _write_out, _mismatch
+Operation.newer_form = staticmethod(_newer_form)
 
 
 def op(text: str, node: str = "", doc: str = "", *, spaces: tuple[str, ...] = SPACES, **parts: Any) -> Operation:

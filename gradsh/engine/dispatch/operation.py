@@ -30,6 +30,8 @@ class Operation:
     """Runs a call with `out=`."""
     mismatch: ClassVar[Callable[..., Exception]]
     """Returns the error for a call that fits no overload."""
+    newer_form: ClassVar[Callable[..., Any]]
+    """Returns the arguments of a call in an older form of PyTorch's as they are written now, or None."""
 
     def __init__(self, name: str, spaces: tuple[str, ...]) -> None:
         self.name = name
@@ -70,6 +72,9 @@ class Operation:
                     raise self.mismatch(args, kwargs, method) from None
         if "out" in kwargs and not method:
             return self.write_out(args, kwargs)
+        newer = None if kwargs else self.newer_form(self.name, args, method)
+        if newer is not None:
+            return self.run_general(newer[0], newer[1], method)
         raise self.mismatch(args, kwargs, method)
 
     def _check_no_array(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

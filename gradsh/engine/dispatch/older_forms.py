@@ -1,0 +1,55 @@
+"""Calls as PyTorch took them before 2020, with the factors among the tensors: `p.add_(-lr, grad)`, `torch.addmm(beta, c, alpha, a, b)`.
+
+PyTorch still takes them, and warns of the first one.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradsh.engine.ambient import current
+from gradsh.engine.graph.tensor import Tensor
+
+_PRODUCTS = {
+    "addmm": ("mat1", "mat2"), "addmv": ("mat", "vec"), "addr": ("vec1", "vec2"), "baddbmm": ("batch1", "batch2"),
+    "addbmm": ("batch1", "batch2"),
+}
+_TENSORS = {"add": ("other",), "sub": ("other",), "addcmul": ("tensor1", "tensor2"), "addcdiv": ("tensor1", "tensor2"), **_PRODUCTS}
+"""Operation -> the tensors that its call ends with."""
+
+
+def newer_form(name: str, args: Sequence[Any], method: bool) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """Return the arguments as PyTorch takes them now, and warn; None for a call that is none of the older ones."""
+    plain = name.removesuffix("_")
+    last = _TENSORS.get(plain)
+    if last is None:
+        return None
+    words = ("beta", "alpha") if plain in _PRODUCTS else ("value",) if len(last) == 2 else ("alpha",)
+    first = ["input"]
+    orders: list[Sequence[str]] = [[*first, *words, *last]]
+    if plain in _PRODUCTS:
+        orders.append([*first, "beta", *last])
+        if not method:
+            orders = [["beta", *first, "alpha", *last], ["beta", *first, *last]]
+    for order in orders:
+        if len(order) == len(args) and all(map(_fits, order, args)):
+            _warn(name, [word for word in order if not method or word != "input"], [*first * (not method), *last], words)
+            tensors = tuple(value for word, value in zip(order, args, strict=True) if word not in words)
+            return tensors, {word: value for word, value in zip(order, args, strict=True) if word in words}
+    return None
+
+
+def _fits(word: str, value: Any) -> bool:
+    return isinstance(value, (int, float) if word in {"alpha", "beta", "value"} else Tensor)
+
+
+def _warn(name: str, order: Sequence[str], now: Sequence[str], words: Sequence[str]) -> None:
+    """Say once how the call is written now, as PyTorch does."""
+    ambient = current()
+    if "older form" not in ambient.standing_in:
+        ambient.standing_in.add("older form")
+        before = ", ".join(f"Number {word}" if word in words else f"Tensor {word}" for word in order)
+        after = ", ".join([*(f"Tensor {word}" for word in now), "*", *(f"Number {word} = 1" for word in words)])
+        ambient.warning(
+            f"This overload of {name} is deprecated:\n\t{name}({before})\n"
+            f"Consider using one of the following signatures instead:\n\t{name}({after})"
+        )
