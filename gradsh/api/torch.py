@@ -225,7 +225,8 @@ def _optimizers() -> dict[str, Namespace]:
     spaces = {f"torch.optim.{file}": Namespace(f"torch.optim.{file}", held) for file, held in files.items()}
     table.update((file, _spaces(f"torch.optim.{file}")) for file in files)
     return {"torch.optim": Namespace("torch.optim", {
-        **table, **{name: _spaces(f"torch.optim.{name}") for name in ("lr_scheduler", "swa_utils")},
+        **table, **lazily("gradsh.api.optim.muon", "Muon"),
+        **{name: _spaces(f"torch.optim.{name}") for name in ("lr_scheduler", "swa_utils")},
     }), **spaces}
 
 

@@ -11,7 +11,6 @@ from gradsh.engine.values.dtype import Array, of_numpy
 from gradsh.engine.values.named_result import named_result
 from gradsh.engine.values.shape import wrap_dim
 from gradsh.ops.arguments import underivable
-from gradsh.ops.create import evenly_spaced
 from gradsh.ops.kernels.common import refusing
 from gradsh.text.fault import fail
 
@@ -172,9 +171,6 @@ def _histc(self: Array, bins: int, min: Any, max: Any) -> Any:
     low, high = kind(low), kind(high)
     values = self[(self >= low) & (self <= high)]
     places = ((values - low) * kind(bins) / (high - low)).astype(np.int64)
-    edges = evenly_spaced(low, high, bins + 1, self.dtype)  # rounding decides, as in PyTorch, at the edges beside
-    places = np.minimum(places, bins - 1)
-    places += (values >= edges[places + 1]).astype(np.int64) - (values < edges[places])
     return np.bincount(np.minimum(places, bins - 1), minlength=bins).astype(self.dtype)
 
 

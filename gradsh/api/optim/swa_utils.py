@@ -151,12 +151,12 @@ class SWALR(LRScheduler):
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             message = f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}"
             raise fail("value", message, ValueError)
+        self._anneal_strategy = anneal_strategy
         self.anneal_epochs = anneal_epochs
-        self.anneal_strategy = anneal_strategy
         super().__init__(optimizer, last_epoch)
 
     def _share(self, step: int) -> float:
-        return float(_ANNEALED[self.anneal_strategy](max(0, min(1, step / max(1, self.anneal_epochs)))))
+        return float(_ANNEALED[self._anneal_strategy](max(0, min(1, step / max(1, self.anneal_epochs)))))
 
     def get_lr(self) -> list[Any]:
         """Return the rates for this step: what the rates were without the share so far, with the share of this step."""
