@@ -22,11 +22,11 @@ class CallFrame(NamedTuple):
     parent: int | None = None
 
 
-def calls_of(paths: ModulePaths | None, scopes_of: ScopesOf, by: str) -> Callable[[Node], tuple[Call, ...]]:
-    """Return what finds the calls around a node, outermost first: of modules if `paths` are given, else of functions and loops."""
+def calls_of(units: Sequence[Node | NodeFold], scopes_of: ScopesOf, paths: ModulePaths, by: str) -> Callable[[Node], tuple[Call, ...]]:
+    """Return what finds the calls around a node, outermost first: of modules where units stand in any, else of functions and loops."""
     if by == "line":
         return lambda _: ()
-    if by != "function" and paths is not None:
+    if by != "function" and any(paths.calls(_first(unit).location) for unit in units):
         return lambda node: tuple((call.call, call.path) for call in paths.calls(node.location))
     known: dict[Any, Any] = {}
     return lambda node: tuple(map(_scope, scopes_of(node.location, known)))

@@ -143,8 +143,7 @@ def graph_report(
         for below, output in drawing.below(unit) if id(below) in place
     ]
     leaves = frozenset(number for number, unit in enumerate(order) if isinstance(unit, AccumulateGrad))
-    modules = paths if any(paths.calls(where) for where, _ in runs) else None
-    around, homes = frames(order, edges, leaves, calls_of(modules, scopes_of, wanted.by))
+    around, homes = frames(order, edges, leaves, calls_of(order, scopes_of, paths, wanted.by))
     told = tuple(
         (_folded(unit, sums[id(unit)], names, line_of, drawing) if isinstance(unit, NodeFold) else _told(unit, names, line_of))._replace(
             module=_module(unit, paths), frame=home
