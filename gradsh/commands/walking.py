@@ -17,7 +17,7 @@ from gradsh.probe.module_paths import ModulePaths
 from gradsh.probe.names import Names
 from gradsh.probe.passes import PassReport
 from gradsh.probe.rewind import Rewind
-from gradsh.probe.snapshot import node_name, nodes_below_all
+from gradsh.probe.snapshot import nodes_below_all
 from gradsh.probe.walk import GradientStep, Pauses, Step, StepRecorder
 from gradsh.text.fault import fail
 from gradsh.view.shapes import Lines, View
@@ -25,7 +25,7 @@ from gradsh.view.shapes import Lines, View
 PROMPT = "step (next, until WHERE, back, quit, help)> "
 WORDS = (
     "next (n, Enter)    run the next node",
-    "until WHERE (u)    run up to a node, a variable, a leaf, `x.grad`, `line 3`, `nan`, `inf`, `|g| > 1e3` or a condition",
+    "until WHERE (u)    run up to a node, a module, a variable, a leaf, `x.grad`, `line 3`, `nan`, `inf`, `|g| > 1e3` or a condition",
     "break WHERE        stop there in this backward and later ones (`break` lists the stops, `break off` forgets them)",
     "back [N] (b)       take back the last node, or N: gradients and saved tensors, too",
     "continue (c)       run up to the next stop that `break` keeps",
@@ -134,7 +134,8 @@ class _Stepper(Debugger):
             to = number - int(rest or 1)
             if to >= 1:
                 raise TakeBack(to)
-            self.control.show(("this is as far as it can be taken back; `abort` leaves the pass",) if number == 1 else WORDS[3:4])
+            most = f"`back {number - 1}` goes to the first node" if number > 1 else "this is as far as it can be taken back"
+            self.control.show((f"{most}; `abort` leaves the pass",))
             return False
         if word == "abort" and not rest:
             raise TakeBack(None)
@@ -154,13 +155,13 @@ class _Stepper(Debugger):
         return super().towards(place, condition)
 
     def _is_ahead(self, place: StepRecorder, name: str) -> bool:
-        """Whether a node that has yet to run, or a leaf that has yet to be written, goes by a name."""
+        """Whether a node that has yet to run or its module, or a leaf that has yet to be written, goes by a name."""
         written = {id(leaf) for leaf, _ in place.written}
         for node in nodes_below_all(self.roots):
             if isinstance(node, AccumulateGrad):
                 if id(node.variable) not in written and place.names.of_leaf(node.variable) == name:
                     return True
-            elif (place.latest is None or node.seq < place.latest.seq) and (name == node_name(node) or name in place.names.of_node(node)):
+            elif (place.latest is None or node.seq < place.latest.seq) and name in place.names_of(node):
                 return True
         return False
 

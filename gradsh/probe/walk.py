@@ -170,10 +170,13 @@ class StepRecorder(Recorder):
         """Return the names of the leaves that the latest node wrote."""
         return [name for name, _ in self._wrote]
 
+    def names_of(self, node: Node) -> set[str]:
+        """Return the names of a node: its operation, its variables, and the modules that made it."""
+        return {node_name(node) or "", *self.names.of_node(node), *(call.path for call in self.paths.calls(node.location))}
+
     def names_of_latest(self) -> set[str]:
-        """Return the names of the latest node: its operation, its variables, and the leaves that it wrote."""
-        node = self.latest
-        return set() if node is None else {node_name(node) or "", *self.names.of_node(node), *self.written_leaves()}
+        """Return the names of the latest node, and of the leaves that it wrote."""
+        return set() if self.latest is None else {*self.names_of(self.latest), *self.written_leaves()}
 
     def step(self) -> Step:
         """Return the latest node as data; those that were asked for are kept in `steps`."""

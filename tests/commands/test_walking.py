@@ -93,6 +93,19 @@ def test_until_a_condition(condition, steps):
     assert asked.failures == []
 
 
+def test_until_a_module_and_back_no_farther_than_the_first_node():
+    asked = Asked("net = nn.Sequential(nn.Sequential(nn.Linear(2, 2), nn.Tanh()), nn.Linear(2, 1))\nz = net(ones(1, 2)).exp().sum()\n")
+    answers = ["until net[0][0]", "back 9", "back 3", "until net[1]", "rest"]
+    asked.session.asker = lambda _prompt: answers.pop(0)
+    asked.run("backward z --step")
+    shown = [event.text for event in asked.events if isinstance(event, Print)]
+    steps = [text.partition("\n")[0] for text in shown if text[:1].isdigit()]
+    assert [line.rpartition("in ")[2] for line in steps][1:2] == ["net[0][0]"]
+    assert [line.rpartition("in ")[2] for line in steps][-1] == "net[1]"
+    assert "`back 5` goes to the first node; `abort` leaves the pass" in shown
+    assert asked.failures == []
+
+
 def test_what_no_one_looks_at_is_not_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Node] = []
     before = StepRecorder.before
