@@ -72,6 +72,8 @@ def check_float(self: Array, name: str) -> None:
 
 _PANEL = 48
 """Columns that are eliminated one by one before what is right of them is: by a product of matrices, which is much faster."""
+_STRIP, _FEW = 32, 512
+"""Rows of a triangular system that are solved for together; numbers wanted from which LAPACK does that."""
 
 
 def _eliminate(flat: Array, pivots: Array, steps: range, reach: int) -> None:
@@ -102,8 +104,8 @@ def lu_factor(matrices: Array) -> tuple[Array, Array]:
         _eliminate(flat, pivots, range(start, stop), reach)
         if reach == columns:
             continue
-        for row in range(start + 1, stop):
-            flat[:, row, None, stop:] -= flat[:, row, None, start:row] @ flat[:, start:row, stop:]
+        beside = flat[:, start:stop, stop:]
+        beside[...] = solve_triangular_array(flat[:, start:stop, start:stop], beside, False, True, True)
         flat[:, stop:, stop:] -= flat[:, stop:, start:stop] @ flat[:, start:stop, stop:]
     return flat.reshape(packed.shape), pivots.reshape(*batch, steps)
 
@@ -150,12 +152,27 @@ def solve_triangular_array(a: Array, b: Array, upper: bool, left: bool, unit: bo
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     size = a.shape[-1]
     result = np.array(np.broadcast_to(b, batch + b.shape[-2:]), np.float64)
+    starts = range(0, size, _STRIP)
+    for start in reversed(starts) if upper else starts:
+        strip = slice(start, min(start + _STRIP, size))
+        known = slice(strip.stop, size) if upper else slice(0, start)
+        result[..., strip, :] -= a[..., strip, known] @ result[..., known, :]
+        _solve_strip(a[..., strip, strip], result[..., strip, :], upper, unit)
+    return result.astype(b.dtype)
+
+
+def _solve_strip(a: Array, result: Array, upper: bool, unit: bool) -> None:
+    """Solve a small triangular system in place: many right-hand sides at once where no number on the diagonal is 0."""
+    size = a.shape[-1]
+    if size * result.shape[-1] > _FEW and (unit or np.diagonal(a, axis1=-2, axis2=-1).all()):
+        triangle = (np.triu if upper else np.tril)(a).astype(np.float64)
+        result[...] = np.linalg.solve(with_diagonal(triangle, 1) if unit else triangle, result)
+        return
     for row in range(size - 1, -1, -1) if upper else range(size):
         known = slice(row + 1, size) if upper else slice(0, row)
         result[..., row, :] -= (a[..., row, None, known] @ result[..., known, :])[..., 0, :]
         if not unit:
             result[..., row, :] /= a[..., row, row, None]
-    return result.astype(b.dtype)
 
 
 def is_vector(a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> bool:
