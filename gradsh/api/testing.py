@@ -17,13 +17,16 @@ def assert_close(
 ) -> None:
     """Raise AssertionError unless both are equal up to rounding: tensors, numbers, and lists or dictionaries of them."""
     if (rtol is None) != (atol is None):
-        raise fail("value", "rtol and atol must both be specified or both be unspecified", ValueError)
+        missing = "rtol" if rtol is None else "atol"
+        raise fail("value", f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.", ValueError)
     options = (rtol, atol, equal_nan, check_dtype, check_stride)
     for first, second, where in _pairs(actual, expected):
-        if not _related(first, second, allow_subclasses):
-            message = f"No comparison pair was able to handle inputs of type {type(first)} and {type(second)}."
-            raise fail("type", message, TypeError)
-        message = _difference(first, second, *options)
+        message = _plain_difference(first, second)
+        if message is None:
+            if not _related(first, second, allow_subclasses):
+                message = f"No comparison pair was able to handle inputs of type {type(first)} and {type(second)}."
+                raise fail("type", message, TypeError)
+            message = _difference(first, second, *options)
         if message:
             whole = f"{message}\n\nThe failure occurred for item {where}" if where else message
             raise AssertionError(whole if msg is None else msg(whole) if callable(msg) else str(msg))
@@ -31,9 +34,28 @@ def assert_close(
 
 def _related(first: Any, second: Any, subclasses: bool) -> bool:
     """Return whether two values are compared at all: numbers, and those of which one's type is that of the other or a subclass of it."""
+    if isinstance(first, str) or isinstance(second, str):
+        return False
     numbers = all(isinstance(one, (int, float, np.number)) for one in (first, second))
     related = isinstance(first, type(second)) or isinstance(second, type(first))
     return numbers or (related and (subclasses or type(first) is type(second)))
+
+
+def _plain_difference(actual: Any, expected: Any) -> str | None:
+    """Return what differs between containers, None and bools, "" for nothing, None where the values are of another kind."""
+    if actual is None or expected is None:
+        return "" if actual is expected else f"None mismatch: {actual} is not {expected}"
+    if all(isinstance(one, (bool, np.bool_)) for one in (actual, expected)):
+        return "" if bool(actual) is bool(expected) else f"Booleans mismatch: {actual} is not {expected}"
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        lost, more = (sorted(one.keys() - other.keys()) for one, other in ((expected, actual), (actual, expected)))
+        return (
+            "The keys of the mappings do not match:\n"
+            f"Missing keys in the actual mapping: {lost}\nAdditional keys in the actual mapping: {more}"
+        )
+    if all(isinstance(one, (list, tuple)) for one in (actual, expected)):
+        return f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
+    return None
 
 
 def _pairs(actual: Any, expected: Any, where: str = "") -> Any:
@@ -63,7 +85,7 @@ def _difference(
     relative, absolute = (default[0], default[1]) if rtol is None or atol is None else (rtol, atol)
     one, other = (np.asarray(each.array, np.float64) for each in (first, second))
     bad = ~np.isclose(one, other, relative, absolute, equal_nan=equal_nan)
-    integers = first.array.dtype.kind in "iu"
+    integers = first.array.dtype.kind in "iub"
     return _told(one, other, bad, (relative, absolute), integers) if bad.any() else ""
 
 

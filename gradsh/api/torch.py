@@ -293,7 +293,7 @@ NAMESPACES: dict[str, Namespace] = {
             **lazily("gradsh.api.stand_ins", "DataParallel"),
             "functional": _spaces("torch.nn.functional"),
             "init": _spaces("torch.nn.init"),
-            "utils": _spaces("torch.nn.utils"),
+            "utils": _spaces("torch.nn.utils"), "attention": _spaces("torch.nn.attention"),
             "parameter": _spaces("torch.nn.parameter"),
             "modules": _spaces("torch.nn.modules"),
             "parallel": _spaces("torch.nn.parallel"),
@@ -302,6 +302,7 @@ NAMESPACES: dict[str, Namespace] = {
     "torch.nn.parallel": Namespace("torch.nn.parallel", lazily("gradsh.api.stand_ins", "DataParallel")),
     "torch.nn.functional": Namespace("torch.nn.functional", lazily("gradsh.api.functional", "gumbel_softmax"), "F"),
     "torch.nn.init": Namespace("torch.nn.init", lazily("gradsh.api.nn.init", _INIT)),
+    "torch.nn.attention": Namespace("torch.nn.attention", lazily("gradsh.api.attention", "SDPBackend sdpa_kernel")),
     "torch.nn.utils": Namespace(
         "torch.nn.utils",
         {

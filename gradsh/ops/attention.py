@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from gradsh.engine.ambient import current
 from gradsh.engine.dispatch.declare import composite, op, sample
 from gradsh.engine.graph.tensor import ArrayOrTensor, Tensor, make
 from gradsh.engine.registry import find
@@ -90,6 +91,10 @@ safe_softmax = op(
     forward=_safe_softmax, spaces=(),
     grads={"self": lambda grad, result, dim: find("_softmax_backward_data")(grad, result, dim)},
 )
+
+
+ALLOWED = "attention"
+"""The flag of the ambient value that holds the names of the ways of computing attention that are allowed (None: all)."""
 
 
 def _additive(mask: Tensor | None, query: Tensor) -> Tensor | None:
@@ -183,8 +188,15 @@ def _attention(
         repeat, heads = find("repeat_interleave"), query.shape[-3]
         key = repeat(key, heads // key.shape[-3], -3)
         value = repeat(value, heads // value.shape[-3], -3)
-    if _fits_flash(query, key, value, attn_mask, dropout_p):
+    allowed = current().flags.get(ALLOWED)
+    if _fits_flash(query, key, value, attn_mask, dropout_p) and (allowed is None or "FLASH_ATTENTION" in allowed):
         return flash(query, key, value, dropout_p, is_causal, attn_mask=_additive(attn_mask, query), scale=scale)
+    if allowed is not None and "MATH" not in allowed:
+        message = (
+            "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math kernel "
+            "and the fused kernels."
+        )
+        raise fail("value", message, RuntimeError)
     return _spelled_out(query, key, value, attn_mask, dropout_p, is_causal, scale)
 
 

@@ -7,6 +7,7 @@ a frame, a traceback or a module that leaked would be inert. Law: names are comp
 subclass could lie about being equal.
 """
 
+import enum
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn
@@ -59,6 +60,8 @@ def offer_of(kind: type) -> tuple[Any, ...]:
             found.append(base.__script_attributes__)
         if base in OFFERS:
             found.append(OFFERS[base])
+        if isinstance(base, enum.EnumType) and base.__members__:
+            found.append(frozenset(base.__members__) | {"name", "value"})
     return tuple(found)
 
 

@@ -41,7 +41,6 @@ _TORCH = {
     "torch.nested": "pad the tensors to one length with `pad_sequence`",
     "torch.Tensor.map_": "write the operation for the whole tensor",
     "torch.Tensor.apply_": "write the operation for the whole tensor",
-    "torch.nn.attention": "call `scaled_dot_product_attention` itself: it has one kernel here",
     "torch.nn.SyncBatchNorm": "use `nn.BatchNorm2d`", "torch.futures": _ONE,
     **dict.fromkeys(
         ("threading.Thread", "threading.Timer", "threading.Event", "threading.Condition", "threading.local",

@@ -39,7 +39,7 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
             "AdaptiveLogSoftmaxWithLoss Buffer CrossMapLRN2d FractionalMaxPool2d FractionalMaxPool3d LazyBatchNorm1d "
             "LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d "
             "LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d LinearCrossEntropyLoss NLLLoss2d "
-            "RNNBase RNNCellBase SyncBatchNorm UninitializedBuffer UninitializedParameter attention grad intrinsic qat "
+            "RNNBase RNNCellBase SyncBatchNorm UninitializedBuffer UninitializedParameter grad intrinsic qat "
             "quantizable quantized"
         ),
         "torch.nn.functional": (

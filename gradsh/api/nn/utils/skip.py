@@ -3,11 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
+from gradsh.api.nn.module import Module
 from gradsh.engine.ambient import current
+from gradsh.text.fault import fail
 
 
 def skip_init(module_cls: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Make a module without drawing random numbers: what its parameters hold is not to be relied on."""
+    if not (isinstance(module_cls, type) and issubclass(module_cls, Module)):
+        raise fail("type", f"Expected a Module; got {module_cls}", RuntimeError)
     generator = current().generator
     before = generator.get_state()
     try:
