@@ -47,22 +47,26 @@ def file_of(name: str) -> str:
     return _DISTRIBUTION_FILES.get(name) or "".join(f"_{one.lower()}" if one.isupper() else one for one in name).lstrip("_")
 
 
+def home_of(origin: str, name: str) -> str | None:
+    """Return where PyTorch keeps a class that is called `name` in the file `origin` of gradsh's; None for no place of its own."""
+    home = _CLASSES.get(name) or _FILES.get(origin)
+    if home is not None:
+        return home
+    if origin.startswith("gradsh.api.nn.utils."):
+        return origin.replace("gradsh.api", "torch")
+    if origin.startswith("gradsh.api.nn."):
+        return origin.replace("gradsh.api.nn", "torch.nn.modules")
+    if origin.startswith("gradsh.api.optim."):
+        return f"torch.optim.{name.lower()}"
+    if origin.startswith("gradsh.api.distributions."):
+        shared = origin.rpartition(".")[2]
+        return f"torch.distributions.{shared if shared in ('constraints', 'transforms') else file_of(name)}"
+    return None
+
+
 def settle(kind: type) -> None:
     """Let a class of gradsh's say that it is at home where PyTorch keeps it; any other class is left alone."""
-    origin = kind.__module__
-    if not origin.startswith("gradsh."):
-        return
-    home = _CLASSES.get(kind.__name__) or _FILES.get(origin)
-    if home is None and origin.startswith("gradsh.api.nn.utils."):
-        home = origin.replace("gradsh.api", "torch")
-    elif home is None and origin.startswith("gradsh.api.nn."):
-        home = origin.replace("gradsh.api.nn", "torch.nn.modules")
-    elif home is None and origin.startswith("gradsh.api.optim."):
-        home = f"torch.optim.{kind.__name__.lower()}"
-    elif home is None and origin.startswith("gradsh.api.distributions."):
-        shared = origin.rpartition(".")[2]
-        file = shared if shared in ("constraints", "transforms") else file_of(kind.__name__)
-        home = f"torch.distributions.{file}"
+    home = home_of(kind.__module__, kind.__name__) if kind.__module__.startswith("gradsh.") else None
     if home is not None:
         kind.__module__ = home
         kind.__name__ = kind.__qualname__ = _NAMES.get(kind.__name__, kind.__name__)

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from gradsh.api.homes import file_of, settle
+from gradsh.api.homes import file_of, home_of, settle
 from gradsh.api.namespace import Lazy, Namespace, Switches, lazily, lazy
 from gradsh.engine import methods as _methods  # noqa: F401  (which Tensor gets)
 from gradsh.engine.graph.hook_handle import Handle
@@ -76,8 +76,6 @@ _DATA_FILES = {
     "sampler": "Sampler SequentialSampler RandomSampler BatchSampler SubsetRandomSampler WeightedRandomSampler",
 }
 """What the files of torch.utils.data hold."""
-_OWN_FILES = ("resize", "attention")
-"""Files of modules that PyTorch divides otherwise."""
 _INIT = (
     "calculate_gain uniform_ normal_ trunc_normal_ constant_ ones_ zeros_ eye_ dirac_ xavier_uniform_ xavier_normal_ "
     "kaiming_uniform_ kaiming_normal_ orthogonal_ sparse_ _calculate_fan_in_and_fan_out uniform normal constant eye dirac "
@@ -200,7 +198,10 @@ def _distributions() -> dict[str, Namespace]:
 def _modules() -> dict[str, Namespace]:
     """Return torch.nn.modules and the files that PyTorch keeps its classes in."""
     table = {**_from_files("gradsh.api.nn", _NN_CLASSES), "utils": _spaces("torch.nn.modules.utils")}
-    files = {file: lazily(f"gradsh.api.nn.{file}", names) for file, names in _NN_CLASSES.items() if file not in _OWN_FILES}
+    files: dict[str, dict[str, Any]] = {}
+    for origin, names in ((f"gradsh.api.nn.{file}", names) for file, names in _NN_CLASSES.items()):
+        for name, entry in lazily(origin, names).items():
+            files.setdefault(str(home_of(origin, name)).rpartition(".")[2], {})[name] = entry
     files["batchnorm"] |= lazily("gradsh.api.nn.batchnorm", "_BatchNorm")
     files["utils"] = lazily("gradsh.api.nn.conversion", "_single _pair _triple _quadruple")
     table.update((file, _spaces(f"torch.nn.modules.{file}")) for file in files)

@@ -34,6 +34,13 @@ def test_every_name_is_pytorchs(name: str) -> None:
     assert [one for one in offered if not is_file(f"{name}.{one}")] == []
 
 
+def test_every_module_stands_in_the_file_where_pytorch_keeps_it() -> None:
+    classes = {name: kind.__module__ for name, kind in vars(torch.nn).items() if isinstance(kind, type) and name in NAMESPACES["torch.nn"]}
+    found = {name: home for name, home in classes.items() if home.startswith("torch.nn.modules.")}
+    assert len(found) > 100
+    assert [name for name, home in found.items() if home not in NAMESPACES or name not in NAMESPACES[home]] == []
+
+
 def is_file(name: str) -> bool:
     """Whether PyTorch has a file of that name: its own `torch.optim` drops the attributes that importing its files has left."""
     try:
