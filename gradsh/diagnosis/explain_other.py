@@ -271,7 +271,7 @@ def _limit(case: "Case") -> None:
         del case.steps[3:-1]  # thousands of the same
     elif isinstance(case.error, SystemError):  # a call of Python's own that forgot to say what it lacked
         case.message = "out of memory"
-    elif isinstance(case.error, MemoryError):
+    elif isinstance(case.error, MemoryError) or "asked" in case.fields:
         from gradsh.diagnosis.out_of_memory import explain_memory
 
         explain_memory(case)

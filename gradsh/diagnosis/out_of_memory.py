@@ -17,7 +17,8 @@ MOST = 3
 
 def explain_memory(case: "Case") -> None:
     """Say what was asked for and what is held by whom; add the ways to hold less."""
-    case.message = f"out of memory: {case.message}"
+    if isinstance(case.error, MemoryError):  # numpy's words; those of an allocation of our own are PyTorch's
+        case.message = f"out of memory: {case.message}"
     with suppress(MemoryError):  # telling takes memory, too
         variables = _variables(case)
         account = take_account(variables)

@@ -41,7 +41,7 @@ def allocate(shape: tuple[int, ...], dtype: NumpyDType, fill: int = 0) -> Array:
     except (MemoryError, ValueError):
         size = math.prod(shape) * np.dtype(dtype).itemsize
         message = f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {size} bytes."
-        raise fail("limit", message, RuntimeError) from None
+        raise fail("limit", message, RuntimeError, asked=size) from None
     except OverflowError:
         message = f"value cannot be converted to type {of_numpy(dtype).name} without overflow"
         raise fail("value", message, RuntimeError) from None

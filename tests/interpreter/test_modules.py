@@ -343,6 +343,10 @@ def test_memory_that_ran_out_is_accounted_for() -> None:
     assert "held (4.0 kB)" in problem.notes[1]
     assert "kept (4.0 kB)" in problem.notes[1]
     assert any("torch.no_grad()" in line for line in problem.help)
+    asked = run("import torch\nw = torch.ones(1000, requires_grad=True)\nheld = w.exp()\nx = torch.zeros(10 ** 14)")[2][0].problem
+    assert asked.message.endswith("can't allocate memory: you tried to allocate 400000000000000 bytes.")
+    assert "4.0 kB of it is saved for backward" in asked.notes[0]
+    assert "held (4.0 kB)" in asked.notes[1]
     assert [kind.name for kind in lookup("oom")] == [kind.name for kind in lookup("CUDA out of memory")] == ["limit"]
 
 
