@@ -104,14 +104,14 @@ class Imports:
     def _member(self, path: str, name: str) -> Any:
         namespace = self.find(path)
         if isinstance(namespace, Absent):
-            return Absent(f"{path}.{name}")
+            return Absent(f"{path}.{name}", member=True)
         if isinstance(namespace, FileModule) and (found := self.files.below(namespace, name)) is not None:
             return found
         try:
             return namespace.get(name)
         except AttributeError:
             if way_without(f"{path}.{name}") or only_pytorch_has(path, name) or only_python_has(path, name):
-                return Absent(f"{path}.{name}")
+                return Absent(f"{path}.{name}", member=True)
             text = f"cannot import name '{name}' from '{path}'"
             raise fail("name", text, ImportError, name=name, owner=namespace) from None
 

@@ -78,20 +78,21 @@ def way_without(path: str) -> str:
 class Absent:
     """A module, or a name of one, that gradsh does not have: importing it is allowed, using it says what to do instead."""
 
-    __slots__ = ("_module",)
+    __slots__ = ("_member", "_module")
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, member: bool = False) -> None:
         self._module = module
+        self._member = member
+        """Whether a program asked for it as a name of a module."""
 
     def explain(self, *_: Any, **__: Any) -> NoReturn:
         """Raise ModuleNotFoundError with the way to do without the module."""
         space, _dot, name = self._module.rpartition(".")
         known = module_of(self._module)
-        what, otherwise = ("", _WRITE) if only_pytorch_has(space, name) else ("module ", _REMOVE)
-        if only_python_has(space, name):
-            what, otherwise = "", _LEAVE
-        elif self._module.partition(".")[0] in sys.stdlib_module_names:
-            otherwise = _LEAVE
+        of_pytorch = only_pytorch_has(space, name)
+        what = "" if self._member or of_pytorch else "module "
+        of_python = only_python_has(space, name) or self._module.partition(".")[0] in sys.stdlib_module_names
+        otherwise = _LEAVE if of_python else _WRITE if of_pytorch else _REMOVE
         way = way_without(self._module) or (known.why if known and known.how == REFUSED_MODULE else otherwise)
         raise fail(
             "name", f"gradsh has no {what}'{self._module}'; {way}", ModuleNotFoundError, name=self._module, way=way

@@ -393,6 +393,11 @@ def test_what_is_not_here_names_both_ways(text: str, way: str) -> None:
     assert any("gradsh trace FILE" in line for line in problem.help)
 
 
+def test_a_name_of_a_module_is_not_called_a_module() -> None:
+    for text in ("from torchvision.models import resnet18 as r\nr()", "from torch.fx import symbolic_trace as s\ns(1)"):
+        assert run(text)[2][0].problem.message.split("'")[0] == "gradsh has no "
+
+
 def test_names_that_only_python_has_are_idle_until_they_are_used() -> None:
     assert run("from functools import singledispatchmethod\nfrom os import getenvb, walk\nprint(1)")[::2] == ("1\n", [])
     assert run("from functools import nothing_at_all")[2][0].problem.message == "cannot import name 'nothing_at_all' from 'functools'"
