@@ -108,8 +108,8 @@ class CompactNode(OpNode):
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that receive this one's gradients: (node or None, its output number), input by input."""
-        ends = (self.left,) if len(self.record._plan.edges) == 1 else (self.left, self.right)
-        return tuple([_shown(end) for end in ends])
+        left = _shown(self.left)
+        return (left,) if len(self.record._plan.edges) == 1 else (left, _shown(self.right))
 
     @property
     def saved(self) -> tuple[SavedTensor, ...]:
@@ -346,5 +346,9 @@ def counter_of(node: CompactNode | None) -> VersionCounter:
 
 
 def _shown(end: Any) -> tuple[Any, int]:
-    node, place = end if type(end) is tuple else (end, 0)
-    return (None, 0) if node is None else (node.facade(), place)
+    if type(end) is tuple:
+        return end[0].facade(), end[1]
+    return _NOWHERE if end is None else (end if end.titled else end.facade(), 0)
+
+
+_NOWHERE = None, 0
