@@ -37,16 +37,25 @@ class ArrayPrinting:
         """Return the options, by name."""
         return dict(self.options or _DEFAULTS)
 
-    @contextmanager
-    def printoptions(self, **options: Any) -> Iterator[dict[str, Any]]:
-        """Change options for a block."""
-        before = self.get_printoptions()
-        self.set_printoptions(**options)
-        try:
-            yield self.get_printoptions()
-        finally:
-            self.set_printoptions(**before)
-
     def members(self) -> Mapping[str, Any]:
         """Return what `numpy` offers of it."""
-        return {one.__name__: one for one in (self.set_printoptions, self.get_printoptions, self.printoptions)}
+
+        def set_printoptions(**options: Any) -> None:
+            """Change how arrays print."""
+            self.set_printoptions(**options)
+
+        def get_printoptions() -> dict[str, Any]:
+            """Return how arrays print, by name."""
+            return self.get_printoptions()
+
+        @contextmanager
+        def printoptions(**options: Any) -> Iterator[dict[str, Any]]:
+            """Change how arrays print in a block."""
+            before = self.get_printoptions()
+            self.set_printoptions(**options)
+            try:
+                yield self.get_printoptions()
+            finally:
+                self.set_printoptions(**before)
+
+        return {one.__name__: one for one in (set_printoptions, get_printoptions, printoptions)}
