@@ -27,6 +27,8 @@ class SDPBackend(enum.Enum):
 class sdpa_kernel:
     """Allow only these ways of computing attention inside the block; which one is tried first is the same for all orders."""
 
+    __module__ = "torch.nn.attention"
+
     __script_attributes__ = frozenset({"__enter__", "__exit__"})
 
     def __init__(self, backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> None:
