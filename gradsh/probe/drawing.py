@@ -39,16 +39,18 @@ class Drawing:
         self.known: dict[int, list[tuple[Unit, int]]] = {}
         for one in folds:
             self.unit.update(dict.fromkeys(one.nodes, one))
+        self.alone = [node for node in by_birth if node not in self.unit] if folds else by_birth
+        """Nodes in no fold, drawn or not"""
         self.ends = {id(one): _ends(one, self.unit) for one in folds}
         """fold -> the nodes outside of it to which edges lead from it"""
-        self.owned = _owned(folds, by_birth, self.unit, self.ends) if folds else {}
+        self.owned = _owned(folds, self.alone, self.ends) if folds else {}
         self.leaves: dict[int, list[Node]] = {}
         """fold -> the leaves that only it reaches"""
         for leaf, one in self.owned.items():
             self.leaves.setdefault(id(one), []).append(leaf)
-        for node in by_birth:
+        for node in self.alone:
             if (whole or node in shown) and node not in self.owned:
-                self.unit.setdefault(node, node)
+                self.unit[node] = node
         self.leads: dict[int, tuple[int, int]] = {}
         """drawn node -> its number, and as bits the numbers of all to which it leads"""
         if not whole:
@@ -160,12 +162,10 @@ def _ends(fold: NodeFold, unit: Mapping[Node, Unit]) -> list[Node]:
     return list(found)
 
 
-def _owned(
-    folds: list[NodeFold], by_birth: Sequence[Node], unit: Mapping[Node, Unit], ends: Mapping[int, list[Node]],
-) -> dict[Node, NodeFold]:
+def _owned(folds: list[NodeFold], alone: Sequence[Node], ends: Mapping[int, list[Node]]) -> dict[Node, NodeFold]:
     """Return the leaves that only one fold reaches: they are told with it."""
     reached: Counter[Node] = Counter(end for one in folds for end in ends[id(one)] if type(end) is AccumulateGrad)
-    elsewhere = {end for node in by_birth if node not in unit for end in node.below()}
+    elsewhere = {end for node in alone for end in node.below()}
     found: dict[Node, NodeFold] = {}
     for one in folds:
         own = {end for end in ends[id(one)] if reached[end] == 1 and end not in elsewhere}

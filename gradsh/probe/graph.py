@@ -135,7 +135,7 @@ def graph_report(
         wanted = wanted._replace(by=_opening(in_modules(runs, paths), functions_of(runs, scopes_of), wanted))
     folds = _folds(runs, scopes_of, line_of, paths, wanted, large=total > FOLD_FROM) if whole and not wanted.expand else []
     drawing = Drawing(shown, folds, by_birth, whole)
-    sums, saved = _sums(nodes, folds, drawing, line_of)
+    sums, saved = _sums(folds, drawing.alone, line_of)
     order = drawing.walk(roots, wanted.depth, wanted.most)
     place = {id(unit): i for i, unit in enumerate(order)}
     edges = [
@@ -225,14 +225,11 @@ class _Sum:
         self.lines = set(map(lines.of_node, born.values()))
 
 
-def _sums(
-    nodes: Sequence[Node], folds: Sequence[NodeFold], drawing: Drawing, line_of: LineOf
-) -> tuple[dict[int, _Sum], tuple[int, int, int]]:
-    """Return what each fold sums up to, by its id; and `GraphReport.saved` of all nodes."""
+def _sums(folds: Sequence[NodeFold], alone: Sequence[Node], line_of: LineOf) -> tuple[dict[int, _Sum], tuple[int, int, int]]:
+    """Return what each fold sums up to, by its id; and `GraphReport.saved` of the nodes in them and of those `alone`."""
     sizes: dict[int, int] = {}
     lines = Lines(line_of)
     sums = {id(one): _Sum(one.nodes, lines, sizes) for one in folds}
-    alone = [node for node in nodes if type(drawing.unit.get(node)) is not NodeFold] if folds else nodes
     found = [one.states for one in (*sums.values(), _Sum(alone, lines, sizes))]
     live = sum(count for states in found for state, (count, _) in states.items() if state != "freed")
     return sums, (live, sum(states["freed"][0] for states in found), sum(sizes.values()))
