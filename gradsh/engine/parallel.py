@@ -43,7 +43,7 @@ def set_threads(count: int) -> None:
     use(count)
 
 
-def shared(size: int, make: Callable[[], Block], step: int = BLOCK) -> None:
+def shared(size: int, make: Callable[[], Block], step: int) -> None:
     """Work off `size` elements in blocks of `step`; `make` is called once by each thread, for work space of its own."""
     starts = iter(range(0, size, step))
 

@@ -58,7 +58,7 @@ def test_each_block_is_worked_off_once_and_by_the_threads_that_were_asked_for() 
 
     with enter(Ambient()):
         gradsh.set_num_threads(3)
-        parallel.shared(LARGE, make)
+        parallel.shared(LARGE, make, parallel.BLOCK)
     assert len(names) == 3
     assert count.min() == count.max() == 1
 
@@ -78,7 +78,7 @@ def test_a_failure_in_a_block_is_told_and_the_threads_go_on_to_other_work() -> N
     with enter(Ambient()):
         gradsh.set_num_threads(2)
         with pytest.raises(MemoryError, match="no more"):
-            parallel.shared(LARGE, lambda: block)
+            parallel.shared(LARGE, lambda: block, parallel.BLOCK)
     assert _bits(2, "tanh") == _bits(1, "tanh")
 
 

@@ -71,7 +71,7 @@ def in_blocks(function: Callable[..., Any], *arrays: Any) -> Array:
     def block(start: int, stop: int) -> None:
         target[start:stop] = function(*[one[start:stop] for one in sources])
 
-    shared(target.size, lambda: block)
+    shared(target.size, lambda: block, BLOCK)
     return result
 
 
@@ -113,7 +113,7 @@ def chained(function: Callable[..., Any], *arrays: Any, into: Array | None = Non
 
         return block
 
-    shared(target.size, make)
+    shared(target.size, make, BLOCK)
     return result
 
 
@@ -187,7 +187,7 @@ def pick(mask: Any, a: Any, b: Any) -> Any:
         np.bitwise_and(bits, np.bitwise_xor(x, y), out=bits)
         np.bitwise_xor(bits, y, out=target[start:stop])
 
-    shared(mask.size, lambda: block)
+    shared(mask.size, lambda: block, BLOCK)
     return result
 
 
@@ -237,7 +237,7 @@ def gated(grad: Array, mask: Any, into: Array | None = None) -> Any:
     def block(start: int, stop: int) -> None:
         np.bitwise_and(np.negative(chosen[start:stop]).astype(integer), bits[start:stop], out=target[start:stop])
 
-    shared(mask.size, lambda: block)
+    shared(mask.size, lambda: block, BLOCK)
     return result
 
 
