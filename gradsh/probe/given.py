@@ -116,9 +116,12 @@ def _unheld(counted: dict[int, list[Any]]) -> dict[int, int]:
 
 
 def _explain(pair: list[Any], spare: int, owners: dict[int, list[Any]], explained: dict[int, int]) -> None:
-    """Count what refers to the owner of a view by way of its entries."""
+    """Count what refers to the owner of a view by way of its entries; an array over memory that is no array's is its own owner."""
     owner = owner_of(pair[0])
     key = id(owner)
+    if owner is pair[0]:
+        owners[key] = pair
+        return
     owners.setdefault(key, [owner, 0])
     if pair[0].base is owner and references(pair) - pair[1] == spare:
         explained[key] = explained.get(key, 0) + 1

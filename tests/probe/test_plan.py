@@ -3,10 +3,12 @@
 import gc
 import weakref
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import gradsh
 from gradsh.contracts.events import Failure, Result
 from gradsh.probe.passes import PassReport
 from gradsh.session.session import Session
@@ -96,6 +98,14 @@ def test_bytes_given_back_are_given_back(hold):
         assert plan.would.gave_back == (10_000 if hold == "del y" else 0)
     finally:
         gc.enable()
+
+
+def test_an_array_over_memory_that_is_no_arrays_is_given_back():
+    session = Session()
+    ran(session, "x = ones(4, requires_grad=True)")
+    session.machine.program["data"] = gradsh.from_numpy(np.frombuffer(bytes(16), np.float32))
+    ran(session, "z = (x * data).sum()\ndel data")
+    assert ran(session, "plan z")[0].would.gave_back == ran(session, "backward z")[0].gave_back == 16
 
 
 def test_modified_tensor_is_foreseen_with_its_line():
