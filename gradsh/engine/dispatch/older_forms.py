@@ -24,15 +24,15 @@ def newer_form(name: str, args: Sequence[Any], method: bool) -> tuple[tuple[Any,
     if last is None:
         return None
     words = ("beta", "alpha") if plain in _PRODUCTS else ("value",) if len(last) == 2 else ("alpha",)
-    first = ["input"]
-    orders: list[Sequence[str]] = [[*first, *words, *last]]
+    orders: list[Sequence[str]] = [["input", *words, *last]]
     if plain in _PRODUCTS:
-        orders.append([*first, "beta", *last])
+        orders.append(["input", "beta", *last])
         if not method:
-            orders = [["beta", *first, "alpha", *last], ["beta", *first, *last]]
+            orders = [["beta", "input", "alpha", *last], ["beta", "input", *last]]
     for order in orders:
         if len(order) == len(args) and all(map(_fits, order, args)):
-            _warn(name, [word for word in order if not method or word != "input"], [*first * (not method), *last], words)
+            shown = [word for word in order if not (method and word == "input")]
+            _warn(name, shown, last if method else ["input", *last], words)
             tensors = tuple(value for word, value in zip(order, args, strict=True) if word not in words)
             return tensors, {word: value for word, value in zip(order, args, strict=True) if word in words}
     return None
