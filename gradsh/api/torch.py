@@ -30,12 +30,13 @@ _NN_CLASSES = {
     "loss": (
         "L1Loss MSELoss SmoothL1Loss HuberLoss NLLLoss CrossEntropyLoss BCELoss BCEWithLogitsLoss KLDivLoss PoissonNLLLoss "
         "GaussianNLLLoss HingeEmbeddingLoss SoftMarginLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss "
-        "CosineEmbeddingLoss MarginRankingLoss TripletMarginLoss TripletMarginWithDistanceLoss CTCLoss"
+        "CosineEmbeddingLoss MarginRankingLoss TripletMarginLoss TripletMarginWithDistanceLoss CTCLoss LinearCrossEntropyLoss"
     ),
     "rnn": "RNNCell LSTMCell GRUCell RNN LSTM GRU",
     "pooling": (
         "MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d AvgPool1d AvgPool2d AvgPool3d LPPool1d LPPool2d "
-        "LPPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d"
+        "LPPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d "
+        "FractionalMaxPool2d FractionalMaxPool3d"
     ),
     "padding": " ".join(
         f"{mode}Pad{n}d" for mode in ("Constant", "Zero", "Reflection", "Replication", "Circular") for n in (1, 2, 3)

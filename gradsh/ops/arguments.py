@@ -63,7 +63,8 @@ def words(parameters: str) -> str:
 
 
 def with_gradient(
-    text: str, gradient: str, node: str, doc: str, *, forward: Formula, backward: Formula, reads: str, second: Formula
+    text: str, gradient: str, node: str, doc: str, *, forward: Formula, backward: Formula, reads: str, second: Formula,
+    layout: str = "channels",
 ) -> Operation:
     """Declare an operation and its gradient, an operation of its own, which PyTorch's graphs of gradients show.
 
@@ -77,7 +78,7 @@ def with_gradient(
         grads={"grad_output": second, "self": lambda grad, self_sizes: zeros_of_shape(grad, self_sizes)},
     )
     return op(
-        text, f"{node}Backward0", doc, layout="channels", forward=forward, spaces=(),
+        text, f"{node}Backward0", doc, layout=layout, forward=forward, spaces=(),
         grads={"self": applied(name, f"grad {reads}")},
     )
 

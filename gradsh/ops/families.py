@@ -59,6 +59,11 @@ FAMILIES = {
     "embedding": "F_embedding _one_hot embedding embedding_dense_backward one_hot",
     "embedding_bag": "_embedding_bag _embedding_bag_backward _embedding_bag_per_sample_weights_backward embedding_bag",
     "extrema": "amax amin aminmax argmax argmin max min",
+    "fractional_pool": (
+        "_fractional_max_pool2d _fractional_max_pool3d fractional_max_pool2d fractional_max_pool2d_backward "
+        "fractional_max_pool2d_with_indices fractional_max_pool3d fractional_max_pool3d_backward "
+        "fractional_max_pool3d_with_indices "
+    ),
     "from_data": "_legacy_tensor as_tensor asarray from_numpy frombuffer new new_tensor scalar_tensor tensor",
     "grid_sample": (
         "_grid_sampler_2d_backward_backward _grid_sampler_3d_backward_backward affine_grid affine_grid_generator grid_sample "
@@ -81,6 +86,7 @@ FAMILIES = {
         "linalg_matrix_exp linalg_pinv linalg_slogdet linalg_tensorinv linalg_tensorsolve linalg_vander logdet matrix_exp "
         "pinverse slogdet vander "
     ),
+    "linear_loss": "linear_cross_entropy",
     "linear_solve": "_linalg_solve_ex linalg_solve linalg_solve_ex linalg_solve_triangular triangular_solve",
     "loss": (
         "_binary_cross_entropy _binary_cross_entropy_with_logits _huber_loss _mse_loss _smooth_l1_loss binary_cross_entropy "

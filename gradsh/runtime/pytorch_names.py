@@ -36,14 +36,14 @@ ONLY_PYTORCH: dict[str, frozenset[str]] = {
             "values xpu"
         ),
         "torch.nn": (
-            "AdaptiveLogSoftmaxWithLoss Buffer CrossMapLRN2d FractionalMaxPool2d FractionalMaxPool3d LazyBatchNorm1d "
+            "AdaptiveLogSoftmaxWithLoss Buffer CrossMapLRN2d LazyBatchNorm1d "
             "LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d "
-            "LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d LinearCrossEntropyLoss NLLLoss2d "
+            "LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d NLLLoss2d "
             "RNNBase RNNCellBase SyncBatchNorm UninitializedBuffer UninitializedParameter grad intrinsic qat "
             "quantizable quantized"
         ),
         "torch.nn.functional": (
-            "conv_tbc fractional_max_pool2d fractional_max_pool3d grouped_mm linear_cross_entropy multi_head_attention_forward "
+            "conv_tbc grouped_mm multi_head_attention_forward "
             "scaled_mm upsample_bilinear upsample_nearest"
         ),
         "torch.nn.utils": "clip_grad convert_parameters fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval stateless",

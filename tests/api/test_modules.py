@@ -63,6 +63,9 @@ MODULES = [
     ("nn.AdaptiveAvgPool1d(3)", "2,3,7"),
     ("nn.AdaptiveAvgPool2d((3,None))", "2,3,7,5"),
     ("nn.AdaptiveMaxPool2d(2)", "2,3,7,5"),
+    ("nn.FractionalMaxPool2d(2,output_size=(3,4))", "2,3,6,7"),
+    ("nn.FractionalMaxPool2d((3,2),output_ratio=.5,return_indices=True)", "3,7,6"),
+    ("nn.FractionalMaxPool3d(2,output_ratio=(.5,.4,.6))", "2,2,6,5,7"),
     ("nn.LPPool2d(2,2)", "2,3,6,6"),
     ("nn.MaxPool2d(2,ceil_mode=True)", "3,7,7"),
     ("nn.Flatten()", "2,3,4"),
@@ -202,7 +205,8 @@ LOSSES = [
     ("nn.SoftMarginLoss()", "a, s"), ("nn.MultiLabelSoftMarginLoss()", "a, p"), ("nn.MultiMarginLoss()", "a, t"),
     ("nn.CosineEmbeddingLoss(margin=0.1)", "a, b, torch.tensor([1.0, -1.0, 1.0, -1.0])"),
     ("nn.MarginRankingLoss(margin=0.1)", "a, b, s"), ("nn.TripletMarginLoss()", "a, b, p"),
-    ("nn.MSELoss(size_average=False)", "a, b"),
+    ("nn.MSELoss(size_average=False)", "a, b"), ("nn.LinearCrossEntropyLoss(3, 5, weight=torch.ones(5), reduction='sum')", "a, t"),
+    ("nn.LinearCrossEntropyLoss(3, 5, out_features=(2,), bias=True)", "a, torch.randint(0, 5, (4, 2))"),
 ]
 
 

@@ -1,10 +1,13 @@
 """Losses as modules."""
 
+import math
 from typing import Any
 
 from gradsh.api.nn.declared import Declared, functional, own, takes
+from gradsh.api.nn.linear import Linear
 from gradsh.engine.ambient import current
 from gradsh.engine.attribute_names import read, write
+from gradsh.text.fault import fail
 
 _OLD = takes(size_average=None, reduce=None, reduction="mean")
 _OLD_NAMES = ("size_average", "reduce")
@@ -80,6 +83,43 @@ class CrossEntropyLoss(Loss, function="cross_entropy"):
         weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
     )
     _held = ("weight",)
+
+
+class LinearCrossEntropyLoss(Loss, function="linear_cross_entropy"):
+    """cross_entropy of a linear map of the input, whose weight `linear` holds."""
+
+    _settings = takes(reduction="mean", weight=None, ignore_index=None, label_smoothing=0.0, options=None)
+    _held = ("weight",)
+
+    def __init__(
+        self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False, device: Any = None,
+        dtype: Any = None, weight: Any = None, label_smoothing: float = 0.0, **settings: Any,
+    ) -> None:
+        message = ""
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            message = f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}"
+        elif not 0 <= label_smoothing <= 1:
+            message = f"expected label_smoothing to be in range [0, 1], got {label_smoothing}"
+        if message:
+            raise fail("value", message, RuntimeError)
+        super().__init__(weight=weight, label_smoothing=label_smoothing, **settings)
+        self.num_classes, self.out_features = num_classes, out_features
+        self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias=bias, device=device, dtype=dtype)
+
+    def forward(self, input: Any, target: Any) -> Any:  # type: ignore[override]
+        """Return the loss; the linear map's weight and bias get the dims of the classes and of what is behind them."""
+        shape, bias = (self.num_classes, *self.out_features), self.linear.bias
+        weight = self.linear.weight.reshape((*shape, self.linear.in_features))
+        bias = None if bias is None else bias.reshape(shape)
+        return functional(self._function)(input, weight, target, linear_bias=bias, **self.passed())
+
+    def extra_repr(self) -> str:
+        """Return the sizes and the settings."""
+        shown = {
+            "in_features": self.linear.in_features, "num_classes": self.num_classes, "out_features": self.out_features,
+            "bias": self.linear.bias is not None, **{name: read(self, name) for name in self._settings if name != "weight"},
+        }
+        return ", ".join(f"{name}={value}" for name, value in shown.items())
 
 
 class BCELoss(Loss, function="binary_cross_entropy", settings=takes(weight=None, **_OLD)):

@@ -4,6 +4,7 @@ from typing import Any
 
 from gradsh.api.nn.conv import repeated
 from gradsh.api.nn.declared import REQUIRED, Declared, functional, takes
+from gradsh.text.fault import fail
 
 
 class _Strided(Declared):
@@ -138,3 +139,44 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool, function="adaptive_avg_pool2d"):
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool, function="adaptive_avg_pool3d"):
     """Average pooling to a given size, over (N, C, D, H, W)."""
+
+
+class _FractionalMaxPool(Declared):
+    """Max pooling whose windows' random steps lead to a given size, or to a given part of the input's."""
+
+    _settings = takes(kernel_size=REQUIRED, output_size=None, output_ratio=None, return_indices=False, _random_samples=None)
+    _shown = ()
+    output_size: Any
+    output_ratio: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        samples = self.__dict__.pop("_random_samples")
+        self.register_buffer("_random_samples", samples)
+        given, dimensions = self.output_ratio, int(self._function[-2])
+        for name in ("kernel_size", "output_size", "output_ratio"):
+            value = getattr(self, name)
+            setattr(self, name, None if value is None else repeated(value, dimensions))
+        message = ""
+        if self.output_size is None and self.output_ratio is None:
+            message = f"{type(self).__name__} requires specifying either an output size, or a pooling ratio"
+        elif self.output_size is not None and self.output_ratio is not None:
+            message = "only one of output_size and output_ratio may be specified"
+        elif self.output_ratio is not None and not all(0 < one < 1 for one in self.output_ratio):
+            message = f"output_ratio must be between 0 and 1 (got {given})"
+        if message:
+            raise fail("value", message, ValueError)
+
+
+class FractionalMaxPool2d(_FractionalMaxPool, function="fractional_max_pool2d"):
+    """Max pooling with random steps, over (N, C, H, W)."""
+
+
+class FractionalMaxPool3d(_FractionalMaxPool, function="fractional_max_pool3d"):
+    """Max pooling with random steps, over (N, C, D, H, W)."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        size = self._bind(args, kwargs)["kernel_size"]
+        if any(one <= 0 for one in repeated(size, 3)):
+            raise fail("value", f"kernel_size must be greater than 0, but got {size}", ValueError)
+        super().__init__(*args, **kwargs)
