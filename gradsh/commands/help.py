@@ -16,6 +16,7 @@ from gradsh.contracts.state import State
 from gradsh.engine.dispatch.operation import BoundOperation, Operation
 from gradsh.engine.graph.tensor import Tensor
 from gradsh.engine.registry import lookup, operations
+from gradsh.process.lean_numpy import document
 from gradsh.text.fault import fail
 from gradsh.text.glossary import TERMS, term_of
 from gradsh.text.kinds import KINDS
@@ -190,6 +191,7 @@ def _from_namespaces(path: list[str]) -> Any:
 
 
 def _callable(name: str, found: Any) -> list[str]:
+    document()
     try:
         signature = str(inspect.signature(found))
     except (TypeError, ValueError):

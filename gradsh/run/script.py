@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from gradsh.contracts.events import Emit, Failure
 from gradsh.process.gc_policy import govern
+from gradsh.process.lean_numpy import import_numpy
 from gradsh.process.limits import UNBOUNDED, Limits, bound_memory, grow_stack
 from gradsh.process.signals import answer, is_importing
 from gradsh.text.fault import interruption
@@ -128,6 +129,7 @@ def no_sandbox(mode: str) -> str:
 
 def enclose(options: RunOptions, script: Script) -> None:
     """Bound this process for the script that it is going to run: its memory, and what it may reach, for good."""
+    import_numpy()
     import gradsh.session.session  # noqa: F401  # behind the wall, an import takes longer
 
     limits = options.limits

@@ -21,6 +21,7 @@ from gradsh.engine.attribute_names import ScriptBase
 from gradsh.engine.graph.array_attributes import Elements, Lent
 from gradsh.engine.graph.node import SAVED_PREFIXES, Node
 from gradsh.engine.graph.tensor import Tensor
+from gradsh.process.lean_numpy import document
 from gradsh.runtime.allowlist import ATTRIBUTES, public, table_of
 from gradsh.runtime.bounded_operators import BoundedList
 from gradsh.runtime.files import FileModule
@@ -134,6 +135,8 @@ class Guard:
             if kind is Absent:
                 owner.explain()
             raise self.missing(owner, name)
+        if name == "__doc__":
+            document()
         value = owner.ask(name) if name.startswith(SAVED_PREFIXES) and isinstance(owner, Node) else getattr(owner, name)
         if kind is np.ndarray and callable(value):
             return numbers_only(value)

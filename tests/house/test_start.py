@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from gradsh.ops.families import FAMILIES
@@ -27,7 +29,8 @@ backward z
 x.grad
 """
 RARE = {"typer", "prompt_toolkit", "pygments", "resvg_py", "pathlib", "dataclasses", "json", "logging", "argparse", "tempfile",
-        "importlib.metadata", "multiprocessing", "gradsh.cli.app", "gradsh.golden", "gradsh.shell", "gradsh.api.nn.module"}  # fmt: skip
+        "importlib.metadata", "multiprocessing", "gradsh.cli.app", "gradsh.golden", "gradsh.shell", "gradsh.api.nn.module",
+        "numpy._typing", "numpy._core._add_newdocs"}  # fmt: skip
 
 
 def last_lines(*arguments: str) -> list[str]:
@@ -38,6 +41,13 @@ def last_lines(*arguments: str) -> list[str]:
 
 def imported(*arguments: str) -> set[str]:
     return set(last_lines(*arguments)[1].split())
+
+
+def run(script: str, *command: str) -> str:
+    command = command or ("-m", "gradsh", "run", "-c")
+    done = subprocess.run([sys.executable, *command, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def families(names: set[str]) -> set[str]:
@@ -88,10 +98,30 @@ def test_a_script_that_cannot_be_read_needs_no_numpy(tmp_path: Path) -> None:
         capture_output=True, text=True, check=False,
     )
     assert done.returncode == 2
-    assert "numpy" not in done.stderr
+    assert "numpy." not in done.stderr
 
 
 def test_the_library_is_imported_at_once_and_its_parts_are_not_its_names() -> None:
     code = "import sys, gradsh; from gradsh import process; print('numpy' in sys.modules); gradsh.zeros; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("False\nTrue\n", "")
+
+
+@pytest.mark.parametrize("name", ["dtype", "float32", "int64"])
+def test_numpys_texts_are_there_when_a_script_reads_them(name: str) -> None:
+    text = getattr(np, name).__doc__
+    assert text
+    assert run(f"print(np.{name}.__doc__)") == f"{text}\n"
+
+
+def test_numpy_is_whole_after_it_was_imported_without_texts() -> None:
+    given = run(
+        "from gradsh.process.lean_numpy import document, import_numpy\n"
+        "import_numpy(); import_numpy(); import numpy\n"
+        "assert numpy.ndarray.sum.__doc__ is None\n"
+        "import numpy.typing, numpy.random, numpy.ma, numpy.testing\n"
+        "print(numpy.typing.NDArray[numpy.float32])\n"
+        "document(); document(); print(numpy.ndarray.sum.__doc__)",
+        "-c",
+    )
+    assert given == f"{npt.NDArray[np.float32]}\n{np.ndarray.sum.__doc__}\n"
